@@ -1,0 +1,50 @@
+# Catch2 and Google Benchmark: the installed package, or the source where there is none.
+include(FetchContent)
+
+# Warnings in what we fetched are not ours.
+function(stratagemm_system_includes target)
+    get_target_property(directories ${target} INTERFACE_INCLUDE_DIRECTORIES)
+    set_target_properties(${target} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${directories}")
+endfunction()
+
+# Makes Catch2::Catch2, and stratagemm_catch2_main for programs that bring no main of their own.
+# Works with Catch2 2.13 (main is a macro) and 3.x (main is a library).
+macro(stratagemm_find_catch2)
+    find_package(Catch2 3 QUIET)
+    if(NOT Catch2_FOUND)
+        find_package(Catch2 2.13 QUIET)
+    endif()
+    if(NOT Catch2_FOUND)
+        message(STATUS "Catch2 is not installed: fetching it")
+        FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git
+                             GIT_TAG v3.5.4 GIT_SHALLOW ON)
+        FetchContent_MakeAvailable(Catch2)
+        stratagemm_system_includes(Catch2)
+    endif()
+
+    if(TARGET Catch2::Catch2WithMain)
+        add_library(stratagemm_catch2_main INTERFACE)
+        target_link_libraries(stratagemm_catch2_main INTERFACE Catch2::Catch2WithMain)
+    else()
+        file(WRITE "${PROJECT_BINARY_DIR}/catch2_main.cpp.new"
+             "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
+        configure_file("${PROJECT_BINARY_DIR}/catch2_main.cpp.new" "${PROJECT_BINARY_DIR}/catch2_main.cpp" COPYONLY)
+        add_library(stratagemm_catch2_main OBJECT "${PROJECT_BINARY_DIR}/catch2_main.cpp")
+        target_link_libraries(stratagemm_catch2_main PUBLIC Catch2::Catch2)
+    endif()
+endmacro()
+
+# Makes benchmark::benchmark.
+macro(stratagemm_find_benchmark)
+    find_package(benchmark 1.6 QUIET)
+    if(NOT benchmark_FOUND)
+        message(STATUS "Google Benchmark is not installed: fetching it")
+        set(BENCHMARK_ENABLE_TESTING OFF)
+        set(BENCHMARK_ENABLE_INSTALL OFF)
+        set(CMAKE_POLICY_DEFAULT_CMP0077 NEW) # so that its options heed the two variables above
+        FetchContent_Declare(benchmark GIT_REPOSITORY https://github.com/google/benchmark.git
+                             GIT_TAG v1.8.3 GIT_SHALLOW ON)
+        FetchContent_MakeAvailable(benchmark)
+        stratagemm_system_includes(benchmark)
+    endif()
+endmacro()

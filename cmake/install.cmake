@@ -1,0 +1,18 @@
+# Install rules and the CMake package, so that find_package(stratagemm) works after `cmake --install`.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/stratagemm")
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS stratagemm EXPORT stratagemm-targets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT stratagemm-targets NAMESPACE stratagemm:: DESTINATION "${package_dir}")
+
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/stratagemm-config.cmake.in"
+    "${PROJECT_BINARY_DIR}/stratagemm-config.cmake" INSTALL_DESTINATION "${package_dir}")
+# Before 1.0 a minor version may break its users.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/stratagemm-config-version.cmake"
+    COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${PROJECT_BINARY_DIR}/stratagemm-config.cmake"
+              "${PROJECT_BINARY_DIR}/stratagemm-config-version.cmake" DESTINATION "${package_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/stratagemm")

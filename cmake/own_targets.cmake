@@ -1,0 +1,14 @@
+# What our own programs (tests, examples, benchmarks) are built with, and users are not:
+# warnings as errors, and OpenMP where the compiler has it.
+find_package(OpenMP QUIET COMPONENTS CXX)
+
+set(STRATAGEMM_WARNINGS -Wall -Wextra -Wconversion -Werror)
+
+function(stratagemm_own target)
+    target_link_libraries(${target} PRIVATE stratagemm::stratagemm)
+    target_compile_options(${target} PRIVATE ${STRATAGEMM_WARNINGS})
+    set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+    if(OpenMP_CXX_FOUND)
+        target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+    endif()
+endfunction()

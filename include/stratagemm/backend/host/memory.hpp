@@ -1,0 +1,166 @@
+// Host memory for policies: workspace, and the operations on sub-views that algorithms are made of.
+//
+// Plain loops that a compiler vectorises where the inner stride is one; they run at the speed of memory and
+// are split over rows when the program has OpenMP.
+#pragma once
+
+#include "../../core/policy.hpp"
+
+#include <new>
+
+#ifdef __linux__
+#    include <sys/mman.h>
+#endif
+#ifdef _OPENMP
+#    include <omp.h>
+#endif
+
+STRATAGEMM_BEGIN
+
+// The threads a request stands for: 0 means all, and one inside somebody else's parallel region.
+inline int host_threads([[maybe_unused]] int requested) {
+#ifdef _OPENMP
+    if (requested > 0) return requested;
+    return omp_in_parallel() ? 1 : omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
+// Blocks of workspace. The last one released on a thread is kept for the next call: fresh pages cost more
+// than a product of a few hundred rows. Blocks above `keep` go back to the system at once.
+class host_block {
+public:
+    static constexpr std::size_t keep = std::size_t{64} << 20;
+    static constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+    static std::byte* acquire(std::size_t bytes) {
+        host_block& kept = cache();
+        if (kept.data_ && kept.size_ >= bytes) return std::exchange(kept.data_, nullptr);
+        return allocate(bytes);
+    }
+    static std::size_t acquired_size(std::size_t bytes) { // what acquire() will really hold
+        return rounded(bytes);
+    }
+    static void release(std::byte* data, std::size_t bytes) {
+        host_block& kept = cache();
+        if (bytes > keep || kept.closed_) return free(data);
+        if (kept.data_ && kept.size_ >= bytes) return free(data);
+        if (kept.data_) free(kept.data_);
+        kept.data_ = data;
+        kept.size_ = bytes;
+    }
+
+private:
+    static std::size_t rounded(std::size_t bytes) {
+        std::size_t const page = bytes >= huge_page ? huge_page : 4096;
+        return (bytes + page - 1) / page * page;
+    }
+    static std::byte* allocate(std::size_t bytes) {
+        std::size_t const size = rounded(bytes);
+        if (size < bytes) return nullptr;
+        std::size_t const align = size >= huge_page ? huge_page : 4096;
+        void* p = ::operator new(size, std::align_val_t(align), std::nothrow);
+#ifdef __linux__
+        if (p && size >= huge_page) madvise(p, size, MADV_HUGEPAGE);
+#endif
+        return static_cast<std::byte*>(p);
+    }
+    static void free(std::byte* p) { ::operator delete(p, std::align_val_t(4096)); }
+    static host_block& cache() {
+        static thread_local host_block block;
+        return block;
+    }
+    ~host_block() {
+        if (data_) free(data_);
+        data_ = nullptr;
+        closed_ = true;
+    }
+
+    std::byte* data_ = nullptr;
+    std::size_t size_ = 0;
+    bool closed_ = false;
+};
+
+using host_arena = linear_arena<host_memory>;
+
+inline result<host_arena> reserve_host(footprint f, char const* layer) {
+    if (f.host == 0) return host_arena{};
+    std::byte* const p = host_block::acquire(f.host);
+    if (!p)
+        return error(errc::memory, layer,
+                     std::to_string(f.host) + " bytes of workspace are not to be had; free memory or use blocks");
+    return host_arena(p, f.host, host_block::release);
+}
+
+// The leaf of every policy whose operands are in host memory.
+struct host_operations {
+    int threads = 1;
+
+    template <class From, class To>
+    status copy(view<From> from, view<To> to) const {
+        using S = accumulator_t<From>;
+        S const scale = from.scale;
+        bool const plain = scale == S(1) && !from.conjugate;
+        if constexpr (std::is_same_v<std::remove_cv_t<From>, To>) {
+            if (plain) return each(to, [&](index i, index j) { return from(i, j); });
+        }
+        return each(to, [&](index i, index j) { return static_cast<To>(value(from, i, j)); });
+    }
+
+    template <class X, class Y, class To>
+    status add(view<X> x, view<Y> y, view<To> to) const {
+        if (is_plain(x) && is_plain(y))
+            return each(to, [&](index i, index j) { return static_cast<To>(wide(x(i, j)) + wide(y(i, j))); });
+        return each(to, [&](index i, index j) { return static_cast<To>(value(x, i, j) + value(y, i, j)); });
+    }
+
+    template <class To>
+    status fill(view<To> to, To value) const {
+        return each(to, [&](index, index) { return value; });
+    }
+
+    template <class F, class To>
+    status apply(F const& f, view<To> to, index row0, index col0) const {
+        return each(to, [&](index i, index j) {
+            return static_cast<To>(apply_epilogue(f, wide(to(i, j)), row0 + i, col0 + j));
+        });
+    }
+
+    status synchronize() const { return {}; }
+
+private:
+    template <class T>
+    static accumulator_t<T> wide(T const& x) {
+        return static_cast<accumulator_t<T>>(x);
+    }
+    template <class T>
+    static bool is_plain(view<T> const& v) {
+        return v.scale == accumulator_t<T>(1) && !v.conjugate;
+    }
+    template <class T>
+    static accumulator_t<T> value(view<T> const& v, index i, index j) {
+        auto const x = wide(v(i, j));
+        return v.scale * (v.conjugate ? conjugate(x) : x);
+    }
+
+    // to_ij = f(i, j), with the inner loop along the smaller stride of `to`.
+    template <class To, class F>
+    status each(view<To> to, F const& f) const {
+        bool const by_rows = magnitude(to.col_stride) <= magnitude(to.row_stride);
+        index const outer = by_rows ? to.rows : to.cols, inner = by_rows ? to.cols : to.rows;
+        [[maybe_unused]] int const team = outer * inner < 65536 ? 1 : host_threads(threads);
+#ifdef _OPENMP
+#    pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
+#endif
+        for (index o = 0; o < outer; ++o) {
+            if (by_rows)
+                for (index j = 0; j < inner; ++j) to(o, j) = f(o, j);
+            else
+                for (index i = 0; i < inner; ++i) to(i, o) = f(i, o);
+        }
+        return {};
+    }
+};
+
+STRATAGEMM_END

@@ -1,0 +1,22 @@
+// Version, and the inline namespace that keeps differently configured translation units apart.
+//
+// Two objects compiled with and without OpenMP may meet in one program. Their inline functions differ, so
+// their names must differ: every macro that changes code is spelled in the namespace.
+#pragma once
+
+#define STRATAGEMM_VERSION_MAJOR 0
+#define STRATAGEMM_VERSION_MINOR 1
+#define STRATAGEMM_VERSION_PATCH 0
+
+#ifdef _OPENMP
+#    define STRATAGEMM_ABI v0_1_openmp
+#else
+#    define STRATAGEMM_ABI v0_1_serial
+#endif
+
+#define STRATAGEMM_BEGIN                                                                                      \
+    namespace stratagemm {                                                                                    \
+    inline namespace STRATAGEMM_ABI {
+#define STRATAGEMM_END                                                                                        \
+    }                                                                                                         \
+    }

@@ -1,0 +1,121 @@
+// Epilogues: what happens to an element of C after alpha A B + beta E is known and before it is stored.
+//
+// An epilogue is a value. It is called as f(x, i, j) or f(x), with x in the accumulator's type and (i, j) the
+// place in C, and returns the new x. fits(m, n), where it exists, tells whether it can serve an m x n result.
+#pragma once
+
+#include "types.hpp"
+
+#include <utility>
+
+STRATAGEMM_BEGIN
+
+struct identity {
+    template <class T>
+    constexpr T operator()(T x) const {
+        return x;
+    }
+};
+
+enum class along { rows, columns };
+
+// Adds v[j] to column j (one value per column, as a layer of a network does), or v[i] to row i.
+template <class T>
+struct bias_epilogue {
+    T const* values;
+    index count;
+    along axis;
+
+    template <class X>
+    constexpr X operator()(X x, index i, index j) const {
+        return static_cast<X>(x + static_cast<X>(values[axis == along::columns ? j : i]));
+    }
+    constexpr bool fits(index m, index n) const { return count >= (axis == along::columns ? n : m); }
+};
+template <class V>
+    requires requires(V const& v) {
+        v.data();
+        v.size();
+    }
+auto bias(V const& v, along axis = along::columns) {
+    using T = std::remove_cvref_t<decltype(*v.data())>;
+    return bias_epilogue<T>{v.data(), static_cast<index>(v.size()), axis};
+}
+template <class V>
+void bias(V const&&, along = along::columns) = delete; // it would dangle
+
+struct relu_epilogue {
+    template <class X>
+    constexpr X operator()(X x) const {
+        return x < X(0) ? X(0) : x; // NaN stays NaN
+    }
+};
+inline constexpr relu_epilogue relu{};
+
+// x Phi(x) with the exact distribution function, not its tanh approximation.
+struct gelu_epilogue {
+    float operator()(float x) const { return 0.5f * x * (1.0f + __builtin_erff(x * 0.70710678118654752f)); }
+    double operator()(double x) const { return 0.5 * x * (1.0 + __builtin_erf(x * 0.70710678118654752)); }
+};
+inline constexpr gelu_epilogue gelu{};
+
+template <class T>
+struct clamp_epilogue {
+    T low, high;
+    template <class X>
+    constexpr X operator()(X x) const {
+        return x < X(low) ? X(low) : X(high) < x ? X(high) : x;
+    }
+};
+template <class T>
+constexpr auto clamp(T low, T high) {
+    return clamp_epilogue<T>{low, high};
+}
+
+template <class T>
+struct scale_epilogue {
+    T factor;
+    template <class X>
+    constexpr X operator()(X x) const {
+        return static_cast<X>(x * X(factor));
+    }
+};
+template <class T>
+constexpr auto scale(T factor) {
+    return scale_epilogue<T>{factor};
+}
+
+template <class F, class X>
+constexpr X apply_epilogue(F const& f, X x, index i, index j) {
+    if constexpr (std::is_invocable_v<F const&, X, index, index>) return static_cast<X>(f(x, i, j));
+    else return static_cast<X>(f(x));
+}
+template <class F>
+constexpr bool epilogue_fits(F const& f, index m, index n) {
+    if constexpr (requires { f.fits(m, n); }) return f.fits(m, n);
+    else return true;
+}
+
+template <class First, class Second>
+struct then_epilogue {
+    First first;
+    Second second;
+    template <class X>
+        requires(std::is_invocable_v<First const&, X> || std::is_invocable_v<First const&, X, index, index>)
+    constexpr X operator()(X x, index i, index j) const {
+        return apply_epilogue(second, apply_epilogue(first, x, i, j), i, j);
+    }
+    constexpr bool fits(index m, index n) const {
+        return epilogue_fits(first, m, n) && epilogue_fits(second, m, n);
+    }
+};
+template <class First, class Second, class... Rest>
+constexpr auto then(First first, Second second, Rest... rest) {
+    if constexpr (sizeof...(Rest) == 0) return then_epilogue<First, Second>{first, second};
+    else return then(then_epilogue<First, Second>{first, second}, rest...);
+}
+
+template <class F, class X>
+concept epilogue_for = std::is_invocable_v<F const&, X> || std::is_invocable_v<F const&, X, index, index>;
+
+STRATAGEMM_END

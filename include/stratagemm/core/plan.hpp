@@ -1,0 +1,65 @@
+// A plan: everything about a product that depends on its policy and shape alone, done once.
+#pragma once
+
+#include "policy.hpp"
+
+STRATAGEMM_BEGIN
+
+template <policy Policy, class Shape>
+class plan {
+public:
+    using arena = typename Policy::arena;
+
+    plan(Policy policy, Shape shape) : policy_(std::move(policy)), shape_(shape) {
+        if (shape.m < 0 || shape.n < 0 || shape.k < 0 || shape.count < 0)
+            throw error(errc::shape, "plan", "sizes must not be negative");
+        workspace_ = policy_.workspace(shape_);
+    }
+
+    std::string describe() const { return policy_.describe(shape_); }
+    footprint workspace() const { return workspace_; }
+    bound error_bound() const { return policy_.error_bound(shape_); }
+
+    // Workspace for run(); may serve any plan that needs no more.
+    arena reserve() const {
+        auto made = policy_.reserve(workspace_);
+        made.or_throw();
+        return std::move(*made);
+    }
+
+    // Runs product(...), whose shape is the plan's.
+    template <class Problem>
+    status try_run(Problem const& p, arena& workspace) const {
+        if constexpr (check_policy<Policy, Problem>()) {
+            auto const s = p.shape();
+            if (s.m != shape_.m || s.n != shape_.n || s.k != shape_.k || s.count != shape_.count)
+                return error(errc::shape, "plan", "the operands do not have the shape that was planned");
+            if (s.adds && !shape_.adds && !workspace.fits(policy_.workspace(s)))
+                return error(errc::argument, "plan", "beta is not zero; plan with shape.adds = true");
+            if (!workspace.fits(workspace_))
+                return error(errc::memory, "plan", "the arena is smaller than workspace() asks for");
+            if (status v = validate(p); !v) return v;
+            return run_checked(policy_, p, workspace);
+        }
+    }
+    template <operand A, operand B, operand C>
+    void run(A&& a, B&& b, C&& c, arena& workspace) const {
+        try_run(product(a, b, c), workspace).or_throw();
+    }
+    template <operand A, operand B, operand C>
+    void run(A&& a, B&& b, C&& c) const {
+        arena workspace = reserve();
+        run(a, b, c, workspace);
+    }
+    template <class Problem>
+    void run(Problem const& p, arena& workspace) const {
+        try_run(p, workspace).or_throw();
+    }
+
+private:
+    Policy policy_;
+    Shape shape_;
+    footprint workspace_;
+};
+
+STRATAGEMM_END

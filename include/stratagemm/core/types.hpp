@@ -1,0 +1,145 @@
+// Element types: the 16-bit storage types, and what each type accumulates in.
+//
+// `half` and `bfloat16` hold bits and convert; they do no arithmetic. They are bit-compatible with the types
+// of the vendors' libraries. Complex types are recognised by shape (value_type, real(), imag()), so that
+// std::complex and its relatives work without this header including any of them.
+#pragma once
+
+#include "config.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+STRATAGEMM_BEGIN
+
+using index = std::ptrdiff_t;
+
+// Round-to-nearest-even conversion by bits; NaN stays NaN.
+struct bfloat16 {
+    std::uint16_t bits = 0;
+
+    bfloat16() = default;
+    explicit constexpr bfloat16(float value) {
+        auto const u = __builtin_bit_cast(std::uint32_t, value);
+        bool const nan = (u & 0x7fffffffu) > 0x7f800000u;
+        bits = static_cast<std::uint16_t>(nan ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+    }
+    constexpr operator float() const {
+        return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+    }
+};
+
+struct half {
+    std::uint16_t bits = 0;
+
+    half() = default;
+    explicit constexpr half(float value) {
+        auto const u = __builtin_bit_cast(std::uint32_t, value);
+        auto const sign = static_cast<std::uint16_t>((u >> 16) & 0x8000u);
+        std::uint32_t const magnitude = u & 0x7fffffffu;
+        std::uint32_t r = 0;
+        if (magnitude > 0x7f800000u) { // NaN
+            r = 0x7e00u | ((magnitude >> 13) & 0x1ffu);
+        } else if (magnitude >= 0x477ff000u) { // rounds beyond 65504
+            r = 0x7c00u;
+        } else if (magnitude < 0x38800000u) { // subnormal: let the FPU round at the right place
+            float const shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
+            r = __builtin_bit_cast(std::uint32_t, shifted) - 0x3f000000u;
+        } else {
+            r = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+        }
+        bits = static_cast<std::uint16_t>(r | sign);
+    }
+    constexpr operator float() const {
+        std::uint32_t const sign = (bits & 0x8000u) << 16;
+        std::uint32_t const magnitude = bits & 0x7fffu;
+        std::uint32_t u = 0;
+        if (magnitude >= 0x7c00u) {
+            u = (magnitude << 13) + 0x70000000u; // Inf, NaN
+        } else if (magnitude >= 0x0400u) {
+            u = (magnitude << 13) + 0x38000000u;
+        } else { // subnormal: the value is magnitude x 2^-24 exactly
+            u = __builtin_bit_cast(std::uint32_t, static_cast<float>(magnitude) * 0x1p-24f);
+        }
+        return __builtin_bit_cast(float, u | sign);
+    }
+};
+
+template <class T>
+concept complex_like = requires(T const& z) {
+    typename T::value_type;
+    requires std::floating_point<typename T::value_type>;
+    { z.real() } -> std::convertible_to<typename T::value_type>;
+    { z.imag() } -> std::convertible_to<typename T::value_type>;
+    requires sizeof(T) == 2 * sizeof(typename T::value_type);
+};
+
+// What sums of products of T are kept in, and what alpha and beta are given in.
+template <class T>
+struct accumulator {
+    using type = T;
+};
+template <>
+struct accumulator<half> {
+    using type = float;
+};
+template <>
+struct accumulator<bfloat16> {
+    using type = float;
+};
+template <>
+struct accumulator<std::int8_t> {
+    using type = std::int32_t;
+};
+template <class T>
+using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
+
+template <class T>
+concept element = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, half> ||
+                  std::same_as<T, bfloat16> || std::same_as<T, std::int8_t> ||
+                  std::same_as<T, std::int32_t> || complex_like<T>;
+
+// The real type beneath T: float for float, half and complex<float>.
+template <class T>
+struct real_of {
+    using type = accumulator_t<T>;
+};
+template <complex_like T>
+struct real_of<T> {
+    using type = typename T::value_type;
+};
+template <class T>
+using real_t = typename real_of<T>::type;
+
+// u = 2^-t: the largest relative error of one rounding to T. Integers do not round.
+template <class T>
+constexpr double unit_roundoff() {
+    if constexpr (std::is_same_v<T, half>) return 0x1p-11;
+    else if constexpr (std::is_same_v<T, bfloat16>) return 0x1p-8;
+    else if constexpr (std::is_integral_v<T>) return 0.0;
+    else return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) / 2;
+}
+
+template <class T>
+constexpr T conjugate(T const& x) {
+    if constexpr (complex_like<T>) return T(x.real(), -x.imag());
+    else return x;
+}
+
+// The short name of a type, for describe() and messages.
+template <class T>
+constexpr char const* type_name() {
+    if constexpr (std::is_same_v<T, float>) return "float";
+    else if constexpr (std::is_same_v<T, double>) return "double";
+    else if constexpr (std::is_same_v<T, half>) return "half";
+    else if constexpr (std::is_same_v<T, bfloat16>) return "bfloat16";
+    else if constexpr (std::is_same_v<T, std::int8_t>) return "int8";
+    else if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
+    else if constexpr (complex_like<T>) return sizeof(T) == 8 ? "complex<float>" : "complex<double>";
+    else return "unknown";
+}
+
+STRATAGEMM_END

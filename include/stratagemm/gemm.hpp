@@ -1,0 +1,61 @@
+// The front end: gemm and try_gemm. It names no backend and no algorithm.
+//
+//   gemm([policy,] A, B, C [, epilogue])                    C = A B
+//   gemm([policy,] A, B, E, C [, epilogue])                 C = A B + E
+//   gemm([policy,] alpha, A, B, beta, C [, epilogue])       C = alpha A B + beta C
+//   gemm([policy,] alpha, A, B, beta, E, C [, epilogue])    C = alpha A B + beta E
+//
+// Operands are views, owning matrices, anything shaped like mdspan, or batched(first, count, stride).
+// try_gemm returns the error that gemm throws. When a call fails before it runs, C is untouched.
+#pragma once
+
+#include "core/matrix.hpp"
+#include "core/plan.hpp"
+
+STRATAGEMM_BEGIN
+
+template <policy P, class Problem>
+status run(P const& policy, Problem const& p) {
+    if constexpr (check_policy<P, Problem>()) {
+        if (status s = validate(p); !s) return s;
+        if (p.c.rows == 0 || p.c.cols == 0 || p.count == 0) return {};
+        auto arena = policy.reserve(policy.workspace(p.shape()));
+        if (!arena) return arena.take_status();
+        return run_checked(policy, p, *arena);
+    }
+    return {};
+}
+
+template <class... Args>
+constexpr bool describes_product = requires(Args&&... args) { product(static_cast<Args&&>(args)...); };
+
+template <class First, class... Rest>
+status try_gemm(First&& first, Rest&&... rest) {
+    if constexpr (policy<std::remove_cvref_t<First>>) {
+        constexpr bool known = describes_product<Rest...>;
+        static_assert(known, "stratagemm: gemm takes ([policy,] [alpha,] A, B, [beta,] [E,] C [, epilogue])");
+        if constexpr (known) {
+            if constexpr (!std::is_void_v<decltype(product(rest...))>) return run(first, product(rest...));
+        }
+    } else {
+        constexpr bool known = describes_product<First, Rest...>;
+        static_assert(known, "stratagemm: gemm takes ([policy,] [alpha,] A, B, [beta,] [E,] C [, epilogue])");
+        if constexpr (known) {
+            using P = decltype(product(first, rest...));
+            if constexpr (!std::is_void_v<P>) {
+                constexpr bool has_default = requires { typename default_policy<typename P::space>::type; };
+                static_assert(has_default, "stratagemm: include a backend for the memory of these operands");
+                if constexpr (has_default)
+                    return run(typename default_policy<typename P::space>::type{}, product(first, rest...));
+            }
+        }
+    }
+    return {};
+}
+
+template <class... Args>
+void gemm(Args&&... args) {
+    try_gemm(static_cast<Args&&>(args)...).or_throw();
+}
+
+STRATAGEMM_END

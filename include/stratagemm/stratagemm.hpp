@@ -1,0 +1,6 @@
+// Everything that needs nothing installed: the front end, the host backends, the algorithms.
+#pragma once
+
+#include "gemm.hpp"
+
+#include "backend/reference.hpp"

@@ -1,0 +1,52 @@
+#!/bin/sh
+# run.sh WAY COMPILER CMAKE GENERATOR BUILD: takes the library into a program of its own and runs it.
+#   installed     cmake --install into an empty prefix, then find_package
+#   subdirectory  add_subdirectory
+#   copied        include/ alone, and one compiler command
+#   mixed         two translation units, one with OpenMP and one without, in one program
+set -eu
+way=$1 compiler=$2 cmake=$3 generator=$4 build=$5
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# program PROJECT DEFINITION: configures and builds a consumer project, and runs what comes out.
+program() {
+    "$cmake" -S "$here/$1" -B "$tmp/build" -G "$generator" -DCMAKE_CXX_COMPILER="$compiler" "$2"
+    "$cmake" --build "$tmp/build"
+    "$tmp/build/consumer"
+}
+
+case $way in
+installed)
+    "$cmake" --install "$build" --prefix "$tmp/prefix" >"$tmp/log" || { cat "$tmp/log"; exit 1; }
+    program find_package -DCMAKE_PREFIX_PATH="$tmp/prefix"
+    ;;
+subdirectory)
+    program subdirectory -DSTRATAGEMM_ROOT="$root"
+    ;;
+copied)
+    cp -R "$root/include" "$tmp/include"
+    "$compiler" -std=c++20 -O2 -I "$tmp/include" "$here/main.cpp" -o "$tmp/consumer"
+    "$tmp/consumer"
+    ;;
+mixed)
+    flags="-std=c++20 -O2 -I$root/include"
+    echo 'int main() {}' >"$tmp/probe.cpp"
+    "$compiler" -fopenmp "$tmp/probe.cpp" -o "$tmp/probe" 2>/dev/null ||
+        { echo "skipped: the compiler has no OpenMP here"; exit 77; }
+    # shellcheck disable=SC2086
+    {
+        "$compiler" $flags -fopenmp -c "$here/with_openmp.cpp" -o "$tmp/with.o"
+        "$compiler" $flags -c "$here/without_openmp.cpp" -o "$tmp/without.o"
+    }
+    # Of an inline function defined in both the linker keeps the first: both orders must be right.
+    "$compiler" -fopenmp "$tmp/with.o" "$tmp/without.o" -o "$tmp/one" && "$tmp/one"
+    "$compiler" -fopenmp "$tmp/without.o" "$tmp/with.o" -o "$tmp/other" && "$tmp/other"
+    ;;
+*)
+    echo "unknown way: $way"
+    exit 1
+    ;;
+esac

@@ -1,0 +1,80 @@
+#!/bin/sh
+# The rules of the house that grep can check. Prints each offending line; fails if there is one.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+failed=0
+
+# verdict RULE OFFENDERS: reports the lines, if any.
+verdict() {
+    [ -n "$2" ] || return 0
+    printf '%s:\n%s\n\n' "$1" "$2"
+    failed=1
+}
+
+# code FILE...: the files without their comments, each line preceded by file and line number.
+code() {
+    awk 'FNR == 1 { inside = 0 }
+    {
+        line = $0; out = ""
+        while (line != "") {
+            if (inside) {
+                end = index(line, "*/")
+                if (!end) break
+                line = substr(line, end + 2); inside = 0
+            } else {
+                open = index(line, "/*"); rest = index(line, "//")
+                if (rest && (!open || rest < open)) { out = out substr(line, 1, rest - 1); break }
+                if (!open) { out = out line; break }
+                out = out substr(line, 1, open - 1) " "; line = substr(line, open + 2); inside = 1
+            }
+        }
+        print FILENAME ":" FNR ": " out
+    }' "$@"
+}
+
+# tree: every file that is, or may become, part of the repository.
+tree() {
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files -z --cached --others --exclude-standard
+    else
+        find . -name 'build*' -prune -o -name .git -prune -o -type f -print0
+    fi
+}
+
+# in_tree PATTERN: the lines of text files in the tree that match.
+in_tree() { tree | xargs -0 grep -InE -e "$1" /dev/null 2>/dev/null; }
+
+# File names in this tree hold no white space.
+front=$(find include/stratagemm/core include/stratagemm/gemm.hpp -name '*.hpp')
+headers=$(find include -name '*.hpp')
+
+# shellcheck disable=SC2086
+{
+    verdict 'core/ and gemm.hpp include no backend and no algorithm' \
+        "$(code $front | grep -E '#[[:space:]]*include.*(backend|algorithm|jit)/')"
+    verdict 'core/ and gemm.hpp name no backend and no algorithm' \
+        "$(code $front | grep -wiE 'opencl|cuda|strassen|ozaki|recursive|out_of_core|reference::[a-z_]*')"
+    verdict 'headers that cost too much to compile' \
+        "$(code $headers | grep -E '#[[:space:]]*include[[:space:]]*<(immintrin\.h|complex|iostream)>')"
+    verdict 'headers without #pragma once' \
+        "$(for h in $headers; do
+            case $h in *.inl.hpp) continue ;; esac
+            grep -q '^#pragma once' "$h" || printf '%s\n' "$h"
+        done)"
+}
+
+versions=$({
+    awk '/define STRATAGEMM_VERSION_(MAJOR|MINOR|PATCH)/ { v = v s $3; s = "." } END { print v }' \
+        include/stratagemm/core/config.hpp
+    sed -n 's/^project(stratagemm VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt
+    sed -n 's/^ *"version": "\([0-9.]*\)",$/\1/p' vcpkg.json
+} | sort -u)
+[ "$(printf '%s\n' "$versions" | wc -l)" -eq 1 ] ||
+    verdict 'config.hpp, CMakeLists.txt and vcpkg.json disagree on the version' "$versions"
+
+verdict 'dead branches' "$(in_tree '^[[:space:]]*#[[:space:]]*if[[:space:]]+0([^-+*/0-9a-zA-Z]|$)')"
+verdict 'absolute paths of one machine' "$(in_tree '(^|[^A-Za-z0-9_.$}-])/(home|root|work|Users)/')"
+verdict 'tab characters' "$(in_tree "$(printf '\t')")"
+
+exit $failed
