@@ -27,7 +27,9 @@ status run(P const& policy, Problem const& p) {
 }
 
 template <class... Args>
-constexpr bool describes_product = requires(Args&&... args) { product(static_cast<Args&&>(args)...); };
+constexpr bool describes_product = requires(Args&&... args) {
+    product(static_cast<Args&&>(args)...);
+};
 
 template <class First, class... Rest>
 status try_gemm(First&& first, Rest&&... rest) {

@@ -48,11 +48,11 @@ struct reference {
     using arena = host_arena;
 
     template <class P>
-    static constexpr bool accepts =
-        std::is_same_v<typename P::a_type, typename P::b_type> &&
-        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         std::is_same_v<typename P::c_type, typename P::a_type> ||
-         (std::is_same_v<accumulator_t<typename P::a_type>, float> && std::is_same_v<typename P::c_type, double>));
+    static constexpr bool accepts = std::is_same_v<typename P::a_type, typename P::b_type> &&
+                                    (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+                                     std::is_same_v<typename P::c_type, typename P::a_type> ||
+                                     (std::is_same_v<accumulator_t<typename P::a_type>, float> &&
+                                      std::is_same_v<typename P::c_type, double>));
 
     host_operations leaf() const { return {}; }
     result<arena> reserve(footprint f) const { return reserve_host(f, "reference"); }
@@ -117,8 +117,8 @@ private:
                 std::int64_t const v =
                     sum.value() * p.alpha +
                     (reads_e ? std::int64_t{p.beta} * static_cast<std::int64_t>(p.e(i, j)) : std::int64_t{0});
-                return static_cast<C>(apply_epilogue(p.epilogue, static_cast<S>(static_cast<std::uint32_t>(v)),
-                                                     p.row0 + i, p.col0 + j));
+                return static_cast<C>(apply_epilogue(
+                    p.epilogue, static_cast<S>(static_cast<std::uint32_t>(v)), p.row0 + i, p.col0 + j));
             } else {
                 wide_sum<R> total;
                 scale_into(total, p.alpha, sum);

@@ -14,9 +14,9 @@
 #    define STRATAGEMM_ABI v0_1_serial
 #endif
 
-#define STRATAGEMM_BEGIN                                                                                      \
-    namespace stratagemm {                                                                                    \
+#define STRATAGEMM_BEGIN                                                                                     \
+    namespace stratagemm {                                                                                   \
     inline namespace STRATAGEMM_ABI {
-#define STRATAGEMM_END                                                                                        \
-    }                                                                                                         \
+#define STRATAGEMM_END                                                                                       \
+    }                                                                                                        \
     }

@@ -33,10 +33,10 @@ struct bias_epilogue {
     constexpr bool fits(index m, index n) const { return count >= (axis == along::columns ? n : m); }
 };
 template <class V>
-    requires requires(V const& v) {
-        v.data();
-        v.size();
-    }
+requires requires(V const& v) {
+    v.data();
+    v.size();
+}
 auto bias(V const& v, along axis = along::columns) {
     using T = std::remove_cvref_t<decltype(*v.data())>;
     return bias_epilogue<T>{v.data(), static_cast<index>(v.size()), axis};
@@ -87,13 +87,17 @@ constexpr auto scale(T factor) {
 
 template <class F, class X>
 constexpr X apply_epilogue(F const& f, X x, index i, index j) {
-    if constexpr (std::is_invocable_v<F const&, X, index, index>) return static_cast<X>(f(x, i, j));
-    else return static_cast<X>(f(x));
+    if constexpr (std::is_invocable_v<F const&, X, index, index>)
+        return static_cast<X>(f(x, i, j));
+    else
+        return static_cast<X>(f(x));
 }
 template <class F>
 constexpr bool epilogue_fits(F const& f, index m, index n) {
-    if constexpr (requires { f.fits(m, n); }) return f.fits(m, n);
-    else return true;
+    if constexpr (requires { f.fits(m, n); })
+        return f.fits(m, n);
+    else
+        return true;
 }
 
 template <class First, class Second>
@@ -101,8 +105,9 @@ struct then_epilogue {
     First first;
     Second second;
     template <class X>
-        requires(std::is_invocable_v<First const&, X> || std::is_invocable_v<First const&, X, index, index>)
-    constexpr X operator()(X x, index i, index j) const {
+    requires(std::is_invocable_v<First const&, X> ||
+             std::is_invocable_v<First const&, X, index, index>) constexpr X
+    operator()(X x, index i, index j) const {
         return apply_epilogue(second, apply_epilogue(first, x, i, j), i, j);
     }
     constexpr bool fits(index m, index n) const {
@@ -111,8 +116,10 @@ struct then_epilogue {
 };
 template <class First, class Second, class... Rest>
 constexpr auto then(First first, Second second, Rest... rest) {
-    if constexpr (sizeof...(Rest) == 0) return then_epilogue<First, Second>{first, second};
-    else return then(then_epilogue<First, Second>{first, second}, rest...);
+    if constexpr (sizeof...(Rest) == 0)
+        return then_epilogue<First, Second>{first, second};
+    else
+        return then(then_epilogue<First, Second>{first, second}, rest...);
 }
 
 template <class F, class X>

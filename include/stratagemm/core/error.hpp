@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 STRATAGEMM_BEGIN
@@ -23,17 +24,20 @@ enum class errc {
 
 class error : public std::exception {
 public:
-    error(errc code, char const* layer, std::string message, long native_code = 0)
-        : code_(code), layer_(layer), native_(native_code), text_(layer_ + ": " + std::move(message)) {}
+    // `layer` is a literal: it is kept, not copied.
+    error(errc code, char const* layer, char const* message, long native_code = 0)
+        : code_(code), layer_(layer), native_(native_code) {
+        ((text_ += layer) += ": ") += message;
+    }
 
     errc code() const noexcept { return code_; }
-    std::string const& layer() const noexcept { return layer_; } // who failed: "gemm", "host", ...
+    std::string_view layer() const noexcept { return layer_; } // who failed: "gemm", "host", ...
     long native_code() const noexcept { return native_; }
     char const* what() const noexcept override { return text_.c_str(); } // says what to do about it
 
 private:
     errc code_;
-    std::string layer_;
+    char const* layer_;
     long native_;
     std::string text_;
 };
@@ -60,12 +64,18 @@ private:
     stratagemm::error const* error_ = nullptr;
 };
 
+// Out of the way of the code that succeeds, and compiled once.
+[[gnu::cold, gnu::noinline]] inline status failure(errc code, char const* layer, char const* message) {
+    return error(code, layer, message);
+}
+
 // A value, or the reason why there is none. T is cheap to default-construct.
 template <class T>
 class [[nodiscard]] result {
 public:
     result(T value) : value_(std::move(value)) {}
     result(stratagemm::error e) : status_(std::move(e)) {}
+    result(status s) : status_(std::move(s)) {}
 
     explicit operator bool() const noexcept { return static_cast<bool>(status_); }
     T& operator*() { return value_; }

@@ -31,8 +31,9 @@ public:
 
     // Element (i, j) is f(i, j).
     template <class F>
-        requires std::invocable<F&, index, index>
-    matrix(index rows, index cols, F&& f, layout order = layout::row_major) : matrix(rows, cols, order) {
+    requires std::invocable<F&, index, index> matrix(index rows, index cols, F&& f,
+                                                     layout order = layout::row_major)
+        : matrix(rows, cols, order) {
         for (index i = 0; i < rows; ++i)
             for (index j = 0; j < cols; ++j) (*this)(i, j) = static_cast<T>(f(i, j));
     }

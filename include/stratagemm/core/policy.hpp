@@ -33,6 +33,10 @@ struct bound {
     double expected = 0;
     bool normwise = false;
 };
+inline bound larger(bound x, bound y) {
+    return {x.worst < y.worst ? y.worst : x.worst, x.expected < y.expected ? y.expected : x.expected,
+            x.normwise || y.normwise};
+}
 
 // Workspace: one block, handed out in order and taken back in reverse. It is allocated by the backend of its
 // own memory space and returns there.
@@ -124,7 +128,8 @@ status scale_only(Leaf const& leaf, Problem const& p) {
         auto const one = p.at(i);
         auto e = one.e;
         e.scale = static_cast<decltype(e.scale)>(p.beta);
-        if (status s = p.beta == S(0) ? leaf.fill(one.c, typename Problem::c_type(real_t<S>(0))) : leaf.copy(e, one.c);
+        if (status s = p.beta == S(0) ? leaf.fill(one.c, typename Problem::c_type(real_t<S>(0)))
+                                      : leaf.copy(e, one.c);
             !s)
             return s;
         if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)

@@ -52,8 +52,21 @@ struct problem {
 
     // The same product with nothing done to its result: for the parts of a sum.
     auto without_epilogue() const {
-        return problem<TA, TB, TC, Space>{alpha,  a,      b,      beta,   e,    c,   {},
+        return problem<TA, TB, TC, Space>{alpha, a,      b,      beta,   e,      c,    {},
                                           count, a_step, b_step, e_step, c_step, row0, col0};
+    }
+
+    // What rows [i, i + m_), columns [j, j + n_) of C get from terms [l, l + k_) of their sums. Not of a batch.
+    problem part(index i, index j, index l, index m_, index n_, index k_) const {
+        problem one = *this;
+        one.a = a.block(i, l, m_, k_);
+        one.b = b.block(l, j, k_, n_);
+        one.c = c.block(i, j, m_, n_);
+        one.e = one.c;
+        if (beta != scalar(0)) one.e = e.block(i, j, m_, n_); // else it may be null
+        one.row0 += i;
+        one.col0 += j;
+        return one;
     }
 
     // The i-th product of the batch.
@@ -77,18 +90,24 @@ using scalar_of = accumulator_t<value_of<M>>;
 
 template <class V>
 auto first_of(V const& v) {
-    if constexpr (is_batch<V>::value) return v.first;
-    else return v;
+    if constexpr (is_batch<V>::value)
+        return v.first;
+    else
+        return v;
 }
 template <class V>
 index count_of(V const& v) {
-    if constexpr (is_batch<V>::value) return v.count;
-    else return 1;
+    if constexpr (is_batch<V>::value)
+        return v.count;
+    else
+        return 1;
 }
 template <class V>
 index step_of(V const& v) {
-    if constexpr (is_batch<V>::value) return v.stride;
-    else return 0;
+    if constexpr (is_batch<V>::value)
+        return v.stride;
+    else
+        return 0;
 }
 
 template <class S, class A, class B, class E, class C, class Epilogue>
@@ -108,6 +127,10 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
     } else if constexpr (!std::is_same_v<typename E::value_type, TC>) {
         static_assert(std::is_same_v<typename E::value_type, TC>,
                       "stratagemm: the added matrix must have the element type of C");
+    } else if constexpr (!epilogue_for<Epilogue, accumulator_t<TA>>) {
+        static_assert(
+            epilogue_for<Epilogue, accumulator_t<TA>>,
+            "stratagemm: an epilogue is called as f(x) or f(x, i, j) with x in the accumulator's type");
     } else {
         problem_type p;
         p.a = first_of(a), p.b = first_of(b), p.e = first_of(e), p.c = first_of(c);
@@ -118,6 +141,8 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
         p.epilogue = epilogue;
         p.count = count_of(c);
         p.a_step = step_of(a), p.b_step = step_of(b), p.e_step = step_of(e), p.c_step = step_of(c);
+        if (p.beta == S(0) && p.e.rows == p.c.rows && p.e.cols == p.c.cols) // not read, so it may be anything
+            p.e = p.c, p.e_step = p.c_step;
         // One matrix beside a batch is repeated; two batches must agree, which validate() checks.
         bool const agree = (!is_batch<A>::value || count_of(a) == p.count) &&
                            (!is_batch<B>::value || count_of(b) == p.count) &&
@@ -129,29 +154,36 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
 
 // C = A B
 template <operand A, operand B, operand C, class Epilogue = identity>
-    requires(!operand<Epilogue>)
-auto product(A&& a, B&& b, C&& c, Epilogue epilogue = {}) {
+requires(!operand<Epilogue>) auto product(A&& a, B&& b, C&& c, Epilogue epilogue = {}) {
     using S = scalar_of<A>;
     return make_product(S(1), as_view(a), as_view(b), S(0), as_view(c), as_view(c), epilogue);
 }
 // C = A B + E
 template <operand A, operand B, operand E, operand C, class Epilogue = identity>
-    requires(!operand<Epilogue>)
-auto product(A&& a, B&& b, E&& e, C&& c, Epilogue epilogue = {}) {
+requires(!operand<Epilogue>) auto product(A&& a, B&& b, E&& e, C&& c, Epilogue epilogue = {}) {
     using S = scalar_of<A>;
     return make_product(S(1), as_view(a), as_view(b), S(1), as_view(e), as_view(c), epilogue);
 }
+// A scalar is whatever converts to the accumulator of A: 2, 0.5 and 2.0f all serve for float.
+template <class S, class A>
+concept scalar_for = std::convertible_to<S, scalar_of<A>>;
+
 // C = alpha A B + beta C
-template <operand A, operand B, operand C, class Epilogue = identity>
-    requires(!operand<Epilogue>)
-auto product(scalar_of<A> alpha, A&& a, B&& b, scalar_of<A> beta, C&& c, Epilogue epilogue = {}) {
-    return make_product(alpha, as_view(a), as_view(b), beta, as_view(c), as_view(c), epilogue);
+template <class S, class T, operand A, operand B, operand C, class Epilogue = identity>
+requires(scalar_for<S, A>&& scalar_for<T, A> &&
+         !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, C&& c, Epilogue epilogue = {}) {
+    using X = scalar_of<A>;
+    return make_product(static_cast<X>(alpha), as_view(a), as_view(b), static_cast<X>(beta), as_view(c),
+                        as_view(c), epilogue);
 }
 // C = alpha A B + beta E
-template <operand A, operand B, operand E, operand C, class Epilogue = identity>
-    requires(!operand<Epilogue>)
-auto product(scalar_of<A> alpha, A&& a, B&& b, scalar_of<A> beta, E&& e, C&& c, Epilogue epilogue = {}) {
-    return make_product(alpha, as_view(a), as_view(b), beta, as_view(e), as_view(c), epilogue);
+template <class S, class T, operand A, operand B, operand E, operand C, class Epilogue = identity>
+requires(scalar_for<S, A>&& scalar_for<T, A> && !operand<Epilogue>) auto product(S alpha, A&& a, B&& b,
+                                                                                 T beta, E&& e, C&& c,
+                                                                                 Epilogue epilogue = {}) {
+    using X = scalar_of<A>;
+    return make_product(static_cast<X>(alpha), as_view(a), as_view(b), static_cast<X>(beta), as_view(e),
+                        as_view(c), epilogue);
 }
 
 // ---- checking one ----------------------------------------------------------------------------------------
@@ -161,8 +193,8 @@ struct extent {
     index low = 0, high = 0;
     bool fits = true; // the byte offsets are representable
 };
-inline extent extent_of(index rows, index cols, index row_stride, index col_stride, index count, index step,
-                        index element_size) {
+[[gnu::noinline]] inline extent extent_of(index rows, index cols, index row_stride, index col_stride,
+                                          index count, index step, index element_size) {
     extent x;
     if (rows == 0 || cols == 0 || count == 0) return x;
     index const sizes[] = {rows, cols, count}, strides[] = {row_stride, col_stride, step};
@@ -181,14 +213,36 @@ inline index magnitude(index x) { return x < 0 ? -x : x; }
 
 // Whether i rs + j cs is the same for two different (i, j): rs/g and cs/g, with g their greatest common
 // divisor, is the smallest step between such a pair.
-inline bool elements_collide(index rows, index cols, index row_stride, index col_stride) {
+[[gnu::noinline]] inline bool elements_collide(index rows, index cols, index row_stride, index col_stride) {
+    if (col_stride == 1 && row_stride >= cols) return false;
+    if (row_stride == 1 && col_stride >= rows) return false;
     index g = magnitude(row_stride), r = magnitude(col_stride);
     while (r != 0) {
         index const t = g % r;
         g = r, r = t;
     }
-    if (g == 0) return rows * cols > 1; // both strides zero
+    if (g == 0) return rows > 1 || cols > 1; // both strides zero
     return magnitude(col_stride) / g < rows && magnitude(row_stride) / g < cols;
+}
+
+// Whether three dimensions nest: each stride reaches past all that the smaller ones span, so that no two
+// elements share an address.
+[[gnu::noinline]] inline bool nested(index rows, index row_stride, index cols, index col_stride, index count,
+                                     index step) {
+    index size[] = {rows, cols, count},
+          stride[] = {magnitude(row_stride), magnitude(col_stride), magnitude(step)};
+    for (int pass = 0; pass < 2; ++pass)
+        for (int d = 0; d < 2; ++d)
+            if (stride[d] > stride[d + 1]) {
+                std::swap(stride[d], stride[d + 1]);
+                std::swap(size[d], size[d + 1]);
+            }
+    index span = 0;
+    for (int d = 0; d < 3; ++d) {
+        if (size[d] > 1 && stride[d] <= span) return false;
+        span += (size[d] - 1) * stride[d];
+    }
+    return true;
 }
 
 // Whether two views share an element. Exact when their bytes are apart or when both lie on one lattice (the
@@ -196,7 +250,8 @@ inline bool elements_collide(index rows, index cols, index row_stride, index col
 template <class V, class W>
 bool views_overlap(V const& v, extent const& ev, W const& w, extent const& ew) {
     using space = typename V::space;
-    if (ev.low == ev.high || ew.low == ew.high || space::buffer(v.data) != space::buffer(w.data)) return false;
+    if (ev.low == ev.high || ew.low == ew.high || space::buffer(v.data) != space::buffer(w.data))
+        return false;
     index const pv = space::address(v.data), pw = space::address(w.data);
     if (pv + ev.high <= pw + ew.low || pw + ew.high <= pv + ev.low) return false;
     constexpr auto size = static_cast<index>(sizeof(typename V::value_type));
@@ -209,6 +264,7 @@ bool views_overlap(V const& v, extent const& ev, W const& w, extent const& ew) {
     if (!straight || (pw - pv) % size != 0 || inner <= 0 || outer <= 0 || distance % inner != 0) return true;
     index const v_in = rows_outer ? v.cols : v.rows, w_in = rows_outer ? w.cols : w.rows;
     index const v_out = rows_outer ? v.rows : v.cols, w_out = rows_outer ? w.rows : w.cols;
+    if ((v_in - 1) * inner >= outer || (w_in - 1) * inner >= outer) return true; // lines interleave
     // w starts at (d_out, d_in) of v's lattice, for one of two neighbouring d_out.
     index const base = distance >= 0 ? distance / outer : -((-distance + outer - 1) / outer);
     for (index d_out = base; d_out <= base + 1; ++d_out) {
@@ -219,18 +275,26 @@ bool views_overlap(V const& v, extent const& ev, W const& w, extent const& ew) {
     return false;
 }
 
+[[gnu::cold, gnu::noinline]] inline status shape_failure(index a_rows, index a_cols, index b_rows,
+                                                         index b_cols, index c_rows, index c_cols) {
+    char text[256];
+    __builtin_snprintf(
+        text, sizeof(text),
+        "A is %td x %td, B is %td x %td and C is %td x %td; C = A B needs m x k, k x n and m x n (is "
+        "a transposed() missing?)",
+        a_rows, a_cols, b_rows, b_cols, c_rows, c_cols);
+    return failure(errc::shape, "gemm", text);
+}
+
 template <class Problem>
 status validate(Problem const& p) {
-    auto fail = [](errc code, char const* text) { return status(error(code, "gemm", text)); };
-    if (p.count < 0) return fail(errc::shape, "the batches of A, B and C must have the same, non-negative count");
+    auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
+    if (p.count < 0)
+        return fail(errc::shape, "the batches of A, B and C must have the same, non-negative count");
     index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
     if (m < 0 || n < 0 || k < 0 || p.b.rows < 0) return fail(errc::shape, "sizes must not be negative");
     if (p.a.rows != m || p.b.cols != n || p.b.rows != k)
-        return status(error(errc::shape, "gemm",
-                            "A is " + std::to_string(p.a.rows) + " x " + std::to_string(k) + ", B is " +
-                                std::to_string(p.b.rows) + " x " + std::to_string(p.b.cols) + " and C is " +
-                                std::to_string(m) + " x " + std::to_string(n) +
-                                "; C = A B needs m x k, k x n and m x n (is a transposed() missing?)"));
+        return shape_failure(p.a.rows, k, p.b.rows, p.b.cols, m, n);
     if (p.e.rows != m || p.e.cols != n) return fail(errc::shape, "the added matrix must have the shape of C");
     if (p.c.conjugate || p.c.scale != decltype(p.c.scale)(1))
         return fail(errc::argument, "C cannot be scaled or conjugated; use alpha, beta or an epilogue");
@@ -256,11 +320,12 @@ status validate(Problem const& p) {
         return fail(errc::null_data, "an operand with elements has a null pointer");
 
     if (elements_collide(m, n, p.c.row_stride, p.c.col_stride))
+        return fail(
+            errc::strides,
+            "two elements of C share an address; its leading dimension must be at least its row length");
+    if (p.count > 1 && !nested(m, p.c.row_stride, n, p.c.col_stride, p.count, p.c_step))
         return fail(errc::strides,
-                    "two elements of C share an address; its leading dimension must be at least its row length");
-    extent const one = extent_of(m, n, p.c.row_stride, p.c.col_stride, 1, 0, 1);
-    if (p.count > 1 && magnitude(p.c_step) < one.high - one.low)
-        return fail(errc::strides, "the matrices of the batch C overlap; its stride must be at least one matrix");
+                    "the matrices of the batch C overlap; its stride must be at least one matrix");
 
     auto shares = [](auto const& v, extent const& ev, auto const& w, extent const& ew, index count) {
         if (count == 1) return views_overlap(v, ev, w, ew);

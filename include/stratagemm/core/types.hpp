@@ -98,9 +98,9 @@ template <class T>
 using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 
 template <class T>
-concept element = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, half> ||
-                  std::same_as<T, bfloat16> || std::same_as<T, std::int8_t> ||
-                  std::same_as<T, std::int32_t> || complex_like<T>;
+concept element =
+    std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, half> || std::same_as<T, bfloat16> ||
+    std::same_as<T, std::int8_t> || std::same_as<T, std::int32_t> || complex_like<T>;
 
 // The real type beneath T: float for float, half and complex<float>.
 template <class T>
@@ -117,29 +117,43 @@ using real_t = typename real_of<T>::type;
 // u = 2^-t: the largest relative error of one rounding to T. Integers do not round.
 template <class T>
 constexpr double unit_roundoff() {
-    if constexpr (std::is_same_v<T, half>) return 0x1p-11;
-    else if constexpr (std::is_same_v<T, bfloat16>) return 0x1p-8;
-    else if constexpr (std::is_integral_v<T>) return 0.0;
-    else return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) / 2;
+    if constexpr (std::is_same_v<T, half>)
+        return 0x1p-11;
+    else if constexpr (std::is_same_v<T, bfloat16>)
+        return 0x1p-8;
+    else if constexpr (std::is_integral_v<T>)
+        return 0.0;
+    else
+        return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) / 2;
 }
 
 template <class T>
 constexpr T conjugate(T const& x) {
-    if constexpr (complex_like<T>) return T(x.real(), -x.imag());
-    else return x;
+    if constexpr (complex_like<T>)
+        return T(x.real(), -x.imag());
+    else
+        return x;
 }
 
 // The short name of a type, for describe() and messages.
 template <class T>
 constexpr char const* type_name() {
-    if constexpr (std::is_same_v<T, float>) return "float";
-    else if constexpr (std::is_same_v<T, double>) return "double";
-    else if constexpr (std::is_same_v<T, half>) return "half";
-    else if constexpr (std::is_same_v<T, bfloat16>) return "bfloat16";
-    else if constexpr (std::is_same_v<T, std::int8_t>) return "int8";
-    else if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
-    else if constexpr (complex_like<T>) return sizeof(T) == 8 ? "complex<float>" : "complex<double>";
-    else return "unknown";
+    if constexpr (std::is_same_v<T, float>)
+        return "float";
+    else if constexpr (std::is_same_v<T, double>)
+        return "double";
+    else if constexpr (std::is_same_v<T, half>)
+        return "half";
+    else if constexpr (std::is_same_v<T, bfloat16>)
+        return "bfloat16";
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+        return "int8";
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+        return "int32";
+    else if constexpr (complex_like<T>)
+        return sizeof(T) == 8 ? "complex<float>" : "complex<double>";
+    else
+        return "unknown";
 }
 
 STRATAGEMM_END

@@ -23,7 +23,7 @@ struct host_memory {
         return reinterpret_cast<T*>(p);
     }
     template <class Footprint>
-    static std::size_t share(Footprint const& f) {
+    static auto& share(Footprint& f) {
         return f.host;
     }
 };
@@ -44,9 +44,7 @@ struct view {
     bool conjugate = false;
 
     // The stored element: scale and conjugation are left to whoever computes.
-    T& operator()(index i, index j) const
-        requires std::same_as<Space, host_memory>
-    {
+    T& operator()(index i, index j) const requires std::same_as<Space, host_memory> {
         return data[i * row_stride + j * col_stride];
     }
 
@@ -63,8 +61,7 @@ struct view {
     // A view of T is a view of T const. Constrained, because nvcc warns about a conversion to one's own
     // type (#554-D).
     template <class U>
-        requires(std::same_as<U, T const> && !std::same_as<U, T>)
-    operator view<U, Space>() const {
+    requires(std::same_as<U, T const> && !std::same_as<U, T>) operator view<U, Space>() const {
         return {data, rows, cols, row_stride, col_stride, scale, conjugate};
     }
 };
@@ -98,12 +95,15 @@ concept mdspan_like = requires(M const& x) {
     x.extent(0);
     x.mapping().stride(0);
     x.accessor();
-    requires M::rank() == 2;
+    requires M::rank()
+    == 2;
 };
 
 // Owning matrices, ours or a user's, offer view().
 template <class M>
-concept has_view = requires(M& x) { requires is_view<decltype(x.view())>::value; };
+concept has_view = requires(M& x) {
+    requires is_view<decltype(x.view())>::value;
+};
 
 // std::linalg's scaled and conjugated accessors, again by their members.
 template <class A>
@@ -112,17 +112,19 @@ concept scaling_accessor = requires(A const& a) {
     a.nested_accessor();
 };
 template <class A>
-concept nesting_accessor = requires(A const& a) { a.nested_accessor(); };
+concept nesting_accessor = requires(A const& a) {
+    a.nested_accessor();
+};
 
 template <class V, class Accessor>
 void apply_accessor(V& v, Accessor const& accessor) {
+    // The innermost is applied first: scaled(f, conjugated(x)) is f conj(x).
+    if constexpr (nesting_accessor<Accessor>) apply_accessor(v, accessor.nested_accessor());
     if constexpr (scaling_accessor<Accessor>) {
-        v.scale = static_cast<decltype(v.scale)>(v.scale * accessor.scaling_factor());
-        apply_accessor(v, accessor.nested_accessor());
+        v.scale = v.scale * static_cast<decltype(v.scale)>(accessor.scaling_factor());
     } else if constexpr (nesting_accessor<Accessor>) { // std::linalg::conjugated_accessor is the other one
         v.conjugate = !v.conjugate;
         v.scale = stratagemm::conjugate(v.scale);
-        apply_accessor(v, accessor.nested_accessor());
     }
 }
 
@@ -134,7 +136,7 @@ auto as_view(M&& x) {
     } else if constexpr (has_view<std::remove_reference_t<M>>) {
         return x.view();
     } else {
-        using T = std::remove_pointer_t<decltype(x.data_handle())>;
+        using T = std::remove_pointer_t<std::remove_cvref_t<decltype(x.data_handle())>>;
         view<T> v{x.data_handle(), static_cast<index>(x.extent(0)), static_cast<index>(x.extent(1)),
                   static_cast<index>(x.mapping().stride(0)), static_cast<index>(x.mapping().stride(1))};
         apply_accessor(v, x.accessor());
@@ -144,7 +146,7 @@ auto as_view(M&& x) {
 
 template <class M>
 concept operand = is_view<std::remove_cvref_t<M>>::value || is_batch<std::remove_cvref_t<M>>::value ||
-                  has_view<std::remove_reference_t<M>> || mdspan_like<std::remove_cvref_t<M>>;
+    has_view<std::remove_reference_t<M>> || mdspan_like<std::remove_cvref_t<M>>;
 
 // Borrowed matrices.
 template <class T>
@@ -177,16 +179,20 @@ auto transposed(M&& x) {
         w.rows = w.cols, w.cols = rows;
         w.row_stride = w.col_stride, w.col_stride = row_stride;
     };
-    if constexpr (is_batch<decltype(v)>::value) turn(v.first);
-    else turn(v);
+    if constexpr (is_batch<decltype(v)>::value)
+        turn(v.first);
+    else
+        turn(v);
     return v;
 }
 
 template <operand M>
 auto scaled(accumulator_t<typename std::remove_cvref_t<M>::value_type> factor, M&& x) {
     auto v = as_view(x);
-    if constexpr (is_batch<decltype(v)>::value) v.first.scale = v.first.scale * factor;
-    else v.scale = v.scale * factor;
+    if constexpr (is_batch<decltype(v)>::value)
+        v.first.scale = v.first.scale * factor;
+    else
+        v.scale = v.scale * factor;
     return v;
 }
 
@@ -197,8 +203,10 @@ auto conjugated(M&& x) {
         w.conjugate = !w.conjugate;
         w.scale = conjugate(w.scale);
     };
-    if constexpr (is_batch<decltype(v)>::value) flip(v.first);
-    else flip(v);
+    if constexpr (is_batch<decltype(v)>::value)
+        flip(v.first);
+    else
+        flip(v);
     return v;
 }
 
