@@ -27,6 +27,22 @@ inline int host_threads([[maybe_unused]] int requested) {
 #endif
 }
 
+// f(thread, x) for every x < count, by at most `team` threads. Without OpenMP, or for one thread, a plain loop.
+template <class F>
+void host_each([[maybe_unused]] int team, int count, F const& f) {
+#ifdef _OPENMP
+    if (team > 1 && count > 1) {
+#    pragma omp parallel num_threads(team)
+        {
+            int const thread = omp_get_thread_num(), threads = omp_get_num_threads();
+            for (int x = thread; x < count; x += threads) f(thread, x);
+        }
+        return;
+    }
+#endif
+    for (int x = 0; x < count; ++x) f(0, x);
+}
+
 // Blocks of workspace. The last one released on a thread is kept for the next call: fresh pages cost more
 // than a product of a few hundred rows. Blocks above `keep` go back to the system at once.
 class host_block {
@@ -87,9 +103,13 @@ using host_arena = linear_arena<host_memory>;
 inline result<host_arena> reserve_host(footprint f, char const* layer) {
     if (f.host == 0) return host_arena{};
     std::byte* const p = host_block::acquire(f.host);
-    if (!p)
-        return error(errc::memory, layer,
-                     std::to_string(f.host) + " bytes of workspace are not to be had; free memory or use blocks");
+    if (!p) {
+        char text[160];
+        __builtin_snprintf(
+            text, sizeof(text),
+            "%zu bytes of workspace are not to be had; free memory or multiply in smaller blocks", f.host);
+        return failure(errc::memory, layer, text);
+    }
     return host_arena(p, f.host, host_block::release);
 }
 

@@ -1,0 +1,280 @@
+// The CPU: kernels for what the machine has, chosen at run time, on as many threads as OpenMP gives.
+//
+// Nothing has to be set: a program compiled with no -march flag runs AVX-512 where there is AVX-512. Results
+// depend on the shape and the instruction set, never on the number of threads.
+#pragma once
+
+#include "host/tiles.hpp"
+#include "host/vector.hpp"
+
+STRATAGEMM_BEGIN
+
+struct host {
+    int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it
+
+    using space = host_memory;
+    using arena = host_arena;
+
+    // C in the accumulator's type, or, for 16-bit operands, in their own.
+    template <class P>
+    static constexpr bool accepts =
+        std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
+        !std::is_same_v<typename P::a_type, std::int32_t> &&
+        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2));
+
+    host_operations leaf() const { return {threads}; }
+    result<arena> reserve(footprint f) const {
+        if (status s = isa_status(); !s) return result<arena>(std::move(s));
+        return reserve_host(f, "host");
+    }
+
+    template <class S>
+    footprint workspace(S const& s) const {
+        return workspace_for(s, team_for(s));
+    }
+
+    // A sum of k products is kept in pieces of at most a block; the pieces are added one by one.
+    template <class S>
+    bound error_bound(S const& s) const {
+        using TA = typename S::a_type;
+        using packing = typename packing_of<TA>::type;
+        if constexpr (std::is_integral_v<accumulator_t<TA>>) {
+            return {};
+        } else {
+            index const depth = packing::depth(s.k), piece = chain_of(s);
+            index const chain =
+                s.m == 1 || s.n == 1 ? depth : smaller(depth, piece) + divide_up(depth, piece) + 16;
+            double const u = unit_roundoff<accumulator_t<TA>>(), out = unit_roundoff<typename S::c_type>();
+            double const last = sizeof(typename S::c_type) < sizeof(accumulator_t<TA>) ? out : 0;
+            double const spread = complex_like<TA> ? 1.5 : 1;
+            auto const length = static_cast<double>(chain);
+            return {spread * 1.01 * (length + 4) * u + last,
+                    spread * (3 + 2 * __builtin_sqrt(length)) * u + last};
+        }
+    }
+
+    template <class S>
+    std::string describe(S const& s) const {
+        return std::string("host: ") + name_of(current_isa().isa) + ", " + type_name<typename S::a_type>() +
+               ", " + std::to_string(team_for(s)) + (team_for(s) == 1 ? " thread" : " threads");
+    }
+
+    template <class Problem>
+    status operator()(Problem const& p, arena& workspace) const {
+        if (status s = isa_status(); !s) return s;
+        auto const shape = p.shape();
+        int team = team_for(shape);
+        if (multiply_tiny(p, team)) return {};
+        // The arena was sized by workspace(); OpenMP may offer more threads by now.
+        while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
+        if (p.count == 1) return multiply_one(p, team, workspace);
+        if (p.count < team) {
+            for (index x = 0; x < p.count; ++x)
+                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
+            return {};
+        }
+        std::size_t const bytes = bytes_for(shape, 1);
+        arena::scope const scope(workspace);
+        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
+        host_each(team, team, [&](int thread, int x) {
+            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
+                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+                (void)multiply_one(p.at(i), 1, part);
+            }
+        });
+        return {};
+    }
+
+private:
+    // One thread for each half million multiply-adds (about 8 us): starting more costs more than they do.
+    template <class S>
+    int team_for(S const& s) const {
+        double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
+                            static_cast<double>(s.count);
+        int const offered = host_threads(threads);
+        return work < 0x1p20 ? 1 : work / 0x1p19 < offered ? static_cast<int>(work / 0x1p19) : offered;
+    }
+
+    // Tiles are worth their set-up for products that fill a few of them. From the shape alone: the choice shows
+    // in the last bits of a bfloat16 product.
+    template <class S>
+    static bool uses_tiles([[maybe_unused]] S const& s) {
+#if defined(__x86_64__)
+        if constexpr (tile_element<typename S::a_type>)
+            return current_isa().isa == host_isa::amx && smaller(s.m, s.n) >= 4 && s.m * s.n >= 256 &&
+                   s.k >= 16;
+#endif
+        return false;
+    }
+
+    template <class S>
+    static footprint workspace_for(S const& s, int team) {
+        if (s.count > 1 && team > 1)
+            return {larger(bytes_for(s, 1) * static_cast<std::size_t>(team), bytes_for(s, team))};
+        return {bytes_for(s, team)};
+    }
+
+    // How many products are summed before the sum is added to C.
+    template <class S>
+    static index chain_of(S const& s) {
+        using T = typename S::a_type;
+        if constexpr (tile_element<T>)
+            if (uses_tiles(s)) return tile_sizes<T>::chunk * tile_sizes<T>::step;
+        return block_sizes<typename packing_of<T>::type::packet>::k;
+    }
+
+    // Workspace of one product by `team` threads. Either operand may become A: the product is transposed if
+    // that makes the rows of C contiguous.
+    template <class S>
+    static std::size_t bytes_for(S const& s, int team) {
+        using T = typename S::a_type;
+#if defined(__x86_64__)
+        if constexpr (tile_element<T>)
+            if (uses_tiles(s))
+                return larger(multiply_tiles_bytes<T>(s.m, s.n, s.k, team),
+                              multiply_tiles_bytes<T>(s.n, s.m, s.k, team));
+#endif
+        using packing = typename packing_of<T>::type;
+        std::size_t const bytes = multiply_bytes<packing>(s.m, s.n, s.k, team);
+        return s.m == s.n ? bytes : larger(bytes, multiply_bytes<packing>(s.n, s.m, s.k, team));
+    }
+
+    // What the kernels write for `Problem` when it is more than alpha A B + beta E in rows.
+    template <class Problem, class Acc>
+    static void write(void const* problem, bool swapped, Acc const* sum, index sum_row, index i0, index j0,
+                      index rows, index cols) {
+        using S = typename Problem::scalar;
+        auto const& p = *static_cast<Problem const*>(problem);
+        bool const reads_e = p.beta != S(0);
+        for (index i = 0; i < rows; ++i)
+            for (index j = 0; j < cols; ++j) {
+                S x{};
+                if constexpr (complex_like<S>)
+                    x = S(sum[i * sum_row * 1 + 2 * j], sum[i * sum_row * 1 + 2 * j + 1]);
+                else
+                    x = sum[i * sum_row + j];
+                index const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
+                x = p.alpha * x;
+                if (reads_e) {
+                    auto const e = static_cast<S>(p.e(r, c));
+                    x = x + p.beta * (p.e.conjugate ? conjugate(e) : e);
+                }
+                p.c(r, c) = static_cast<typename Problem::c_type>(
+                    apply_epilogue(p.epilogue, x, p.row0 + r, p.col0 + c));
+            }
+    }
+
+    template <class View>
+    static View turned(View v) {
+        return transposed(v);
+    }
+
+    template <class Packing, class Problem>
+    static auto job_of(Problem const& p) {
+        using TA = typename Problem::a_type;
+        using S = typename Problem::scalar;
+        using job_type = host_job<TA, Packing>;
+        using acc = typename job_type::acc;
+        job_type job;
+        // Rows of C are to be contiguous; a column is turned into a row.
+        job.swapped = p.c.cols == 1 || (p.c.col_stride != 1 && p.c.row_stride == 1 && p.c.rows > 1);
+        auto const c = job.swapped ? turned(p.c) : p.c;
+        auto const e = job.swapped ? turned(p.e) : p.e;
+        job.a = job.swapped ? turned(p.b) : p.a;
+        job.b = job.swapped ? turned(p.a) : p.b;
+        bool plain = std::is_same_v<typename Problem::epilogue_type, identity> &&
+                     (c.col_stride == 1 || c.cols == 1) &&
+                     (p.beta == S(0) || ((e.col_stride == 1 || e.cols == 1) && !e.conjugate));
+        if constexpr (complex_like<S>) {
+            plain = plain && p.alpha.imag() == 0 && p.beta.imag() == 0;
+            if (plain) job.alpha = p.alpha.real(), job.beta = p.beta.real();
+        } else if (plain) {
+            job.alpha = p.alpha, job.beta = p.beta;
+        }
+        if constexpr (std::is_same_v<typename Problem::c_type, S>) {
+            job.c = reinterpret_cast<acc*>(c.data), job.c_row = c.row_stride * Packing::widen;
+            job.e = reinterpret_cast<acc const*>(e.data), job.e_row = e.row_stride * Packing::widen;
+        } else {
+            plain = false;
+        }
+        if (!plain) job.write = write<Problem, acc>, job.problem = &p;
+        return job;
+    }
+
+    template <class Packing, class Problem>
+    static status multiply_as(Problem const& p, int team, arena& workspace) {
+        auto const job = job_of<Packing>(p);
+#if defined(__x86_64__)
+        if constexpr (tile_element<typename Problem::a_type>) {
+            if (uses_tiles(p.shape())) {
+                multiply_tiles(job, team, workspace);
+                return {};
+            }
+        }
+#endif
+        if (is_vector_job(job)) {
+            if constexpr (Packing::in_place && Packing::widen == 1) multiply_vector(job, team, workspace);
+        } else {
+            multiply(job, team, workspace);
+        }
+        return {};
+    }
+
+    template <class Problem>
+    static status multiply_one(Problem const& p, int team, arena& workspace) {
+        using TA = typename Problem::a_type;
+        if constexpr (std::is_same_v<TA, std::int8_t>) {
+            if (current_isa().isa >= host_isa::avx512 && current_isa().vnni)
+                return multiply_as<pair_packing<true>>(p, team, workspace);
+            return multiply_as<pair_packing<false>>(p, team, workspace);
+        } else {
+            return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
+        }
+    }
+
+    // Products (of a batch) that are smaller than a block, plain and in place: one call of the kernel.
+    template <class Problem>
+    static bool multiply_tiny(Problem const& p, int team) {
+        using TA = typename Problem::a_type;
+        if constexpr (std::is_same_v<TA, float> || std::is_same_v<TA, double>) {
+            using packing = typename packing_of<TA>::type;
+            auto const job = job_of<packing>(p);
+            if (job.write || job.b.col_stride != 1 || job.rows() * job.cols() * job.depth() > 64 * 64 * 64 ||
+                job.depth() > block_sizes<TA>::k)
+                return false;
+            auto const& table = packing::kernels();
+            auto kernel = table.block;
+            if (job.alpha == TA(1) && job.beta == TA(0) && job.rows() % 4 == 0) {
+                if (table.narrow && job.cols() * index{sizeof(TA)} == 32)
+                    kernel = table.narrow;
+                else if (table.small && job.cols() <= table.strip)
+                    kernel = table.small;
+            }
+            if (kernel == table.block && !table.masked && job.cols() % table.strip != 0) return false;
+            host_each(team, team, [&](int, int x) {
+                index const from = p.count * x / team, to = p.count * (x + 1) / team;
+                block_args<TA> g{};
+                g.m = job.rows(), g.n = job.cols(), g.k = job.depth();
+                g.a_step = job.swapped ? p.b_step : p.a_step, g.b_step = job.swapped ? p.a_step : p.b_step;
+                g.e_step = p.e_step, g.c_step = p.c_step;
+                g.a = job.a.data + from * g.a_step, g.a_row = job.a.row_stride, g.a_col = job.a.col_stride;
+                g.b = job.b.data + from * g.b_step, g.b_row = job.b.row_stride, g.b_strip = table.strip;
+                g.e = job.e + from * g.e_step, g.e_row = job.e_row;
+                g.c = job.c + from * g.c_step, g.c_row = job.c_row;
+                g.alpha = job.alpha, g.beta = job.beta, g.count = to - from;
+                kernel(g);
+            });
+            return true;
+        } else {
+            return false;
+        }
+    }
+};
+
+template <>
+struct default_policy<host_memory> {
+    using type = host;
+};
+
+STRATAGEMM_END

@@ -1,0 +1,264 @@
+// The blocked product: C in regions for threads, regions in blocks for caches, blocks in tiles for registers.
+//
+// The loops are those of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008)
+// with the two operands exchanged, since C is row-major here: a block of B stays in the second-level cache,
+// a few rows of A in the first. k is cut in pieces that depend on the shape alone, and every element of C sums
+// its pieces in order, so that neither the blocking of C nor the number of threads changes a bit of it.
+#pragma once
+
+#include "memory.hpp"
+#include "packing.hpp"
+
+STRATAGEMM_BEGIN
+
+// A product as the blocked loops see it: row-major C (transpose the whole if not), real or packed scalars,
+// and a writer for everything that is not a plain alpha A B + beta E.
+template <class TA, class Packing>
+struct host_job {
+    using packet = typename Packing::packet;
+    using acc = accumulated<packet>;
+    using writer = void (*)(void const* problem, bool swapped, acc const* sum, index sum_row, index i,
+                            index j, index rows, index cols);
+
+    view<TA const> a, b;
+    acc alpha{1}, beta{0};
+    acc const* e = nullptr;
+    index e_row = 0;
+    acc* c = nullptr;
+    index c_row = 0;
+
+    writer write = nullptr; // if set, sums go through it, and alpha to c_row are not used
+    void const* problem = nullptr;
+    bool swapped = false; // rows of the job are columns of the problem
+
+    index rows() const { return a.rows; }
+    index cols() const { return b.cols * Packing::widen; }
+    index depth() const { return Packing::depth(a.cols); }
+};
+
+// Bytes of one core's second-level cache, or a cautious guess.
+inline index second_level_cache() {
+#if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
+    static long const bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (bytes > 0) return bytes;
+#endif
+    return 1 << 20;
+}
+
+// Sizes of blocks, in packets and accumulators. Only k shows in the results, and it depends on nothing.
+template <class Packet>
+struct block_sizes {
+    static constexpr index k = 1536 / sizeof(Packet); // 14 rows of A: 21 KiB of the first-level cache
+    static constexpr index n_max = 960; // a k x n block of B: 1.4 MiB of the second, or half of that
+    static constexpr index rows = 1024, few_rows = 112; // of A, packed at a time; few where C is narrow
+    static constexpr index staged = 256;                // rows of C summed before they are written
+    static constexpr index long_k = 32 * k, few_elements = 16384; // when k itself is shared out
+
+    static index n() { return second_level_cache() < 3 << 19 ? n_max / 2 : n_max; }
+};
+
+inline index divide_up(index x, index by) { return (x + by - 1) / by; }
+inline index smaller(index x, index y) { return x < y ? x : y; }
+inline index larger_of(index x, index y) { return x < y ? y : x; }
+
+// The number of pieces in which k is summed apart when C is too small to keep threads busy. From the shape
+// alone: it decides the order of summation.
+template <class Packet>
+index parts_of_k(index rows, index cols, index depth) {
+    using sizes = block_sizes<Packet>;
+    if (rows * cols > sizes::few_elements || depth < sizes::long_k) return 1;
+    return smaller(16, depth / (sizes::long_k / 2));
+}
+
+// Workspace of one thread, for a job of this shape.
+template <class Packing>
+struct host_scratch {
+    using packet = typename Packing::packet;
+    using acc = accumulated<packet>;
+    using sizes = block_sizes<packet>;
+
+    packet* a = nullptr;
+    packet* b = nullptr;
+    acc* sum = nullptr;
+
+    static constexpr index strip_max = 64;
+    static index a_count(index rows, index depth) {
+        return smaller(rows, sizes::rows) * smaller(depth, sizes::k);
+    }
+    static index b_count(index cols, index depth) {
+        return divide_up(smaller(cols, sizes::n()), strip_max) * strip_max * smaller(depth, sizes::k);
+    }
+    static index sum_count(index rows, index cols) {
+        return smaller(rows, sizes::staged) * smaller(cols, sizes::n());
+    }
+
+    [[gnu::noinline]] static std::size_t bytes(index rows, index cols, index depth) {
+        auto part = [](index count, std::size_t size) {
+            return host_arena::rounded(static_cast<std::size_t>(count) * size);
+        };
+        return part(a_count(rows, depth), sizeof(packet)) + part(b_count(cols, depth), sizeof(packet)) +
+               part(sum_count(rows, cols), sizeof(acc));
+    }
+    host_scratch(host_arena& arena, index rows, index cols, index depth)
+        : a(arena.take<packet>(a_count(rows, depth))), b(arena.take<packet>(b_count(cols, depth))),
+          sum(arena.take<acc>(sum_count(rows, cols))) {}
+};
+
+// Part of a job: rows, columns (of accumulators) and packets of k.
+struct host_region {
+    index i0, i1, j0, j1, p0, p1;
+};
+
+// Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
+inline bool rows_collide(index stride_bytes) { return magnitude(stride_bytes) % 1024 == 0; }
+
+// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one.
+template <class TA, class Packing>
+void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,
+                     accumulated<typename Packing::packet>* partial = nullptr, index partial_row = 0) {
+    using packet = typename Packing::packet;
+    using acc = accumulated<packet>;
+    using sizes = block_sizes<packet>;
+    auto const& table = Packing::kernels();
+    constexpr auto size = static_cast<index>(sizeof(packet));
+
+    index const depth = r.p1 - r.p0, pieces = larger_of(1, divide_up(depth, sizes::k));
+    index const kc = divide_up(divide_up(depth, pieces), 4) * 4, nc = sizes::n();
+    index const blocks = divide_up(r.j1 - r.j0, nc);
+    bool const staged = job.write && !partial, plain = !staged && !partial;
+
+    auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
+    bool const a_in_place = Packing::in_place && a.col != 0 &&
+                            (a.col == 1 ? !rows_collide(a.row * size) || smaller(depth, kc) < 32
+                                        : a.row == 1 && a.col * size < 1024);
+    bool const b_in_place = Packing::in_place && Packing::widen == 1 && b.col == 1 &&
+                            (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
+                            kc * b.row * size <= 600000;
+    index const rows_at_once = staged              ? sizes::staged
+                               : a_in_place        ? r.i1 - r.i0
+                               : r.j1 - r.j0 <= 64 ? sizes::few_rows
+                                                   : sizes::rows;
+
+    for (index i = r.i0; i < r.i1; i += rows_at_once) {
+        index const rows = smaller(rows_at_once, r.i1 - i);
+        index packed = -1; // the piece of k that A is packed for
+        // All columns for one piece of k, so that A is packed once; staged sums need all of k for some columns.
+        for (index t = 0; t < pieces * blocks; ++t) {
+            index const x = staged ? t % pieces : t / blocks, y = staged ? t / pieces : t % blocks;
+            index const p = r.p0 + x * kc, k = smaller(kc, r.p1 - p);
+            index const j = r.j0 + y * nc, cols = smaller(nc, r.j1 - j);
+            bool const first = x == 0;
+            block_args<packet> g{};
+            g.m = rows, g.n = cols, g.k = k;
+            if (a_in_place) {
+                g.a = a.data + i * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
+            } else {
+                if (packed != x) Packing::pack_a(job.a, job.a.conjugate, i, p, rows, k, scratch.a);
+                packed = x;
+                g.a = scratch.a, g.a_row = k, g.a_col = 1;
+            }
+            if (b_in_place) {
+                g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;
+            } else {
+                if (i == r.i0 || pieces * blocks > 1) // otherwise it is still there from the rows before
+                    Packing::pack_b(job.b, job.a.conjugate, p, j, k, cols, scratch.b);
+                g.b = scratch.b, g.b_row = table.strip, g.b_strip = k * table.strip;
+            }
+            g.alpha = plain ? job.alpha : acc(1);
+            g.beta = !first ? acc(1) : plain ? job.beta : acc(0);
+            g.c = staged ? scratch.sum : partial ? partial + i * partial_row + j : job.c + i * job.c_row + j;
+            g.c_row = staged ? cols : partial ? partial_row : job.c_row;
+            g.e = first && plain ? job.e + i * job.e_row + j : g.c;
+            g.e_row = first && plain ? job.e_row : g.c_row;
+            table.block(g);
+            if (staged && x == pieces - 1)
+                job.write(job.problem, job.swapped, scratch.sum, cols, i, j / Packing::widen, rows,
+                          cols / Packing::widen);
+        }
+    }
+}
+
+// Rows and columns of a team that works on one C: the split that packs least. Tiles stay whole.
+struct host_grid {
+    int rows = 1, cols = 1;
+};
+[[gnu::noinline]] inline host_grid grid_of(int team, index m, index n, int tallest, int strip) {
+    host_grid best;
+    double least = -1;
+    for (int rows = 1; rows <= team; ++rows) {
+        if (team % rows != 0) continue;
+        int const cols = team / rows;
+        auto const part_m = static_cast<double>(divide_up(divide_up(m, rows), tallest) * tallest);
+        auto const part_n = static_cast<double>(divide_up(divide_up(n, cols), strip) * strip);
+        // Multiply-adds of the largest part, in tiles' rows, and the elements of B and A that it packs.
+        double const cost = part_m * part_n / 32 + part_n * 0.5 + part_m * 0.3 * (part_n / 480 + 1);
+        if (least < 0 || cost < least) least = cost, best = {rows, cols};
+    }
+    return best;
+}
+// The i-th of `parts` pieces of n, cut at multiples of `unit`.
+inline index cut(index n, index i, index parts, index unit) {
+    return smaller(n, divide_up(n, unit) * i / parts * unit);
+}
+
+// One product, by `team` threads. The arena holds bytes_for() the same arguments.
+template <class TA, class Packing>
+void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
+    using packet = typename Packing::packet;
+    using acc = accumulated<packet>;
+    using scratch = host_scratch<Packing>;
+    auto const& table = Packing::kernels();
+    host_arena::scope const scope(arena);
+    index const m = job.rows(), n = job.cols(), depth = job.depth();
+
+    index const parts = parts_of_k<packet>(m, n, depth);
+    if (parts > 1) {
+        acc* const partial = arena.take<acc>(parts * m * n);
+        std::byte* const own = arena.take<std::byte>(static_cast<index>(scratch::bytes(m, n, depth)) * team);
+        host_each(team, static_cast<int>(parts), [&](int thread, int x) {
+            host_arena part(own + thread * static_cast<index>(scratch::bytes(m, n, depth)),
+                            scratch::bytes(m, n, depth), nullptr);
+            host_region const r{0, m, 0, n, cut(depth, x, parts, 64), cut(depth, x + 1, parts, 64)};
+            multiply_region(job, r, scratch(part, m, n, depth), partial + x * m * n, n);
+        });
+        for (index x = 1; x < parts; ++x)
+            for (index i = 0; i < m * n; ++i) partial[i] += partial[x * m * n + i];
+        if (job.write) return job.write(job.problem, job.swapped, partial, n, 0, 0, m, n / Packing::widen);
+        for (index i = 0; i < m; ++i)
+            for (index j = 0; j < n; ++j) {
+                acc const sum = job.alpha * partial[i * n + j];
+                job.c[i * job.c_row + j] =
+                    job.beta == acc(0) ? sum : job.beta * job.e[i * job.e_row + j] + sum;
+            }
+        return;
+    }
+
+    std::size_t const bytes = scratch::bytes(m, n, depth);
+    std::byte* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
+    host_grid const grid = grid_of(team, m, n, table.tallest, table.strip);
+    host_each(team, team, [&](int thread, int x) {
+        index const row = x / grid.cols, col = x % grid.cols;
+        host_region const r{cut(m, row, grid.rows, table.tallest),
+                            cut(m, row + 1, grid.rows, table.tallest),
+                            cut(n, col, grid.cols, table.strip),
+                            cut(n, col + 1, grid.cols, table.strip),
+                            0,
+                            depth};
+        if (r.i0 == r.i1 || r.j0 == r.j1) return;
+        host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+        multiply_region(job, r, scratch(part, m, n, depth));
+    });
+}
+
+template <class Packing>
+[[gnu::noinline]] std::size_t multiply_bytes(index m, index n, index k, int team) {
+    using packet = typename Packing::packet;
+    n *= Packing::widen;
+    index const depth = Packing::depth(k), parts = parts_of_k<packet>(m, n, depth);
+    std::size_t const partial =
+        parts > 1 ? host_arena::rounded(static_cast<std::size_t>(parts * m * n) * sizeof(accumulated<packet>))
+                  : 0;
+    return partial + host_scratch<Packing>::bytes(m, n, depth) * static_cast<std::size_t>(team);
+}
+
+STRATAGEMM_END

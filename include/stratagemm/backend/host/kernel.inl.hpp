@@ -1,0 +1,269 @@
+// The kernels of one instruction set. Included once for each, inside its namespace, by kernels.hpp, which
+// defines STRATAGEMM_TARGET (the function attribute) and the few vector operations used here.
+//
+// A tile is a block of MR rows and NV vectors of C, kept in registers while k runs: per step it loads NV
+// vectors of B and broadcasts MR elements of A. A is read through two strides, so a row-major A needs no
+// packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
+// vector of a row is masked, and rows are split into heights that exist as tiles.
+
+// One step of k for row I of a tile. Rows 0..4 are reached from one pointer with the strides 0, 1, 2, 3, 4 that
+// an address can hold (3 from a register of its own), rows 5..9 from the next, rows 10..14 from a third.
+template <class T, int I, int NV>
+STRATAGEMM_OP void step_row(vec<accumulated<T>> (&acc)[NV], T const* a0, T const* a5, T const* a10,
+                            index a_row, index a_row3, vec<T> const (&b)[NV]) {
+    constexpr int r = I % 5;
+    T const* const x = (I < 5 ? a0 : I < 10 ? a5 : a10) + (r == 3 ? a_row3 : r * a_row);
+    if constexpr (NV == 1)
+        multiply_add_row<T>(acc[0], x, b[0]);
+    else
+        multiply_add_row<T>(acc[0], acc[1], x, b[0], b[1]);
+}
+
+// A row of a tile on its way out: c = alpha acc + beta e.
+template <class T, int NV>
+STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const*& e, index e_row,
+                              T*& c, index c_row, part tail) {
+    constexpr int W = lanes<T>;
+    if constexpr (NV > 1) {
+        vec<T> sum = beta * load<T>(e);
+        scale_add<T>(sum, alpha, acc[0]);
+        store<T>(c, sum);
+    }
+    constexpr int last = (NV - 1) * W;
+    vec<T> sum = beta * (masked ? load_part<T>(e + last, tail) : load<T>(e + last));
+    scale_add<T>(sum, alpha, acc[NV - 1]);
+    if constexpr (masked)
+        store_part<T>(c + last, sum, tail);
+    else
+        store<T>(c + last, sum);
+    c += c_row, e += e_row;
+}
+template <class T, int NV>
+STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T*& c, index c_row, part tail) {
+    if constexpr (NV > 1) store<T>(c, acc[0]);
+    store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
+    c += c_row;
+}
+
+// `Plain`: alpha is 1 and beta 0. The rows I... are spelled out by the compiler, not unrolled by it, so that the
+// accumulators are registers whatever it makes of loops.
+template <class T, int NV, bool Plain, int... I>
+STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e,
+                             accumulated<T>* c, part tail, std::integer_sequence<int, I...>) {
+    using Acc = accumulated<T>;
+    constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
+    vec<Acc> acc[MR][NV] = {};
+    index const a_row = g.a_row, a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
+    T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0);
+    for (index p = g.k; p > 0; --p) {
+        vec<T> row[NV];
+        if constexpr (!Plain)
+            for (int v = 0; v < NV; ++v) __builtin_prefetch(b + ahead * b_row + v * W);
+        if constexpr (NV > 1) row[0] = load<T>(b);
+        row[NV - 1] = masked ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
+        (step_row<T, I, NV>(acc[I], a0, a5, a10, a_row, a_row3, row), ...);
+        b += b_row, a0 += a_col;
+        if constexpr (MR > 5) a5 += a_col;
+        if constexpr (MR > 10) a10 += a_col;
+    }
+    if constexpr (Plain) {
+        (store_row<Acc, NV>(acc[I], c, g.c_row, tail), ...);
+    } else {
+        // beta = 0 must not read E, which may hold anything: it reads zeros, so that there is one way out.
+        static constexpr Acc zeros[NV * W] = {};
+        index const e_row = g.beta == Acc(0) ? 0 : g.e_row;
+        if (g.beta == Acc(0)) e = zeros;
+        vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
+        (finish_row<Acc, NV>(acc[I], alpha, beta, e, e_row, c, g.c_row, tail), ...);
+    }
+}
+template <int MR>
+using rows_of = std::make_integer_sequence<int, MR>;
+
+template <class T, int MR, int NV>
+STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T const* a, T const* b,
+                                                      accumulated<T> const* e, accumulated<T>* c,
+                                                      int columns) {
+    constexpr int W = lanes<T>;
+    accumulated<T>* ahead = c;
+    for (int i = 0; i < MR; ++i, ahead += g.c_row) {
+        __builtin_prefetch(ahead, 1);
+        if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
+    }
+    auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
+    tile_body<T, NV, false>(g, a, b, e, c, tail, rows_of<MR>{});
+}
+
+// MR rows of C: the strips of B one after another. Where moves cannot be masked, the last strip of B is padded
+// and its tile goes through a buffer.
+template <class T, int MR>
+STRATAGEMM_TARGET inline void tile_row(block_args<T> const& g, T const* a, T const* b,
+                                       accumulated<T> const* e, accumulated<T>* c) {
+    using Acc = accumulated<T>;
+    constexpr int W = lanes<T>, strip = W * vectors;
+    for (index j = 0; j < g.n; j += strip, b += g.b_strip, e += strip, c += strip) {
+        int const columns = static_cast<int>(g.n - j < strip ? g.n - j : strip);
+        if constexpr (masked) {
+            if (columns > W)
+                tile<T, MR, 2>(g, a, b, e, c, columns);
+            else
+                tile<T, MR, 1>(g, a, b, e, c, columns);
+        } else if (columns == strip) {
+            tile<T, MR, 2>(g, a, b, e, c, columns);
+        } else {
+            Acc buffer[MR * strip];
+            block_args<T> whole = g;
+            whole.beta = Acc(0), whole.c_row = strip;
+            tile<T, MR, 2>(whole, a, b, nullptr, buffer, strip);
+            take_columns<Acc>(buffer, strip, g.beta, e, g.e_row, c, g.c_row, MR, columns);
+        }
+    }
+}
+
+// How many rows the next tile takes of `left`: the largest height, except where taking the second one now
+// makes the rest come out even.
+inline int next_height(index left) {
+    if (left < tallest) return left >= second ? second : left >= third ? third : 1;
+    index const even = left & ~index{1};
+    for (int seconds = 0; seconds * second <= left && seconds < tallest / 2; ++seconds)
+        if ((even - seconds * second) % tallest == 0) return seconds ? second : tallest;
+    return tallest;
+}
+
+// C = alpha A B + beta E for each of `count` products; all strides are the caller's.
+template <class T>
+STRATAGEMM_TARGET void block(block_args<T> const& g) {
+    T const *a = g.a, *b = g.b;
+    accumulated<T> const* e = g.e;
+    accumulated<T>* c = g.c;
+    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
+        for (index i = 0; i < g.m;) {
+            T const* const ai = a + i * g.a_row;
+            accumulated<T> const* const ei = e + i * g.e_row;
+            accumulated<T>* const ci = c + i * g.c_row;
+            int const height = next_height(g.m - i);
+            if (height == tallest)
+                tile_row<T, tallest>(g, ai, b, ei, ci);
+            else if (height == second)
+                tile_row<T, second>(g, ai, b, ei, ci);
+            else if (height == third)
+                tile_row<T, third>(g, ai, b, ei, ci);
+            else
+                tile_row<T, 1>(g, ai, b, ei, ci);
+            i += height;
+        }
+    }
+}
+
+// C = A B for each of a batch of products so small that a call costs as much as they do. m is a multiple of
+// four; n at most two vectors, or exactly one without masks.
+template <class T, int NV>
+STRATAGEMM_TARGET inline void small_rows(block_args<T> const& g, part tail) {
+    T const *a = g.a, *b = g.b;
+    accumulated<T>* c = g.c;
+    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+        index i = 0;
+        for (; i + 8 <= g.m; i += 8)
+            tile_body<T, NV, true>(g, a + i * g.a_row, b, nullptr, c + i * g.c_row, tail, rows_of<8>{});
+        if (i < g.m)
+            tile_body<T, NV, true>(g, a + i * g.a_row, b, nullptr, c + i * g.c_row, tail, rows_of<4>{});
+    }
+}
+template <class T>
+STRATAGEMM_TARGET void small(block_args<T> const& g) {
+    int const columns = static_cast<int>(g.n);
+    if constexpr (masked)
+        if (columns > lanes<T>) return small_rows<T, 2>(g, make_part<T>(columns - lanes<T>));
+    small_rows<T, 1>(g, make_part<T>(columns)); // without masks, just one vector
+}
+
+// y += x B for some rows of B, x already scaled. Every element of y sees the same operations in the same order
+// wherever it stands, so that splitting n among threads changes no bit.
+template <class T, int... R>
+STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index b_row, T* y, index n,
+                                       std::integer_sequence<int, R...>) {
+    constexpr int W = lanes<T>;
+    vec<T> const xs[] = {broadcast<T>(x + R)...};
+    index j = 0;
+    for (; j + W <= n; j += W) {
+        vec<T> s[2] = {load<T>(y + j), {}};
+        (multiply_add<T>(s[R % 2], xs[R], load<T>(b + R * b_row + j)), ...);
+        store<T>(y + j, s[0] + s[1]);
+    }
+    if (j == n) return;
+    auto const tail = make_part<T>(static_cast<int>(n - j));
+    vec<T> s[2] = {load_part<T>(y + j, tail), {}};
+    (multiply_add<T>(s[R % 2], xs[R], load_part<T>(b + R * b_row + j, tail)), ...);
+    store_part<T>(y + j, s[0] + s[1], tail);
+}
+
+// One row times a matrix whose rows are contiguous: y = alpha x B + beta e, eight rows of B at a time, so
+// that B streams through once while y stays in the first-level cache.
+template <class T>
+STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
+    constexpr index piece = 8192 / sizeof(T);
+    for (index from = 0; from < g.n; from += piece) {
+        index const n = g.n - from < piece ? g.n - from : piece;
+        T* const y = g.c + from;
+        for (index j = 0; j < n; ++j) y[j] = g.beta == T(0) ? T(0) : g.beta * g.e[from + j];
+        T x[8];
+        for (index p = 0; p < g.k;) {
+            int const rows = g.k - p >= 8 ? 8 : 1;
+            for (int r = 0; r < rows; ++r) x[r] = g.alpha * g.a[(p + r) * g.a_col];
+            T const* const b = g.b + p * g.b_row + from;
+            if (rows == 8)
+                add_rows<T>(x, b, g.b_row, y, n, rows_of<8>{});
+            else if (rows == 4)
+                add_rows<T>(x, b, g.b_row, y, n, rows_of<4>{});
+            else
+                add_rows<T>(x, b, g.b_row, y, n, rows_of<1>{});
+            p += rows;
+        }
+    }
+}
+
+// One row times a matrix whose columns are contiguous: dot products, four columns at a time and two vectors
+// of each.
+template <class T, int... C>
+STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index j, std::integer_sequence<int, C...>) {
+    constexpr int W = lanes<T>, columns = sizeof...(C);
+    index const step = g.b_strip; // here: the distance between columns
+    T const* const b = g.b + j * step;
+    vec<T> s[columns][2] = {};
+    index p = 0;
+    for (; p + 2 * W <= g.k; p += 2 * W) {
+        vec<T> const x0 = load<T>(g.a + p), x1 = load<T>(g.a + p + W);
+        (multiply_add<T>(s[C][0], x0, load<T>(b + C * step + p)), ...);
+        (multiply_add<T>(s[C][1], x1, load<T>(b + C * step + p + W)), ...);
+    }
+    for (; p < g.k; p += W) {
+        auto const tail = make_part<T>(static_cast<int>(g.k - p < W ? g.k - p : W));
+        vec<T> const x = load_part<T>(g.a + p, tail);
+        (multiply_add<T>(s[C][0], x, load_part<T>(b + C * step + p, tail)), ...);
+    }
+    for (int c = 0; c < columns; ++c) {
+        vec<T> const both = s[c][0] + s[c][1];
+        T sum = both[0];
+        for (int l = 1; l < W; ++l) sum += both[l];
+        index const at = (j + c) * g.c_row;
+        g.c[at] = g.alpha * sum + (g.beta == T(0) ? T(0) : g.beta * g.e[(j + c) * g.e_row]);
+    }
+}
+template <class T>
+STRATAGEMM_TARGET void row_times_columns(block_args<T> const& g) {
+    index j = 0;
+    for (; j + 4 <= g.n; j += 4) dots<T>(g, j, rows_of<4>{});
+    for (; j < g.n; ++j) dots<T>(g, j, rows_of<1>{});
+}
+
+// to = from, converted, into rows of unit stride: `from` has contiguous rows.
+template <class T, class From>
+STRATAGEMM_TARGET void convert_rows(T* to, index to_row, From const* from, index from_row, index rows,
+                                    index cols) {
+    constexpr int W = lanes<T>;
+    for (index i = 0; i < rows; ++i, to += to_row, from += from_row) {
+        index j = 0;
+        for (; j + W <= cols; j += W) store<T>(to + j, load_as<T, From>(from + j));
+        for (; j < cols; ++j) to[j] = static_cast<T>(from[j]);
+    }
+}

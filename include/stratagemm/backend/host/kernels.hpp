@@ -1,0 +1,488 @@
+// The kernels of every instruction set, behind one table of functions per element type.
+//
+// Each instruction set is a namespace with a handful of vector operations; kernel.inl.hpp is compiled against
+// them. Multiply-adds are inline assembly, so that what runs is what is written here, whatever the caller's
+// optimisation and floating-point flags, and so that no intrinsics header (0.6 s of compile time) is needed.
+#pragma once
+
+#include "../../core/types.hpp"
+#include "isa.hpp"
+
+STRATAGEMM_BEGIN
+
+// Two 16-bit integers that are multiplied and added as one step of k: how int8 is multiplied without tiles.
+// `fused` says that the machine adds to the accumulator in the same instruction.
+template <bool Fused>
+struct pair16 {
+    std::int16_t x, y;
+};
+
+template <class T>
+struct accumulated_of {
+    using type = T;
+};
+template <bool Fused>
+struct accumulated_of<pair16<Fused>> {
+    using type = std::int32_t;
+};
+template <class T>
+using accumulated = typename accumulated_of<T>::type;
+
+// What vectors of T are made of.
+template <class T>
+using lane = std::conditional_t<std::is_same_v<T, double>, double,
+                                std::conditional_t<std::is_same_v<T, float>, float, std::int32_t>>;
+
+// C = alpha A B + beta E, `count` times. C and E have columns of stride one; A has any strides; B has rows of
+// `b_row` and lies in strips of vectors x lanes columns, `b_strip` apart.
+template <class T>
+struct block_args {
+    index m, n, k;
+    T const* a;
+    index a_row, a_col;
+    T const* b;
+    index b_row, b_strip;
+    accumulated<T> const* e;
+    index e_row;
+    accumulated<T>* c;
+    index c_row;
+    accumulated<T> alpha, beta;
+    index count = 1;
+    index a_step = 0, b_step = 0, e_step = 0, c_step = 0;
+};
+
+// Where moves cannot be masked, the last strip is computed whole, with alpha, and this takes the part that exists.
+template <class Acc>
+[[gnu::noinline]] void take_columns(Acc const* sum, index sum_row, Acc beta, Acc const* e, index e_row,
+                                    Acc* c, index c_row, int rows, int columns) {
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) {
+            Acc const x = sum[i * sum_row + j];
+            c[i * c_row + j] = beta == Acc(0) ? x : beta * e[i * e_row + j] + x;
+        }
+}
+
+// An 8 x 8 square of 4- or 8-byte elements, columns contiguous in `from`, rows contiguous in `to`. Written
+// with 16-byte vectors, which every machine has.
+template <class T>
+inline void transpose_square(T* to, index to_row, T const* from, index from_col) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (sizeof(T) == 4) {
+        typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+        auto const in = [](T const* p) { return *reinterpret_cast<four const*>(p); };
+        auto const out = [](T* p, four v) { *reinterpret_cast<four*>(p) = v; };
+        for (int i = 0; i < 8; i += 4)
+            for (int j = 0; j < 8; j += 4) {
+                T const* const f = from + i + j * from_col;
+                four const a = in(f), b = in(f + from_col), c = in(f + 2 * from_col),
+                           d = in(f + 3 * from_col);
+                four const ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+                four const ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+                four const cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+                four const cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+                T* const t = to + i * to_row + j;
+                out(t, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+                out(t + to_row, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+                out(t + 2 * to_row, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+                out(t + 3 * to_row, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+            }
+    } else {
+        typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+        auto const in = [](T const* p) { return *reinterpret_cast<two const*>(p); };
+        auto const out = [](T* p, two v) { *reinterpret_cast<two*>(p) = v; };
+        for (int i = 0; i < 8; i += 2)
+            for (int j = 0; j < 8; j += 2) {
+                T const* const f = from + i + j * from_col;
+                two const a = in(f), b = in(f + from_col);
+                T* const t = to + i * to_row + j;
+                out(t, __builtin_shufflevector(a, b, 0, 2));
+                out(t + to_row, __builtin_shufflevector(a, b, 1, 3));
+            }
+    }
+}
+
+// Vectors of one width. The loose type may be read and written at any address.
+template <class T, int Bytes>
+struct vector_types {
+    typedef T type __attribute__((vector_size(Bytes)));
+    typedef T loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
+};
+
+#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
+
+// What the three sets of operations have in common.
+#define STRATAGEMM_VECTORS(BYTES)                                                                            \
+    template <class T>                                                                                       \
+    inline constexpr int lanes = (BYTES) / static_cast<int>(sizeof(T));                                      \
+    template <class T>                                                                                       \
+    using vec = typename vector_types<lane<T>, BYTES>::type;                                                 \
+    template <class T>                                                                                       \
+    using loose = typename vector_types<lane<T>, BYTES>::loose;                                              \
+    template <class T>                                                                                       \
+    STRATAGEMM_OP vec<T> load(T const* p) {                                                                  \
+        return *reinterpret_cast<loose<T> const*>(p);                                                        \
+    }                                                                                                        \
+    template <class T>                                                                                       \
+    STRATAGEMM_OP void store(T* p, vec<T> v) {                                                               \
+        *reinterpret_cast<loose<T>*>(p) = v;                                                                 \
+    }
+
+namespace host_portable {
+#define STRATAGEMM_TARGET
+inline constexpr bool masked = false; // loads and stores of part of a vector cost no more than whole ones
+inline constexpr int tallest = 4, second = 1, third = 1, vectors = 2;
+STRATAGEMM_VECTORS(16)
+
+struct part {
+    int count;
+};
+template <class T>
+STRATAGEMM_OP part make_part(int count) {
+    part n;
+    n.count = count < 0 ? 0 : count < lanes<T> ? count : lanes<T>;
+    return n;
+}
+template <class T>
+STRATAGEMM_OP vec<T> load_part(T const* p, part n) {
+    vec<T> v{};
+    __builtin_memcpy(&v, p, static_cast<std::size_t>(n.count) * sizeof(T));
+    return v;
+}
+template <class T>
+STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
+    __builtin_memcpy(p, &v, static_cast<std::size_t>(n.count) * sizeof(T));
+}
+template <class T>
+STRATAGEMM_OP vec<T> broadcast(T const* p) {
+    lane<T> x;
+    __builtin_memcpy(&x, p, sizeof(x));
+    return x - vec<T>{}; // x - 0 is x, also for -0
+}
+template <class T>
+STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
+    if constexpr (std::is_same_v<accumulated<T>, T>)
+        c += a * b;
+    else
+        c += (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
+}
+// One element of A times one or two vectors of a row of B.
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
+    multiply_add<T>(c, broadcast<T>(a), b);
+}
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
+                                    vec<T> b1) {
+    vec<T> const x = broadcast<T>(a);
+    multiply_add<T>(c0, x, b0);
+    multiply_add<T>(c1, x, b1);
+}
+template <class T>
+STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
+    c += a * b;
+}
+template <class T, class From>
+STRATAGEMM_OP vec<T> load_as(From const* p) {
+    if constexpr (std::is_same_v<T, From>)
+        return load<T>(p);
+    else {
+        vec<T> v{};
+        for (int l = 0; l < lanes<T>; ++l) v[l] = static_cast<T>(p[l]);
+        return v;
+    }
+}
+#include "kernel.inl.hpp"
+#undef STRATAGEMM_TARGET
+} // namespace host_portable
+
+#if defined(__x86_64__)
+
+namespace host_avx2 {
+#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
+inline constexpr bool masked = false;
+inline constexpr int tallest = 6, second = 2, third = 1, vectors = 2;
+STRATAGEMM_VECTORS(32)
+
+// The mask of a masked move, and whether it is needed at all.
+struct part {
+    int count;
+    bool whole;
+};
+template <class T>
+STRATAGEMM_OP part make_part(int count) {
+    part n;
+    n.count = count, n.whole = count >= lanes<T>;
+    return n;
+}
+template <class T>
+STRATAGEMM_OP auto mask_of(part n) {
+    using I = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+    typedef I ints __attribute__((vector_size(32)));
+    if constexpr (sizeof(T) == 8)
+        return ints{0, 1, 2, 3} < n.count;
+    else
+        return ints{0, 1, 2, 3, 4, 5, 6, 7} < n.count;
+}
+template <class T>
+STRATAGEMM_OP vec<T> load_part(T const* p, part n) {
+    if (n.whole) return load<T>(p);
+    vec<T> v;
+    auto const& source = *reinterpret_cast<loose<T> const*>(p);
+    if constexpr (sizeof(T) == 8)
+        asm("vmaskmovpd %1, %2, %0" : "=x"(v) : "m"(source), "x"(mask_of<T>(n)));
+    else
+        asm("vmaskmovps %1, %2, %0" : "=x"(v) : "m"(source), "x"(mask_of<T>(n)));
+    return v;
+}
+template <class T>
+STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
+    if (n.whole) return store<T>(p, v);
+    auto& target = *reinterpret_cast<loose<T>*>(p);
+    if constexpr (sizeof(T) == 8)
+        asm("vmaskmovpd %1, %2, %0" : "+m"(target) : "x"(v), "x"(mask_of<T>(n)));
+    else
+        asm("vmaskmovps %1, %2, %0" : "+m"(target) : "x"(v), "x"(mask_of<T>(n)));
+}
+template <class T>
+STRATAGEMM_OP vec<T> broadcast(T const* p) {
+    vec<T> v;
+    if constexpr (sizeof(T) == 8)
+        asm("vbroadcastsd %1, %0" : "=x"(v) : "m"(*p));
+    else
+        asm("vbroadcastss %1, %0" : "=x"(v) : "m"(*p));
+    return v;
+}
+template <class T>
+STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
+    if constexpr (std::is_same_v<T, double>)
+        asm("vfmadd231pd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+    else {
+        vec<T> products;
+        asm("vpmaddwd %2, %1, %0" : "=x"(products) : "x"(a), "x"(b));
+        c += products;
+    }
+}
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
+    multiply_add<T>(c, broadcast<T>(a), b);
+}
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
+                                    vec<T> b1) {
+    vec<T> x;
+    if constexpr (std::is_same_v<T, double>)
+        asm("vbroadcastsd %3, %2\n\tvfmadd231pd %4, %2, %0\n\tvfmadd231pd %5, %2, %1"
+            : "+x"(c0), "+x"(c1), "=&x"(x)
+            : "m"(*a), "x"(b0), "x"(b1));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vbroadcastss %3, %2\n\tvfmadd231ps %4, %2, %0\n\tvfmadd231ps %5, %2, %1"
+            : "+x"(c0), "+x"(c1), "=&x"(x)
+            : "m"(*a), "x"(b0), "x"(b1));
+    else {
+        x = broadcast<T>(a);
+        multiply_add<T>(c0, x, b0);
+        multiply_add<T>(c1, x, b1);
+    }
+}
+template <class T>
+STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
+    if constexpr (std::is_integral_v<T>)
+        c += a * b;
+    else
+        multiply_add<T>(c, a, b);
+}
+template <class T, class From>
+STRATAGEMM_OP vec<T> load_as(From const* p) {
+    if constexpr (std::is_same_v<From, half>) {
+        vec<T> v;
+        typedef char bytes __attribute__((vector_size(16), aligned(1), may_alias));
+        asm("vcvtph2ps %1, %0" : "=x"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
+        return v;
+    } else {
+        static_assert(std::is_same_v<From, bfloat16>);
+        vec<T> v;
+        typedef char bytes __attribute__((vector_size(16), aligned(1), may_alias));
+        asm("vpmovzxwd %1, %0\n\tvpslld $16, %0, %0" : "=x"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
+        return v;
+    }
+}
+#    include "kernel.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx2
+
+namespace host_avx512 {
+#    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+inline constexpr bool masked = true;
+inline constexpr int tallest = 14, second = 8, third = 4, vectors = 2;
+STRATAGEMM_VECTORS(64)
+
+struct part {
+    unsigned short mask;
+};
+template <class T>
+STRATAGEMM_OP part make_part(int count) {
+    part n;
+    n.mask = static_cast<unsigned short>(count >= lanes<T> ? (1 << lanes<T>)-1 : (1 << count) - 1);
+    return n;
+}
+template <class T>
+STRATAGEMM_OP vec<T> load_part(T const* p, part n) {
+    vec<T> v;
+    auto const& source = *reinterpret_cast<loose<T> const*>(p);
+    if constexpr (sizeof(T) == 8)
+        asm("vmovupd %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(source), "Yk"(n.mask));
+    else
+        asm("vmovups %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(source), "Yk"(n.mask));
+    return v;
+}
+template <class T>
+STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
+    auto& target = *reinterpret_cast<loose<T>*>(p);
+    if constexpr (sizeof(T) == 8)
+        asm("vmovupd %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(n.mask));
+    else
+        asm("vmovups %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(n.mask));
+}
+template <class T>
+STRATAGEMM_OP vec<T> broadcast(T const* p) {
+    vec<T> v;
+    if constexpr (sizeof(T) == 8)
+        asm("vbroadcastsd %1, %0" : "=v"(v) : "m"(*p));
+    else
+        asm("vbroadcastss %1, %0" : "=v"(v) : "m"(*p));
+    return v;
+}
+template <class T>
+STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
+    if constexpr (std::is_same_v<T, double>)
+        asm("vfmadd231pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    else if constexpr (std::is_same_v<T, pair16<true>>)
+        asm("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    else {
+        vec<T> products;
+        asm("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(a), "v"(b));
+        c += products;
+    }
+}
+// One element of A times one vector of B: the broadcast is part of the instruction. Times two: it is shared.
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
+    if constexpr (std::is_same_v<T, double>)
+        asm("vfmadd231pd %1%{1to8%}, %2, %0" : "+v"(c) : "m"(*a), "v"(b));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vfmadd231ps %1%{1to16%}, %2, %0" : "+v"(c) : "m"(*a), "v"(b));
+    else
+        multiply_add<T>(c, broadcast<T>(a), b);
+}
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
+                                    vec<T> b1) {
+    vec<T> x;
+    if constexpr (std::is_same_v<T, double>)
+        asm("vbroadcastsd %3, %2\n\tvfmadd231pd %4, %2, %0\n\tvfmadd231pd %5, %2, %1"
+            : "+v"(c0), "+v"(c1), "=&v"(x)
+            : "m"(*a), "v"(b0), "v"(b1));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vbroadcastss %3, %2\n\tvfmadd231ps %4, %2, %0\n\tvfmadd231ps %5, %2, %1"
+            : "+v"(c0), "+v"(c1), "=&v"(x)
+            : "m"(*a), "v"(b0), "v"(b1));
+    else {
+        x = broadcast<T>(a);
+        multiply_add<T>(c0, x, b0);
+        multiply_add<T>(c1, x, b1);
+    }
+}
+template <class T>
+STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
+    if constexpr (std::is_integral_v<T>)
+        c += a * b;
+    else
+        multiply_add<T>(c, a, b);
+}
+template <class T, class From>
+STRATAGEMM_OP vec<T> load_as(From const* p) {
+    if constexpr (std::is_same_v<From, half>) {
+        vec<T> v;
+        typedef char bytes __attribute__((vector_size(32), aligned(1), may_alias));
+        asm("vcvtph2ps %1, %0" : "=v"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
+        return v;
+    } else {
+        static_assert(std::is_same_v<From, bfloat16>);
+        vec<T> v;
+        typedef char bytes __attribute__((vector_size(32), aligned(1), may_alias));
+        asm("vpmovzxwd %1, %0\n\tvpslld $16, %0, %0" : "=v"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
+        return v;
+    }
+}
+#    include "kernel.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx512
+
+#endif
+
+#undef STRATAGEMM_VECTORS
+#undef STRATAGEMM_OP
+
+// The kernels for packets T, packed from elements From.
+template <class T, class From>
+struct kernel_table {
+    int strip;   // columns of B in one strip
+    int tallest; // rows of the tallest tile
+    bool masked; // the last strip of B may be narrower; otherwise it is padded
+    void (*block)(block_args<T> const&);
+    void (*convert_rows)(T*, index, From const*, index, index, index) = nullptr; // where From is not T
+    void (*row_times_rows)(block_args<T> const&) = nullptr;
+    void (*row_times_columns)(block_args<T> const&) = nullptr;
+    // For n up to a strip, where there are masks, and for n of exactly one 32-byte vector, which wider vectors
+    // would load across cache lines.
+    void (*small)(block_args<T> const&) = nullptr;
+    void (*narrow)(block_args<T> const&) = nullptr;
+};
+
+#define STRATAGEMM_TABLE(NAME)                                                                               \
+    [] {                                                                                                     \
+        kernel_table<T, From> t;                                                                             \
+        t.strip = NAME::lanes<T> * NAME::vectors, t.tallest = NAME::tallest, t.masked = NAME::masked;        \
+        t.block = NAME::block<T>;                                                                            \
+        if constexpr (std::is_floating_point_v<T>) {                                                         \
+            if constexpr (!std::is_same_v<T, From>) t.convert_rows = NAME::convert_rows<T, From>;            \
+            if constexpr (std::is_same_v<T, From>) {                                                         \
+                t.row_times_rows = NAME::row_times_rows<T>;                                                  \
+                t.row_times_columns = NAME::row_times_columns<T>;                                            \
+                if constexpr (NAME::masked) t.small = NAME::small<T>;                                        \
+            }                                                                                                \
+        }                                                                                                    \
+        return t;                                                                                            \
+    }()
+
+// The table of the instruction set in force. A machine with tiles runs the AVX-512 kernels for what tiles
+// cannot do.
+template <class T, class From>
+kernel_table<T, From> const& kernels() {
+    static kernel_table<T, From> const table = [] {
+#if defined(__x86_64__)
+        if (current_isa().isa >= host_isa::avx2) {
+            kernel_table<T, From> t;
+            if (current_isa().isa >= host_isa::avx512)
+                t = STRATAGEMM_TABLE(host_avx512);
+            else if constexpr (!std::is_same_v<T, pair16<true>>)
+                t = STRATAGEMM_TABLE(host_avx2);
+            if constexpr (std::is_same_v<T, From>) t.narrow = host_avx2::small<T>;
+            return t;
+        }
+#endif
+        if constexpr (!std::is_same_v<T, pair16<true>>)
+            return STRATAGEMM_TABLE(host_portable);
+        else
+            return kernel_table<T, From>{};
+    }();
+    return table;
+}
+
+#undef STRATAGEMM_TABLE
+
+STRATAGEMM_END

@@ -1,0 +1,223 @@
+// How the elements of an operand become what the kernels multiply.
+//
+// A packing names the packet type of the kernels and lays A out in rows and B in strips:
+//   float, double      themselves
+//   half, bfloat16     converted to float
+//   int8               pairs of 16-bit integers along k
+//   complex            real numbers: A as its interleaved parts (2k of them a row), B doubled to
+//                      [ re  im ; -im  re ], so that a real product of twice the width and depth is the
+//                      complex one (Van Zee, "Implementing high-performance complex matrix multiplication via
+//                      the 1m method", 2020); conjugation is a choice of signs in B
+#pragma once
+
+#include "../../core/view.hpp"
+#include "kernels.hpp"
+
+STRATAGEMM_BEGIN
+
+// to = from, converted, into rows of unit stride. Rows that are contiguous are copied whole, with the next ones
+// on their way; otherwise squares of 8 x 8 keep both sides within a few cache lines.
+template <class T, class From>
+void gather(kernel_table<T, From> const& table, T* to, index to_row, From const* from, index from_row,
+            index from_col, index rows, index cols) {
+    if (from_col == 1) {
+        if constexpr (!std::is_same_v<T, From>)
+            return table.convert_rows(to, to_row, from, from_row, rows, cols);
+        else
+            for (index i = 0; i < rows; ++i, to += to_row, from += from_row) {
+                if (i + 2 < rows)
+                    for (index j = 0; j < cols; j += 64 / index{sizeof(T)})
+                        __builtin_prefetch(from + 2 * from_row + j);
+                __builtin_memcpy(to, from, static_cast<std::size_t>(cols) * sizeof(T));
+            }
+        return;
+    }
+    constexpr int side = 8;
+    for (index i = 0; i < rows; i += side)
+        for (index j = 0; j < cols; j += side) {
+            index const in = rows - i < side ? rows - i : side, jn = cols - j < side ? cols - j : side;
+            From const* const f = from + i * from_row + j * from_col;
+            T* const t = to + i * to_row + j;
+            if constexpr (std::is_same_v<T, From>)
+                if (from_row == 1 && in == side && jn == side) {
+                    transpose_square(t, to_row, f, from_col);
+                    continue;
+                }
+            for (index y = 0; y < jn; ++y)
+                for (index x = 0; x < in; ++x)
+                    t[x * to_row + y] = static_cast<T>(f[x * from_row + y * from_col]);
+        }
+}
+
+// Zeros where the last strip has no columns: kernels without masks read it whole.
+template <class Packet>
+void pad_strip(Packet* to, index strip, index depth, index width) {
+    if (width == strip) return;
+    for (index q = 0; q < depth; ++q)
+        for (index c = width; c < strip; ++c) to[q * strip + c] = Packet{};
+}
+
+// Real floating-point types, with or without conversion.
+template <class From, class T>
+struct real_packing {
+    using packet = T;
+    using table = kernel_table<T, From>;
+    static table const& kernels() { return stratagemm::kernels<T, From>(); }
+
+    static constexpr index widen = 1; // columns of the kernel's C for one column of C
+    static index depth(index k) { return k; }
+
+    // An operand that the kernel can read where it is, and how.
+    static constexpr bool in_place = std::is_same_v<From, T>;
+    struct place {
+        T const* data;
+        index row, col;
+    };
+    static place place_of(view<From const> const& v) {
+        if constexpr (in_place)
+            return {v.data, v.row_stride, v.col_stride};
+        else
+            return {};
+    }
+
+    static void pack_a(view<From const> const& a, bool, index i, index p, index rows, index depth, T* to) {
+        gather(kernels(), to, depth, a.data + i * a.row_stride + p * a.col_stride, a.row_stride, a.col_stride,
+               rows, depth);
+    }
+    static void pack_b(view<From const> const& b, bool, index p, index j, index depth, index cols, T* to) {
+        table const& t = kernels();
+        From const* const from = b.data + p * b.row_stride + j * b.col_stride;
+        if (std::is_same_v<From, T> && b.col_stride == 1) { // row by row: each is read from end to end
+            index const whole = cols / t.strip * t.strip, rest = cols - whole;
+            for (index q = 0; q < depth; ++q) {
+                From const* const row = from + q * b.row_stride;
+                if (q + 4 < depth)
+                    for (index c = 0; c < cols; c += 64 / index{sizeof(From)})
+                        __builtin_prefetch(row + 4 * b.row_stride + c);
+                for (index s = 0; s < whole; s += t.strip)
+                    __builtin_memcpy(to + s * depth + q * t.strip, row + s,
+                                     static_cast<std::size_t>(t.strip) * sizeof(T));
+                if (rest)
+                    __builtin_memcpy(to + whole * depth + q * t.strip, row + whole,
+                                     static_cast<std::size_t>(rest) * sizeof(T));
+            }
+            if (rest) pad_strip(to + whole * depth, t.strip, depth, rest);
+            return;
+        }
+        for (index s = 0; s < cols; s += t.strip, to += depth * t.strip) {
+            index const width = cols - s < t.strip ? cols - s : t.strip;
+            gather(t, to, t.strip, from + s * b.col_stride, b.row_stride, b.col_stride, depth, width);
+            pad_strip(to, t.strip, depth, width);
+        }
+    }
+};
+
+template <bool Fused>
+struct pair_packing {
+    using packet = pair16<Fused>;
+    using table = kernel_table<packet, std::int8_t>;
+    static table const& kernels() { return stratagemm::kernels<packet, std::int8_t>(); }
+
+    static constexpr index widen = 1;
+    static index depth(index k) { return (k + 1) / 2; }
+    static constexpr bool in_place = false;
+    struct place {
+        packet const* data;
+        index row, col;
+    };
+    static place place_of(view<std::int8_t const> const&) { return {}; }
+
+    static void pack_a(view<std::int8_t const> const& a, bool, index i, index p, index rows, index depth,
+                       packet* to) {
+        for (index r = 0; r < rows; ++r, to += depth) {
+            std::int8_t const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
+            index const pairs =
+                a.cols - 2 * p >= 2 * depth ? depth : depth - 1; // the last may be half a pair
+            for (index q = 0; q < pairs; ++q, x += 2 * a.col_stride) to[q] = {x[0], x[a.col_stride]};
+            if (pairs < depth) to[pairs] = {x[0], 0};
+        }
+    }
+    static void pack_b(view<std::int8_t const> const& b, bool, index p, index j, index depth, index cols,
+                       packet* to) {
+        int const strip = kernels().strip;
+        for (index s = 0; s < cols; s += strip) {
+            index const width = cols - s < strip ? cols - s : strip;
+            pad_strip(to, strip, depth, width);
+            for (index q = 0; q < depth; ++q, to += strip) {
+                index const l = 2 * (p + q);
+                std::int8_t const* const x = b.data + l * b.row_stride + (j + s) * b.col_stride;
+                bool const whole = l + 1 < b.rows;
+                index const second = whole ? b.row_stride : 0;
+                for (index c = 0; c < width; ++c) {
+                    to[c].x = x[c * b.col_stride];
+                    to[c].y = x[c * b.col_stride + second];
+                    if (!whole) to[c].y = 0;
+                }
+            }
+        }
+    }
+};
+
+template <class Z>
+struct complex_packing {
+    using packet = typename Z::value_type;
+    using table = kernel_table<packet, packet>;
+    static table const& kernels() { return stratagemm::kernels<packet, packet>(); }
+
+    static constexpr index widen = 2;
+    static index depth(index k) { return 2 * k; }
+
+    static constexpr bool in_place = true;
+    struct place {
+        packet const* data;
+        index row, col;
+    };
+    // A row-major A is already interleaved.
+    static place place_of(view<Z const> const& v) {
+        return {reinterpret_cast<packet const*>(v.data), 2 * v.row_stride, v.col_stride == 1 ? 1 : 0};
+    }
+
+    // Depths and columns below count real numbers, and so are even.
+    static void pack_a(view<Z const> const& a, bool, index i, index p, index rows, index depth, packet* to) {
+        for (index r = 0; r < rows; ++r)
+            for (index q = 0; q < depth / 2; ++q, to += 2) {
+                Z const x = a(i + r, p / 2 + q);
+                to[0] = x.real(), to[1] = x.imag();
+            }
+    }
+    // (x + iy)(u + iv): x times (u, v), y times (-v, u). Conjugating A flips y, conjugating B flips v.
+    static void pack_b(view<Z const> const& b, bool conjugate_a, index p, index j, index depth, index cols,
+                       packet* to) {
+        int const strip = kernels().strip;
+        packet const sign_a = conjugate_a ? packet(-1) : packet(1),
+                     sign_b = b.conjugate ? packet(-1) : packet(1);
+        for (index s = 0; s < cols; s += strip) {
+            index const width = (cols - s < strip ? cols - s : strip) / 2;
+            pad_strip(to, strip, depth, 2 * width);
+            for (index q = 0; q < depth / 2; ++q, to += 2 * strip) {
+                packet *const first = to, *const second = to + strip;
+                for (index c = 0; c < width; ++c) {
+                    Z const z = b(p / 2 + q, (j + s) / 2 + c);
+                    packet const u = z.real(), v = sign_b * z.imag();
+                    first[2 * c] = u, first[2 * c + 1] = v;
+                    second[2 * c] = -sign_a * v, second[2 * c + 1] = sign_a * u;
+                }
+            }
+        }
+    }
+};
+
+template <class T>
+struct packing_of {
+    using type = real_packing<T, accumulator_t<T>>;
+};
+template <>
+struct packing_of<std::int8_t> { // both kinds of pairs have the same size
+    using type = pair_packing<false>;
+};
+template <complex_like T>
+struct packing_of<T> {
+    using type = complex_packing<T>;
+};
+
+STRATAGEMM_END
