@@ -3,4 +3,7 @@
 
 #include "gemm.hpp"
 
+#include "algorithm/recursive.hpp"
+#include "algorithm/strassen.hpp"
+#include "backend/host.hpp"
 #include "backend/reference.hpp"

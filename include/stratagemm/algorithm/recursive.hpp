@@ -1,0 +1,165 @@
+// Block recursion: halves the longest side of a product until its operands fit a budget of bytes.
+//
+// All eight products of each 2 x 2 x 2 split are done, so nothing is saved but traffic: the order of the
+// halves is Morton's, and a block of C meets blocks of A and B that are still near, in every cache there is
+// (Frigo, Leiserson, Prokop, Ramachandran: Cache-oblivious algorithms, 1999). There is no workspace but the
+// base's. Each result is the base's, added up in C over the parts of k; where C is narrower than the sums
+// are kept, k stays whole, so that nothing is rounded twice.
+#pragma once
+
+#include "../core/policy.hpp"
+
+STRATAGEMM_BEGIN
+
+struct recursive_options {
+    std::size_t leaf_bytes = std::size_t{4} << 20; // of A, B and C together, for one product of the base
+};
+
+template <policy Base>
+class recursive {
+public:
+    using space = typename Base::space;
+    using arena = typename Base::arena;
+
+    template <class P>
+    static constexpr bool accepts = Base::template accepts<P>;
+
+    explicit recursive(Base base, recursive_options options = {})
+        : base_(std::move(base)), options_(options) {}
+
+    auto leaf() const { return base_.leaf(); }
+    result<arena> reserve(footprint f) const { return base_.reserve(f); }
+
+    template <class S>
+    footprint workspace(S const& s) const {
+        halves<S> const split = split_of(s);
+        if (split.along == side::none) return base_.workspace(s);
+        footprint const first = workspace(split.first);
+        return same(split) ? first : larger(first, workspace(split.second));
+    }
+
+    // Componentwise, if the base's is.
+    template <class S>
+    bound error_bound(S const& s) const {
+        errors x = errors_of(s);
+        double const each = 4 * unit_roundoff<typename S::c_type>();
+        if (s.adds && x.times_added > 1)
+            x.total.expected = root_of_squares(x.total.expected, each * __builtin_sqrt(x.times_added));
+        if (x.total.expected > x.total.worst) x.total.expected = x.total.worst;
+        return x.total;
+    }
+
+    template <class S>
+    std::string describe(S const& s) const {
+        S block = s;
+        for (auto split = split_of(s); split.along != side::none; split = split_of(block))
+            block = split.first;
+        return "recursive: blocks such as " + std::to_string(block.m) + " x " + std::to_string(block.n) +
+               " x " + std::to_string(block.k) + "; " + base_.describe(block);
+    }
+
+    template <class P>
+    status operator()(P const& p, arena& memory) const {
+        if (split_of(p.shape()).along == side::none) return base_(p, memory); // a batch stays one call
+        for (index i = 0; i < p.count; ++i)
+            if (status s = multiply(p.at(i), memory); !s) return s;
+        return {};
+    }
+
+private:
+    enum class side { none, m, n, k };
+    template <class S>
+    struct halves {
+        side along = side::none;
+        S first, second;
+    };
+
+    template <class P>
+    status multiply(P const& p, arena& memory) const {
+        auto const split = split_of(p.shape());
+        auto const [m, n, k, count, adds] = split.first;
+        index const rest_m = p.c.rows - m, rest_n = p.c.cols - n, rest_k = p.a.cols - k;
+        switch (split.along) {
+        case side::none: return base_(p, memory);
+        case side::m: return both(p.part(0, 0, 0, m, n, k), p.part(m, 0, 0, rest_m, n, k), memory);
+        case side::n: return both(p.part(0, 0, 0, m, n, k), p.part(0, n, 0, m, rest_n, k), memory);
+        case side::k: break;
+        }
+        P rest = p.part(0, 0, k, m, n, rest_k); // has the epilogue
+        rest.beta = typename P::scalar(1);
+        rest.e = rest.c;
+        return both(p.without_epilogue().part(0, 0, 0, m, n, k), rest, memory);
+    }
+    template <class P, class Q>
+    status both(P const& first, Q const& second, arena& memory) const {
+        if (status s = multiply(first, memory); !s) return s;
+        return multiply(second, memory);
+    }
+
+    // With G = |alpha||A||B| + |beta E| = G1 + G2 over two parts of k, C1 is wrong by x1 G1, and
+    // C = A2 B2 + C1 by x2 (G2 + |C1|) more, which |C1| <= (1 + x1) G1 makes at most x1 + x2 + x1 x2 times G.
+    // Expected is a model: the parts are wrong by x1 and x2 of their shares of k, C1 by 4 u (measured) each
+    // time something is added to it, and errors that do not conspire add as their squares do.
+    struct errors {
+        bound total;        // its `expected` without what additions do to E
+        double times_added; // how many parts of k there are
+    };
+    template <class S>
+    errors errors_of(S const& s) const {
+        halves<S> const split = split_of(s);
+        if (split.along == side::none) return {base_.error_bound(s), 1};
+        errors const x = errors_of(split.first), y = same(split) ? x : errors_of(split.second);
+        if (split.along != side::k)
+            return {larger(x.total, y.total), x.times_added < y.times_added ? y.times_added : x.times_added};
+        double const share = static_cast<double>(split.first.k) / static_cast<double>(s.k);
+        double const parts = root_of_squares(share * x.total.expected, (1 - share) * y.total.expected);
+        double const sums = 4 * unit_roundoff<typename S::c_type>() * share * __builtin_sqrt(y.times_added);
+        return {{x.total.worst + y.total.worst + x.total.worst * y.total.worst, root_of_squares(parts, sums),
+                 x.total.normwise || y.total.normwise},
+                x.times_added + y.times_added};
+    }
+    static double root_of_squares(double x, double y) { return __builtin_sqrt(x * x + y * y); }
+
+    template <class S>
+    halves<S> split_of(S const& s) const {
+        using C = typename S::c_type;
+        constexpr bool whole_k = !std::is_same_v<C, accumulator_t<C>>;
+        auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+        double const bytes =
+            m * k * sizeof(typename S::a_type) + k * n * sizeof(typename S::b_type) + m * n * sizeof(C);
+        halves<S> split{side::none, s, s};
+        if (bytes <= static_cast<double>(options_.leaf_bytes)) return split;
+        split.first.count = split.second.count = 1;
+        // On a tie k comes last: splitting it reads C once more.
+        index S::*longest = &S::m;
+        split.along = side::m;
+        if (s.n > s.*longest) longest = &S::n, split.along = side::n;
+        if (s.k > s.*longest && !whole_k) longest = &S::k, split.along = side::k;
+        index const length = s.*longest;
+        if (length < (whole_k ? 32 : 2)) return {side::none, s, s}; // beside a long k, thinner saves nothing
+        split.first.*longest = middle(length);
+        split.second.*longest = length - middle(length);
+        if (split.along == side::k) split.second.adds = true;
+        return split;
+    }
+
+    // The multiple of 64 next to the half, or of 16 where that is too coarse: few tiles of the base are cut.
+    static index middle(index length) {
+        index const grain = length >= 128 ? 64 : length >= 32 ? 16 : 1;
+        return (length + grain) / (2 * grain) * grain;
+    }
+    template <class S>
+    static bool same(halves<S> const& x) {
+        S const &a = x.first, &b = x.second;
+        return a.m == b.m && a.n == b.n && a.k == b.k && a.adds == b.adds;
+    }
+
+    Base base_;
+    recursive_options options_;
+};
+
+// A recursion over a recursion is one, and not a copy of it.
+template <policy Base>
+recursive(recursive<Base>) -> recursive<recursive<Base>>;
+
+STRATAGEMM_END
