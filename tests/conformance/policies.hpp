@@ -1,0 +1,42 @@
+// The policies under test. A new one is one line here.
+#pragma once
+
+#include <stratagemm/stratagemm.hpp>
+
+namespace trials {
+
+namespace sg = stratagemm;
+
+// Blocks small enough that the sizes of the suite are divided a few times.
+inline constexpr sg::recursive_options small_blocks{.leaf_bytes = 6000};
+
+inline constexpr auto original = sg::strassen_variant::strassen;
+
+// f(name, policy) for each.
+template <class F>
+void for_each_policy(F&& f) {
+    sg::host const one{.threads = 1}, two{.threads = 2};
+    f("reference", sg::reference{});
+    f("host, 1 thread", one);
+    f("host, 2 threads", two);
+    f("recursive over host", sg::recursive{two, small_blocks});
+    f("recursive over reference", sg::recursive{sg::reference{}, small_blocks});
+    f("strassen over host", sg::strassen{one});
+    f("strassen over host, 2 levels", sg::strassen{two, {.levels = 2}});
+    f("strassen's own form over host", sg::strassen{one, {.variant = original}});
+    f("strassen's own form over host, 2 levels", sg::strassen{two, {.levels = 2, .variant = original}});
+    f("strassen over reference", sg::strassen{sg::reference{}, {.levels = 2}});
+    f("strassen over recursive over host", sg::strassen{sg::recursive{one, small_blocks}});
+    f("recursive over strassen over host", sg::recursive{sg::strassen{one}, small_blocks});
+}
+
+// Policies that differ in nothing but the number of threads: their results are the same bits.
+template <class F>
+void for_each_team(F&& f) {
+    sg::host const one{.threads = 1}, two{.threads = 2}, three{.threads = 3};
+    f("host", one, two, three);
+    f("recursive over host", sg::recursive{one, small_blocks}, sg::recursive{two, small_blocks},
+      sg::recursive{three, small_blocks});
+}
+
+} // namespace trials

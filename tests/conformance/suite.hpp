@@ -1,0 +1,344 @@
+// The conformance suite, for one pair of element types: every policy does what the oracle says.
+//
+// Each element type has a source file of its own, which states its cases with STRATAGEMM_CONFORMANCE. A
+// [quick] case is a sample of the whole one next to it, for runs under sanitizers.
+#pragma once
+
+#include "catch.hpp"
+#include "fuzz/property.hpp"
+#include "policies.hpp"
+#include "trial.hpp"
+
+namespace trials {
+
+// Takes note of what is wrong, and ends a case that has shown enough.
+class report {
+public:
+    void operator()(char const* policy, trial const& t, verdict const& v) {
+        ++checked_;
+        if (v.wrong.empty()) return;
+        FAIL_CHECK(policy << ": " << describe(t) << '\n' << v.wrong);
+        if (++failed_ == 10) FAIL("ten failures are enough");
+    }
+    ~report() { CHECK(checked_ > 0); }
+
+private:
+    int checked_ = 0, failed_ = 0;
+};
+
+// Which trials of a case to run: all, or every `one_in`-th.
+class sample {
+public:
+    explicit sample(int one_in) : one_in_(one_in) {}
+    bool next() { return count_++ % one_in_ == 0; }
+
+private:
+    int one_in_;
+    int count_ = 0;
+};
+
+template <class TA, class TC>
+void try_on_all(report& note, trial const& t) {
+    prepared<TA, TC> p(t);
+    for_each_policy([&](char const* name, auto const& policy) {
+        using P = std::remove_cvref_t<decltype(policy)>;
+        if constexpr (P::template accepts<typename prepared<TA, TC>::problem>)
+            note(name, t, try_on(policy, p));
+    });
+}
+
+// Inf and NaN in A and B arrive where they belong, and nowhere else.
+template <class TA, class TC>
+void infinities_and_nans(int one_in) {
+    report note;
+    sample chosen(one_in);
+    chance from(27);
+    for (int x = 0; x < 200; ++x) {
+        trial t = draw_trial(from);
+        t.m = 1 + from.below(70), t.n = 1 + from.below(70), t.k = 1 + from.below(40), t.count = 1;
+        t.data = values::integers, t.specials = 1 + from.below(3);
+        t.scale_a = t.scale_b = t.scale_e = 0;
+        t.alpha = factor::one, t.beta = x % 2 ? factor::one : factor::zero;
+        if (chosen.next()) try_on_all<TA, TC>(note, t);
+    }
+}
+
+// Nothing planned: whatever the fuzzer would try.
+template <class TA, class TC>
+void random_products(int trials) {
+    report note;
+    chance from(28);
+    for (int x = 0; x < trials; ++x) {
+        trial const t = draw_product(from);
+        try_on_all<TA, TC>(note, t);
+    }
+}
+
+// The sizes at which kernels change: around each likely tile, and primes in between.
+inline constexpr index sizes[] = {0,  1,  2,  3,  5,  7,  8,  9,  11, 13, 14, 15, 16, 17, 23,
+                                  29, 31, 32, 33, 37, 47, 48, 49, 53, 61, 63, 64, 65, 67};
+inline constexpr int size_count = static_cast<int>(std::size(sizes));
+
+// Every pair of sizes in (m, n), (n, k) and (m, k): Latin squares over m and n, with the rest by chance.
+template <class TA, class TC>
+void shapes_and_layouts(int one_in) {
+    report note;
+    sample chosen(one_in);
+    chance from(20);
+    for (int square = 0; square < 2; ++square)
+        for (int i = 0; i < size_count; ++i)
+            for (int j = 0; j < size_count; ++j) {
+                trial t = draw_trial(from);
+                t.m = sizes[i], t.n = sizes[j], t.k = sizes[(i + j + 11 * square) % size_count];
+                if (t.count > 1 && t.m * t.n * t.k > 40000) t.count = 1;
+                if (chosen.next()) try_on_all<TA, TC>(note, t);
+            }
+}
+
+// Shapes with one or two sides long enough to be blocked, and those with paths of their own.
+template <class TA, class TC>
+void long_and_thin(int one_in) {
+    constexpr index shapes[][3] = {
+        {300, 17, 23}, {17, 600, 9},   {5, 7, 2000},  {16, 16, 1100}, {1, 500, 64},
+        {500, 1, 64},  {1, 1, 3000},   {1, 300, 300}, {300, 1, 300},  {2100, 3, 5},
+        {3, 4200, 2},  {129, 65, 257}, {65, 130, 70}, {97, 101, 103}, {2, 2, 777},
+        {700, 600, 1}, {24, 24, 400},  {8, 300, 260}, {260, 8, 300},  {33, 1025, 8},
+        {200, 8, 1},   {96, 96, 96},   {1, 2000, 3},  {2000, 1, 3},   {40, 40, 513}};
+    report note;
+    sample chosen(one_in);
+    chance from(21);
+    for (auto const& s : shapes)
+        for (bool const by_columns : {false, true}) {
+            trial t = draw_trial(from);
+            t.m = s[0], t.n = s[1], t.k = s[2], t.count = 1;
+            t.c.by_columns = by_columns;
+            if (chosen.next()) try_on_all<TA, TC>(note, t);
+        }
+}
+
+// alpha x beta x where E is x kind of data, at a few sizes.
+template <class TA, class TC>
+void factors_and_data(int one_in) {
+    report note;
+    sample chosen(one_in);
+    chance from(22);
+    for (auto const alpha : {factor::zero, factor::one, factor::minus_one, factor::other})
+        for (auto const beta : {factor::zero, factor::one, factor::minus_one, factor::other})
+            for (auto const where : {added::in_place, added::same_view, added::apart})
+                for (auto const data : {values::random, values::integers, values::positive, values::spread,
+                                        values::cancellation}) {
+                    trial t = draw_trial(from);
+                    t.alpha = alpha, t.beta = beta, t.e_is = where, t.data = data;
+                    t.m = 16 + from.below(33), t.n = 16 + from.below(33), t.k = 64 + from.below(40);
+                    t.count = 1;
+                    if (chosen.next()) try_on_all<TA, TC>(note, t);
+                }
+}
+
+// Batches: none, one, some; A or B repeated; small matrices and others.
+template <class TA, class TC>
+void batches(int one_in) {
+    report note;
+    sample chosen(one_in);
+    chance from(23);
+    for (index const count : {0, 1, 3, 17})
+        for (bool const repeat_a : {false, true})
+            for (bool const repeat_b : {false, true})
+                for (index const size : {0, 1, 4, 8, 15, 32, 50}) {
+                    trial t = draw_trial(from);
+                    t.count = count, t.repeat_a = repeat_a, t.repeat_b = repeat_b;
+                    t.m = size, t.n = size + from.below(3), t.k = size + from.below(3);
+                    t.batch_gap = from.below(3);
+                    if (count == 17 && size > 15) continue;
+                    if (chosen.next()) try_on_all<TA, TC>(note, t);
+                }
+}
+
+// The bounds: not exceeded, and not a hundred times what is observed.
+template <class TA, class TC>
+void bounds(int one_in) {
+    constexpr index shapes[][3] = {{64, 64, 64},    {64, 48, 200}, {16, 16, 64},   {20, 24, 1000},
+                                   {100, 100, 100}, {67, 65, 129}, {16, 16, 1100}, {18, 25, 99},
+                                   {48, 33, 65},    {24, 80, 256}};
+    report note;
+    sample chosen(one_in);
+    chance from(24);
+    for (auto const& s : shapes)
+        for (bool const plain : {true, false}) {
+            trial t = draw_trial(from);
+            t.m = s[0], t.n = s[1], t.k = s[2], t.count = 1;
+            t.alpha = plain ? factor::one : factor::other, t.beta = plain ? factor::zero : factor::other;
+            if (!chosen.next()) continue;
+            std::vector<double> largest;
+            for (auto const data : {values::spread, values::cancellation, values::random, values::positive}) {
+                t.data = data;
+                prepared<TA, TC> p(t);
+                std::size_t which = 0;
+                for_each_policy([&](char const* name, auto const& policy) {
+                    using P = std::remove_cvref_t<decltype(policy)>;
+                    if constexpr (P::template accepts<typename prepared<TA, TC>::problem>) {
+                        verdict v = try_on(policy, p);
+                        if (largest.size() <= which) largest.push_back(0);
+                        double& seen = largest[which++];
+                        if (data == values::random) seen = v.observed;
+                        sg::bound const bound = policy.error_bound(p.call.shape());
+                        if (data == values::positive && too_loose(bound, seen = std::max(seen, v.observed))) {
+                            std::ostringstream loose;
+                            loose << "  the bound is too loose: expected " << bound.expected << ", observed "
+                                  << seen << '\n';
+                            v.wrong += loose.str();
+                        }
+                        note(name, t, v);
+                    }
+                });
+            }
+        }
+}
+
+// ---- epilogues -------------------------------------------------------------------------------------------
+
+// Depends on the place as well as on the value, so that a wrong index shows.
+struct place_marker {
+    template <class X>
+    X operator()(X x, index i, index j) const {
+        return x + X(static_cast<sg::real_t<X>>((3 * i + 5 * j) % 8));
+    }
+};
+
+// An epilogue over trials with exact sums: the result is known to the last bit, or nearly so for gelu.
+template <class TA, class TC, class Epilogue>
+void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, double ulps) {
+    using S = sg::accumulator_t<TA>;
+    prepared<TA, TC> p(t);
+    if (!p.is_exact) return;
+    using problem = sg::problem<TA, TA, TC, sg::host_memory, Epilogue>;
+    problem const call{
+        p.call.alpha, p.call.a,      p.call.b,      p.call.beta,   p.call.e,      p.call.c, epilogue,
+        p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
+    for_each_policy([&](char const* name, auto const& policy) {
+        using P = std::remove_cvref_t<decltype(policy)>;
+        if constexpr (P::template accepts<problem>) {
+            verdict v;
+            std::ostringstream wrong;
+            p.c.restore(p.c_before);
+            if (sg::status s = sg::run(policy, call); !s) wrong << "  failed: " << s.error().what() << '\n';
+            if (!p.c.guards_hold(p.c_before)) wrong << "  a byte that is not of C was written\n";
+            std::size_t cell = 0;
+            bool shown = false;
+            p.c.each([&](TC& x, index, index i, index j) {
+                auto const sum = p.exact[cell++];
+                S const before = make<S>(static_cast<double>(sum.re), static_cast<double>(sum.im));
+                TC const want = static_cast<TC>(sg::apply_epilogue(epilogue, before, i, j));
+                auto const w = widen<double>(want), g = widen<double>(x);
+                double const off = size_of(number<double>{g.re - w.re, g.im - w.im});
+                if (!(off <= ulps * 2 * sg::unit_roundoff<TC>() * (size_of(w) + 1e-3)) && !shown) {
+                    wrong << "  C(" << i << ", " << j << ") is " << g.re << ", should be " << w.re << '\n';
+                    shown = true;
+                }
+            });
+            v.wrong = wrong.str();
+            note(name, t, v);
+        }
+    });
+}
+
+template <class TA, class TC, class Epilogue>
+void one_epilogue(Epilogue const& epilogue, int trials, double ulps = 0) {
+    report note;
+    chance from(25);
+    for (int x = 0; x < trials; ++x) {
+        trial t = draw_trial(from);
+        t.data = values::integers;
+        t.m = sizes[from.below(size_count)], t.n = sizes[from.below(size_count)],
+        t.k = sizes[from.below(size_count)];
+        if (t.alpha == factor::zero && x % 4 != 0) t.alpha = factor::one;
+        epilogue_on_all<TA, TC>(note, t, epilogue, ulps);
+    }
+}
+
+// Values for bias(), long enough for every size here.
+template <class T>
+std::vector<T> bias_values() {
+    std::vector<T> v;
+    for (int i = 0; i < 80; ++i) v.push_back(make<T>(i % 7 - 3, i % 2));
+    return v;
+}
+
+// Those that every type has, in one chain: a bias, a place, a scale.
+template <class TA, class TC>
+void epilogue_chain(int trials) {
+    using S = sg::accumulator_t<TA>;
+    auto const v = bias_values<S>();
+    one_epilogue<TA, TC>(sg::then(sg::bias(v), place_marker{}, sg::scale(make<S>(2))), trials);
+}
+// Each of them by itself.
+template <class TA, class TC>
+void epilogues_one_by_one(int trials) {
+    using S = sg::accumulator_t<TA>;
+    auto const v = bias_values<S>();
+    one_epilogue<TA, TC>(sg::bias(v), trials);
+    one_epilogue<TA, TC>(sg::bias(v, sg::along::rows), trials);
+    one_epilogue<TA, TC>(sg::relu, trials);
+    one_epilogue<TA, TC>(sg::gelu, trials, 8);
+    one_epilogue<TA, TC>(sg::clamp(S(-1), S(2)), trials);
+    one_epilogue<TA, TC>(sg::scale(S(-0.5)), trials);
+    one_epilogue<TA, TC>(place_marker{}, trials);
+    one_epilogue<TA, TC>(sg::then(sg::bias(v), sg::relu), trials);
+}
+
+// ---- determinism -----------------------------------------------------------------------------------------
+
+// The same bits for any number of threads, at sizes where the work is shared out in every way there is.
+template <class TA, class TC>
+void same_bits_for_any_team(int one_in) {
+    constexpr index shapes[][3] = {{200, 200, 200}, {64, 64, 4096}, {600, 16, 600}, {16, 600, 600},
+                                   {1, 2000, 500},  {2000, 1, 500}, {1, 500, 2000}, {3, 3, 20000},
+                                   {301, 299, 7},   {7, 5, 3}};
+    sample chosen(one_in);
+    chance from(26);
+    int compared = 0;
+    for (auto const& s : shapes)
+        for (index const count : {1, 3}) {
+            trial t = draw_trial(from);
+            t.m = s[0], t.n = s[1], t.k = s[2], t.count = count, t.data = values::random;
+            t.alpha = factor::other;
+            t.a = draw_form(from), t.b = draw_form(from), t.c = draw_form(from);
+            if (!chosen.next()) continue;
+            prepared<TA, TC> p(t, unsolved);
+            for_each_team([&](char const* name, auto const& first, auto const&... others) {
+                auto bits_of = [&](auto const& policy) {
+                    p.c.restore(p.c_before);
+                    sg::run(policy, p.call).or_throw();
+                    return p.c.bytes();
+                };
+                auto const bits = bits_of(first);
+                for (bool const same : {((void)bits_of(others), p.c.same_bytes(bits))...}) {
+                    ++compared;
+                    if (!same) FAIL_CHECK(name << ": not the same bits: " << describe(t));
+                }
+            });
+        }
+    CHECK(compared > 0);
+}
+
+} // namespace trials
+
+#define STRATAGEMM_CONFORMANCE_CASE(TA, TC, NAME, TAGS, FULL, QUICK)                                         \
+    TEST_CASE(#TA " to " #TC ": " NAME, TAGS) { FULL; }                                                      \
+    TEST_CASE(#TA " to " #TC ": " NAME ", a sample", "[quick]" TAGS) { QUICK; }
+
+#define STRATAGEMM_CONFORMANCE(TA, TC, TAGS)                                                                 \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "shapes and layouts", TAGS, (shapes_and_layouts<TA, TC>(1)),         \
+                                (shapes_and_layouts<TA, TC>(31)))                                            \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "long and thin", TAGS, (long_and_thin<TA, TC>(1)),                   \
+                                (long_and_thin<TA, TC>(7)))                                                  \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "alpha, beta and data", TAGS, (factors_and_data<TA, TC>(1)),         \
+                                (factors_and_data<TA, TC>(11)))                                              \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "batches", TAGS, (batches<TA, TC>(1)), (batches<TA, TC>(5)))         \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "error bounds", TAGS, (bounds<TA, TC>(1)), (bounds<TA, TC>(5)))      \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "random products", TAGS, (random_products<TA, TC>(500)),             \
+                                (random_products<TA, TC>(30)))                                               \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "a chain of epilogues", TAGS, (epilogue_chain<TA, TC>(60)),          \
+                                (epilogue_chain<TA, TC>(6)))                                                 \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "the same bits for any number of threads", TAGS,                     \
+                                (same_bits_for_any_team<TA, TC>(1)), (same_bits_for_any_team<TA, TC>(7)))

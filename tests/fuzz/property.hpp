@@ -1,0 +1,56 @@
+// The property that random products must have, for the fuzzer and for the conformance suite.
+#pragma once
+
+#include "conformance/trial.hpp"
+
+#include <cstddef>
+
+namespace trials {
+
+// The bytes of a fuzzer as a source of choices. When they run out, every choice is the first one.
+class choices {
+public:
+    choices(std::uint8_t const* data, std::size_t size) : data_(data), left_(size) {}
+    int below(int n) {
+        unsigned value = 0;
+        for (unsigned reach = 1; reach < static_cast<unsigned>(n) && left_ > 0; reach <<= 8) {
+            value = value << 8 | *data_++;
+            --left_;
+        }
+        return static_cast<int>(value % static_cast<unsigned>(n));
+    }
+
+private:
+    std::uint8_t const* data_;
+    std::size_t left_;
+};
+
+// Any product, of a size that a fuzzer can afford.
+template <class Source>
+trial draw_product(Source& from) {
+    // The sizes come first: when a fuzzer's bytes run out, a plain product is left and not an empty one.
+    auto size = [&] { return from.below(4) == 3 ? from.below(200) : from.below(40); };
+    index const m = size(), n = size(), k = size();
+    trial t = draw_trial(from);
+    t.m = m, t.n = n, t.k = k;
+    // Only one long side at a time, lest the oracle take all the time.
+    while (t.m * t.n * t.k * std::max<index>(t.count, 1) > 60000)
+        (t.m > t.n ? t.m : t.n > t.k ? t.n : t.k) /= 2;
+    return t;
+}
+
+// What is wrong with what any of the policies makes of it; empty if nothing is.
+template <class TA, class TC, class ForEachPolicy>
+std::string wrong_with(trial const& t, ForEachPolicy&& for_each) {
+    prepared<TA, TC> p(t);
+    std::string wrong;
+    for_each([&](char const* name, auto const& policy) {
+        using P = std::remove_cvref_t<decltype(policy)>;
+        if constexpr (P::template accepts<typename prepared<TA, TC>::problem>)
+            if (verdict const v = try_on(policy, p); !v.wrong.empty())
+                wrong += std::string(name) + ": " + describe(t) + '\n' + v.wrong;
+    });
+    return wrong;
+}
+
+} // namespace trials

@@ -1,0 +1,128 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/algorithm/recursive.hpp>
+#include <stratagemm/stratagemm.hpp>
+
+#include <array>
+#include <complex>
+#include <cstdint>
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+using support::integers;
+using support::product_of;
+using support::same_bits;
+
+namespace {
+
+constexpr sg::recursive_options tiny{.leaf_bytes = 2000};
+sg::recursive<sg::reference> const policy(sg::reference{}, tiny);
+
+// Random enough that each rounding shows.
+template <class T>
+sg::matrix<T> fractions(sg::index m, sg::index n, int seed) {
+    auto state = static_cast<unsigned>(seed);
+    return sg::matrix<T>(m, n, [&](sg::index, sg::index) {
+        state = state * 1664525u + 1013904223u;
+        return static_cast<T>(static_cast<float>(state >> 8) * 0x1p-24f - 0.5f);
+    });
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("integers are exact, whatever is divided", "", float, double, std::complex<float>) {
+    using T = TestType;
+    for (auto const& [m, n, k] : {std::array<sg::index, 3>{60, 60, 60},
+                                  {1, 1, 3000},
+                                  {1, 900, 5},
+                                  {900, 1, 5},
+                                  {37, 3, 301},
+                                  {129, 127, 2}}) {
+        auto const a = integers<T>(m, k, 1), b = integers<T>(k, n, 2), e = integers<T>(m, n, 3);
+        auto const ab = product_of(a, b);
+        sg::matrix<T> c(m, n);
+        sg::gemm(policy, a, b, c);
+        CHECK(equal(c, ab));
+        sg::gemm(policy, T(2), a, b, T(-1), c);
+        CHECK(equal(c, ab));
+        sg::gemm(policy, a, b, e, c);
+        CHECK(equal(c, sg::matrix<T>(m, n, [&](sg::index i, sg::index j) { return ab(i, j) + e(i, j); })));
+    }
+}
+
+TEST_CASE("the bits of the base, where k stays whole") {
+    auto const a = fractions<float>(200, 4, 1), b = fractions<float>(4, 150, 2);
+    sg::matrix<float> c(200, 150), d(200, 150);
+    sg::gemm(policy, a, b, c);
+    sg::gemm(sg::reference{}, a, b, d);
+    CHECK(same_bits(c, d));
+    // A narrow C is not a place to add up in: k is not divided.
+    auto const x = fractions<sg::half>(30, 2000, 1), y = fractions<sg::half>(2000, 30, 2);
+    sg::matrix<sg::half> z(30, 30), w(30, 30);
+    sg::gemm(policy, x, y, z);
+    sg::gemm(sg::reference{}, x, y, w);
+    CHECK(same_bits(z, w));
+}
+
+TEST_CASE("int8 products are exact when k is divided") {
+    sg::matrix<std::int8_t> const a(
+        9, 1000, [](sg::index i, sg::index j) { return static_cast<std::int8_t>(i * 31 + j * 17); });
+    sg::matrix<std::int8_t> const b(
+        1000, 7, [](sg::index i, sg::index j) { return static_cast<std::int8_t>(i * 13 - j * 29); });
+    sg::matrix<std::int32_t> c(9, 7), d(9, 7);
+    sg::gemm(policy, a, b, c);
+    sg::gemm(sg::reference{}, a, b, d);
+    CHECK(same_bits(c, d));
+}
+
+TEST_CASE("recursion applies an epilogue once to each element, with its place") {
+    auto const a = integers<float>(50, 300, 1), b = integers<float>(300, 40, 2);
+    auto const ab = product_of(a, b);
+    sg::matrix<float> c(50, 40);
+    sg::gemm(policy, a, b, c,
+             [](float x, sg::index i, sg::index j) { return x + static_cast<float>(100 * i + j); });
+    int wrong = 0;
+    for (sg::index i = 0; i < 50; ++i)
+        for (sg::index j = 0; j < 40; ++j) wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("recursion needs no workspace of its own, and its base's is enough") {
+    sg::shape<float> const s{300, 300, 300};
+    CHECK(policy.workspace(s).host == 0);
+    for (int const threads : {1, 2}) {
+        sg::recursive const over_host(sg::host{.threads = threads},
+                                      sg::recursive_options{.leaf_bytes = 60000});
+        auto const a = integers<float>(201, 203, 1), b = integers<float>(203, 199, 2);
+        sg::matrix<float> c(201, 199);
+        CHECK(support::try_arena(over_host, sg::product(a, b, c)).stayed_inside);
+        CHECK(equal(c, product_of(a, b)));
+        CHECK(over_host.workspace(s).host <= sg::host{.threads = threads}.workspace(s).host);
+    }
+}
+
+TEST_CASE("each division of k is in the bound") {
+    for (bool const adds : {false, true}) {
+        sg::shape<float> s{10, 10, 64};
+        s.adds = adds;
+        double const base = sg::reference{}.error_bound(s).worst;
+        sg::recursive const halves(sg::reference{}, sg::recursive_options{.leaf_bytes = 5000});
+        CHECK(contains(halves.describe(s), "10 x 10 x 32"));
+        CHECK(halves.error_bound(s).worst > 1.5 * base);
+        CHECK(halves.error_bound(s).expected <= halves.error_bound(s).worst);
+    }
+    // m and n may be divided at no cost.
+    sg::shape<float> const flat{1000, 1000, 4};
+    CHECK(policy.error_bound(flat).worst == sg::reference{}.error_bound(flat).worst);
+}
+
+TEST_CASE("what fits is left to the base") {
+    sg::shape<float> const s{100, 100, 100};
+    sg::recursive const large{sg::reference{}};
+    CHECK(large.error_bound(s).worst == sg::reference{}.error_bound(s).worst);
+    CHECK(contains(large.describe(s), "reference"));
+    static_assert(std::is_same_v<decltype(sg::recursive{sg::recursive{sg::reference{}}}),
+                                 sg::recursive<sg::recursive<sg::reference>>>);
+}

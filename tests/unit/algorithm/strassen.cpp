@@ -1,0 +1,166 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/algorithm/strassen.hpp>
+#include <stratagemm/stratagemm.hpp>
+
+#include <array>
+#include <complex>
+#include <cstdint>
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+using support::integers;
+using support::product_of;
+
+namespace {
+constexpr auto winograd = sg::strassen_variant::winograd, original = sg::strassen_variant::strassen;
+
+template <class T>
+sg::shape<T> shape_of(sg::index m, sg::index n, sg::index k, bool adds = false) {
+    sg::shape<T> s{m, n, k};
+    s.adds = adds;
+    return s;
+}
+} // namespace
+
+TEST_CASE("the test vector of 2 x 2, in both forms") {
+    double const a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
+    for (auto const variant : {winograd, original}) {
+        double c[4] = {};
+        sg::gemm(sg::strassen{sg::reference{}, {.variant = variant}}, sg::row_major(a, 2, 2),
+                 sg::row_major(b, 2, 2), sg::row_major(c, 2, 2));
+        CHECK(c[0] == 19);
+        CHECK(c[1] == 22);
+        CHECK(c[2] == 43);
+        CHECK(c[3] == 50);
+    }
+}
+
+TEMPLATE_TEST_CASE("integers are exact for every odd and even shape, form and depth", "", float, double,
+                   std::complex<float>) {
+    using T = TestType;
+    int wrong = 0;
+    for (auto const variant : {winograd, original})
+        for (int const levels : {1, 2, 3}) {
+            sg::strassen const policy(sg::reference{}, {.levels = levels, .variant = variant});
+            for (sg::index m = 1; m < 18; m += 2)
+                for (sg::index n = 1; n < 18; n += 2)
+                    for (sg::index k = 1; k < 18; k += 2) {
+                        auto const a = integers<T>(m, k + levels % 2, 1),
+                                   b = integers<T>(k + levels % 2, n, 2);
+                        auto const ab = product_of(a, b);
+                        sg::matrix<T> c(m, n, [](sg::index, sg::index) { return T(1e9f); });
+                        sg::gemm(policy, a, b, c);
+                        wrong += !equal(c, ab);
+                        sg::gemm(policy, T(2), a, b, T(-1), c); // 2 AB - AB
+                        wrong += !equal(c, ab);
+                        auto const e = integers<T>(m, n, 3);
+                        sg::gemm(policy, a, b, e, c);
+                        wrong += !equal(c, sg::matrix<T>(m, n, [&](sg::index i, sg::index j) {
+                                            return ab(i, j) + e(i, j);
+                                        }));
+                    }
+        }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("workspace is what is needed: not less, and not more") {
+    for (auto const variant : {winograd, original})
+        for (int const levels : {1, 2, 3})
+            for (auto const& [m, n, k] : {std::array<sg::index, 3>{64, 64, 64},
+                                          {33, 50, 71},
+                                          {16, 100, 20},
+                                          {100, 16, 20},
+                                          {17, 17, 120},
+                                          {9, 31, 8}})
+                for (bool const adds : {false, true}) {
+                    sg::strassen const policy(sg::reference{}, {.levels = levels, .variant = variant});
+                    auto const a = integers<float>(m, k, 1), b = integers<float>(k, n, 2),
+                               e = integers<float>(m, n, 3);
+                    sg::matrix<float> c(m, n);
+                    auto const use =
+                        support::try_arena(policy, sg::product(1.0f, a, b, adds ? 1.0f : 0.0f, e, c));
+                    CAPTURE(m, n, k, levels, adds);
+                    CHECK(use.stayed_inside);
+                    CHECK(use.used_up);
+                }
+}
+
+TEST_CASE("over the host, too, the arena is enough") {
+    for (int const threads : {1, 2})
+        for (auto const& [m, n, k] :
+             {std::array<sg::index, 3>{130, 131, 132}, {65, 400, 33}, {301, 20, 299}}) {
+            sg::strassen const policy(sg::host{.threads = threads}, {.levels = 2});
+            auto const a = integers<float>(m, k, 1), b = integers<float>(k, n, 2);
+            sg::matrix<float> c(m, n);
+            CHECK(support::try_arena(policy, sg::product(a, b, c)).stayed_inside);
+            CHECK(equal(c, product_of(a, b)));
+            CHECK(support::try_arena(policy, sg::product(1.0f, a, b, -1.0f, c)).stayed_inside);
+            CHECK(equal(c, sg::matrix<float>(m, n)));
+        }
+}
+
+TEST_CASE("no level is the base itself") {
+    sg::strassen const none(sg::reference{}, {.levels = 0});
+    auto const s = shape_of<float>(50, 60, 70);
+    CHECK(none.workspace(s) == sg::reference{}.workspace(s));
+    CHECK(none.error_bound(s).worst == sg::reference{}.error_bound(s).worst);
+    CHECK(!none.error_bound(s).normwise);
+    // A side of one cannot be halved.
+    sg::strassen const one(sg::reference{});
+    CHECK(one.workspace(shape_of<float>(1, 60, 70)).host == 0);
+    CHECK(one.workspace(shape_of<float>(60, 1, 70)).host == 0);
+    CHECK(one.workspace(shape_of<float>(60, 70, 1)).host == 0);
+    CHECK(one.workspace(shape_of<float>(60, 70, 2)).host > 0);
+}
+
+TEST_CASE("the bound is normwise, and grows with the levels") {
+    auto const s = shape_of<float>(256, 256, 256);
+    double before = 0;
+    for (int const levels : {1, 2, 3}) {
+        auto const b = sg::strassen(sg::reference{}, {.levels = levels}).error_bound(s);
+        CHECK(b.normwise);
+        CHECK(b.expected <= b.worst);
+        CHECK(b.worst > before);
+        before = b.worst;
+    }
+}
+
+TEST_CASE("what it accepts, and what it says") {
+    using policy = sg::strassen<sg::reference>;
+    static_assert(policy::accepts<sg::problem<float, float, float>>);
+    static_assert(
+        policy::accepts<sg::problem<std::complex<double>, std::complex<double>, std::complex<double>>>);
+    static_assert(
+        !policy::accepts<sg::problem<std::int8_t, std::int8_t, std::int32_t>>); // sums would not fit
+    static_assert(!policy::accepts<sg::problem<sg::half, sg::half, float>>);
+    static_assert(std::is_same_v<decltype(sg::strassen{sg::strassen{sg::reference{}}}),
+                                 sg::strassen<sg::strassen<sg::reference>>>);
+    CHECK(contains(policy(sg::reference{}, {.levels = 2}).describe(shape_of<float>(64, 64, 64)), "2 levels"));
+    CHECK(contains(policy(sg::reference{}).describe(shape_of<float>(64, 64, 64)), "reference"));
+}
+
+TEST_CASE("strassen over strassen is two levels") {
+    auto const a = integers<double>(30, 22, 1), b = integers<double>(22, 27, 2);
+    sg::matrix<double> c(30, 27), d(30, 27);
+    sg::strassen const stacked{sg::strassen{sg::reference{}}};
+    sg::gemm(stacked, a, b, c);
+    CHECK(equal(c, product_of(a, b)));
+    CHECK(support::try_arena(stacked, sg::product(a, b, d)).stayed_inside);
+}
+
+TEST_CASE("strassen applies an epilogue once to each element, with its place") {
+    auto const a = integers<float>(21, 19, 1), b = integers<float>(19, 23, 2);
+    auto const ab = product_of(a, b);
+    sg::matrix<float> c(21, 23);
+    for (auto const variant : {winograd, original}) {
+        sg::gemm(sg::strassen{sg::reference{}, {.levels = 2, .variant = variant}}, a, b, c,
+                 [](float x, sg::index i, sg::index j) { return x + static_cast<float>(100 * i + j); });
+        int wrong = 0;
+        for (sg::index i = 0; i < 21; ++i)
+            for (sg::index j = 0; j < 23; ++j) wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
+        CHECK(wrong == 0);
+    }
+}

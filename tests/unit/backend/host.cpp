@@ -1,0 +1,275 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#ifdef __linux__
+#    include <climits>
+#    include <unistd.h>
+#endif
+#ifdef _OPENMP
+#    include <omp.h>
+#endif
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+using support::integers;
+using support::product_of;
+
+// Workspace comes from this operator, and so it can be made to run out.
+namespace {
+bool out_of_memory = false;
+} // namespace
+void* operator new(std::size_t size, std::align_val_t alignment, std::nothrow_t const&) noexcept {
+    if (out_of_memory) return nullptr;
+    try {
+        return ::operator new(size, alignment);
+    } catch (std::bad_alloc const&) {
+        return nullptr;
+    }
+}
+
+namespace {
+
+// The process that a variable of the environment is set in, for as long as this lives.
+class environment {
+public:
+    environment(char const* name, char const* value) : name_(name) {
+        if (char const* old = std::getenv(name)) old_ = old, was_set_ = true;
+        setenv(name, value, 1);
+    }
+    ~environment() {
+        if (was_set_)
+            setenv(name_, old_.c_str(), 1);
+        else
+            unsetenv(name_);
+    }
+
+private:
+    char const* name_;
+    std::string old_;
+    bool was_set_ = false;
+};
+
+} // namespace
+
+TEST_CASE("the host is the default for operands in host memory") {
+    static_assert(std::is_same_v<sg::default_policy<sg::host_memory>::type, sg::host>);
+    static_assert(sg::policy<sg::host>);
+    auto const a = integers<float>(20, 30, 1), b = integers<float>(30, 10, 2);
+    sg::matrix<float> c(20, 10), d(20, 10);
+    sg::gemm(a, b, c);
+    sg::gemm(sg::host{}, a, b, d);
+    CHECK(support::same_bits(c, d));
+    CHECK(equal(c, product_of(a, b)));
+}
+
+TEST_CASE("what the host accepts") {
+    static_assert(sg::host::accepts<sg::problem<float, float, float>>);
+    static_assert(sg::host::accepts<sg::problem<sg::bfloat16, sg::bfloat16, sg::bfloat16>>);
+    static_assert(sg::host::accepts<sg::problem<sg::half, sg::half, float>>);
+    static_assert(sg::host::accepts<sg::problem<std::int8_t, std::int8_t, std::int32_t>>);
+    static_assert(
+        sg::host::accepts<sg::problem<std::complex<double>, std::complex<double>, std::complex<double>>>);
+    static_assert(!sg::host::accepts<sg::problem<float, double, double>>);
+    static_assert(!sg::host::accepts<sg::problem<std::int8_t, std::int8_t, std::int8_t>>);
+    SUCCEED();
+}
+
+TEST_CASE("the host says which instructions and how many threads it uses") {
+    sg::shape<float> const large{1000, 1000, 1000};
+    std::string const one = sg::host{.threads = 1}.describe(large);
+    CHECK(contains(one, "host"));
+    CHECK(contains(one, "float"));
+    CHECK(contains(one, "1 thread"));
+    bool named = false;
+    for (char const* isa : {"portable", "avx2", "avx512", "amx"}) named |= contains(one, isa);
+    CHECK(named);
+#ifdef _OPENMP
+    CHECK(contains(sg::host{.threads = 3}.describe(large), "3 threads"));
+#endif
+}
+
+TEST_CASE("workspace is enough for each type, shape and team") {
+    auto const enough = [](auto zero, auto result, sg::index m, sg::index n, sg::index k, sg::index count,
+                           int threads) {
+        using T = decltype(zero);
+        using C = decltype(result);
+        sg::matrix<T> const a = integers<T>(m, k, 1), b = integers<T>(k, n, 2, sg::layout::col_major);
+        sg::matrix<C> c(m * count, n);
+        auto const C0 = c.block(0, 0, m, n);
+        if (count == 1)
+            return support::try_arena(sg::host{.threads = threads}, sg::product(a, b, C0)).stayed_inside;
+        auto const batch = sg::product(sg::batched(a, count, 0), b, sg::batched(C0, count, m * n));
+        return support::try_arena(sg::host{.threads = threads}, batch).stayed_inside;
+    };
+    for (auto const& [m, n, k] : {std::array<sg::index, 3>{200, 190, 180},
+                                  {1, 700, 300},
+                                  {700, 1, 300},
+                                  {20, 20, 3000},
+                                  {5, 1500, 20},
+                                  {33, 31, 29},
+                                  {300, 9, 400}})
+        for (sg::index const count : {1, 3})
+            for (int const threads : {1, 2, 3}) {
+                CAPTURE(m, n, k, count, threads);
+                CHECK(enough(0.0f, 0.0f, m, n, k, count, threads));
+                CHECK(enough(0.0, 0.0, m, n, k, count, threads));
+                CHECK(enough(sg::half(), sg::half(), m, n, k, count, threads));
+                CHECK(enough(sg::bfloat16(), 0.0f, m, n, k, count, threads));
+                CHECK(enough(std::int8_t(), std::int32_t(), m, n, k, count, threads));
+                CHECK(enough(std::complex<float>(), std::complex<float>(), m, n, k, count, threads));
+            }
+}
+
+#ifdef _OPENMP
+TEST_CASE("an arena reserved for one thread serves when OpenMP has more by then") {
+    int const before = omp_get_max_threads();
+    for (sg::index const count : {1, 4}) {
+        auto const a = integers<float>(300, 300, 1), b = integers<float>(300, 300, 2);
+        sg::matrix<float> c(300 * count, 300);
+        auto const p =
+            sg::product(sg::batched(a, count, 0), b, sg::batched(c.block(0, 0, 300, 300), count, 300 * 300));
+        omp_set_num_threads(1);
+        std::size_t const size = sg::host{}.workspace(p.shape()).host, guard = std::size_t{32} << 20;
+        auto const pattern = std::byte{0x5c};
+        std::vector<std::byte> room(size + guard, pattern);
+        sg::host_arena arena(room.data(), size, nullptr);
+        omp_set_num_threads(4);
+        sg::host{}(p, arena).or_throw();
+        std::size_t beyond = 0;
+        for (std::size_t i = size; i < room.size(); ++i) beyond += room[i] != pattern;
+        CHECK(beyond == 0);
+        CHECK(equal(sg::matrix<float>(300, 300, [&](sg::index i, sg::index j) { return c(i, j); }),
+                    product_of(a, b)));
+    }
+    omp_set_num_threads(before);
+}
+
+TEST_CASE("inside a parallel region each call is its own") {
+    auto const a = integers<float>(150, 150, 1), b = integers<float>(150, 150, 2);
+    auto const ab = product_of(a, b);
+    int wrong = 0;
+#    pragma omp parallel for num_threads(3) reduction(+ : wrong)
+    for (int i = 0; i < 12; ++i) {
+        sg::matrix<float> c(150, 150);
+        sg::gemm(a, b, c);
+        wrong += !equal(c, ab);
+    }
+    CHECK(wrong == 0);
+}
+#endif
+
+TEST_CASE("threads of the user may call at the same time") {
+    auto const a = integers<double>(120, 130, 1), b = integers<double>(130, 110, 2);
+    auto const ab = product_of(a, b);
+    std::vector<int> wrong(3);
+    std::vector<std::thread> users;
+    for (int& w : wrong)
+        users.emplace_back([&] {
+            for (int i = 0; i < 5; ++i) {
+                sg::matrix<double> c(120, 110);
+                sg::gemm(a, b, c);
+                w += !equal(c, ab);
+            }
+        });
+    for (auto& u : users) u.join();
+    for (int const w : wrong) CHECK(w == 0);
+}
+
+TEST_CASE("a call without memory for its workspace fails and leaves C alone") {
+    auto const a = integers<float>(300, 300, 1), b = integers<float>(300, 300, 2);
+    sg::matrix<float> c(300, 300, [](sg::index, sg::index) { return 5.0f; });
+    auto const before = c;
+    REQUIRE(sg::host{.threads = 1}.workspace(sg::shape<float>{300, 300, 300}).host > 0);
+    auto const refused = [&](auto const& policy, char const* layer) {
+        // A thread of its own: it has no block left from an earlier call.
+        std::thread([&] {
+            out_of_memory = true;
+            sg::status const s = sg::try_gemm(policy, a, b, c);
+            out_of_memory = false;
+            if (s) return;
+            CHECK(s.error().code() == sg::errc::memory);
+            CHECK(s.error().layer() == layer);
+            CHECK(contains(s.error().what(), "bytes"));
+            CHECK(contains(s.error().what(), "free memory"));
+        }).join();
+        CHECK(equal(c, before));
+    };
+    refused(sg::host{.threads = 1}, "host");
+    refused(sg::strassen{sg::reference{}}, "reference");
+    refused(sg::strassen{sg::host{.threads = 1}}, "host");
+
+    sg::plan const p(sg::strassen{sg::reference{}}, sg::shape<float>{300, 300, 300});
+    std::thread([&] {
+        out_of_memory = true;
+        CHECK_THROWS_AS(p.reserve(), sg::error);
+        out_of_memory = false;
+    }).join();
+    // And afterwards all is well.
+    sg::gemm(sg::host{.threads = 1}, a, b, c);
+    CHECK(equal(c, product_of(a, b)));
+}
+
+TEST_CASE("STRATAGEMM_ISA chooses the kernels") {
+    {
+        environment const set("STRATAGEMM_ISA", "portable");
+        CHECK(sg::find_isa().isa == sg::host_isa::portable);
+        CHECK(sg::find_isa().available);
+    }
+    {
+        environment const set("STRATAGEMM_ISA", "mmx");
+        CHECK(!sg::find_isa().known);
+        CHECK(!sg::find_isa().available);
+    }
+    {
+        environment const set("STRATAGEMM_ISA", "amx");
+        CHECK(sg::find_isa().available == sg::cpu_has(sg::host_isa::amx));
+    }
+    environment const set("STRATAGEMM_ISA", "");
+    CHECK(sg::find_isa().available);
+    CHECK(sg::cpu_has(sg::find_isa().isa));
+}
+
+// Run by the case below, in a process of its own: the choice is made once per process.
+TEST_CASE("forced to an instruction set that is no such thing", "[.isa]") {
+    float a = 2, c = 7;
+    auto const A = sg::row_major(&a, 1, 1), C = sg::row_major(&c, 1, 1);
+    sg::status const s = sg::try_gemm(sg::host{}, A, A, C);
+    REQUIRE(!s);
+    CHECK(s.error().code() == sg::errc::unsupported);
+    CHECK(s.error().layer() == "host");
+    CHECK(contains(s.error().what(), "STRATAGEMM_ISA"));
+    CHECK(contains(s.error().what(), "unset"));
+    CHECK(c == 7);
+    CHECK_THROWS_AS(sg::gemm(A, A, C), sg::error);
+    // Also where nothing is left to multiply, and through a layer.
+    CHECK(!sg::try_gemm(sg::strassen{sg::host{}}, A, A, C));
+    CHECK(c == 7);
+    CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, A, A, C)));
+    CHECK(c == 4);
+}
+
+#ifdef __linux__
+TEST_CASE("an instruction set that the machine lacks is an error, and not a crash") {
+    char path[PATH_MAX] = {};
+    REQUIRE(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
+    auto const run_with = [&](char const* isa) {
+        return std::system(
+            ("STRATAGEMM_ISA=" + std::string(isa) + " '" + path + "' '[isa]' >/dev/null").c_str());
+    };
+    CHECK(run_with("mmx") == 0);
+    if (!sg::cpu_has(sg::host_isa::amx)) CHECK(run_with("amx") == 0);
+    CHECK(run_with("portable") != 0); // the hidden case notices that nothing was refused
+}
+#endif

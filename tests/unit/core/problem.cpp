@@ -1,0 +1,288 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/backend/reference.hpp>
+
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace sg = stratagemm;
+using sg::errc;
+using support::contains;
+
+namespace {
+
+constexpr sg::index huge = std::numeric_limits<sg::index>::max();
+
+// Three buffers with room for every case; C's is watched.
+struct room {
+    std::vector<float> a, b, c, e;
+    room() : a(400, 1.0f), b(400, 1.0f), c(400, 7.0f), e(400, 1.0f) {}
+
+    // A call that must fail with this code, and a message that has these words in it.
+    template <class... Operands>
+    void refused(errc code, char const* words, Operands const&... operands) {
+        std::vector<float> const before = c;
+        sg::status const s = sg::try_gemm(sg::reference{}, operands...);
+        REQUIRE(!s);
+        CAPTURE(s.error().what());
+        CHECK(s.error().code() == code);
+        CHECK(s.error().layer() == "gemm");
+        CHECK(contains(s.error().what(), words));
+        CHECK(c == before);
+        CHECK_THROWS_AS(sg::gemm(sg::reference{}, operands...), sg::error);
+        CHECK(c == before);
+    }
+    template <class... Operands>
+    void accepted(Operands const&... operands) {
+        sg::status const s = sg::try_gemm(sg::reference{}, operands...);
+        if (!s) FAIL_CHECK(s.error().what());
+    }
+};
+
+} // namespace
+
+TEST_CASE("shapes that do not fit are refused with all three in the message") {
+    room r;
+    auto const a = sg::row_major(r.a.data(), 2, 3), b = sg::row_major(r.b.data(), 3, 4);
+    auto const c = sg::row_major(r.c.data(), 2, 4);
+    r.accepted(a, b, c);
+    r.refused(errc::shape, "A is 3 x 2, B is 3 x 4 and C is 2 x 4", sg::transposed(a), b, c);
+    r.refused(errc::shape, "transposed()", a, sg::transposed(b), c);
+    r.refused(errc::shape, "m x n", a, b, sg::row_major(r.c.data(), 2, 5));
+    r.refused(errc::shape, "m x n", a, b, sg::row_major(r.c.data(), 3, 4));
+    r.refused(errc::shape, "shape of C", 1.0f, a, b, 1.0f, sg::row_major(r.e.data(), 4, 2), c);
+    r.refused(errc::shape, "negative", sg::row_major(r.a.data(), -2, 3), b, sg::row_major(r.c.data(), -2, 4));
+    r.refused(errc::shape, "negative", sg::row_major(r.a.data(), 2, -3), sg::row_major(r.b.data(), -3, 4), c);
+}
+
+TEST_CASE("batches of different length are refused, a single operand beside a batch is repeated") {
+    room r;
+    auto const a = sg::row_major(r.a.data(), 2, 2), b = sg::row_major(r.b.data(), 2, 2);
+    auto const c = sg::row_major(r.c.data(), 2, 2);
+    r.accepted(sg::batched(a, 3, 4), b, sg::batched(c, 3, 4));
+    r.accepted(a, sg::batched(b, 3, 0), sg::batched(c, 3, 4));
+    r.refused(errc::shape, "count", sg::batched(a, 2, 4), b, sg::batched(c, 3, 4));
+    r.refused(errc::shape, "count", sg::batched(a, 3, 4), sg::batched(b, 4, 4), sg::batched(c, 3, 4));
+    r.refused(errc::shape, "count", sg::batched(a, -1, 4), sg::batched(b, -1, 4), sg::batched(c, -1, 4));
+    r.refused(errc::shape, "count", sg::batched(a, 3, 4), b, c);
+}
+
+TEST_CASE("the result may not be one of the factors, nor lie across one") {
+    room r;
+    float* const x = r.c.data();
+    auto const c = sg::row_major(x, 4, 4, 20);
+    auto const other = sg::row_major(r.a.data(), 4, 4);
+    r.refused(errc::alias, "copy", c, other, c);
+    r.refused(errc::alias, "copy", other, c, c);
+    r.refused(errc::alias, "copy", sg::transposed(c), other, c);
+    r.refused(errc::alias, "copy", sg::row_major(x + 3, 4, 4, 20), other, c);  // one column in common
+    r.refused(errc::alias, "copy", sg::row_major(x + 63, 4, 4, 20), other, c); // one element
+    r.refused(errc::alias, "copy", other, sg::row_major(x + 45, 4, 4, 7), c);  // another leading dimension
+    // Not read, and so of no account.
+    r.accepted(0.0f, c, other, 1.0f, c);
+}
+
+TEST_CASE("blocks of one matrix side by side do not overlap") {
+    room r;
+    sg::matrix<float> parent(20, 20);
+    auto const block = [&](sg::index i, sg::index j, sg::index m, sg::index n) {
+        return parent.block(i, j, m, n);
+    };
+    r.accepted(block(0, 0, 5, 5), block(5, 5, 5, 5), block(0, 5, 5, 5));
+    r.accepted(block(0, 10, 10, 10), block(10, 10, 10, 10), block(0, 0, 10, 10));
+    r.accepted(block(3, 0, 1, 20), sg::row_major(r.b.data(), 20, 20), block(4, 0, 1, 20));
+    r.accepted(sg::row_major(r.a.data(), 20, 20), block(0, 3, 20, 1), block(0, 4, 20, 1));
+    r.accepted(sg::transposed(block(0, 5, 5, 5)), sg::transposed(block(5, 0, 5, 5)),
+               sg::transposed(block(0, 0, 5, 5)));
+    r.refused(errc::alias, "copy", block(0, 4, 5, 5), block(5, 5, 5, 5), block(0, 0, 5, 5));
+    r.refused(errc::alias, "copy", block(0, 0, 5, 5), block(4, 4, 5, 5), block(8, 8, 5, 5)); // one corner
+}
+
+TEST_CASE("whether two views overlap is found out exactly on one lattice") {
+    // Against a count of addresses, for all blocks of a small matrix.
+    int buffer[60];
+    int wrong = 0;
+    for (bool const by_columns : {false, true})
+        for (sg::index i = 0; i < 3; ++i)
+            for (sg::index j = 0; j < 3; ++j)
+                for (sg::index m = 1; m < 4; ++m)
+                    for (sg::index n = 1; n < 4; ++n)
+                        for (sg::index y = 0; y < 3; ++y)
+                            for (sg::index x = 0; x < 3; ++x) {
+                                auto const parent = by_columns ? sg::col_major(buffer, 6, 6, 8)
+                                                               : sg::row_major(buffer, 6, 6, 8);
+                                auto const v = parent.block(i, j, m, n), w = parent.block(y, x, 2, 3);
+                                auto const extent = [](auto const& u) {
+                                    return sg::extent_of(u.rows, u.cols, u.row_stride, u.col_stride, 1, 0, 4);
+                                };
+                                bool const meet = i < y + 2 && y < i + m && j < x + 3 && x < j + n;
+                                wrong += sg::views_overlap(v, extent(v), w, extent(w)) != meet;
+                            }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("an overlap is not overlooked, whatever the strides") {
+    // Any two views with the same strides, also those whose lines interleave: a shared address must be seen.
+    int buffer[200];
+    int missed = 0, seen = 0;
+    for (sg::index rs = 1; rs < 8; ++rs)
+        for (sg::index cs = 1; cs < 8; ++cs)
+            for (sg::index m = 1; m < 4; ++m)
+                for (sg::index n = 1; n < 5; ++n)
+                    for (sg::index at = -20; at < 21; ++at) {
+                        auto const v = sg::strided(buffer + 60, 3, 4, rs, cs);
+                        auto const w = sg::strided(buffer + 60 + at, m, n, rs, cs);
+                        bool shared = false;
+                        for (sg::index i = 0; i < 12; ++i)
+                            for (sg::index j = 0; j < m * n; ++j)
+                                shared |= &v(i / 4, i % 4) == &w(j / n, j % n);
+                        auto const extent = [](auto const& u) {
+                            return sg::extent_of(u.rows, u.cols, u.row_stride, u.col_stride, 1, 0, 4);
+                        };
+                        missed += shared && !sg::views_overlap(v, extent(v), w, extent(w));
+                        seen += shared;
+                    }
+    CHECK(missed == 0);
+    CHECK(seen > 1000);
+}
+
+TEST_CASE("the added matrix is C itself or apart from it") {
+    room r;
+    auto const a = sg::row_major(r.a.data(), 4, 4), b = sg::row_major(r.b.data(), 4, 4);
+    auto const c = sg::row_major(r.c.data(), 4, 4, 10);
+    r.accepted(1.0f, a, b, 1.0f, c);
+    r.accepted(1.0f, a, b, 1.0f, c, c);
+    r.accepted(a, b, sg::row_major(r.e.data(), 4, 4), c);
+    r.accepted(a, b, sg::row_major(r.c.data() + 4, 4, 4, 10), c);
+    r.accepted(a, b, a, c); // a factor may be added too
+    r.refused(errc::alias, "apart", a, b, sg::transposed(c), c);
+    r.refused(errc::alias, "apart", a, b, sg::row_major(r.c.data() + 1, 4, 4, 10), c);
+    r.accepted(1.0f, a, b, 0.0f, sg::row_major(r.c.data() + 1, 4, 4, 10), c); // not read
+}
+
+TEST_CASE("null data is refused where there are elements to read or to write") {
+    room r;
+    float* const null = nullptr;
+    auto const a = sg::row_major(r.a.data(), 2, 2), c = sg::row_major(r.c.data(), 2, 2);
+    auto const none = sg::row_major(null, 2, 2);
+    r.refused(errc::null_data, "null", none, a, c);
+    r.refused(errc::null_data, "null", a, none, c);
+    r.refused(errc::null_data, "null", a, a, none);
+    r.refused(errc::null_data, "null", a, a, none, c);
+    r.accepted(0.0f, none, none, 1.0f, c);
+    r.accepted(1.0f, a, a, 0.0f, none, c);
+    r.accepted(sg::row_major(null, 2, 0), sg::row_major(null, 0, 2), c); // k = 0
+    r.accepted(sg::row_major(null, 0, 2), a, sg::row_major(null, 0, 2));
+}
+
+TEST_CASE("two elements of C at one address are refused, interleaved ones are not") {
+    room r;
+    auto const a = sg::row_major(r.a.data(), 3, 3);
+    auto const into = [&](sg::index rs, sg::index cs) { return sg::strided(r.c.data() + 100, 3, 3, rs, cs); };
+    r.refused(errc::strides, "leading dimension", a, a, into(2, 1));
+    r.refused(errc::strides, "leading dimension", a, a, into(0, 1));
+    r.refused(errc::strides, "leading dimension", a, a, into(0, 0));
+    r.refused(errc::strides, "leading dimension", a, a, into(1, 1));
+    r.refused(errc::strides, "leading dimension", a, a, into(-1, 1));
+    r.refused(errc::strides, "leading dimension", a, a, into(4, 2)); // (1, 0) is (0, 2)
+    r.accepted(a, a, into(3, 1));
+    r.accepted(a, a, into(-3, -1));
+    r.accepted(a, a, into(-7, 2));
+    r.accepted(a, a, into(3, 2)); // 3 i + 2 j differs for all of them
+    r.accepted(sg::row_major(r.a.data(), 1, 3), a, sg::strided(r.c.data(), 1, 3, 0, 1)); // one row
+    // Batches: one matrix must end before the next begins.
+    auto const c = sg::row_major(r.c.data(), 3, 3);
+    r.refused(errc::strides, "batch", sg::batched(a, 2, 9), a, sg::batched(c, 2, 8));
+    r.refused(errc::strides, "batch", sg::batched(a, 2, 9), a, sg::batched(c, 2, 0));
+    r.accepted(sg::batched(a, 2, 9), a, sg::batched(c, 2, 9));
+    r.accepted(sg::batched(a, 2, 9), a, sg::batched(sg::row_major(r.c.data() + 9, 3, 3), 2, -9));
+}
+
+TEST_CASE("whether elements collide agrees with a count of addresses") {
+    int wrong = 0;
+    for (sg::index m = 1; m < 6; ++m)
+        for (sg::index n = 1; n < 6; ++n)
+            for (sg::index rs = -7; rs < 8; ++rs)
+                for (sg::index cs = -7; cs < 8; ++cs) {
+                    std::vector<int> hits(200);
+                    bool collide = false;
+                    for (sg::index i = 0; i < m; ++i)
+                        for (sg::index j = 0; j < n; ++j)
+                            collide |= hits[static_cast<std::size_t>(100 + i * rs + j * cs)]++ > 0;
+                    wrong += sg::elements_collide(m, n, rs, cs) != collide;
+                }
+    CHECK(wrong == 0);
+    CHECK(sg::elements_collide(huge, huge, 0, 0));
+}
+
+TEST_CASE("sizes beyond memory are refused before anything is computed from them") {
+    room r;
+    auto const c = sg::row_major(r.c.data(), 2, 2);
+    auto const tall = sg::strided(r.a.data(), 2, huge / 4, 1, 2);
+    auto const wide = sg::strided(r.b.data(), huge / 4, 2, 2, 1);
+    r.refused(errc::overflow, "bytes", tall, wide, c);
+    r.refused(errc::overflow, "bytes", sg::strided(r.a.data(), 2, 3, huge / 2, 1),
+              sg::row_major(r.b.data(), 3, 2), c);
+    r.refused(errc::overflow, "bytes", sg::strided(r.a.data(), 2, 3, -(huge / 2), 1),
+              sg::row_major(r.b.data(), 3, 2), c);
+    r.refused(errc::overflow, "bytes", sg::row_major(r.a.data(), 2, 3), sg::row_major(r.b.data(), 3, 2),
+              sg::strided(r.c.data(), 2, 2, huge / 3, 1));
+    r.refused(errc::overflow, "bytes", sg::batched(sg::row_major(r.a.data(), 2, 2), huge / 8, 4),
+              sg::row_major(r.b.data(), 2, 2), sg::batched(c, huge / 8, 4));
+}
+
+TEST_CASE("C cannot be scaled or conjugated") {
+    room r;
+    auto const a = sg::row_major(r.a.data(), 2, 2), c = sg::row_major(r.c.data(), 2, 2);
+    r.refused(errc::argument, "alpha", a, a, sg::scaled(2.0f, c));
+    r.refused(errc::argument, "alpha", a, a, sg::conjugated(c));
+}
+
+TEST_CASE("a vector of an epilogue must reach along C") {
+    room r;
+    auto const a = sg::row_major(r.a.data(), 2, 2), b = sg::row_major(r.b.data(), 2, 5),
+               c = sg::row_major(r.c.data(), 2, 5);
+    std::vector<float> const v(4), w(5);
+    r.refused(errc::shape, "epilogue", a, b, c, sg::bias(v));
+    r.refused(errc::shape, "epilogue", a, b, c, sg::then(sg::relu, sg::bias(v)));
+    r.accepted(a, b, c, sg::bias(w));
+    r.accepted(a, b, c, sg::bias(v, sg::along::rows));
+}
+
+TEST_CASE("sizes of zero are legal") {
+    room r;
+    auto const empty = [&](sg::index m, sg::index n) { return sg::row_major(r.a.data(), m, n); };
+    std::vector<float> const before = r.c;
+    r.accepted(empty(0, 3), empty(3, 4), sg::row_major(r.c.data(), 0, 4));
+    r.accepted(empty(3, 4), empty(4, 0), sg::row_major(r.c.data(), 3, 0));
+    r.accepted(empty(0, 0), empty(0, 0), sg::row_major(r.c.data(), 0, 0));
+    r.accepted(sg::batched(empty(2, 2), 0, 4), empty(2, 2),
+               sg::batched(sg::row_major(r.c.data(), 2, 2), 0, 4));
+    CHECK(r.c == before);
+    r.accepted(empty(2, 0), empty(0, 2), sg::row_major(r.c.data(), 2, 2)); // C = 0
+    for (std::size_t i = 0; i < 400; ++i) CHECK(r.c[i] == (i < 4 ? 0.0f : 7.0f));
+    r.accepted(1.0f, empty(2, 0), empty(0, 2), 0.5f, sg::row_major(r.c.data() + 4, 2, 2)); // C = C / 2
+    for (std::size_t i = 4; i < 400; ++i) CHECK(r.c[i] == (i < 8 ? 3.5f : 7.0f));
+}
+
+TEST_CASE("a product takes its factors from its operands") {
+    float x[4] = {1, 2, 3, 4}, y[4] = {};
+    auto const a = sg::row_major(x, 2, 2), c = sg::row_major(y, 2, 2);
+    auto const p = sg::product(3.0f, sg::scaled(2.0f, a), sg::scaled(5.0f, a), 0.5f, sg::scaled(4.0f, a), c);
+    CHECK(p.alpha == 30.0f);
+    CHECK(p.beta == 2.0f);
+    CHECK(p.a.scale == 1.0f);
+    CHECK(p.b.scale == 1.0f);
+    CHECK(p.e.scale == 1.0f);
+    CHECK(p.shape().adds);
+    CHECK(!sg::product(a, a, c).shape().adds);
+    CHECK(sg::product(a, a, c).e.data == y);
+    auto const batch = sg::product(sg::batched(a, 2, 1), a, sg::batched(c, 2, 4));
+    CHECK(batch.at(1).a.data == x + 1);
+    CHECK(batch.at(1).b.data == x);
+    CHECK(batch.at(1).c.data == y + 4);
+    CHECK(batch.at(1).count == 1);
+}

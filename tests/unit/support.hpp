@@ -1,0 +1,80 @@
+// What several unit tests need.
+#pragma once
+
+#include <stratagemm/backend/host/memory.hpp>
+#include <stratagemm/gemm.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace support {
+
+namespace sg = stratagemm;
+
+// Small integers, so that every product of them is exact in every type.
+template <class T>
+sg::matrix<T> integers(sg::index m, sg::index n, int seed, sg::layout order = sg::layout::row_major) {
+    auto state = static_cast<unsigned>(seed) * 2654435761u + 1;
+    return sg::matrix<T>(
+        m, n,
+        [&](sg::index, sg::index) {
+            state = state * 1664525u + 1013904223u;
+            return static_cast<T>(static_cast<float>(static_cast<int>(state >> 24) % 7 - 3));
+        },
+        order);
+}
+
+// The product by its definition.
+template <class T>
+sg::matrix<T> product_of(sg::matrix<T> const& a, sg::matrix<T> const& b) {
+    return sg::matrix<T>(a.rows(), b.cols(), [&](sg::index i, sg::index j) {
+        T sum{};
+        for (sg::index l = 0; l < a.cols(); ++l) sum = sum + a(i, l) * b(l, j);
+        return sum;
+    });
+}
+
+template <class T>
+bool equal(sg::matrix<T> const& x, sg::matrix<T> const& y) {
+    if (x.rows() != y.rows() || x.cols() != y.cols()) return false;
+    for (sg::index i = 0; i < x.rows(); ++i)
+        for (sg::index j = 0; j < x.cols(); ++j)
+            if (!(x(i, j) == y(i, j))) return false;
+    return true;
+}
+
+template <class T>
+bool same_bits(sg::matrix<T> const& x, sg::matrix<T> const& y) {
+    auto const size = static_cast<std::size_t>(x.rows() * x.cols()) * sizeof(T);
+    return x.rows() == y.rows() && x.cols() == y.cols() && std::memcmp(x.data(), y.data(), size) == 0;
+}
+
+inline bool contains(std::string const& text, std::string const& part) {
+    return text.find(part) != std::string::npos;
+}
+
+// Runs a product in an arena of exactly workspace() bytes, and tells what became of them.
+struct arena_use {
+    bool stayed_inside = false; // nothing was written beyond
+    bool used_up = false;       // the last of it was written to
+};
+template <class Policy, class Problem>
+arena_use try_arena(Policy const& policy, Problem const& p) {
+    std::size_t const size = policy.workspace(p.shape()).host, guard = 4096;
+    auto const pattern = std::byte{0x5c};
+    std::vector<std::byte> room(size + guard + 64, pattern);
+    auto const off = reinterpret_cast<std::uintptr_t>(room.data()) % 64;
+    std::byte* const base = room.data() + (off == 0 ? 0 : 64 - off);
+    sg::host_arena arena(base, size, nullptr);
+    policy(p, arena).or_throw();
+    arena_use use;
+    use.stayed_inside = true;
+    for (std::size_t i = 0; i < guard; ++i) use.stayed_inside &= base[size + i] == pattern;
+    for (std::size_t i = 0; i < 64 && i < size; ++i) use.used_up |= base[size - 1 - i] != pattern;
+    return use;
+}
+
+} // namespace support
