@@ -1,0 +1,32 @@
+#!/bin/sh
+# Builds and runs the benchmark program of a backend, with its report.
+#   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"
+# The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
+set -eu
+
+backend=${1:?usage: bench/run.sh BACKEND [filter]}
+filter=${2-}
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
+program=bench_$backend
+
+if [ ! -f "$root/bench/$backend.cpp" ]; then
+    echo "bench/run.sh: there is no benchmark program for '$backend'" >&2
+    exit 2
+fi
+
+cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTRATAGEMM_BENCHMARKS=ON -DSTRATAGEMM_TESTS=OFF \
+    -DSTRATAGEMM_EXAMPLES=OFF
+cmake --build "$build" --target "$program" -j "$(nproc)"
+
+set -- --benchmark_out="$build/$backend.json" --report="$build/report.html"
+case $filter in
+'') ;;
+quick) set -- "$@" --quick ;;
+*) set -- "$@" --benchmark_filter="$filter" ;;
+esac
+"$build/bench/$program" "$@"
+
+echo
+echo "JSON: $build/$backend.json"
+echo "HTML: $build/report.html"
