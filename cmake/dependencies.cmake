@@ -7,6 +7,9 @@ function(stratagemm_system_includes target)
     set_target_properties(${target} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${directories}")
 endfunction()
 
+# The whole of Catch2 2.13 is compiled with main, at length; nothing of it needs to be fast or checked.
+set(STRATAGEMM_CATCH2_MAIN_OPTIONS -O0 -g0 -fno-sanitize=all)
+
 # Makes Catch2::Catch2, and stratagemm_catch2_main for programs that bring no main of their own.
 # Works with Catch2 2.13 (main is a macro) and 3.x (main is a library).
 macro(stratagemm_find_catch2)
@@ -17,7 +20,7 @@ macro(stratagemm_find_catch2)
     if(NOT Catch2_FOUND)
         message(STATUS "Catch2 is not installed: fetching it")
         FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git
-                             GIT_TAG v3.5.4 GIT_SHALLOW ON)
+                             GIT_TAG v3.7.1 GIT_SHALLOW ON)
         FetchContent_MakeAvailable(Catch2)
         stratagemm_system_includes(Catch2)
     endif()
@@ -26,10 +29,10 @@ macro(stratagemm_find_catch2)
         add_library(stratagemm_catch2_main INTERFACE)
         target_link_libraries(stratagemm_catch2_main INTERFACE Catch2::Catch2WithMain)
     else()
-        file(WRITE "${PROJECT_BINARY_DIR}/catch2_main.cpp.new"
-             "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
-        configure_file("${PROJECT_BINARY_DIR}/catch2_main.cpp.new" "${PROJECT_BINARY_DIR}/catch2_main.cpp" COPYONLY)
+        file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/catch2_main.cpp"
+             CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
         add_library(stratagemm_catch2_main OBJECT "${PROJECT_BINARY_DIR}/catch2_main.cpp")
+        target_compile_options(stratagemm_catch2_main PRIVATE ${STRATAGEMM_CATCH2_MAIN_OPTIONS})
         target_link_libraries(stratagemm_catch2_main PUBLIC Catch2::Catch2)
     endif()
 endmacro()
@@ -43,7 +46,7 @@ macro(stratagemm_find_benchmark)
         set(BENCHMARK_ENABLE_INSTALL OFF)
         set(CMAKE_POLICY_DEFAULT_CMP0077 NEW) # so that its options heed the two variables above
         FetchContent_Declare(benchmark GIT_REPOSITORY https://github.com/google/benchmark.git
-                             GIT_TAG v1.8.3 GIT_SHALLOW ON)
+                             GIT_TAG v1.9.1 GIT_SHALLOW ON)
         FetchContent_MakeAvailable(benchmark)
         stratagemm_system_includes(benchmark)
     endif()

@@ -3,6 +3,10 @@
 find_package(OpenMP QUIET COMPONENTS CXX)
 
 set(STRATAGEMM_WARNINGS -Wall -Wextra -Wconversion -Werror)
+# g++ sees uninitialized variables in its own library once sanitizers rearrange the code.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    list(APPEND STRATAGEMM_WARNINGS -Wno-maybe-uninitialized)
+endif()
 
 function(stratagemm_own target)
     target_link_libraries(${target} PRIVATE stratagemm::stratagemm)
