@@ -151,7 +151,7 @@ private:
             for (index j = 0; j < cols; ++j) {
                 S x{};
                 if constexpr (complex_like<S>)
-                    x = S(sum[i * sum_row * 1 + 2 * j], sum[i * sum_row * 1 + 2 * j + 1]);
+                    x = S(sum[i * sum_row + 2 * j], sum[i * sum_row + 2 * j + 1]);
                 else
                     x = sum[i * sum_row + j];
                 index const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
