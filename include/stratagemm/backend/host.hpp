@@ -63,9 +63,9 @@ struct host {
     template <class Problem>
     status operator()(Problem const& p, arena& workspace) const {
         if (status s = isa_status(); !s) return s;
+        if (multiply_small(p)) return {};
         auto const shape = p.shape();
         int team = team_for(shape);
-        if (multiply_tiny(p, team)) return {};
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
         if (p.count == 1) return multiply_one(p, team, workspace);
@@ -87,13 +87,17 @@ struct host {
     }
 
 private:
-    // One thread for each half million multiply-adds (about 8 us): starting more costs more than they do.
-    template <class S>
-    int team_for(S const& s) const {
-        double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
-                            static_cast<double>(s.count);
+    // One thread for each so many multiply-adds: starting more costs more than they do.
+    int team_of(double work, double share) const {
+        if (work < 2 * share) return 1;
         int const offered = host_threads(threads);
-        return work < 0x1p20 ? 1 : work / 0x1p19 < offered ? static_cast<int>(work / 0x1p19) : offered;
+        return work / share < offered ? static_cast<int>(work / share) : offered;
+    }
+    template <class S>
+    int team_for(S const& s) const { // half a million: about 8 us
+        return team_of(static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
+                           static_cast<double>(s.count),
+                       0x1p19);
     }
 
     // Tiles are worth their set-up for products that fill a few of them. From the shape alone: the choice shows
@@ -120,7 +124,7 @@ private:
     static index chain_of(S const& s) {
         using T = typename S::a_type;
         if constexpr (tile_element<T>)
-            if (uses_tiles(s)) return tile_sizes<T>::chunk * tile_sizes<T>::step;
+            if (uses_tiles(s)) return s.k;
         return block_sizes<typename packing_of<T>::type::packet>::k;
     }
 
@@ -233,37 +237,57 @@ private:
         }
     }
 
-    // Products (of a batch) that are smaller than a block, plain and in place: one call of the kernel.
+    // A product (or a batch of them) that is smaller than a block, plain and in place: one call of a kernel, and
+    // nothing on the way that is not needed, since that would cost as much as the product.
     template <class Problem>
-    static bool multiply_tiny(Problem const& p, int team) {
-        using TA = typename Problem::a_type;
-        if constexpr (std::is_same_v<TA, float> || std::is_same_v<TA, double>) {
-            using packing = typename packing_of<TA>::type;
-            auto const job = job_of<packing>(p);
-            if (job.write || job.b.col_stride != 1 || job.rows() * job.cols() * job.depth() > 64 * 64 * 64 ||
-                job.depth() > block_sizes<TA>::k)
+    bool multiply_small(Problem const& p) const {
+        using T = typename Problem::a_type;
+        if constexpr ((std::is_same_v<T, float> ||
+                       std::is_same_v<T, double>)&&std::is_same_v<typename Problem::epilogue_type,
+                                                                  identity>) {
+            bool const turned = p.c.col_stride != 1 && p.c.cols > 1; // then C is multiplied as its transpose
+            auto const& a = turned ? p.b : p.a;
+            auto const& b = turned ? p.a : p.b;
+            index const work = p.c.rows * p.c.cols * p.a.cols;
+            bool const adds = p.beta != T(0);
+            if (work > 64 * 64 * 64 || p.a.cols > block_sizes<T>::k ||
+                (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
+                (turned ? b.row_stride : b.col_stride) != 1 ||
+                (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
-            auto const& table = packing::kernels();
-            auto kernel = table.block;
-            if (job.alpha == TA(1) && job.beta == TA(0) && job.rows() % 4 == 0) {
-                if (table.narrow && job.cols() * index{sizeof(TA)} == 32)
-                    kernel = table.narrow;
-                else if (table.small && job.cols() <= table.strip)
-                    kernel = table.small;
+            auto const& table = real_packing<T, T>::kernels();
+            block_args<T> g;
+            g.m = turned ? p.c.cols : p.c.rows, g.n = turned ? p.c.rows : p.c.cols, g.k = p.a.cols;
+            g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
+            g.a_col = turned ? a.row_stride : a.col_stride;
+            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride, g.b_strip = table.strip;
+            g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride, g.e_step = p.e_step;
+            g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
+            g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
+            g.alpha = p.alpha, g.beta = p.beta;
+            auto kernel = table.small;
+            if (adds || p.alpha != T(1)) {
+                if (!table.masked && g.n % table.strip != 0) return false;
+                kernel = table.block;
+            } else if (table.quads && g.m == 4 && g.n == 4 && g.k == 4 && g.a_col == 1 && g.a_row == 4 &&
+                       g.b_row == 4 && g.c_row == 4) {
+                kernel = table.quads;
+            } else if (table.narrow && g.n * index{sizeof(T)} <= 32) {
+                kernel = table.narrow;
             }
-            if (kernel == table.block && !table.masked && job.cols() % table.strip != 0) return false;
+            // Products of a batch are small enough for threads to start sooner than for one.
+            int const team =
+                p.count == 1
+                    ? 1
+                    : team_of(static_cast<double>(p.count) * static_cast<double>(larger_of(work, 256)),
+                              0x1p17);
             host_each(team, team, [&](int, int x) {
                 index const from = p.count * x / team, to = p.count * (x + 1) / team;
-                block_args<TA> g{};
-                g.m = job.rows(), g.n = job.cols(), g.k = job.depth();
-                g.a_step = job.swapped ? p.b_step : p.a_step, g.b_step = job.swapped ? p.a_step : p.b_step;
-                g.e_step = p.e_step, g.c_step = p.c_step;
-                g.a = job.a.data + from * g.a_step, g.a_row = job.a.row_stride, g.a_col = job.a.col_stride;
-                g.b = job.b.data + from * g.b_step, g.b_row = job.b.row_stride, g.b_strip = table.strip;
-                g.e = job.e + from * g.e_step, g.e_row = job.e_row;
-                g.c = job.c + from * g.c_step, g.c_row = job.c_row;
-                g.alpha = job.alpha, g.beta = job.beta, g.count = to - from;
-                kernel(g);
+                block_args<T> part = g;
+                part.a += from * g.a_step, part.b += from * g.b_step, part.c += from * g.c_step;
+                part.count = to - from;
+                if (adds) part.e += from * g.e_step;
+                kernel(part);
             });
             return true;
         } else {

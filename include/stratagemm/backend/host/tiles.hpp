@@ -1,14 +1,15 @@
 // bfloat16 and int8 on the tile units (AMX) of x86-64.
 //
 // A tile is 16 rows of 64 bytes. Two tiles of A and two of B make a 32 x 32 block of C in four accumulators:
-// per step of k (64 bytes of a row) four loads and four products of 16 cycles each. B wants the elements that
-// one product adds (two bfloat16, four int8) side by side, so packing interleaves rows of k.
+// per step of k (64 bytes of a row) four loads and four products of 16 cycles each. Tiles of A have 16 rows of
+// A as they are; tiles of B have the elements that one product adds (two bfloat16, four int8) side by side.
+// Both are packed tile after tile, all of k.
 //
-// What decides the speed is where the operands come from and how often C is touched. For 64 steps, a panel of
-// 32 columns of B and 256 rows of A lie in the second-level cache, A loaded with the hint that it will not be
-// used again soon; shorter panels would stay in the first level, but then C is read and written more often, and
-// that costs more. Accumulators leave through a block in the first-level cache and are added to C as vectors.
-// Prefetching C costs a quarter of the speed.
+// What decides the speed is where tiles come from: the unit eats 64 bytes a cycle, and the second-level cache
+// gives less (the loop alone runs at 0.8 of the unit's rate, 0.99 with half of the loads left out). So a panel of 32 columns of B, 16 steps deep, stays in the first level, while blocks of A stream
+// past it from the second, loaded with the hint that they will not be used again soon. Sums of unfinished blocks
+// wait in the second level too, as tiles, so the loops over a macro-block of C have k outside.
+// A finished block leaves through a buffer and is written row by row between the steps of the next one.
 //
 // The unit reads subnormal bfloat16 numbers as zero and flushes subnormal sums; integers are exact.
 #pragma once
@@ -25,15 +26,24 @@ struct tile_sizes {
     static constexpr index side = 32;                                 // rows and columns of a block of C
     static constexpr index step = 64 / static_cast<index>(sizeof(T)); // elements of k in one product
     static constexpr index group = 4 / static_cast<index>(sizeof(T)); // elements of k side by side in B
-    static constexpr index chunk = 64;                                // steps of a panel of B
-    static constexpr index depth = 128;                               // steps that are packed at a time
-    static constexpr index rows = 256;                                // rows of A that are packed at a time
-    static constexpr index cols = 4096, staged_cols = 512;            // columns of B likewise
-    static constexpr index step_bytes = side * 64;                    // of B
-    static constexpr index a_row = chunk * 64 + 64;                   // off a power of two: cache sets
-    static constexpr index a_chunk = side * a_row;                    // 32 rows, one chunk of k
+    static constexpr index chunk = 16;                                // steps of a panel of B
+    static constexpr index rows = 256, cols = 512;                    // a macro-block of C
+    static constexpr index window = 256;                              // rows packed together, if by quads
+    static constexpr index tile = 1024, pair = 2 * tile;              // bytes
 
     static index steps(index k) { return divide_up(k, step); }
+    // Rows of A and columns of B that are packed at a time: all of k, and at most so many bytes.
+    static index packed_rows(index m, index k) {
+        return smaller(divide_up(m, side) * side, clamp(index{8} << 20, k, rows));
+    }
+    static index packed_cols(index n, index k) {
+        return smaller(divide_up(n, side) * side, clamp(index{32} << 20, k, 16384));
+    }
+
+private:
+    static index clamp(index bytes, index k, index most) {
+        return larger_of(side, smaller(most, bytes / (steps(k) * 64) / side * side));
+    }
 };
 
 #if defined(__x86_64__)
@@ -64,95 +74,152 @@ public:
     tile_unit& operator=(tile_unit const&) = delete;
 };
 
+template <class Acc>
+STRATAGEMM_TILES inline void stream(Acc* to, vec<Acc> v) {
+    asm("vmovntps %1, %0" : "=m"(*reinterpret_cast<vec<Acc>*>(to)) : "v"(v));
+}
+
+// A finished block on its way to C = alpha sum + beta E: 32 x 32 sums as four tiles.
+template <class Acc>
+struct finished {
+    Acc const* sum;
+    Acc const* e;
+    Acc* c;
+    index e_row, c_row;
+    index rows = 0, cols = 0; // no rows: nothing to write
+    Acc alpha, beta;
+    bool streams; // whole cache lines, past the caches
+
+    STRATAGEMM_TILES inline void write(index from, index to) const {
+        using namespace host_avx512;
+        auto const left = make_part<Acc>(static_cast<int>(cols)),
+                   right = make_part<Acc>(static_cast<int>(cols < 16 ? 0 : cols - 16));
+        vec<Acc> const va = broadcast<Acc>(&alpha), vb = broadcast<Acc>(&beta);
+        for (index i = from; i < to; ++i) {
+            Acc const* const s = sum + i / 16 * 512 + i % 16 * 16;
+            vec<Acc> x{}, y{};
+            if (beta != Acc(0)) {
+                x = vb * load_part<Acc>(e + i * e_row, left);
+                y = vb * load_part<Acc>(e + i * e_row + 16, right);
+            }
+            scale_add<Acc>(x, va, load<Acc>(s));
+            scale_add<Acc>(y, va, load<Acc>(s + 256));
+            if (streams) {
+                stream<Acc>(c + i * c_row, x);
+                stream<Acc>(c + i * c_row + 16, y);
+                continue;
+            }
+            store_part<Acc>(c + i * c_row, x, left);
+            store_part<Acc>(c + i * c_row + 16, y, right);
+        }
+    }
+};
+
 #    define STRATAGEMM_TILE_STEP(PRODUCT)                                                                    \
-        asm volatile("tileloadd (%1,%2,1), %%tmm6\n\t"                                                       \
-                     "tileloaddt1 (%0,%3,1), %%tmm4\n\t" PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t"               \
-                     "tileloaddt1 (%4,%3,1), %%tmm5\n\t" PRODUCT " %%tmm6, %%tmm5, %%tmm2\n\t"               \
-                     "tileloadd 1024(%1,%2,1), %%tmm7\n\t" PRODUCT " %%tmm7, %%tmm4, %%tmm1\n\t" PRODUCT     \
-                     " %%tmm7, %%tmm5, %%tmm3"                                                               \
+        asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"                \
+                     "tileloadd (%1,%2,1), %%tmm6\n\ttileloadd 1024(%1,%2,1), %%tmm7\n\t" PRODUCT            \
+                     " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT " %%tmm7, %%tmm4, %%tmm1\n\t" PRODUCT             \
+                     " %%tmm6, %%tmm5, %%tmm2\n\t" PRODUCT " %%tmm7, %%tmm5, %%tmm3"                         \
                      :                                                                                       \
-                     : "r"(a), "r"(b), "r"(index{64}), "r"(tile_sizes<T>::a_row),                            \
-                       "r"(a + 16 * tile_sizes<T>::a_row)                                                    \
+                     : "r"(a), "r"(b), "r"(index{64})                                                        \
                      : "memory")
 
-// out (32 x 32) = the product of `steps` steps of packed A and B.
+// to (four tiles) = from (likewise, or zero) + `steps` steps of A and B, writing `before` meanwhile.
 template <class T>
 STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte const* b,
-                                   accumulator_t<T>* out) {
-    asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
-    for (; steps > 0; --steps, a += 64, b += 2048) {
+                                   accumulator_t<T> const* from, accumulator_t<T>* to,
+                                   finished<accumulator_t<T>> const& before) {
+    if (from)
+        asm volatile("tileloadd (%0,%1,1), %%tmm0\n\ttileloadd 1024(%0,%1,1), %%tmm1\n\t"
+                     "tileloadd 2048(%0,%1,1), %%tmm2\n\ttileloadd 3072(%0,%1,1), %%tmm3"
+                     :
+                     : "r"(from), "r"(index{64})
+                     : "memory");
+    else
+        asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+    index row = 0;
+    for (; steps > 0; --steps, a += 2048, b += 2048) {
         if constexpr (std::is_same_v<T, bfloat16>)
             STRATAGEMM_TILE_STEP("tdpbf16ps");
         else
             STRATAGEMM_TILE_STEP("tdpbssd");
+        if (row < before.rows) {
+            index const end = smaller(row + 2, before.rows);
+            before.write(row, end);
+            row = end;
+        }
     }
-    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 64(%0,%1,1)\n\t"
-                 "tilestored %%tmm2, (%2,%1,1)\n\ttilestored %%tmm3, 64(%2,%1,1)"
+    before.write(row, before.rows);
+    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
+                 "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
                  :
-                 : "r"(out), "r"(index{128}), "r"(out + 16 * 32)
+                 : "r"(to), "r"(index{64})
                  : "memory");
 }
 #    undef STRATAGEMM_TILE_STEP
 
-// C = alpha sum + beta E for a block of at most 32 x 32.
-template <class Acc>
-STRATAGEMM_TILES inline void write_block(Acc const* sum, Acc alpha, Acc beta, Acc const* e, index e_row,
-                                         Acc* c, index c_row, index rows, index cols) {
-    using namespace host_avx512;
-    auto const left = make_part<Acc>(static_cast<int>(cols)),
-               right = make_part<Acc>(static_cast<int>(cols < 16 ? 0 : cols - 16));
-    vec<Acc> const va = broadcast<Acc>(&alpha), vb = broadcast<Acc>(&beta);
-    for (index i = 0; i < rows; ++i, sum += 32, c += c_row, e += e_row) {
-        vec<Acc> x{}, y{};
-        if (beta != Acc(0)) {
-            x = vb * load_part<Acc>(e, left);
-            y = vb * load_part<Acc>(e + 16, right);
+// A packed operand: `blocks` blocks of 32 rows (of A, or columns of B), each `steps` pairs of tiles deep. Chunks of
+// k are outermost, so that what is used together lies together.
+template <class T>
+struct packed {
+    std::byte* data;
+    index blocks, steps;
+
+    std::byte* at(index block, index step) const {
+        index const first = step / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
+        index const depth = smaller(tile_sizes<T>::chunk, steps - first);
+        return data + (first * blocks + block * depth + (step - first)) * tile_sizes<T>::pair;
+    }
+    static index bytes(index rows, index k) {
+        return divide_up(rows, 32) * tile_sizes<T>::steps(k) * tile_sizes<T>::pair;
+    }
+};
+
+// 16 x 16 words of 4 bytes, rows and columns exchanged in place.
+inline void transpose_tile(std::byte* tile) {
+    alignas(64) float copy[256];
+    auto* const t = reinterpret_cast<float*>(tile);
+    __builtin_memcpy(copy, tile, sizeof(copy));
+    for (int i = 0; i < 16; i += 8)
+        for (int j = 0; j < 16; j += 8) transpose_square(t + i * 16 + j, 16, copy + j * 16 + i, 16);
+}
+
+// Steps [s0, s1) of 16 rows of v, as they are; rows that v does not have are zero. `to` is a tile of every step.
+template <class T>
+STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index i, index s0, index s1,
+                                       packed<T> const& to, index block, index half) {
+    using sizes = tile_sizes<T>;
+    for (index r = 0; r < 16; ++r) {
+        T const* f = v.data + (i + r) * v.row_stride + s0 * sizes::step * v.col_stride;
+        index left = i + r < v.rows ? v.cols - s0 * sizes::step : 0;
+        if (v.col_stride == 1 && left > 0)
+            for (index l = 0; l < smaller(left, (s1 - s0) * sizes::step); l += sizes::step)
+                __builtin_prefetch(f + 2 * v.row_stride + l);
+        for (index s = s0; s < s1; ++s, left -= sizes::step, f += sizes::step * v.col_stride) {
+            std::byte* const t = to.at(block, s) + half * sizes::tile + r * 64;
+            index const n = left < 0 ? 0 : smaller(left, sizes::step);
+            if (n == sizes::step && v.col_stride == 1) {
+                host_avx512::store(reinterpret_cast<float*>(t),
+                                   host_avx512::load(reinterpret_cast<float const*>(f)));
+                continue;
+            }
+            alignas(64) T line[sizes::step] = {};
+            for (index q = 0; q < n; ++q) line[q] = f[q * v.col_stride];
+            __builtin_memcpy(t, line, 64);
         }
-        scale_add<Acc>(x, va, load<Acc>(sum));
-        scale_add<Acc>(y, va, load<Acc>(sum + 16));
-        store_part<Acc>(c, x, left);
-        store_part<Acc>(c + 16, y, right);
     }
 }
 
-// Rows of A as they are, `steps` steps of each, padded with zeros to 32 rows and whole steps.
+// One step of rows [i0, i1) of v, whose rows are side by side in memory: 4 bytes of k of 16 rows after each other.
+// Source lines are read from end to end, `group` at a time.
 template <class T>
-STRATAGEMM_TILES inline void pack_a(view<T const> const& a, index i, index p, index rows, index steps,
-                                    std::byte* to) {
-    for (index r = 0; r < 32; ++r, to += tile_sizes<T>::a_row) {
-        auto* const t = reinterpret_cast<std::uint8_t*>(to);
-        index const depth = r < rows ? smaller(steps * tile_sizes<T>::step, a.cols - p) : 0;
-        auto const bytes = static_cast<std::size_t>(depth) * sizeof(T);
-        T const* const f = a.data + (i + r) * a.row_stride + p * a.col_stride;
-        if (a.col_stride == 1) {
-            if (r + 2 < rows)
-                for (index l = 0; l < depth; l += tile_sizes<T>::step)
-                    __builtin_prefetch(f + 2 * a.row_stride + l);
-            __builtin_memcpy(t, f, bytes);
-        } else {
-            for (index q = 0; q < depth; ++q)
-                __builtin_memcpy(t + q * index{sizeof(T)}, f + q * a.col_stride, sizeof(T));
-        }
-        __builtin_memset(t + bytes, 0, static_cast<std::size_t>(steps) * 64 - bytes);
-    }
-}
-
-// One step of 32 columns of B: two tiles of 16 rows, each row a group of k for 16 columns.
-template <class T>
-STRATAGEMM_TILES inline void pack_b(view<T const> const& b, index p, index j, index cols, std::byte* to) {
-    constexpr index step = tile_sizes<T>::step, group = tile_sizes<T>::group, size = sizeof(T);
-    index const depth = smaller(step, b.rows - p);
-    if (depth < step || cols < 32 || b.col_stride != 1) {
-        __builtin_memset(to, 0, 2048);
-        for (index q = 0; q < depth; ++q)
-            for (index c = 0; c < cols; ++c)
-                __builtin_memcpy(to + c / 16 * 1024 + q / group * 64 + (c % 16 * group + q % group) * size,
-                                 b.data + (p + q) * b.row_stride + (j + c) * b.col_stride, sizeof(T));
-        return;
-    }
+STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index i0, index i1, index s,
+                                        packed<T> const& to, index block) {
+    using sizes = tile_sizes<T>;
+    constexpr index group = sizes::group, size = sizeof(T);
     typedef std::uint8_t bytes __attribute__((vector_size(64), may_alias));
     typedef char piece __attribute__((vector_size(16 * sizeof(T)), aligned(1), may_alias));
-    // Byte l of a row of the tile: byte l % size of element l % 4 / size of the group, column l / 4.
+    // Byte l of a line of the tile: byte l % size of element l % 4 / size of the group, row l / 4.
     struct table {
         std::uint8_t at[64] = {};
         constexpr table() {
@@ -161,32 +228,62 @@ STRATAGEMM_TILES inline void pack_b(view<T const> const& b, index p, index j, in
         }
     };
     alignas(64) static constexpr table order_table;
+    alignas(64) static constexpr T zeros[16] = {};
     bytes const order = *reinterpret_cast<bytes const*>(order_table.at);
-    T const* f = b.data + p * b.row_stride + j;
-    for (index g = 0; g < 16; ++g, f += group * b.row_stride)
-        for (index half = 0; half < 2; ++half) {
-            // `group` pieces of 16 columns one after another, then their bytes in order.
+    for (index g = 0; g < 16; ++g) {
+        index const p = s * sizes::step + g * group;
+        T const* const f = v.data + p * v.col_stride;
+        index const exist = v.cols - p;
+        std::byte* t = to.at(block, s) + g * 64;
+        index const distance = to.at(block + 1, s) - to.at(block, s);
+        for (index i = i0; i < i1; i += 16) {
+            if (i * size % 64 == 0)
+                for (index q = 0; q < group; ++q) __builtin_prefetch(f + (group + q) * v.col_stride + i);
+            T edge[group][16];
+            T const* row[group];
+            for (index q = 0; q < group; ++q) row[q] = q < exist ? f + q * v.col_stride + i : zeros;
+            if (v.rows - i < 16)
+                for (index q = 0; q < group; ++q) {
+                    for (index r = 0; r < 16; ++r) edge[q][r] = q < exist && i + r < v.rows ? row[q][r] : T{};
+                    row[q] = edge[q];
+                }
             bytes in, out;
-            auto const row = [&](index r) {
-                return reinterpret_cast<char const*>(f + half * 16 + r * b.row_stride);
+            auto const source = [&](index q) -> piece const& {
+                return *reinterpret_cast<piece const*>(row[q]);
             };
-            if constexpr (group == 4) {
+            if constexpr (group == 4)
                 asm("vmovdqu %1, %x0\n\tvinserti32x4 $1, %2, %0, %0\n\t"
                     "vinserti32x4 $2, %3, %0, %0\n\tvinserti32x4 $3, %4, %0, %0"
                     : "=&x"(in)
-                    : "m"(*reinterpret_cast<piece const*>(row(0))),
-                      "m"(*reinterpret_cast<piece const*>(row(1))),
-                      "m"(*reinterpret_cast<piece const*>(row(2))),
-                      "m"(*reinterpret_cast<piece const*>(row(3))));
-            } else {
+                    : "m"(source(0)), "m"(source(1)), "m"(source(2)), "m"(source(3)));
+            else
                 asm("vmovdqu %1, %t0\n\tvinserti64x4 $1, %2, %0, %0"
                     : "=&x"(in)
-                    : "m"(*reinterpret_cast<piece const*>(row(0))),
-                      "m"(*reinterpret_cast<piece const*>(row(1))));
-            }
+                    : "m"(source(0)), "m"(source(1)));
             asm("vpermb %1, %2, %0" : "=v"(out) : "v"(in), "v"(order));
-            *reinterpret_cast<bytes*>(to + half * 1024 + g * 64) = out;
+            *reinterpret_cast<bytes*>(t + (i - i0) / 32 * distance + (i - i0) / 16 % 2 * sizes::tile) = out;
         }
+    }
+}
+
+// Rows [i0, i1) of v (rows of A, or columns of B) and steps [s0, s1) of k into tiles, 4-byte words exchanged if
+// `quads`. i0 is a multiple of 32 and the first row of `to`; so is i1, unless it is the last.
+template <class T>
+STRATAGEMM_TILES void pack(view<T const> const& v, index i0, index i1, index s0, index s1, bool quads,
+                           packed<T> const& to) {
+    bool const by_quads = v.row_stride == 1 && v.col_stride != 1;
+    index const end = i0 + divide_up(i1 - i0, 32) * 32;
+    if (by_quads) {
+        for (index i = i0; i < end; i += tile_sizes<T>::window)
+            for (index s = s0; s < s1; ++s)
+                pack_quads(v, i, smaller(end, i + tile_sizes<T>::window), s, to, (i - i0) / 32);
+    } else {
+        for (index i = i0; i < end; i += 16) pack_rows(v, i, s0, s1, to, (i - i0) / 32, (i - i0) / 16 % 2);
+    }
+    if (by_quads != quads)
+        for (index i = i0; i < end; i += 16)
+            for (index s = s0; s < s1; ++s)
+                transpose_tile(to.at((i - i0) / 32, s) + (i - i0) / 16 % 2 * tile_sizes<T>::tile);
 }
 
 } // namespace host_tiles
@@ -196,113 +293,125 @@ template <tile_element T>
 struct tile_scratch {
     using sizes = tile_sizes<T>;
     using acc = accumulator_t<T>;
-    std::byte *a, *b;
-    acc *block, *sum;
+    static constexpr index block = 32 * 32;
+    std::byte* a;
+    acc *sums, *out, *stage; // unfinished blocks; two finished ones; one in rows
 
-    static index depth(index k) { return smaller(sizes::steps(k), sizes::depth); }
     static index a_bytes(index m, index k) {
-        return divide_up(smaller(m, sizes::rows), 32) * divide_up(depth(k), sizes::chunk) * sizes::a_chunk;
+        return host_tiles::packed<T>::bytes(sizes::packed_rows(m, k), k);
     }
-    static index b_bytes(index n, index k) {
-        return divide_up(smaller(n, sizes::cols), 32) * depth(k) * sizes::step_bytes;
+    static index sum_count(index m, index n, index k) {
+        return sizes::steps(k) <= sizes::chunk
+                   ? 0
+                   : sizes::packed_rows(m, k) * smaller(divide_up(n, 32) * 32, sizes::cols);
     }
-    static index sum_count(index m, index n) { return m * smaller(n, sizes::staged_cols); }
     static std::size_t bytes(index m, index n, index k) {
         return host_arena::rounded(static_cast<std::size_t>(a_bytes(m, k))) +
-               host_arena::rounded(static_cast<std::size_t>(b_bytes(n, k))) + 2 * 32 * 32 * sizeof(acc) +
-               host_arena::rounded(static_cast<std::size_t>(sum_count(m, n)) * sizeof(acc));
+               host_arena::rounded(static_cast<std::size_t>(sum_count(m, n, k)) * sizeof(acc)) +
+               3 * block * sizeof(acc);
     }
     tile_scratch(host_arena& arena, index m, index n, index k)
-        : a(arena.take<std::byte>(a_bytes(m, k))), b(arena.take<std::byte>(b_bytes(n, k))),
-          block(arena.take<acc>(2 * 32 * 32)), sum(arena.take<acc>(sum_count(m, n))) {}
+        : a(arena.take<std::byte>(a_bytes(m, k))), sums(arena.take<acc>(sum_count(m, n, k))),
+          out(arena.take<acc>(2 * block)), stage(arena.take<acc>(block)) {}
 };
 
-// Rows [i0, i1) and columns [j0, j1) of a job, by one thread.
+// Rows [i0, i1) and columns [j0, j1) of a job, by one thread. b is packed from column jb on.
 template <class T, class Packing>
 STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, index i0, index i1, index j0,
-                                            index j1, tile_scratch<T> const& scratch) {
+                                            index j1, index jb, host_tiles::packed<T> const& b,
+                                            tile_scratch<T> const& scratch) {
     using sizes = tile_sizes<T>;
     using acc = accumulator_t<T>;
     host_tiles::tile_unit const unit;
-    index const all = sizes::steps(job.a.cols), width = job.write ? sizes::staged_cols : sizes::cols;
-    for (index jb = j0; jb < j1; jb += width) {
-        index const jb_end = smaller(j1, jb + width), stage_row = jb_end - jb;
-        for (index sb = 0; sb < all; sb += sizes::depth) {
-            index const depth = smaller(sizes::depth, all - sb);
-            // Panels of 32 columns, `depth` steps in each. Eight panels at a time, so that rows of B are read in
-            // pieces of some length.
-            for (index j = jb; j < jb_end; j += 256)
-                for (index s = 0; s < depth; ++s)
-                    for (index jj = j; jj < smaller(jb_end, j + 256); jj += 32)
-                        host_tiles::pack_b(job.b, (sb + s) * sizes::step, jj, smaller(32, jb_end - jj),
-                                           scratch.b + ((jj - jb) / 32 * depth + s) * sizes::step_bytes);
-            index const chunks = divide_up(depth, sizes::chunk);
-            for (index ib = i0; ib < i1; ib += sizes::rows) {
-                index const ib_end = smaller(i1, ib + sizes::rows);
-                for (index i = ib; i < ib_end; i += 32)
-                    for (index s = 0; s < depth; s += sizes::chunk)
-                        host_tiles::pack_a(job.a, i, (sb + s) * sizes::step, smaller(32, ib_end - i),
-                                           smaller(sizes::chunk, depth - s),
-                                           scratch.a +
-                                               ((i - ib) / 32 * chunks + s / sizes::chunk) * sizes::a_chunk);
-                for (index jc = jb; jc < jb_end; jc += 512)
-                    for (index s = 0; s < depth; s += sizes::chunk) {
-                        index const steps = smaller(sizes::chunk, depth - s);
-                        bool const first = sb + s == 0;
-                        for (index j = jc; j < smaller(jb_end, jc + 512); j += 32) {
-                            std::byte const* const b =
-                                scratch.b + ((j - jb) / 32 * depth + s) * sizes::step_bytes;
-                            for (index i = ib; i < ib_end; i += 32) {
-                                std::byte const* const a =
-                                    scratch.a + ((i - ib) / 32 * chunks + s / sizes::chunk) * sizes::a_chunk;
-                                index const rows = smaller(32, ib_end - i), cols = smaller(32, jb_end - j);
-                                acc* const c = job.write ? scratch.sum + (i - i0) * stage_row + (j - jb)
-                                                         : job.c + i * job.c_row + j;
-                                index const c_row = job.write ? stage_row : job.c_row;
-                                acc* const block = scratch.block + ((i / 32) & 1) * 1024;
-                                host_tiles::block<T>(steps, a, b, block);
-                                bool const fresh = first && !job.write;
-                                host_tiles::write_block<acc>(block, job.write ? acc(1) : job.alpha,
-                                                             !first      ? acc(1)
-                                                             : job.write ? acc(0)
-                                                                         : job.beta,
-                                                             fresh ? job.e + i * job.e_row + j : c,
-                                                             fresh ? job.e_row : c_row, c, c_row, rows, cols);
-                            }
+    index const steps = b.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
+    constexpr index block = tile_scratch<T>::block;
+    // A C that no cache will keep is written past them, if it is only written.
+    bool const streams = !job.write && job.beta == acc(0) &&
+                         job.rows() * job.cols() * 4 > second_level_cache() && job.c_row % 16 == 0 &&
+                         reinterpret_cast<std::uintptr_t>(job.c + j0) % 64 == 0;
+    index turn = 0;
+    for (index ib = i0; ib < i1; ib += rows) {
+        index const ib_end = smaller(i1, ib + rows);
+        host_tiles::packed<T> const a{scratch.a, divide_up(ib_end - ib, 32), steps};
+        host_tiles::pack<T>(job.a, ib, ib_end, 0, steps, false, a);
+        host_tiles::finished<acc> before{};
+        for (index jc = j0; jc < j1; jc += sizes::cols) {
+            index const jc_end = smaller(j1, jc + sizes::cols);
+            for (index s = 0; s < steps; s += sizes::chunk) {
+                index const depth = smaller(sizes::chunk, steps - s);
+                bool const last = s + depth == steps;
+                for (index j = jc; j < jc_end; j += 32) {
+                    std::byte const* const bj = b.at((j - jb) / 32, s);
+                    for (index i = ib; i < ib_end; i += 32) {
+                        index const x = (i - ib) / 32;
+                        acc* const sum = scratch.sums + ((j - jc) / 32 * a.blocks + x) * block;
+                        acc* const out = last ? scratch.out + turn * block : sum;
+                        host_tiles::block<T>(depth, a.at(x, s), bj, s == 0 ? nullptr : sum, out, before);
+                        before.rows = 0;
+                        if (!last) continue;
+                        index const height = smaller(32, ib_end - i), width = smaller(32, jc_end - j);
+                        if (job.write) {
+                            before = {out,    nullptr, scratch.stage, 0,      32,
+                                      height, width,   acc(1),        acc(0), false};
+                            before.write(0, height);
+                            before.rows = 0;
+                            job.write(job.problem, job.swapped, scratch.stage, 32, i, j, height, width);
+                        } else {
+                            before = {out,
+                                      job.e + i * job.e_row + j,
+                                      job.c + i * job.c_row + j,
+                                      job.e_row,
+                                      job.c_row,
+                                      height,
+                                      width,
+                                      job.alpha,
+                                      job.beta,
+                                      streams && width == 32};
+                            turn ^= 1;
                         }
                     }
+                }
             }
         }
-        if (job.write)
-            job.write(job.problem, job.swapped, scratch.sum, stage_row, i0, jb, i1 - i0, stage_row);
+        before.write(0, before.rows);
     }
+    if (streams) asm volatile("sfence" : : : "memory");
 }
 
 template <class T, class Packing>
 void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena) {
+    using sizes = tile_sizes<T>;
     host_arena::scope const scope(arena);
-    index const m = job.rows(), n = job.cols(), k = job.a.cols;
-    host_grid const grid = grid_of(team, m, n, 32, 32);
-    index const m_part = divide_up(divide_up(m, 32), grid.rows) * 32,
-                n_part = divide_up(divide_up(n, 32), grid.cols) * 32;
-    std::size_t const bytes = tile_scratch<T>::bytes(m_part, n_part, k);
+    index const m = job.rows(), n = job.cols(), k = job.a.cols, steps = sizes::steps(k);
+    index const width = sizes::packed_cols(n, k);
+    std::byte* const packed_b = arena.take<std::byte>(host_tiles::packed<T>::bytes(width, k));
+    std::size_t const bytes = tile_scratch<T>::bytes(m, n, k);
     std::byte* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
-    host_each(team, team, [&](int thread, int x) {
-        index const row = x / grid.cols, col = x % grid.cols;
-        index const i0 = cut(m, row, grid.rows, 32), i1 = cut(m, row + 1, grid.rows, 32);
-        index const j0 = cut(n, col, grid.cols, 32), j1 = cut(n, col + 1, grid.cols, 32);
-        if (i0 == i1 || j0 == j1) return;
-        host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
-        multiply_tiles_region(job, i0, i1, j0, j1, tile_scratch<T>(part, m_part, n_part, k));
-    });
+    for (index jb = 0; jb < n; jb += width) {
+        index const jb_end = smaller(n, jb + width);
+        host_tiles::packed<T> const b{packed_b, divide_up(jb_end - jb, 32), steps};
+        host_each(team, team, [&](int, int x) {
+            host_tiles::pack<T>(transposed(job.b), jb, jb_end, cut(steps, x, team, 1),
+                                cut(steps, x + 1, team, 1), true, b);
+        });
+        host_grid const grid = grid_of(team, m, jb_end - jb, 32, 32);
+        host_each(team, team, [&](int thread, int x) {
+            index const row = x / grid.cols, col = x % grid.cols;
+            index const i0 = cut(m, row, grid.rows, 32), i1 = cut(m, row + 1, grid.rows, 32);
+            index const j0 = jb + cut(jb_end - jb, col, grid.cols, 32),
+                        j1 = jb + cut(jb_end - jb, col + 1, grid.cols, 32);
+            if (i0 == i1 || j0 == j1) return;
+            host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+            multiply_tiles_region(job, i0, i1, j0, j1, jb, b, tile_scratch<T>(part, m, n, k));
+        });
+    }
 }
 
 template <class T>
 std::size_t multiply_tiles_bytes(index m, index n, index k, int team) {
-    host_grid const grid = grid_of(team, m, n, 32, 32);
-    return tile_scratch<T>::bytes(divide_up(divide_up(m, 32), grid.rows) * 32,
-                                  divide_up(divide_up(n, 32), grid.cols) * 32, k) *
-           static_cast<std::size_t>(team);
+    return host_arena::rounded(
+               static_cast<std::size_t>(host_tiles::packed<T>::bytes(tile_sizes<T>::packed_cols(n, k), k))) +
+           tile_scratch<T>::bytes(m, n, k) * static_cast<std::size_t>(team);
 }
 
 #    undef STRATAGEMM_TILES
