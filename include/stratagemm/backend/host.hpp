@@ -265,15 +265,18 @@ private:
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
             g.alpha = p.alpha, g.beta = p.beta;
-            auto kernel = table.small;
-            if (adds || p.alpha != T(1)) {
-                if (!table.masked && g.n % table.strip != 0) return false;
-                kernel = table.block;
-            } else if (table.quads && g.m == 4 && g.n == 4 && g.k == 4 && g.a_col == 1 && g.a_row == 4 &&
-                       g.b_row == 4 && g.c_row == 4) {
-                kernel = table.quads;
-            } else if (table.narrow && g.n * index{sizeof(T)} <= 32) {
-                kernel = table.narrow;
+            auto kernel = table.block;
+            if (!adds && p.alpha == T(1) && table.small) {
+                index const row = g.n * index{sizeof(T)};
+                bool const square = g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n &&
+                                    g.b_row == g.n && g.c_row == g.n;
+                kernel = square && table.squares && row == 64          ? table.squares
+                         : square && table.narrow_squares && row == 32 ? table.narrow_squares
+                         : square && table.quads && g.n == 4           ? table.quads
+                         : table.narrow && row <= 32                   ? table.narrow
+                                                                       : table.small;
+            } else if (!table.masked && g.n % table.strip != 0) {
+                return false;
             }
             // Products of a batch are small enough for threads to start sooner than for one.
             int const team =

@@ -193,8 +193,8 @@ struct extent {
     index low = 0, high = 0;
     bool fits = true; // the byte offsets are representable
 };
-[[gnu::noinline]] inline extent extent_of(index rows, index cols, index row_stride, index col_stride,
-                                          index count, index step, index element_size) {
+[[gnu::noinline]] inline extent checked_extent(index rows, index cols, index row_stride, index col_stride,
+                                               index count, index step, index element_size) {
     extent x;
     if (rows == 0 || cols == 0 || count == 0) return x;
     index const sizes[] = {rows, cols, count}, strides[] = {row_stride, col_stride, step};
@@ -207,6 +207,16 @@ struct extent {
     }
     x.fits &= !__builtin_add_overflow(x.high, element_size, &x.high);
     return x;
+}
+
+inline extent extent_of(index rows, index cols, index row_stride, index col_stride, index count, index step,
+                        index element_size) {
+    // None is negative and none so large that anything could overflow: most calls, and the small ones need haste.
+    bool const modest = ((rows | cols | count | row_stride | col_stride | step) >> 20) == 0;
+    if (!modest || rows == 0 || cols == 0 || count == 0)
+        return checked_extent(rows, cols, row_stride, col_stride, count, step, element_size);
+    index const last = (rows - 1) * row_stride + (cols - 1) * col_stride + (count - 1) * step;
+    return {0, (last + 1) * element_size, true};
 }
 
 inline index magnitude(index x) { return x < 0 ? -x : x; }
@@ -229,6 +239,7 @@ inline index magnitude(index x) { return x < 0 ? -x : x; }
 // elements share an address.
 [[gnu::noinline]] inline bool nested(index rows, index row_stride, index cols, index col_stride, index count,
                                      index step) {
+    if (col_stride == 1 && row_stride >= cols && step > (rows - 1) * row_stride + cols - 1) return true;
     index size[] = {rows, cols, count},
           stride[] = {magnitude(row_stride), magnitude(col_stride), magnitude(step)};
     for (int pass = 0; pass < 2; ++pass)

@@ -265,8 +265,11 @@ TEST_CASE("an instruction set that the machine lacks is an error, and not a cras
     char path[PATH_MAX] = {};
     REQUIRE(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
     auto const run_with = [&](char const* isa) {
-        return std::system(
+        int const how = std::system(
             ("STRATAGEMM_ISA=" + std::string(isa) + " '" + path + "' '[isa]' >/dev/null").c_str());
+        CHECK(WIFEXITED(how));
+        CHECK(WEXITSTATUS(how) < 128); // what a shell makes of a signal
+        return how;
     };
     CHECK(run_with("mmx") == 0);
     if (!sg::cpu_has(sg::host_isa::amx)) CHECK(run_with("amx") == 0);

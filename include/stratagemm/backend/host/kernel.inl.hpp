@@ -7,12 +7,13 @@
 // vector of a row is masked, and rows are split into heights that exist as tiles.
 
 // One step of k for row I of a tile. Rows 0..4 are reached from one pointer with the strides 0, 1, 2, 3, 4 that
-// an address can hold (3 from a register of its own), rows 5..9 from the next, rows 10..14 from a third.
+// an address can hold (3 from a register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15
+// from a fourth.
 template <class T, int I, int NV>
 STRATAGEMM_OP void step_row(vec<accumulated<T>> (&acc)[NV], T const* a0, T const* a5, T const* a10,
-                            index a_row, index a_row3, vec<T> const (&b)[NV]) {
+                            T const* a15, index a_row, index a_row3, vec<T> const (&b)[NV]) {
     constexpr int r = I % 5;
-    T const* const x = (I < 5 ? a0 : I < 10 ? a5 : a10) + (r == 3 ? a_row3 : r * a_row);
+    T const* const x = (I < 5 ? a0 : I < 10 ? a5 : I < 15 ? a10 : a15) + (r == 3 ? a_row3 : r * a_row);
     if constexpr (NV == 1)
         multiply_add_row<T>(acc[0], x, b[0]);
     else
@@ -38,36 +39,41 @@ STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta
         store<T>(c + last, sum);
     c += c_row, e += e_row;
 }
-template <class T, int NV>
+template <class T, int NV, bool Tail>
 STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T*& c, index c_row, part tail) {
     if constexpr (NV > 1) store<T>(c, acc[0]);
-    store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
+    if constexpr (Tail)
+        store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
+    else
+        store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
     c += c_row;
 }
 
-// `Plain`: alpha is 1 and beta 0. The rows I... are spelled out by the compiler, not unrolled by it, so that the
+// `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The rows I... are spelled out by the compiler, not unrolled by it, so that the
 // accumulators are registers whatever it makes of loops.
-template <class T, int NV, bool Plain, int... I>
+template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e,
                              accumulated<T>* c, part tail, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     vec<Acc> acc[MR][NV] = {};
     index const a_row = g.a_row, a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
-    T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0);
+    T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
+            *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index p = g.k; p > 0; --p) {
         vec<T> row[NV];
         if constexpr (!Plain)
             for (int v = 0; v < NV; ++v) __builtin_prefetch(b + ahead * b_row + v * W);
         if constexpr (NV > 1) row[0] = load<T>(b);
-        row[NV - 1] = masked ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        (step_row<T, I, NV>(acc[I], a0, a5, a10, a_row, a_row3, row), ...);
+        row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
+        (step_row<T, I, NV>(acc[I], a0, a5, a10, a15, a_row, a_row3, row), ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
         if constexpr (MR > 10) a10 += a_col;
+        if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
-        (store_row<Acc, NV>(acc[I], c, g.c_row, tail), ...);
+        (store_row<Acc, NV, Tail>(acc[I], c, g.c_row, tail), ...);
     } else {
         // beta = 0 must not read E, which may hold anything: it reads zeros, so that there is one way out.
         static constexpr Acc zeros[NV * W] = {};
@@ -91,7 +97,7 @@ STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T 
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
     auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
-    tile_body<T, NV, false>(g, a, b, e, c, tail, rows_of<MR>{});
+    tile_body<T, NV, false, masked>(g, a, b, e, c, tail, rows_of<MR>{});
 }
 
 // MR rows of C: the strips of B one after another. Where moves cannot be masked, the last strip of B is padded
@@ -155,26 +161,63 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
     }
 }
 
-// C = A B for each of a batch of products so small that a call costs as much as they do. m is a multiple of
-// four; n at most two vectors, or exactly one without masks.
-template <class T, int NV>
-STRATAGEMM_TARGET inline void small_rows(block_args<T> const& g, part tail) {
-    T const *a = g.a, *b = g.b;
-    accumulated<T>* c = g.c;
-    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
-        index i = 0;
-        for (; i + 8 <= g.m; i += 8)
-            tile_body<T, NV, true>(g, a + i * g.a_row, b, nullptr, c + i * g.c_row, tail, rows_of<8>{});
-        if (i < g.m)
-            tile_body<T, NV, true>(g, a + i * g.a_row, b, nullptr, c + i * g.c_row, tail, rows_of<4>{});
-    }
+// C = A B for each of a batch of products so small that a call costs as much as they do.
+template <class T, int NV, bool Tail>
+STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, part tail) {
+    constexpr int tall = (masked ? 16 : 8) / NV;
+    index i = g.m;
+    for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
+        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, rows_of<tall>{});
+    if constexpr (tall > 4)
+        for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
+            tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, rows_of<4>{});
+    for (; i > 0; --i, a += g.a_row, c += g.c_row)
+        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, rows_of<1>{});
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
-    int const columns = static_cast<int>(g.n);
-    if constexpr (masked)
-        if (columns > lanes<T>) return small_rows<T, 2>(g, make_part<T>(columns - lanes<T>));
-    small_rows<T, 1>(g, make_part<T>(columns)); // without masks, just one vector
+    constexpr index W = lanes<T>;
+    T const *a = g.a, *b = g.b;
+    accumulated<T>* c = g.c;
+    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+        for (index j = 0; j < g.n;) {
+            index const left = g.n - j;
+            auto const tail = make_part<T>(static_cast<int>(left > W && masked ? left - W : left));
+            if (left >= 2 * W || (masked && left > W)) {
+                small_rows<T, 2, masked>(g, a, b + j, c + j, tail);
+                j += 2 * W;
+            } else {
+                if (masked || left < W)
+                    small_rows<T, 1, true>(g, a, b + j, c + j, tail);
+                else
+                    small_rows<T, 1, false>(g, a, b + j, c + j, tail);
+                j += W;
+            }
+        }
+    }
+}
+
+// C = A B for a batch of squares as wide as a vector, contiguous one and all: without strides, counters and branches
+// there is nothing but loads and multiply-adds.
+template <class T, int P, int... I>
+STRATAGEMM_OP void square_step(vec<T> (&acc)[sizeof...(I)], T const* a, T const* b,
+                               std::integer_sequence<int, I...>) {
+    vec<T> const row = load<T>(b + P * lanes<T>);
+    (multiply_add_row<T>(acc[I], a + I * lanes<T> + P, row), ...);
+}
+template <class T, int... I>
+STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...> rows) {
+    T const *a = g.a, *b = g.b;
+    T* c = g.c;
+    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+        vec<T> acc[sizeof...(I)] = {};
+        (square_step<T, I>(acc, a, b, rows), ...);
+        (store<T>(c + I * lanes<T>, acc[I]), ...);
+    }
+}
+template <class T>
+STRATAGEMM_TARGET void squares(block_args<T> const& g) {
+    square_batch<T>(g, rows_of<lanes<T>>{});
 }
 
 // y += x B for some rows of B, x already scaled. Every element of y sees the same operations in the same order

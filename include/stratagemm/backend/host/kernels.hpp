@@ -243,71 +243,8 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
     else
         asm("vmaskmovps %1, %2, %0" : "+m"(target) : "x"(v), "x"(mask_of<T>(n)));
 }
-template <class T>
-STRATAGEMM_OP vec<T> broadcast(T const* p) {
-    vec<T> v;
-    if constexpr (sizeof(T) == 8)
-        asm("vbroadcastsd %1, %0" : "=x"(v) : "m"(*p));
-    else
-        asm("vbroadcastss %1, %0" : "=x"(v) : "m"(*p));
-    return v;
-}
-template <class T>
-STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
-    if constexpr (std::is_same_v<T, double>)
-        asm("vfmadd231pd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
-    else if constexpr (std::is_same_v<T, float>)
-        asm("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
-    else {
-        vec<T> products;
-        asm("vpmaddwd %2, %1, %0" : "=x"(products) : "x"(a), "x"(b));
-        c += products;
-    }
-}
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
-    multiply_add<T>(c, broadcast<T>(a), b);
-}
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
-                                    vec<T> b1) {
-    vec<T> x;
-    if constexpr (std::is_same_v<T, double>)
-        asm("vbroadcastsd %3, %2\n\tvfmadd231pd %4, %2, %0\n\tvfmadd231pd %5, %2, %1"
-            : "+x"(c0), "+x"(c1), "=&x"(x)
-            : "m"(*a), "x"(b0), "x"(b1));
-    else if constexpr (std::is_same_v<T, float>)
-        asm("vbroadcastss %3, %2\n\tvfmadd231ps %4, %2, %0\n\tvfmadd231ps %5, %2, %1"
-            : "+x"(c0), "+x"(c1), "=&x"(x)
-            : "m"(*a), "x"(b0), "x"(b1));
-    else {
-        x = broadcast<T>(a);
-        multiply_add<T>(c0, x, b0);
-        multiply_add<T>(c1, x, b1);
-    }
-}
-template <class T>
-STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
-    if constexpr (std::is_integral_v<T>)
-        c += a * b;
-    else
-        multiply_add<T>(c, a, b);
-}
-template <class T, class From>
-STRATAGEMM_OP vec<T> load_as(From const* p) {
-    if constexpr (std::is_same_v<From, half>) {
-        vec<T> v;
-        typedef char bytes __attribute__((vector_size(16), aligned(1), may_alias));
-        asm("vcvtph2ps %1, %0" : "=x"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
-        return v;
-    } else {
-        static_assert(std::is_same_v<From, bfloat16>);
-        vec<T> v;
-        typedef char bytes __attribute__((vector_size(16), aligned(1), may_alias));
-        asm("vpmovzxwd %1, %0\n\tvpslld $16, %0, %0" : "=x"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
-        return v;
-    }
-}
+#    include "vector_x86.inl.hpp"
+
 #    include "kernel.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx2
@@ -345,79 +282,8 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
     else
         asm("vmovups %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(n.mask));
 }
-template <class T>
-STRATAGEMM_OP vec<T> broadcast(T const* p) {
-    vec<T> v;
-    if constexpr (sizeof(T) == 8)
-        asm("vbroadcastsd %1, %0" : "=v"(v) : "m"(*p));
-    else
-        asm("vbroadcastss %1, %0" : "=v"(v) : "m"(*p));
-    return v;
-}
-template <class T>
-STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
-    if constexpr (std::is_same_v<T, double>)
-        asm("vfmadd231pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
-    else if constexpr (std::is_same_v<T, float>)
-        asm("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
-    else if constexpr (std::is_same_v<T, pair16<true>>)
-        asm("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
-    else {
-        vec<T> products;
-        asm("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(a), "v"(b));
-        c += products;
-    }
-}
-// One element of A times one vector of B: the broadcast is part of the instruction. Times two: it is shared.
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
-    if constexpr (std::is_same_v<T, double>)
-        asm("vfmadd231pd %1%{1to8%}, %2, %0" : "+v"(c) : "m"(*a), "v"(b));
-    else if constexpr (std::is_same_v<T, float>)
-        asm("vfmadd231ps %1%{1to16%}, %2, %0" : "+v"(c) : "m"(*a), "v"(b));
-    else
-        multiply_add<T>(c, broadcast<T>(a), b);
-}
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
-                                    vec<T> b1) {
-    vec<T> x;
-    if constexpr (std::is_same_v<T, double>)
-        asm("vbroadcastsd %3, %2\n\tvfmadd231pd %4, %2, %0\n\tvfmadd231pd %5, %2, %1"
-            : "+v"(c0), "+v"(c1), "=&v"(x)
-            : "m"(*a), "v"(b0), "v"(b1));
-    else if constexpr (std::is_same_v<T, float>)
-        asm("vbroadcastss %3, %2\n\tvfmadd231ps %4, %2, %0\n\tvfmadd231ps %5, %2, %1"
-            : "+v"(c0), "+v"(c1), "=&v"(x)
-            : "m"(*a), "v"(b0), "v"(b1));
-    else {
-        x = broadcast<T>(a);
-        multiply_add<T>(c0, x, b0);
-        multiply_add<T>(c1, x, b1);
-    }
-}
-template <class T>
-STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
-    if constexpr (std::is_integral_v<T>)
-        c += a * b;
-    else
-        multiply_add<T>(c, a, b);
-}
-template <class T, class From>
-STRATAGEMM_OP vec<T> load_as(From const* p) {
-    if constexpr (std::is_same_v<From, half>) {
-        vec<T> v;
-        typedef char bytes __attribute__((vector_size(32), aligned(1), may_alias));
-        asm("vcvtph2ps %1, %0" : "=v"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
-        return v;
-    } else {
-        static_assert(std::is_same_v<From, bfloat16>);
-        vec<T> v;
-        typedef char bytes __attribute__((vector_size(32), aligned(1), may_alias));
-        asm("vpmovzxwd %1, %0\n\tvpslld $16, %0, %0" : "=v"(v) : "m"(*reinterpret_cast<bytes const*>(p)));
-        return v;
-    }
-}
+#    include "vector_x86.inl.hpp"
+
 #    include "kernel.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx512
@@ -437,10 +303,13 @@ struct kernel_table {
     void (*convert_rows)(T*, index, From const*, index, index, index) = nullptr; // where From is not T
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*row_times_columns)(block_args<T> const&) = nullptr;
-    // For n up to a strip, where there are masks, and for n of exactly one 32-byte vector, which wider vectors
-    // would load across cache lines.
+    // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
+    // vectors would load across cache lines; squares of 4 elements, and with rows of 32 and of 64 bytes.
     void (*small)(block_args<T> const&) = nullptr;
     void (*narrow)(block_args<T> const&) = nullptr;
+    void (*quads)(block_args<T> const&) = nullptr;
+    void (*narrow_squares)(block_args<T> const&) = nullptr;
+    void (*squares)(block_args<T> const&) = nullptr;
 };
 
 #define STRATAGEMM_TABLE(NAME)                                                                               \
@@ -453,7 +322,7 @@ struct kernel_table {
             if constexpr (std::is_same_v<T, From>) {                                                         \
                 t.row_times_rows = NAME::row_times_rows<T>;                                                  \
                 t.row_times_columns = NAME::row_times_columns<T>;                                            \
-                if constexpr (NAME::masked) t.small = NAME::small<T>;                                        \
+                if constexpr (NAME::lanes<T> * sizeof(T) > 16) t.small = NAME::small<T>;                     \
             }                                                                                                \
         }                                                                                                    \
         return t;                                                                                            \
@@ -471,7 +340,12 @@ kernel_table<T, From> const& kernels() {
                 t = STRATAGEMM_TABLE(host_avx512);
             else if constexpr (!std::is_same_v<T, pair16<true>>)
                 t = STRATAGEMM_TABLE(host_avx2);
-            if constexpr (std::is_same_v<T, From>) t.narrow = host_avx2::small<T>;
+            if constexpr (std::is_same_v<T, From>) {
+                t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
+                if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
+            }
+            if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>)
+                t.quads = current_isa().isa >= host_isa::avx512 ? host_avx512::quads : host_avx2::quads;
             return t;
         }
 #endif

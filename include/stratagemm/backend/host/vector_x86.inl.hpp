@@ -1,0 +1,115 @@
+// The operations that x86-64 vectors of every width share. Included by kernels.hpp in the namespace of each, after
+// STRATAGEMM_VECTORS and the masks.
+
+template <class T>
+STRATAGEMM_OP vec<T> broadcast(T const* p) {
+    vec<T> v;
+    if constexpr (sizeof(T) == 8 && lanes<T> == 2)
+        asm("vmovddup %1, %0" : "=v"(v) : "m"(*p)); // there is no broadcast of this width
+    else if constexpr (sizeof(T) == 8)
+        asm("vbroadcastsd %1, %0" : "=v"(v) : "m"(*p));
+    else
+        asm("vbroadcastss %1, %0" : "=v"(v) : "m"(*p));
+    return v;
+}
+template <class T>
+STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
+    if constexpr (std::is_same_v<T, double>)
+        asm("vfmadd231pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    else if constexpr (std::is_same_v<T, pair16<true>>)
+        asm("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    else {
+        vec<T> products;
+        asm("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(a), "v"(b));
+        c += products;
+    }
+}
+// One element of A times one vector of B: with AVX-512 the broadcast is part of the instruction. Times two: it is
+// shared.
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
+    if constexpr (masked && std::is_same_v<T, double>)
+        asm("vfmadd231pd %1%{1to8%}, %2, %0" : "+v"(c) : "m"(*a), "v"(b));
+    else if constexpr (masked && std::is_same_v<T, float>)
+        asm("vfmadd231ps %1%{1to16%}, %2, %0" : "+v"(c) : "m"(*a), "v"(b));
+    else
+        multiply_add<T>(c, broadcast<T>(a), b);
+}
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
+                                    vec<T> b1) {
+    vec<T> x;
+    if constexpr (std::is_same_v<T, double>)
+        asm("vbroadcastsd %3, %2\n\tvfmadd231pd %4, %2, %0\n\tvfmadd231pd %5, %2, %1"
+            : "+v"(c0), "+v"(c1), "=&v"(x)
+            : "m"(*a), "v"(b0), "v"(b1));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vbroadcastss %3, %2\n\tvfmadd231ps %4, %2, %0\n\tvfmadd231ps %5, %2, %1"
+            : "+v"(c0), "+v"(c1), "=&v"(x)
+            : "m"(*a), "v"(b0), "v"(b1));
+    else {
+        x = broadcast<T>(a);
+        multiply_add<T>(c0, x, b0);
+        multiply_add<T>(c1, x, b1);
+    }
+}
+template <class T>
+STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
+    if constexpr (std::is_integral_v<T>)
+        c += a * b;
+    else
+        multiply_add<T>(c, a, b);
+}
+// A vector of T from as many elements of half the size.
+template <class T, class From>
+STRATAGEMM_OP vec<T> load_as(From const* p) {
+    constexpr int bytes = lanes<T> * 2;
+    vec<T> v;
+    if constexpr (std::is_same_v<From, half>)
+        asm("vcvtph2ps %1, %0"
+            : "=v"(v)
+            : "m"(*reinterpret_cast<typename vector_types<char, bytes>::loose const*>(p)));
+    else
+        asm("vpmovzxwd %1, %0\n\tvpslld $16, %0, %0"
+            : "=v"(v)
+            : "m"(*reinterpret_cast<typename vector_types<char, bytes>::loose const*>(p)));
+    return v;
+}
+
+// C = A B for a batch of 4 x 4 matrices of float, each 64 contiguous bytes. A vector is whole rows of A and C: element
+// P of each row of A, spread over its 16 bytes, times row P of B in every 16 bytes.
+template <int P>
+STRATAGEMM_OP void multiply_add_quad(vec<float>& c, vec<float> a, vec<float> b) {
+    vec<float> x;
+    asm("vpermilps %2, %1, %0" : "=v"(x) : "v"(a), "i"(P * 0x55));
+    multiply_add<float>(c, x, b);
+}
+STRATAGEMM_OP vec<float> repeat_quad(float const* p) {
+    vec<float> v;
+    auto const& source = *reinterpret_cast<typename vector_types<char, 16>::loose const*>(p);
+    if constexpr (masked)
+        asm("vbroadcastf32x4 %1, %0" : "=v"(v) : "m"(source));
+    else
+        asm("vbroadcastf128 %1, %0" : "=v"(v) : "m"(source));
+    return v;
+}
+STRATAGEMM_TARGET inline void quads(block_args<float> const& g) {
+    constexpr int W = lanes<float>;
+    float const *a = g.a, *b = g.b;
+    float* c = g.c;
+    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+        vec<float> const b0 = repeat_quad(b), b1 = repeat_quad(b + 4), b2 = repeat_quad(b + 8),
+                         b3 = repeat_quad(b + 12);
+        for (int i = 0; i < 16; i += W) {
+            vec<float> const rows = load<float>(a + i);
+            vec<float> sum{};
+            multiply_add_quad<0>(sum, rows, b0);
+            multiply_add_quad<1>(sum, rows, b1);
+            multiply_add_quad<2>(sum, rows, b2);
+            multiply_add_quad<3>(sum, rows, b3);
+            store<float>(c + i, sum);
+        }
+    }
+}
