@@ -50,7 +50,7 @@ template <class Packet>
 struct block_sizes {
     static constexpr index k = 1536 / sizeof(Packet); // 14 rows of A: 21 KiB of the first-level cache
     static constexpr index n_max = 960; // a k x n block of B: 1.4 MiB of the second, or half of that
-    static constexpr index rows = 1024, few_rows = 112; // of A, packed at a time; few where C is narrow
+    static constexpr index rows = 4096, few_rows = 112; // of A, packed at a time; few where C is narrow
     static constexpr index staged = 256;                // rows of C summed before they are written
     static constexpr index long_k = 32 * k, few_elements = 16384; // when k itself is shared out
 
@@ -152,10 +152,17 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
             g.m = rows, g.n = cols, g.k = k;
             if (a_in_place) {
                 g.a = a.data + i * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
+                if (a.col == 1) g.ahead = g.a + table.tallest * g.a_row, g.ahead_row = g.a_row;
             } else {
                 if (packed != x) Packing::pack_a(job.a, job.a.conjugate, i, p, rows, k, scratch.a);
                 packed = x;
                 g.a = scratch.a, g.a_row = k, g.a_col = 1;
+                if (rows_at_once != sizes::few_rows)
+                    g.ahead = g.a + table.tallest * k, g.ahead_row = k;
+                else if (a.col == 1) // the packing that follows
+                    g.ahead =
+                        x + 1 < pieces ? a.data + i * a.row + p + k : a.data + (i + rows) * a.row + r.p0,
+                    g.ahead_row = a.row;
             }
             if (b_in_place) {
                 g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;

@@ -53,17 +53,26 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T*& c, index c_row, part t
 // accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e,
-                             accumulated<T>* c, part tail, std::integer_sequence<int, I...>) {
+                             accumulated<T>* c, part tail, T const* next, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
+    // The next MR rows, as many cache lines a step as bring them all.
+    constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
+    index const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
+    index next_left = next_steps;
+    T const* next_line = next = next ? next : a;
     vec<Acc> acc[MR][NV] = {};
     index const a_row = g.a_row, a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index p = g.k; p > 0; --p) {
         vec<T> row[NV];
-        if constexpr (!Plain)
+        if constexpr (!Plain) {
             for (int v = 0; v < NV; ++v) __builtin_prefetch(b + ahead * b_row + v * W);
+            for (int l = 0; l < lines; ++l) __builtin_prefetch(next_line + l * line, 0, 2);
+            next_line += lines * line;
+            if (--next_left == 0) next_left = next_steps, next_line = next += next_row;
+        }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
         (step_row<T, I, NV>(acc[I], a0, a5, a10, a15, a_row, a_row3, row), ...);
@@ -88,8 +97,8 @@ using rows_of = std::make_integer_sequence<int, MR>;
 
 template <class T, int MR, int NV>
 STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T const* a, T const* b,
-                                                      accumulated<T> const* e, accumulated<T>* c,
-                                                      int columns) {
+                                                      accumulated<T> const* e, accumulated<T>* c, int columns,
+                                                      T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
     for (int i = 0; i < MR; ++i, ahead += g.c_row) {
@@ -97,30 +106,31 @@ STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T 
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
     auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
-    tile_body<T, NV, false, masked>(g, a, b, e, c, tail, rows_of<MR>{});
+    tile_body<T, NV, false, masked>(g, a, b, e, c, tail, next, rows_of<MR>{});
 }
 
 // MR rows of C: the strips of B one after another. Where moves cannot be masked, the last strip of B is padded
 // and its tile goes through a buffer.
 template <class T, int MR>
 STRATAGEMM_TARGET inline void tile_row(block_args<T> const& g, T const* a, T const* b,
-                                       accumulated<T> const* e, accumulated<T>* c) {
+                                       accumulated<T> const* e, accumulated<T>* c, T const* ahead) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, strip = W * vectors;
     for (index j = 0; j < g.n; j += strip, b += g.b_strip, e += strip, c += strip) {
         int const columns = static_cast<int>(g.n - j < strip ? g.n - j : strip);
+        T const* const next = j + strip < g.n ? nullptr : ahead;
         if constexpr (masked) {
             if (columns > W)
-                tile<T, MR, 2>(g, a, b, e, c, columns);
+                tile<T, MR, 2>(g, a, b, e, c, columns, next);
             else
-                tile<T, MR, 1>(g, a, b, e, c, columns);
+                tile<T, MR, 1>(g, a, b, e, c, columns, next);
         } else if (columns == strip) {
-            tile<T, MR, 2>(g, a, b, e, c, columns);
+            tile<T, MR, 2>(g, a, b, e, c, columns, next);
         } else {
             Acc buffer[MR * strip];
             block_args<T> whole = g;
             whole.beta = Acc(0), whole.c_row = strip;
-            tile<T, MR, 2>(whole, a, b, nullptr, buffer, strip);
+            tile<T, MR, 2>(whole, a, b, nullptr, buffer, strip, next);
             take_columns<Acc>(buffer, strip, g.beta, e, g.e_row, c, g.c_row, MR, columns);
         }
     }
@@ -147,15 +157,16 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
             T const* const ai = a + i * g.a_row;
             accumulated<T> const* const ei = e + i * g.e_row;
             accumulated<T>* const ci = c + i * g.c_row;
+            T const* const ahead = g.ahead ? g.ahead + i * g.ahead_row : nullptr;
             int const height = next_height(g.m - i);
             if (height == tallest)
-                tile_row<T, tallest>(g, ai, b, ei, ci);
+                tile_row<T, tallest>(g, ai, b, ei, ci, ahead);
             else if (height == second)
-                tile_row<T, second>(g, ai, b, ei, ci);
+                tile_row<T, second>(g, ai, b, ei, ci, ahead);
             else if (height == third)
-                tile_row<T, third>(g, ai, b, ei, ci);
+                tile_row<T, third>(g, ai, b, ei, ci, ahead);
             else
-                tile_row<T, 1>(g, ai, b, ei, ci);
+                tile_row<T, 1>(g, ai, b, ei, ci, ahead);
             i += height;
         }
     }
@@ -167,12 +178,12 @@ STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, ac
     constexpr int tall = (masked ? 16 : 8) / NV;
     index i = g.m;
     for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, rows_of<tall>{});
+        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<tall>{});
     if constexpr (tall > 4)
         for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
-            tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, rows_of<4>{});
+            tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<4>{});
     for (; i > 0; --i, a += g.a_row, c += g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, rows_of<1>{});
+        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<1>{});
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {

@@ -49,6 +49,9 @@ struct block_args {
     accumulated<T> alpha, beta;
     index count = 1;
     index a_step = 0, b_step = 0, e_step = 0, c_step = 0;
+    // As many rows as A has, of what will be read next: fetched while A is multiplied.
+    T const* ahead = nullptr;
+    index ahead_row = 0;
 };
 
 // Where moves cannot be masked, the last strip is computed whole, with alpha, and this takes the part that exists.
