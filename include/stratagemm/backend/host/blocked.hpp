@@ -49,9 +49,9 @@ inline index second_level_cache() {
 template <class Packet>
 struct block_sizes {
     static constexpr index k = 1536 / sizeof(Packet); // 14 rows of A: 21 KiB of the first-level cache
-    static constexpr index n_max = 960; // a k x n block of B: 1.4 MiB of the second, or half of that
-    static constexpr index rows = 4096, few_rows = 112; // of A, packed at a time; few where C is narrow
-    static constexpr index staged = 256;                // rows of C summed before they are written
+    static constexpr index n_max = 960;  // a k x n block of B: 1.4 MiB of the second, or half of that
+    static constexpr index rows = 2048;  // of A, packed at a time, where it is read across
+    static constexpr index staged = 256; // rows of C summed before they are written
     static constexpr index long_k = 32 * k, few_elements = 16384; // when k itself is shared out
 
     static index n() { return second_level_cache() < 3 << 19 ? n_max / 2 : n_max; }
@@ -134,10 +134,11 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     bool const b_in_place = Packing::in_place && Packing::widen == 1 && b.col == 1 &&
                             (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
                             kc * b.row * size <= 600000;
-    index const rows_at_once = staged              ? sizes::staged
-                               : a_in_place        ? r.i1 - r.i0
-                               : r.j1 - r.j0 <= 64 ? sizes::few_rows
-                                                   : sizes::rows;
+    // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
+    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows.
+    bool const a_by_panels = !a_in_place && job.a.col_stride == 1;
+    index const panel = a_by_panels ? divide_up(12, table.tallest) * table.tallest : sizes::rows;
+    index const rows_at_once = staged ? sizes::staged : a_in_place || a_by_panels ? r.i1 - r.i0 : sizes::rows;
 
     for (index i = r.i0; i < r.i1; i += rows_at_once) {
         index const rows = smaller(rows_at_once, r.i1 - i);
@@ -149,21 +150,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
             index const j = r.j0 + y * nc, cols = smaller(nc, r.j1 - j);
             bool const first = x == 0;
             block_args<packet> g{};
-            g.m = rows, g.n = cols, g.k = k;
-            if (a_in_place) {
-                g.a = a.data + i * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
-                if (a.col == 1) g.ahead = g.a + table.tallest * g.a_row, g.ahead_row = g.a_row;
-            } else {
-                if (packed != x) Packing::pack_a(job.a, job.a.conjugate, i, p, rows, k, scratch.a);
-                packed = x;
-                g.a = scratch.a, g.a_row = k, g.a_col = 1;
-                if (rows_at_once != sizes::few_rows)
-                    g.ahead = g.a + table.tallest * k, g.ahead_row = k;
-                else if (a.col == 1) // the packing that follows
-                    g.ahead =
-                        x + 1 < pieces ? a.data + i * a.row + p + k : a.data + (i + rows) * a.row + r.p0,
-                    g.ahead_row = a.row;
-            }
+            g.n = cols, g.k = k;
             if (b_in_place) {
                 g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;
             } else {
@@ -173,11 +160,31 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
             }
             g.alpha = plain ? job.alpha : acc(1);
             g.beta = !first ? acc(1) : plain ? job.beta : acc(0);
-            g.c = staged ? scratch.sum : partial ? partial + i * partial_row + j : job.c + i * job.c_row + j;
             g.c_row = staged ? cols : partial ? partial_row : job.c_row;
-            g.e = first && plain ? job.e + i * job.e_row + j : g.c;
             g.e_row = first && plain ? job.e_row : g.c_row;
-            table.block(g);
+            acc* const c = staged ? scratch.sum : partial ? partial + j : job.c + j;
+            index const row0 = staged ? i : 0; // that of c
+            acc const* const e = first && plain ? job.e + j : c;
+            index const step = a_in_place ? rows : smaller(panel, rows);
+            for (index from = i; from < i + rows; from += step) {
+                g.m = smaller(step, i + rows - from);
+                g.c = c + (from - row0) * g.c_row, g.e = e + (from - row0) * g.e_row;
+                if (a_in_place) {
+                    g.a = a.data + from * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
+                    if (a.col == 1) g.ahead = g.a + table.tallest * a.row, g.ahead_row = a.row;
+                } else {
+                    if (a_by_panels || packed != x)
+                        Packing::pack_a(job.a, job.a.conjugate, from, p, g.m, k, scratch.a);
+                    packed = x;
+                    g.a = scratch.a, g.a_row = k, g.a_col = 1;
+                    if (a_by_panels && a.col == 1) { // of the panel that is packed next
+                        bool const more = from + step < i + rows;
+                        index const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
+                        g.ahead = a.data + (more ? from + step : i) * a.row + next, g.ahead_row = a.row;
+                    }
+                }
+                table.block(g);
+            }
             if (staged && x == pieces - 1)
                 job.write(job.problem, job.swapped, scratch.sum, cols, i, j / Packing::widen, rows,
                           cols / Packing::widen);
