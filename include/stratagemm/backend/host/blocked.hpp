@@ -110,7 +110,7 @@ struct host_region {
 };
 
 // Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
-inline bool rows_collide(index stride_bytes) { return magnitude(stride_bytes) % 1024 == 0; }
+inline bool rows_collide(index stride_bytes) { return magnitude(stride_bytes) % 2048 == 0; }
 
 // Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one.
 template <class TA, class Packing>
