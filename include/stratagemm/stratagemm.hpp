@@ -3,6 +3,7 @@
 
 #include "gemm.hpp"
 
+#include "algorithm/ozaki.hpp"
 #include "algorithm/recursive.hpp"
 #include "algorithm/strassen.hpp"
 #include "backend/host.hpp"

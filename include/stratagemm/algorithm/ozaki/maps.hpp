@@ -1,0 +1,345 @@
+// What the Ozaki layer does element by element, each as a function of its place for a leaf's apply().
+//
+// A product of complex matrices is taken as one of real matrices, [Re -Im; Im Re] times [Re; Im], interleaved. A
+// line is a row of the left matrix or a column of the right one: it has one scale, a power of two.
+#pragma once
+
+#include "arithmetic.hpp"
+
+#include "../../core/epilogue.hpp"
+#include "../../core/view.hpp"
+
+STRATAGEMM_BEGIN
+
+namespace ozaki_parts {
+
+enum class side { left, right };
+
+// Real numbers that make up one element.
+template <class T>
+inline constexpr index parts = complex_like<T> ? 2 : 1;
+
+// An operand as a real matrix, by lines.
+template <class T, side Side>
+struct lines {
+    view<T const> of;
+
+    index count() const { return Side == side::left ? parts<T> * of.rows : of.cols; }
+    index length() const { return parts<T> * (Side == side::left ? of.cols : of.rows); }
+
+    double operator()(index line, index l) const {
+        if constexpr (!complex_like<T>) {
+            return static_cast<double>(Side == side::left ? of(line, l) : of(l, line));
+        } else {
+            T const z = Side == side::left ? of(line / 2, l / 2) : of(l / 2, line);
+            auto const re = static_cast<double>(z.real()), im = static_cast<double>(z.imag());
+            bool const imaginary = (Side == side::left ? line + l : l) % 2 != 0;
+            bool const minus = (Side == side::left && l % 2 != 0) != of.conjugate;
+            return !imaginary ? re : minus ? -im : im;
+        }
+    }
+};
+
+// ---- what is known of a line -----------------------------------------------------------------------------
+
+// One column of a table for each; E is `exponent`.
+enum quantity : index {
+    peak,       // where the largest element is, or one of the two below
+    exponent,   // E: the least with |x| < 2^E for all x
+    sum,        // of |x| 2^-E, not less than it
+    squares,    // of (x 2^-E)^2, likewise
+    lowest_set, // the exponent of the lowest bit that is set in any element
+    ceiling,    // max |A||B| over all crossing lines f, in 2^(E + E_f - 14), not less than it
+    spread, // max over f of (sum of f) 2^(E + E_f) / |A||B|: what scaling f loses may count for so much more
+    thinnest, // max over f of 2^(E + E_f) / |A||B|
+    quantities
+};
+inline constexpr double all_zero = -1, not_finite = -2;
+
+// Lines with their table, and the powers of two that scale them.
+template <class Lines>
+struct measured {
+    Lines line;
+    view<double> table;
+    view<std::int32_t> shift;
+
+    double operator()(index i, quantity what) const { return table(i, what); }
+    int power_of(index i) const { return static_cast<int>(table(i, exponent)); }
+
+    // |x| 2^-E for element l of line i.
+    double scaled_down(index i, index l) const {
+        return times_power(__builtin_fabs(line(i, l)), -power_of(i));
+    }
+};
+
+// The quantities that a line has by itself.
+template <class Lines>
+struct measure {
+    measured<Lines> of;
+
+    double operator()(double, index i, index what) const {
+        index const length = of.line.length();
+        if (what == peak) {
+            double largest = 0, at = all_zero;
+            for (index l = 0; l < length; ++l) {
+                double const x = __builtin_fabs(of.line(i, l));
+                if (!(x <= std::numeric_limits<double>::max())) return not_finite;
+                if (x > largest) largest = x, at = static_cast<double>(l);
+            }
+            return at;
+        }
+        double const at = of(i, peak);
+        if (at < 0) return 0;
+        if (what == exponent) return exponent_of(of.line(i, static_cast<index>(at)));
+        if (what == lowest_set) {
+            int lowest = 2000;
+            for (index l = 0; l < length; ++l) {
+                double const x = of.line(i, l);
+                if (x == 0) continue;
+                int const bit = lowest_bit(x);
+                if (bit < lowest) lowest = bit;
+            }
+            return lowest;
+        }
+        double total = 0;
+        for (index l = 0; l < length; ++l) {
+            double const x = of.scaled_down(i, l);
+            total += what == sum ? x : x * x;
+        }
+        return total * (1 + static_cast<double>(length + 2) * 0x1p-52);
+    }
+};
+
+// The leading seven bits of |x|, counted from the largest of its line; what they lack is below one.
+template <class Lines>
+struct leading_bits {
+    measured<Lines> of;
+    index first; // of the elements of a line that are wanted
+
+    std::int32_t at(index i, index l) const {
+        return static_cast<std::int32_t>(
+            times_power(__builtin_fabs(of.line(i, first + l)), 7 - of.power_of(i)));
+    }
+};
+
+// The quantities that depend on the crossing lines, from Q, the product of leading bits:
+//   Q <= |A||B| 2^(14 - E - E_f) < Q + 128 (sum of i) + 128 (sum of f) + length.
+template <class Mine, class Other>
+struct cross {
+    measured<Mine> of;
+    measured<Other> others;
+    view<double const> q; // q(i, j): line i crosses line j
+
+    double operator()(double, index i, index what) const {
+        if (of(i, peak) < 0) return 0;
+        auto const length = static_cast<double>(of.line.length());
+        double largest = 0;
+        index looked = 0;
+        for (index j = 0; j < others.line.count(); ++j) {
+            if (others(j, peak) < 0) continue;
+            double x = 0;
+            if (what == ceiling) {
+                x = q(i, j) + 128 * (of(i, sum) + others(j, sum)) + length;
+            } else {
+                double share = q(i, j) * 0x1p-14;
+                if (q(i, j) < 32) share = closer(share, i, j, looked);
+                if (share == 0) continue; // they have no term in common: their product is exact
+                if (share < 0) return std::numeric_limits<double>::infinity();
+                x = (what == spread ? others(j, sum) : 1) / share;
+            }
+            if (x > largest) largest = x;
+        }
+        return largest;
+    }
+
+private:
+    // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when that has
+    // been asked too often for this line; it is as much work as a product.
+    double closer(double share, index i, index j, index& looked) const {
+        double const mine = term(i, j, static_cast<index>(of(i, peak))),
+                     other = term(i, j, static_cast<index>(others(j, peak)));
+        if (mine > share) share = mine;
+        if (other > share) share = other;
+        if (share > 0) return share;
+        if (++looked > 4 + others.line.count() / 32) return -1;
+        for (index l = 0; l < of.line.length(); ++l) share += term(i, j, l);
+        return share / (1 + static_cast<double>(of.line.length() + 2) * 0x1p-52);
+    }
+    double term(index i, index j, index l) const {
+        if (of.line(i, l) == 0 || others.line(j, l) == 0) return 0;
+        double const x = of.scaled_down(i, l) * others.scaled_down(j, l);
+        return x > 0x1p-1000 ? x : 0x1p-1000; // not nothing, but hopeless
+    }
+};
+
+// ---- scales ----------------------------------------------------------------------------------------------
+
+// Shifts with which no element of A'B' leaves the range of the residues, (2^s |a| + 1/2) (2^t |b| + 1/2) summed up
+// to room^2: from norms, by Cauchy's and Minkowski's inequalities; from the product of leading bits, by an element
+// of it that is at most (f + 1)(g + 1) for seven bits f and g. The first form for any count, the second from 7.
+template <class Lines>
+struct scale_by_norms {
+    measured<Lines> of;
+    double room;
+    std::int32_t operator()(std::int32_t, index i, index) const {
+        if (of(i, peak) < 0) return 0;
+        double const half = 0.5 * __builtin_sqrt(static_cast<double>(of.line.length()));
+        return exponent_of((room - half) / __builtin_sqrt(of(i, squares))) - 1 - of.power_of(i);
+    }
+};
+template <class Lines>
+struct scale_by_product {
+    measured<Lines> of;
+    double room;
+    std::int32_t operator()(std::int32_t, index i, index) const {
+        if (of(i, peak) < 0) return 0;
+        double const most = of(i, ceiling) > 1 ? of(i, ceiling) : 1;
+        return exponent_of(room / __builtin_sqrt(most) - 0.5) - 1 + 7 - of.power_of(i);
+    }
+};
+
+// The first digit has seven bits and a sign. Elements near 2^E would round up to an eighth; they take one bit less.
+template <class Lines>
+struct scale_of_slices {
+    measured<Lines> of;
+    int count;
+    std::int32_t operator()(std::int32_t, index i, index) const {
+        if (of(i, peak) < 0) return 0;
+        bool const full = of.scaled_down(i, static_cast<index>(of(i, peak))) >= 1 - 0x1p-7;
+        return 7 - of.power_of(i) - full + 8 * (count - 1);
+    }
+};
+
+// ---- planes of int8 --------------------------------------------------------------------------------------
+
+// Elements scaled to integers, and of these one digit or one residue.
+template <class Lines>
+struct digits {
+    measured<Lines> of;
+    index first;
+    int position;
+
+    std::int32_t at(index i, index l) const {
+        return digit(scaled(of.line(i, first + l), of.shift(i, 0)), position);
+    }
+};
+template <class Lines>
+struct residues {
+    measured<Lines> of;
+    index first;
+    modulus mod;
+
+    std::int32_t at(index i, index l) const {
+        return mod.centred(scaled(of.line(i, first + l), of.shift(i, 0)));
+    }
+};
+
+// Lines of the left matrix are rows of its plane, those of the right one columns.
+template <class Plane, side Side>
+struct plane {
+    Plane of;
+    std::int32_t operator()(std::int32_t, index i, index j) const {
+        return Side == side::left ? of.at(i, j) : of.at(j, i);
+    }
+};
+
+// ---- products of planes ----------------------------------------------------------------------------------
+
+struct add_integers {
+    view<std::int32_t const> x;
+    double operator()(double total, index i, index j) const { return total + x(i, j); }
+};
+
+struct add_residues {
+    view<std::int32_t const> x;
+    modulus mod;
+    int weight;
+    std::int32_t operator()(std::int32_t total, index i, index j) const {
+        return mod.centred(std::int64_t{weight} * x(i, j) + total);
+    }
+};
+
+// total += x factor, in two doubles: first what the sum will lose goes to the low one, then x to the high one.
+struct add_lost {
+    view<std::int32_t const> x;
+    view<double const> high;
+    double factor;
+    double operator()(double low, index i, index j) const {
+        twofold total{high(i, j), low};
+        total.add(x(i, j) * factor);
+        return total.low;
+    }
+};
+struct add_high {
+    view<std::int32_t const> x;
+    double factor;
+    double operator()(double high, index i, index j) const { return high + x(i, j) * factor; }
+};
+
+// ---- the way back ----------------------------------------------------------------------------------------
+
+struct from_digits {
+    view<double const> high, low;
+    twofold operator()(index i, index j) const { return {high(i, j), low(i, j)}; }
+};
+struct from_residues {
+    residue_system system;
+    view<std::int8_t const> weighted; // one matrix after another
+    index step;
+    twofold operator()(index i, index j) const {
+        std::int8_t const* const first = &weighted(i, j);
+        return system.integer_of([&](int r) -> int { return first[r * step]; });
+    }
+};
+
+// C = epilogue(alpha X 2^-(shifts) + beta E), rounded once.
+template <class Problem, class Sum>
+struct finish {
+    using S = typename Problem::scalar;
+    using R = real_t<S>;
+
+    Problem p;
+    Sum integers;
+    view<std::int32_t const> left, right; // shifts
+    int exponent;
+
+    S operator()(S, index i, index j) const {
+        S e{};
+        if (p.beta != S(0)) e = p.e.conjugate ? conjugate(p.e(i, j)) : p.e(i, j);
+        S x{};
+        if constexpr (complex_like<S>) {
+            twofold const re = unscaled(2 * i, j), im = unscaled(2 * i + 1, j);
+            x = S(total({p.alpha.real(), -p.alpha.imag()}, {re, im}, {p.beta.real(), -p.beta.imag()}, e),
+                  total({p.alpha.imag(), p.alpha.real()}, {re, im}, {p.beta.imag(), p.beta.real()}, e));
+        } else {
+            twofold r;
+            r.add_product(p.alpha, unscaled(i, j));
+            if (p.beta != S(0)) r.add_product(p.beta, e);
+            x = static_cast<S>(r.value());
+        }
+        return apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + j);
+    }
+
+private:
+    struct factors {
+        R x, y;
+    };
+    struct sums {
+        twofold x, y;
+    };
+    R total(factors alpha, sums ab, factors beta, S e) const {
+        twofold r;
+        r.add_product(alpha.x, ab.x), r.add_product(alpha.y, ab.y);
+        if (p.beta != S(0)) r.add_product(beta.x, e.real()), r.add_product(beta.y, e.imag());
+        return static_cast<R>(r.value());
+    }
+    twofold unscaled(index i, index j) const {
+        twofold const x = integers(i, j);
+        int const e = exponent - left(i, 0) - right(j, 0);
+        return {times_power(x.high, e), times_power(x.low, e)};
+    }
+};
+
+} // namespace ozaki_parts
+
+STRATAGEMM_END
