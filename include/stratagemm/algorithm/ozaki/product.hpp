@@ -1,0 +1,301 @@
+// One product of the Ozaki layer, at work: measuring the data, choosing, and both schemes.
+#pragma once
+
+#include "maps.hpp"
+
+#include "../../core/policy.hpp"
+
+STRATAGEMM_BEGIN
+
+// What ran, for the last product.
+struct ozaki_report {
+    enum scheme_type { native, slices, moduli } scheme = native;
+    int count = 0;    // slices or moduli
+    int products = 0; // of int8 matrices, m n k multiply-adds each; one for scaling included
+    int spread = 0;   // bits by which the data need more than `accuracy`; not known for explicit counts
+    char const* reason = ""; // why
+};
+
+namespace ozaki_parts {
+
+// The parts of one product, in the arena. The first failure ends all that follows.
+template <class Policy, class P>
+class product {
+    using arena = typename Policy::arena;
+    using real_shape = typename Policy::real_shape;
+    using T = typename P::c_type;
+    using left = lines<T, side::left>;
+    using right = lines<T, side::right>;
+    template <class Lines>
+    using measured = measured<Lines>;
+
+public:
+    product(Policy const& policy, P const& p, arena& memory)
+        : policy_(policy), p_(p), memory_(memory), size_(p.shape()), a_(prepare(left{p.a})),
+          b_(prepare(right{p.b})) {}
+
+    bool good() const { return static_cast<bool>(status_); }
+
+    // Looks at the data; writes nothing to C.
+    ozaki_report plan() {
+        auto const& options = policy_.options_;
+        find(peak), find(exponent);
+        if (char const* const reason = not_for_integers()) return {ozaki_report::native, 0, 0, 0, reason};
+        if (policy_.by_contract()) return choose();
+        if (options.slices > 0)
+            return {ozaki_report::slices, options.slices, Policy::products_of_slices(options.slices), 0,
+                    "as told"};
+        bool const probes = policy_.probes(options.moduli);
+        find(probes ? sum : squares);
+        if (probes) probe(false);
+        scale_residues(options.moduli, probes);
+        return {ozaki_report::moduli, options.moduli, options.moduli + probes, 0, "as told"};
+    }
+
+    status run(ozaki_report const& plan) {
+        if (policy_.options_.report) *policy_.options_.report = plan;
+        if (plan.scheme == ozaki_report::slices)
+            multiply_slices(plan.count);
+        else
+            multiply_residues(plan.count);
+        return std::move(status_);
+    }
+
+private:
+    // ---- measuring -----------------------------------------------------------------------------------
+
+    template <class Lines>
+    measured<Lines> prepare(Lines const& line) {
+        return {line, take<double>(line.count(), quantities), take<std::int32_t>(line.count(), 1)};
+    }
+    void find(quantity what) {
+        map(measure<left>{a_}, column(a_, what), what);
+        map(measure<right>{b_}, column(b_, what), what);
+    }
+    template <class Lines>
+    static view<double> column(measured<Lines> const& x, quantity what) {
+        return x.table.block(0, what, x.table.rows, 1);
+    }
+    template <class Lines>
+    static double largest(measured<Lines> const& x, quantity what) {
+        double most = 0;
+        bool first = true;
+        for (index i = 0; i < x.table.rows; ++i) {
+            if (x(i, peak) < 0) continue;
+            if (first || x(i, what) > most) most = x(i, what);
+            first = false;
+        }
+        return most;
+    }
+    template <class Lines>
+    static bool any_not_finite(measured<Lines> const& x) {
+        for (index i = 0; i < x.table.rows; ++i)
+            if (x(i, peak) == not_finite) return true;
+        return false;
+    }
+
+    // Why not, if so. Where sums might overflow, they are to do what the base's do.
+    char const* not_for_integers() {
+        ready();
+        if (any_not_finite(a_) || any_not_finite(b_)) return "there are Inf or NaN";
+        double const reach =
+            largest(a_, exponent) + largest(b_, exponent) + exponent_of(static_cast<double>(size_.k));
+        return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
+    }
+
+    // The product of leading bits, and what follows from it for each line.
+    void probe(bool in_full) {
+        typename arena::scope const scope(memory_);
+        auto const q = take<double>(size_.m, size_.n);
+        fill(q);
+        planes const t = take_planes(1);
+        for (index first = 0; first < size_.k; first += t.chunk) {
+            index const k = smaller(t.chunk, size_.k - first);
+            form(leading_bits<left>{a_, first}, t.a(k));
+            form_right(leading_bits<right>{b_, first}, t.b(k));
+            multiply(t.a(k), t.b(k), t.c);
+            map(add_integers{t.c}, q);
+        }
+        auto const derive = [&](quantity what) {
+            map(cross<left, right>{a_, b_, q}, column(a_, what), what);
+            map(cross<right, left>{b_, a_, transposed(q)}, column(b_, what), what);
+        };
+        derive(ceiling);
+        if (in_full) derive(spread), derive(thinnest);
+        ready();
+    }
+
+    // ---- choosing ------------------------------------------------------------------------------------
+
+    ozaki_report choose() {
+        find(sum), find(lowest_set);
+        probe(true);
+        double const eps = policy_.template wanted<T>();
+        double widest = largest(a_, spread), other = largest(b_, spread);
+        if (other > widest) widest = other;
+        ozaki_report plan{ozaki_report::native, 0, 0, exponent_of(widest),
+                          "the exponents of the data spread too far"};
+        for (int x = Policy::least_chosen_moduli; x <= most_moduli && plan.count == 0; ++x)
+            if (cut_off_by_moduli(x) <= eps)
+                plan = {ozaki_report::moduli, x, x + 1, plan.spread, "the fewest that are accurate enough"};
+        for (int x = Policy::least_slices; x <= Policy::most_chosen_slices; ++x) {
+            int const products = Policy::products_of_slices(x) + 1;
+            if (cut_off_by_slices(x) <= eps && (plan.count == 0 || products < plan.products))
+                plan = {ozaki_report::slices, x, products, plan.spread,
+                        "the fewest that are accurate enough"};
+        }
+        if (plan.count > 0 && policy_.native_is_faster(p_.shape(), plan.products))
+            plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
+        if (plan.scheme == ozaki_report::moduli) scale_residues(plan.count, true);
+        return plan;
+    }
+
+    // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2, and
+    // likewise b: A'B' 2^-(s + t) is wrong by |a||B| 2^-s + |A||b| 2^-t + |a||b| 2^-(s + t).
+    double cut_off_by_moduli(int count) const {
+        int least = 0; // leading bits that a line of B keeps
+        double const by_b = cut_off(b_, count, least);
+        int kept = least;
+        double const by_a = cut_off(a_, count, kept);
+        return by_a * (1 + static_cast<double>(size_.k) * power(-least)) + by_b;
+    }
+    template <class Lines>
+    static double cut_off(measured<Lines> const& x, int count, int& least) {
+        double worst = 0;
+        scale_by_product<Lines> const shift{x, Policy::room(count)};
+        least = 1000;
+        for (index i = 0; i < x.table.rows; ++i) {
+            if (x(i, peak) < 0) continue;
+            int const s = shift(0, i, 0), kept = s + x.power_of(i);
+            if (kept < least) least = kept;
+            if (s + x(i, lowest_set) >= 0) continue; // all bits fit
+            double const here = power(-kept - 1) * x(i, spread);
+            if (here > worst) worst = here;
+        }
+        return worst;
+    }
+    double cut_off_by_slices(int count) const {
+        return 4 * (count + 1.1) * power(-8 * count) * static_cast<double>(size_.k) * largest(a_, thinnest);
+    }
+
+    void scale_residues(int count, bool by_product) {
+        double const r = Policy::room(count);
+        if (by_product) {
+            map(scale_by_product<left>{a_, r}, a_.shift);
+            map(scale_by_product<right>{b_, r}, b_.shift);
+        } else {
+            map(scale_by_norms<left>{a_, r}, a_.shift);
+            map(scale_by_norms<right>{b_, r}, b_.shift);
+        }
+    }
+
+    // ---- the schemes ---------------------------------------------------------------------------------
+
+    // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one product
+    // of the first d + 1 of A with the last d + 1 of B. Small terms come first.
+    void multiply_slices(int count) {
+        map(scale_of_slices<left>{a_, count}, a_.shift);
+        map(scale_of_slices<right>{b_, count}, b_.shift);
+        auto const high = take<double>(size_.m, size_.n), low = take<double>(size_.m, size_.n);
+        fill(high), fill(low);
+        planes const t = take_planes(count);
+        for (index first = 0; first < size_.k; first += t.chunk) {
+            index const k = smaller(t.chunk, size_.k - first);
+            auto const a = t.a(k * count), b = t.b(k * count);
+            for (int x = 0; x < count; ++x) {
+                form(digits<left>{a_, first, count - 1 - x}, a.block(0, x * k, size_.m, k));
+                form_right(digits<right>{b_, first, x}, b.block(x * k, 0, k, size_.n));
+            }
+            for (int d = count - 1; d >= 0; --d) {
+                index const depth = (d + 1) * k;
+                multiply(a.block(0, 0, size_.m, depth), b.block(count * k - depth, 0, depth, size_.n), t.c);
+                double const weight = power(8 * (count - 1 - d));
+                map(add_lost{t.c, high, weight}, low);
+                map(add_high{t.c, weight}, high);
+            }
+        }
+        store(from_digits{high, low}, 8 * (count - 1));
+    }
+
+    void multiply_residues(int count) {
+        residue_system const system(count);
+        index const step = size_.m * size_.n;
+        auto const sums = take<std::int8_t>(size_.m, size_.n, count);
+        planes const t = take_planes(1);
+        for (int x = 0; x < count; ++x) {
+            modulus const mod(moduli[x]);
+            auto sum = sums;
+            sum.data = sums.data + x * step;
+            fill(sum);
+            for (index first = 0; first < size_.k; first += t.chunk) {
+                index const k = smaller(t.chunk, size_.k - first);
+                form(residues<left>{a_, first, mod}, t.a(k));
+                form_right(residues<right>{b_, first, mod}, t.b(k));
+                multiply(t.a(k), t.b(k), t.c);
+                map(add_residues{t.c, mod, system.weight(x)}, sum);
+            }
+        }
+        store(from_residues{system, sums, step}, 0);
+    }
+
+    // ---- what they are made of -----------------------------------------------------------------------
+
+    using bytes_view = view<std::int8_t>;
+    struct planes {
+        bytes_view a_all, b_all;
+        view<std::int32_t> c;
+        index chunk;
+        // For this many terms, one row after another.
+        bytes_view a(index k) const { return {a_all.data, a_all.rows, k, k, 1}; }
+        bytes_view b(index k) const { return {b_all.data, k, b_all.cols, b_all.cols, 1}; }
+    };
+    planes take_planes(int products) {
+        index const chunk = Policy::chunk_of(size_.k, products);
+        return {take<std::int8_t>(size_.m, chunk * products), take<std::int8_t>(chunk * products, size_.n),
+                take<std::int32_t>(size_.m, size_.n), chunk};
+    }
+    template <class Element>
+    view<Element> take(index rows, index cols, index count = 1) {
+        return {memory_.template take<Element>(rows * cols * count), rows, cols, cols, 1};
+    }
+
+    template <class Map, class Element>
+    void map(Map const& f, view<Element> const& to, index col0 = 0) {
+        if (status_) status_ = policy_.leaf().apply(f, to, 0, col0);
+    }
+    template <class Plane>
+    void form(Plane const& x, bytes_view const& to) {
+        map(plane<Plane, side::left>{x}, to);
+    }
+    template <class Plane>
+    void form_right(Plane const& x, bytes_view const& to) {
+        map(plane<Plane, side::right>{x}, to);
+    }
+    template <class Element>
+    void fill(view<Element> const& to) {
+        if (status_) status_ = policy_.leaf().fill(to, Element(0));
+    }
+    void multiply(bytes_view const& a, bytes_view const& b, view<std::int32_t> const& c) {
+        if (status_) status_ = policy_.base_(typename Policy::integer_problem{1, a, b, 0, c, c}, memory_);
+    }
+    template <class Sum>
+    void store(Sum const& integers, int scale) {
+        map(finish<P, Sum>{p_, integers, a_.shift, b_.shift, scale}, p_.c);
+    }
+    void ready() {
+        if (status_) status_ = policy_.leaf().synchronize();
+    }
+    static index smaller(index x, index y) { return x < y ? x : y; }
+
+    Policy const& policy_;
+    P const& p_;
+    arena& memory_;
+    real_shape size_;
+    status status_;
+    measured<left> a_;
+    measured<right> b_;
+};
+
+} // namespace ozaki_parts
+
+STRATAGEMM_END
