@@ -12,9 +12,11 @@ inline constexpr sg::recursive_options small_blocks{.leaf_bytes = 6000};
 
 inline constexpr auto original = sg::strassen_variant::strassen;
 
-// f(name, policy) for each.
+inline constexpr auto by_product = sg::ozaki_scaling::product;
+
+// f(name, policy) for each whose turn it is.
 template <class F>
-void for_each_policy(F&& f) {
+void for_each_policy(std::uint64_t turn, F&& f) {
     sg::host const one{.threads = 1}, two{.threads = 2};
     f("reference", sg::reference{});
     f("host, 1 thread", one);
@@ -28,6 +30,18 @@ void for_each_policy(F&& f) {
     f("strassen over reference", sg::strassen{sg::reference{}, {.levels = 2}});
     f("strassen over recursive over host", sg::strassen{sg::recursive{one, small_blocks}});
     f("recursive over strassen over host", sg::recursive{sg::strassen{one}, small_blocks});
+
+    // Those that do many products take turns, and rest every other time.
+    switch (turn % 10) {
+    case 0: return f("ozaki over host", sg::ozaki{two});
+    case 1: return f("ozaki over host, 5 slices", sg::ozaki{one, {.slices = 5}});
+    case 2:
+        return f("ozaki over reference, 9 moduli",
+                 sg::ozaki{sg::reference{}, {.moduli = 9, .scaling = by_product}});
+    case 3: return f("strassen over ozaki over host", sg::strassen{sg::ozaki{two, {.moduli = 14}}});
+    case 4: return f("recursive over ozaki over host", sg::recursive{sg::ozaki{one}, small_blocks});
+    default: return;
+    }
 }
 
 // Policies that differ in nothing but the number of threads: their results are the same bits.

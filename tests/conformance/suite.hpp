@@ -40,7 +40,7 @@ private:
 template <class TA, class TC>
 void try_on_all(report& note, trial const& t) {
     prepared<TA, TC> p(t);
-    for_each_policy([&](char const* name, auto const& policy) {
+    for_each_policy(t.seed, [&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
         if constexpr (P::template accepts<typename prepared<TA, TC>::problem>)
             note(name, t, try_on(policy, p));
@@ -174,7 +174,7 @@ void bounds(int one_in) {
                 t.data = data;
                 prepared<TA, TC> p(t);
                 std::size_t which = 0;
-                for_each_policy([&](char const* name, auto const& policy) {
+                for_each_policy(t.seed, [&](char const* name, auto const& policy) {
                     using P = std::remove_cvref_t<decltype(policy)>;
                     if constexpr (P::template accepts<typename prepared<TA, TC>::problem>) {
                         verdict v = try_on(policy, p);
@@ -215,7 +215,7 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
     problem const call{
         p.call.alpha, p.call.a,      p.call.b,      p.call.beta,   p.call.e,      p.call.c, epilogue,
         p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
-    for_each_policy([&](char const* name, auto const& policy) {
+    for_each_policy(t.seed, [&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
         if constexpr (P::template accepts<problem>) {
             verdict v;

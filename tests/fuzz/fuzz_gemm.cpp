@@ -11,10 +11,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     using namespace trials;
-    auto const policies = [](auto&& f) { for_each_policy(f); };
     choices from(data, size);
     int const type = from.below(9);
     trial const t = draw_product(from);
+    auto const policies = [&](auto&& f) { for_each_policy(t.seed, f); };
     std::string const wrong = [&] {
         switch (type) {
         case 0: return wrong_with<float, float>(t, policies);

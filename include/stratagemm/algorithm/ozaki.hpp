@@ -83,9 +83,9 @@ public:
 
     template <class S>
     footprint workspace(S s) const {
+        s.count = 1; // one after the other
         footprint const native = base_.workspace(s);
-        s.count = 1;
-        if (!valid(s)) return native;
+        if (s.k == 0 || !valid(s)) return native; // nothing is multiplied
         real_shape const r(s);
         auto const of_lines = [](index count) {
             return bytes<double>(count, ozaki_parts::quantities) + bytes<std::int32_t>(count, 1);
@@ -97,30 +97,32 @@ public:
             phase = of_moduli(r, options_.moduli);
             if (probes(options_.moduli)) phase = larger(phase, of_probe(r));
         } else {
-            phase = larger(of_moduli(r, ozaki_parts::most_moduli), of_probe(r));
-            for (int x = 2; x <= most_chosen_slices; ++x) phase = larger(phase, of_slices(r, x));
+            phase = larger(of_moduli(r, most_moduli), of_probe(r));
+            for (int x = least_slices; x <= most_chosen_slices && slices_may_do<typename S::c_type>(); ++x)
+                phase = larger(phase, of_slices(r, x));
         }
         return larger(native, own(of_lines(r.m) + of_lines(r.n)) + phase);
     }
 
     // By contract: componentwise, the accuracy and the rounding of C, or the base's own where that is larger, since
-    // it may run instead. With explicit counts: normwise.
+    // it may run instead. With explicit counts: normwise. Complex elements are wrong by both parts, each within eps
+    // of the parts' |A||B|, or of twice as many terms of at most |a||b|; and where alpha is 0, the leaf's product
+    // with beta rounds more than once.
     template <class S>
     bound error_bound(S const& s) const {
         using T = typename S::c_type;
-        double const u = unit_roundoff<T>(), parts = ozaki_parts::parts<T>;
+        constexpr bool both = complex_like<T>;
+        double const last = (both ? 3 : 1.01) * unit_roundoff<T>();
         bound const native = base_.error_bound(s);
-        if (!valid(s)) return native;
+        if (s.k == 0 || !valid(s)) return native;
+        auto const k = static_cast<double>(s.k);
         if (by_contract()) {
-            // A complex element is wrong by both parts, each within eps of the parts' |A||B|.
-            double const eps = wanted<T>() * (parts == 2 ? 1.5 : 1),
-                         root = __builtin_sqrt(static_cast<double>(s.k));
-            return larger(native, {eps + 1.01 * u, (root > 3 ? 3 / root : 1) * eps + 1.01 * u, false});
+            double const eps = wanted<T>() * (both ? 1.5 : 1), share = k > 9 ? 3 / __builtin_sqrt(k) : 1;
+            return larger(native, {eps + (1 + eps) * last, share * eps + (1 + eps) * last, false});
         }
-        bound const own = counted_bound(static_cast<double>(s.k) * parts);
-        double const spread = parts == 2 ? 2.83 : 1;
-        return {larger(native, {spread * own.worst + 1.01 * u, 0, false}).worst,
-                spread * own.expected + 1.01 * u, true};
+        bound const own = counted_bound(both ? 2 * k : k);
+        double const parts = both ? 2.83 : 1, worst = parts * own.worst + (1 + own.worst) * last;
+        return {worst < native.worst ? native.worst : worst, parts * own.expected + last, true};
     }
 
     template <class S>
@@ -166,6 +168,11 @@ private:
         double const u = unit_roundoff<T>();
         return options_.accuracy.eps > u ? options_.accuracy.eps : u;
     }
+    // Even with the best of data.
+    template <class T>
+    bool slices_may_do() const {
+        return wanted<T>() > ozaki_parts::power(4 - 8 * most_chosen_slices);
+    }
 
     // ---- what can be asked for ---------------------------------------------------------------------------
 
@@ -188,11 +195,10 @@ private:
         index const k = s.k * ozaki_parts::parts<typename S::c_type>;
         if (k > longest)
             return fail("k must be at most 2^31 (2^30 for complex); add up products over parts of k");
-        if (count != 0 && !(__builtin_sqrt(static_cast<double>(k)) < room(count)))
+        if (count != 0 && !(__builtin_sqrt(static_cast<double>(k)) < ozaki_parts::room(count)))
             return fail("k is too large for so few `moduli`; take more");
         return {};
     }
-    static double room(int count) { return ozaki_parts::residue_system(count).room(); }
 
     // ---- shapes and workspace ----------------------------------------------------------------------------
 
@@ -207,7 +213,8 @@ private:
         integer_shape integers() const { return {m, n, k}; }
     };
 
-    // How much of k is multiplied at a time: |sum| < 2^31 for this many products (of two int8, 2^14 each) a term.
+    // How much of k is multiplied at a time, where so many planes are side by side: a sum of products of two int8,
+    // at most 2^14 each, is to stay below 2^31.
     static index chunk_of(index k, int products) {
         index const most = ((index{1} << 17) - 1) / products;
         return k < most ? k : most;
@@ -256,11 +263,11 @@ private:
             b.worst = 4.07 * (s + 1.1) * last;
             b.expected = 6 * __builtin_sqrt(s + 1) / root * last;
         } else if (probes(options_.moduli)) {
-            double const r = room(options_.moduli), d = (r - 64 * root) / root;
+            double const r = ozaki_parts::room(options_.moduli), d = (r - 64 * root) / root;
             b.worst = 4 / d + k / (r * r) * 4;
             b.expected = 4 / r;
         } else {
-            double const r = room(options_.moduli), d = r - root / 2;
+            double const r = ozaki_parts::room(options_.moduli), d = r - root / 2;
             b.worst = 2 * root / d + k / (d * d);
             b.expected = 4 / d;
         }
@@ -288,9 +295,15 @@ private:
         plan.reason = "the native product is faster";
         if (!by_contract() || !native_is_faster(p.shape(), least_chosen_moduli)) {
             typename arena::scope const scope(memory);
-            ozaki_parts::product<ozaki, P> work(*this, p, memory);
+            auto const plain = p.without_epilogue();
+            ozaki_parts::product<ozaki, std::remove_const_t<decltype(plain)>> work(*this, plain, memory);
             plan = work.plan();
-            if (plan.scheme != ozaki_report::native || !work.good()) return work.run(plan);
+            if (plan.scheme != ozaki_report::native || !work.good()) {
+                if (status s = work.run(plan); !s) return s;
+                if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
+                    return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
+                return {};
+            }
         }
         if (options_.report) *options_.report = plan;
         return base_(p, memory);

@@ -80,6 +80,14 @@ inline constexpr int most_moduli = 20;
 inline constexpr int moduli[most_moduli] = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
                                             223, 217, 211, 199, 197, 193, 191, 181, 179, 173}; // coprime
 
+// The square root of half the product of the first `count`: |A'||B'| may come up to its square. What it lacks,
+// 2^-30 of it, is far more than the quotient in residue_system and the norms of lines are wrong by.
+inline double room(int count) {
+    double p = 0.5;
+    for (int i = 0; i < count; ++i) p *= moduli[i];
+    return __builtin_sqrt(p) * (1 - 0x1p-30);
+}
+
 class modulus {
 public:
     constexpr explicit modulus(int p) : p_(static_cast<unsigned>(p)), inverse_(~std::uint64_t{0} / p_) {}
@@ -162,14 +170,6 @@ public:
 
     // y r mod p for modulus i, where y is what weight() is.
     constexpr int weight(int i) const { return inverses_[i]; }
-
-    // The square root of P / 2, rounded down: |A'||B'| may come up to its square. What is missing (2^-30) is
-    // far more than the quotient below and all norms are wrong by.
-    double room() const {
-        double p = 0.5;
-        for (int i = 0; i < count_; ++i) p *= moduli[i];
-        return __builtin_sqrt(p) * (1 - 0x1p-30);
-    }
 
     // weighted(i) is the residue mod moduli[i], times weight(i), centred.
     template <class F>

@@ -6,7 +6,6 @@
 
 #include "arithmetic.hpp"
 
-#include "../../core/epilogue.hpp"
 #include "../../core/view.hpp"
 
 STRATAGEMM_BEGIN
@@ -153,15 +152,15 @@ struct cross {
     }
 
 private:
-    // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when that has
-    // been asked too often for this line; it is as much work as a product.
+    // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when all have been
+    // asked for too often: where zeros abound, that would be as much work as the product.
     double closer(double share, index i, index j, index& looked) const {
         double const mine = term(i, j, static_cast<index>(of(i, peak))),
                      other = term(i, j, static_cast<index>(others(j, peak)));
         if (mine > share) share = mine;
         if (other > share) share = other;
         if (share > 0) return share;
-        if (++looked > 4 + others.line.count() / 32) return -1;
+        if (++looked > 8) return -1;
         for (index l = 0; l < of.line.length(); ++l) share += term(i, j, l);
         return share / (1 + static_cast<double>(of.line.length() + 2) * 0x1p-52);
     }
@@ -292,7 +291,7 @@ struct from_residues {
     }
 };
 
-// C = epilogue(alpha X 2^-(shifts) + beta E), rounded once.
+// C = alpha X 2^-(shifts) + beta E, rounded once.
 template <class Problem, class Sum>
 struct finish {
     using S = typename Problem::scalar;
@@ -306,18 +305,16 @@ struct finish {
     S operator()(S, index i, index j) const {
         S e{};
         if (p.beta != S(0)) e = p.e.conjugate ? conjugate(p.e(i, j)) : p.e(i, j);
-        S x{};
         if constexpr (complex_like<S>) {
             twofold const re = unscaled(2 * i, j), im = unscaled(2 * i + 1, j);
-            x = S(total({p.alpha.real(), -p.alpha.imag()}, {re, im}, {p.beta.real(), -p.beta.imag()}, e),
-                  total({p.alpha.imag(), p.alpha.real()}, {re, im}, {p.beta.imag(), p.beta.real()}, e));
+            return S(total({p.alpha.real(), -p.alpha.imag()}, {re, im}, {p.beta.real(), -p.beta.imag()}, e),
+                     total({p.alpha.imag(), p.alpha.real()}, {re, im}, {p.beta.imag(), p.beta.real()}, e));
         } else {
             twofold r;
             r.add_product(p.alpha, unscaled(i, j));
             if (p.beta != S(0)) r.add_product(p.beta, e);
-            x = static_cast<S>(r.value());
+            return static_cast<S>(r.value());
         }
-        return apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + j);
     }
 
 private:

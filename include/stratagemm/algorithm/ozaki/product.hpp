@@ -5,6 +5,8 @@
 
 #include "../../core/policy.hpp"
 
+#include <initializer_list>
+
 STRATAGEMM_BEGIN
 
 // What ran, for the last product.
@@ -26,8 +28,6 @@ class product {
     using T = typename P::c_type;
     using left = lines<T, side::left>;
     using right = lines<T, side::right>;
-    template <class Lines>
-    using measured = measured<Lines>;
 
 public:
     product(Policy const& policy, P const& p, arena& memory)
@@ -47,12 +47,13 @@ public:
                     "as told"};
         bool const probes = policy_.probes(options.moduli);
         find(probes ? sum : squares);
-        if (probes) probe(false);
+        if (probes) probe({ceiling});
         scale_residues(options.moduli, probes);
         return {ozaki_report::moduli, options.moduli, options.moduli + probes, 0, "as told"};
     }
 
     status run(ozaki_report const& plan) {
+        if (!status_) return std::move(status_);
         if (policy_.options_.report) *policy_.options_.report = plan;
         if (plan.scheme == ozaki_report::slices)
             multiply_slices(plan.count);
@@ -104,7 +105,7 @@ private:
     }
 
     // The product of leading bits, and what follows from it for each line.
-    void probe(bool in_full) {
+    void probe(std::initializer_list<quantity> wanted) {
         typename arena::scope const scope(memory_);
         auto const q = take<double>(size_.m, size_.n);
         fill(q);
@@ -116,12 +117,10 @@ private:
             multiply(t.a(k), t.b(k), t.c);
             map(add_integers{t.c}, q);
         }
-        auto const derive = [&](quantity what) {
+        for (quantity const what : wanted) {
             map(cross<left, right>{a_, b_, q}, column(a_, what), what);
             map(cross<right, left>{b_, a_, transposed(q)}, column(b_, what), what);
-        };
-        derive(ceiling);
-        if (in_full) derive(spread), derive(thinnest);
+        }
         ready();
     }
 
@@ -129,16 +128,20 @@ private:
 
     ozaki_report choose() {
         find(sum), find(lowest_set);
-        probe(true);
         double const eps = policy_.template wanted<T>();
+        bool const slices_may_do = policy_.template slices_may_do<T>();
+        if (slices_may_do)
+            probe({ceiling, spread, thinnest});
+        else
+            probe({ceiling, spread});
         double widest = largest(a_, spread), other = largest(b_, spread);
         if (other > widest) widest = other;
-        ozaki_report plan{ozaki_report::native, 0, 0, exponent_of(widest),
+        ozaki_report plan{ozaki_report::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
                           "the exponents of the data spread too far"};
         for (int x = Policy::least_chosen_moduli; x <= most_moduli && plan.count == 0; ++x)
             if (cut_off_by_moduli(x) <= eps)
                 plan = {ozaki_report::moduli, x, x + 1, plan.spread, "the fewest that are accurate enough"};
-        for (int x = Policy::least_slices; x <= Policy::most_chosen_slices; ++x) {
+        for (int x = Policy::least_slices; x <= Policy::most_chosen_slices && slices_may_do; ++x) {
             int const products = Policy::products_of_slices(x) + 1;
             if (cut_off_by_slices(x) <= eps && (plan.count == 0 || products < plan.products))
                 plan = {ozaki_report::slices, x, products, plan.spread,
@@ -162,7 +165,7 @@ private:
     template <class Lines>
     static double cut_off(measured<Lines> const& x, int count, int& least) {
         double worst = 0;
-        scale_by_product<Lines> const shift{x, Policy::room(count)};
+        scale_by_product<Lines> const shift{x, room(count)};
         least = 1000;
         for (index i = 0; i < x.table.rows; ++i) {
             if (x(i, peak) < 0) continue;
@@ -179,7 +182,7 @@ private:
     }
 
     void scale_residues(int count, bool by_product) {
-        double const r = Policy::room(count);
+        double const r = room(count);
         if (by_product) {
             map(scale_by_product<left>{a_, r}, a_.shift);
             map(scale_by_product<right>{b_, r}, b_.shift);
