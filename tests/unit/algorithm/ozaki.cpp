@@ -302,8 +302,9 @@ TEMPLATE_TEST_CASE("integers are exact with any count", "", float, double, std::
 
 TEST_CASE("bounds of explicit counts hold, and are within a hundred of what is seen") {
     double const u = 0x1p-53;
-    for (auto const& [m, n, k] : {std::array<sg::index, 3>{40, 30, 60}, {16, 17, 700}, {50, 50, 3}})
+    for (auto const& size : {std::array<sg::index, 3>{40, 30, 60}, {16, 17, 700}, {50, 50, 3}})
         for (double const lift : {0.0, 0.5}) { // around zero, and positive
+            sg::index const m = size[0], n = size[1], k = size[2];
             chance from(5);
             auto const fill = [&](sg::index, sg::index) { return from.unit() - 0.5 + lift; };
             sg::matrix<double> const a(m, k, fill), b(k, n, fill);
@@ -360,6 +361,7 @@ TEST_CASE("k past what int32 holds is split") {
             for (sg::ozaki_options const& options :
                  {sg::ozaki_options{}, {.slices = 3}, {.slices = 18}, {.moduli = 18}}) {
                 if (options.slices == 3 && value != digits) continue; // these are cut off
+                if (options.slices == 18 && k > 200000) continue;     // long, and no new way to go
                 CAPTURE(k, value, options.slices, options.moduli);
                 double const seen = truth.error(multiply(sg::ozaki{sg::host{.threads = 1}, options}, a, b));
                 CHECK(seen <= 0x1p-53 + (options.slices == 3 ? 0x1p-20 : 0));
