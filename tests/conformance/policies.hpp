@@ -1,6 +1,8 @@
 // The policies under test. A new one is one line here.
 #pragma once
 
+#include "untimed.hpp"
+
 #include <stratagemm/stratagemm.hpp>
 
 namespace trials {
@@ -33,13 +35,13 @@ void for_each_policy(std::uint64_t turn, F&& f) {
 
     // Those that do many products take turns, and rest every other time.
     switch (turn % 10) {
-    case 0: return f("ozaki over host", sg::ozaki{two});
+    case 0: return f("ozaki over host", sg::ozaki{untimed{two}});
     case 1: return f("ozaki over host, 5 slices", sg::ozaki{one, {.slices = 5}});
     case 2:
         return f("ozaki over reference, 9 moduli",
                  sg::ozaki{sg::reference{}, {.moduli = 9, .scaling = by_product}});
     case 3: return f("strassen over ozaki over host", sg::strassen{sg::ozaki{two, {.moduli = 14}}});
-    case 4: return f("recursive over ozaki over host", sg::recursive{sg::ozaki{one}, small_blocks});
+    case 4: return f("recursive over ozaki over host", sg::recursive{sg::ozaki{untimed{one}}, small_blocks});
     default: return;
     }
 }

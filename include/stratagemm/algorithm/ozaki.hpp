@@ -277,14 +277,19 @@ private:
 
     // ---- speed -------------------------------------------------------------------------------------------
 
-    // Whether the base's own product takes less time than so many of int8: the one place that decides on speed. A
-    // leaf that knows its rates has seconds(shape); without it, what was asked for runs.
+    // Whether the base's own product takes less time than so many of int8, with planes formed for each and their
+    // product taken up: the one place that decides on speed. Without a leaf that knows, what was asked for runs.
     template <class S>
     bool native_is_faster([[maybe_unused]] S const& s, [[maybe_unused]] int products) const {
-        if constexpr (requires { leaf().seconds(s) < leaf().seconds(real_shape(s).integers()); })
-            return leaf().seconds(s) < products * leaf().seconds(real_shape(s).integers());
-        else
+        if constexpr (requires { leaf().seconds(s) + leaf().seconds(real_shape(s).integers()); }) {
+            real_shape const r(s);
+            auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n),
+                       k = static_cast<double>(r.k);
+            double const planes = (m * k + k * n + m * n) * leaf().seconds_each();
+            return leaf().seconds(s) < products * (leaf().seconds(r.integers()) + planes);
+        } else {
             return false;
+        }
     }
 
     // ---- one product -------------------------------------------------------------------------------------

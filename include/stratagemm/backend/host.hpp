@@ -9,6 +9,23 @@
 
 STRATAGEMM_BEGIN
 
+// The leaf, with an idea of its speed, for layers that choose: what one thread was seen to reach, roughly.
+struct host_leaf : host_operations {
+    template <class S>
+    double seconds(S const& s) const {
+        using T = typename S::a_type;
+        constexpr bool small = std::is_same_v<T, std::int8_t>, wide = sizeof(real_t<T>) == 8;
+        constexpr double rates[4][3] = {{9e9, 28e9, 14e9}, // int8, float, double: operations a second
+                                        {140e9, 90e9, 45e9},
+                                        {300e9, 150e9, 75e9},
+                                        {2500e9, 150e9, 75e9}};
+        double const rate = rates[static_cast<int>(current_isa().isa)][small ? 0 : wide ? 2 : 1];
+        return (complex_like<T> ? 8 : 2) * static_cast<double>(s.m) * static_cast<double>(s.n) *
+               static_cast<double>(s.k) / (rate * host_threads(threads));
+    }
+    double seconds_each() const { return 10e-9 / host_threads(threads); }
+};
+
 struct host {
     int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it
 
@@ -23,7 +40,7 @@ struct host {
         (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
          (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2));
 
-    host_operations leaf() const { return {threads}; }
+    host_leaf leaf() const { return {{threads}}; }
     result<arena> reserve(footprint f) const {
         if (status s = isa_status(); !s) return result<arena>(std::move(s));
         return reserve_host(f, "host");

@@ -108,6 +108,9 @@ private:
 //   status fill(to, value)
 //   status apply(f, to, row0, col0)   to_ij = f(to_ij, row0 + i, col0 + j)
 //   status synchronize()
+// and may have, for layers that choose between ways to the same result, roughly
+//   double seconds(S) const    what a product of that shape takes
+//   double seconds_each() const   what apply() takes for an element
 template <class P>
 concept policy = requires(P const& p, footprint f) {
     typename P::space;

@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "unit/support.hpp"
+#include "untimed.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -363,14 +364,14 @@ TEST_CASE("k past what int32 holds is split") {
                 if (options.slices == 3 && value != digits) continue; // these are cut off
                 if (options.slices == 18 && k > 200000) continue;     // long, and no new way to go
                 CAPTURE(k, value, options.slices, options.moduli);
-                double const seen = truth.error(multiply(sg::ozaki{sg::host{.threads = 1}, options}, a, b));
+                double const seen = truth.error(multiply(sg::ozaki{untimed{{.threads = 1}}, options}, a, b));
                 CHECK(seen <= 0x1p-53 + (options.slices == 3 ? 0x1p-20 : 0));
             }
         }
     auto const a = fractions<double>(2, 200000, 1), b = fractions<double>(200000, 1, 2);
     exact const truth(a, b);
     for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 9}, {.moduli = 18}})
-        CHECK(truth.error(multiply(sg::ozaki{sg::host{.threads = 1}, options}, a, b)) <= 1e-16);
+        CHECK(truth.error(multiply(sg::ozaki{untimed{{.threads = 1}}, options}, a, b)) <= 1e-16);
 }
 
 // ---- the contract ----------------------------------------------------------------------------------------
@@ -381,7 +382,7 @@ namespace {
 template <class T>
 sg::ozaki_report check_contract(char const* what, sg::matrix<T> const& a, sg::matrix<T> const& b) {
     sg::ozaki_report report;
-    sg::host const cpu{.threads = 1};
+    untimed const cpu{{.threads = 1}};
     exact const truth(a, b);
     double const native = truth.error(multiply(cpu, a, b));
     double const ours = truth.error(multiply(sg::ozaki{cpu, {.report = &report}}, a, b));
@@ -570,7 +571,7 @@ TEMPLATE_TEST_CASE("Inf, NaN and what overflows come out as from the native prod
                 b(3, 3) = huge / 2; // of its own, it does not overflow
                 sg::ozaki_report report;
                 options.report = &report;
-                sg::host const cpu{.threads = 1};
+                untimed const cpu{{.threads = 1}};
                 CHECK(same_bits(multiply(sg::ozaki{cpu, options}, a, b), multiply(cpu, a, b)));
                 CHECK(report.scheme == sg::ozaki_report::native);
                 CHECK(*report.reason != '\0');
@@ -597,11 +598,11 @@ TEMPLATE_TEST_CASE("the same bits over reference and host, and for any number of
                                              {.moduli = 5},
                                              {.moduli = 9, .scaling = sg::ozaki_scaling::product}}) {
         auto const over = [&](auto const& base) { return multiply(sg::ozaki{base, options}, a, b); };
-        auto const c = over(sg::host{.threads = 1});
-        CHECK(same_bits(c, over(sg::host{.threads = 2})));
-        CHECK(same_bits(c, over(sg::host{.threads = 3})));
+        auto const c = over(untimed{{.threads = 1}});
+        CHECK(same_bits(c, over(untimed{{.threads = 2}})));
+        CHECK(same_bits(c, over(untimed{{.threads = 3}})));
         CHECK(same_bits(c, over(sg::reference{})));
-        for (int x = 0; x < 2; ++x) CHECK(same_bits(c, over(sg::host{.threads = 2})));
+        for (int x = 0; x < 2; ++x) CHECK(same_bits(c, over(untimed{{.threads = 2}})));
     }
 }
 
@@ -622,7 +623,7 @@ TEST_CASE("ozaki: workspace is what is needed, not less and not more") {
             CAPTURE(m, n, k, options.slices, options.moduli);
             CHECK(use.stayed_inside);
             if (options.slices + options.moduli > 0) CHECK(use.used_up);
-            sg::ozaki const on_host(sg::host{.threads = 2}, options);
+            sg::ozaki const on_host(untimed{{.threads = 2}}, options);
             CHECK(support::try_arena(on_host, sg::product(a, b, c)).stayed_inside);
         }
 }
@@ -654,7 +655,7 @@ TEST_CASE("complex products: as accurate as real ones") {
     sg::matrix<T> c(12, 11), want(12, 11);
     T const alpha(0.3, -0.7);
     sg::ozaki_report report;
-    sg::gemm(sg::ozaki{sg::host{.threads = 1}, {.report = &report}}, alpha, sg::conjugated(a), b, T(0), c);
+    sg::gemm(sg::ozaki{untimed{{.threads = 1}}, {.report = &report}}, alpha, sg::conjugated(a), b, T(0), c);
     sg::gemm(sg::reference{}, alpha, sg::conjugated(a), b, T(0), want);
     CHECK(report.scheme == sg::ozaki_report::moduli);
     for (sg::index i = 0; i < 12; ++i)
@@ -731,6 +732,7 @@ struct rated_operations : sg::host_operations {
         double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
         return work / (std::is_same_v<typename S::a_type, std::int8_t> ? integer_rate : native_rate);
     }
+    double seconds_each() const { return 0; }
 };
 struct rated : sg::reference {
     double ratio = 1; // of the rates
@@ -755,4 +757,10 @@ TEST_CASE("the native product where the leaf says that it is faster, unless coun
     CHECK(scheme(40, {}) == sg::ozaki_report::moduli);
     CHECK(scheme(10, {.accuracy = sg::accuracy::bits(8)}) == sg::ozaki_report::slices);
     CHECK(scheme(2, {.moduli = 15}) == sg::ozaki_report::moduli);
+
+    // The host knows: so few elements are never worth the planes.
+    sg::ozaki_report report;
+    multiply(sg::ozaki{sg::host{}, {.report = &report}}, a, b);
+    CHECK(report.scheme == sg::ozaki_report::native);
+    CHECK(contains(report.reason, "faster"));
 }

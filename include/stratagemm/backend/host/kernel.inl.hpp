@@ -239,16 +239,18 @@ STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index b_row, T* y
     constexpr int W = lanes<T>;
     vec<T> const xs[] = {broadcast<T>(x + R)...};
     index j = 0;
-    for (; j + W <= n; j += W) {
-        vec<T> s[2] = {load<T>(y + j), {}};
-        (multiply_add<T>(s[R % 2], xs[R], load<T>(b + R * b_row + j)), ...);
-        store<T>(y + j, s[0] + s[1]);
+    if constexpr (!masked)
+        for (; j + W <= n; j += W) {
+            vec<T> s[2] = {load<T>(y + j), {}};
+            (multiply_add<T>(s[R % 2], xs[R], load<T>(b + R * b_row + j)), ...);
+            store<T>(y + j, s[0] + s[1]);
+        }
+    for (; j < n; j += W) { // with masks all of it, and else the last
+        auto const tail = make_part<T>(static_cast<int>(n - j < W ? n - j : W));
+        vec<T> s[2] = {load_part<T>(y + j, tail), {}};
+        (multiply_add<T>(s[R % 2], xs[R], load_part<T>(b + R * b_row + j, tail)), ...);
+        store_part<T>(y + j, s[0] + s[1], tail);
     }
-    if (j == n) return;
-    auto const tail = make_part<T>(static_cast<int>(n - j));
-    vec<T> s[2] = {load_part<T>(y + j, tail), {}};
-    (multiply_add<T>(s[R % 2], xs[R], load_part<T>(b + R * b_row + j, tail)), ...);
-    store_part<T>(y + j, s[0] + s[1], tail);
 }
 
 // One row times a matrix whose rows are contiguous: y = alpha x B + beta e, eight rows of B at a time, so
@@ -259,7 +261,7 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
     for (index from = 0; from < g.n; from += piece) {
         index const n = g.n - from < piece ? g.n - from : piece;
         T* const y = g.c + from;
-        for (index j = 0; j < n; ++j) y[j] = g.beta == T(0) ? T(0) : g.beta * g.e[from + j];
+        begin_row(y, n, g.beta, g.e + from);
         T x[8];
         for (index p = 0; p < g.k;) {
             int const rows = g.k - p >= 8 ? 8 : 1;
@@ -267,8 +269,6 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
             T const* const b = g.b + p * g.b_row + from;
             if (rows == 8)
                 add_rows<T>(x, b, g.b_row, y, n, rows_of<8>{});
-            else if (rows == 4)
-                add_rows<T>(x, b, g.b_row, y, n, rows_of<4>{});
             else
                 add_rows<T>(x, b, g.b_row, y, n, rows_of<1>{});
             p += rows;
@@ -277,25 +277,25 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
 }
 
 // One row times a matrix whose columns are contiguous: dot products, four columns at a time and two vectors
-// of each.
+// of each. Where four are not left, the last is taken again.
 template <class T, int... C>
 STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index j, std::integer_sequence<int, C...>) {
     constexpr int W = lanes<T>, columns = sizeof...(C);
-    index const step = g.b_strip; // here: the distance between columns
-    T const* const b = g.b + j * step;
+    index const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
+    T const* const b[] = {g.b + (j + (C < last ? C : last)) * step...};
     vec<T> s[columns][2] = {};
     index p = 0;
     for (; p + 2 * W <= g.k; p += 2 * W) {
         vec<T> const x0 = load<T>(g.a + p), x1 = load<T>(g.a + p + W);
-        (multiply_add<T>(s[C][0], x0, load<T>(b + C * step + p)), ...);
-        (multiply_add<T>(s[C][1], x1, load<T>(b + C * step + p + W)), ...);
+        (multiply_add<T>(s[C][0], x0, load<T>(b[C] + p)), ...);
+        (multiply_add<T>(s[C][1], x1, load<T>(b[C] + p + W)), ...);
     }
     for (; p < g.k; p += W) {
         auto const tail = make_part<T>(static_cast<int>(g.k - p < W ? g.k - p : W));
         vec<T> const x = load_part<T>(g.a + p, tail);
-        (multiply_add<T>(s[C][0], x, load_part<T>(b + C * step + p, tail)), ...);
+        (multiply_add<T>(s[C][0], x, load_part<T>(b[C] + p, tail)), ...);
     }
-    for (int c = 0; c < columns; ++c) {
+    for (int c = 0; c < columns && c <= last; ++c) {
         vec<T> const both = s[c][0] + s[c][1];
         T sum = both[0];
         for (int l = 1; l < W; ++l) sum += both[l];
@@ -305,9 +305,7 @@ STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index j, std::integer
 }
 template <class T>
 STRATAGEMM_TARGET void row_times_columns(block_args<T> const& g) {
-    index j = 0;
-    for (; j + 4 <= g.n; j += 4) dots<T>(g, j, rows_of<4>{});
-    for (; j < g.n; ++j) dots<T>(g, j, rows_of<1>{});
+    for (index j = 0; j < g.n; j += 4) dots<T>(g, j, rows_of<4>{});
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.

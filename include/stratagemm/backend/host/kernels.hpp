@@ -65,6 +65,12 @@ template <class Acc>
         }
 }
 
+// y = beta e, which is not read if beta is zero.
+template <class T>
+[[gnu::noinline]] void begin_row(T* y, index n, T beta, T const* e) {
+    for (index j = 0; j < n; ++j) y[j] = beta == T(0) ? T(0) : beta * e[j];
+}
+
 // An 8 x 8 square of 4- or 8-byte elements, columns contiguous in `from`, rows contiguous in `to`. Written
 // with 16-byte vectors, which every machine has.
 template <class T>
