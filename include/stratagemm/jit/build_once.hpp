@@ -1,0 +1,58 @@
+// Things that are made once for each key and kept: compiled kernels, in memory.
+#pragma once
+
+#include "../core/error.hpp"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+STRATAGEMM_BEGIN
+
+// Key is a small struct with an order. Threads that ask for one key at a time wait for the one that makes its
+// value; those that ask for other keys do not. A failure is told, and not kept. Values stay where they are.
+template <class Key, class Value>
+class build_once {
+public:
+    // make() returns result<Value>.
+    template <class Make>
+    result<Value*> get(Key const& key, Make&& make) {
+        slot& s = slot_of(key);
+        if (!s.ready.load(std::memory_order_acquire)) {
+            std::lock_guard const lock(s.making);
+            if (!s.value) {
+                auto made = make();
+                if (!made) return made.take_status();
+                s.value.emplace(std::move(*made));
+                s.ready.store(true, std::memory_order_release);
+            }
+        }
+        return &*s.value;
+    }
+
+private:
+    struct slot {
+        std::mutex making;
+        std::atomic<bool> ready{false};
+        std::optional<Value> value;
+    };
+
+    slot& slot_of(Key const& key) {
+        {
+            std::shared_lock const lock(mutex_);
+            if (auto const found = slots_.find(key); found != slots_.end()) return *found->second;
+        }
+        std::lock_guard const lock(mutex_);
+        auto& s = slots_[key];
+        if (!s) s = std::make_unique<slot>();
+        return *s;
+    }
+
+    std::shared_mutex mutex_;
+    std::map<Key, std::unique_ptr<slot>> slots_;
+};
+
+STRATAGEMM_END
