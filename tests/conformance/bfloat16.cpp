@@ -1,3 +1,5 @@
+#include "policies.hpp"
+
 #include "suite.hpp"
 
 using namespace trials;

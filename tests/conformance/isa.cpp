@@ -1,10 +1,11 @@
-#include "isa.hpp"
+#include "missing.hpp"
 
 #include <stratagemm/stratagemm.hpp>
 
 #include <cstdlib>
 
-std::string missing_isa() {
+// The instruction set in STRATAGEMM_ISA, if one is set.
+std::string missing_here() {
     namespace sg = stratagemm;
     if (!std::getenv("STRATAGEMM_ISA")) return {};
     float const a = 2, b = 3;

@@ -1,17 +1,17 @@
-// main of the conformance suite: skipped where the machine lacks the instruction set asked for.
+// main of the conformance programs: skipped where the machine lacks what they test.
 //
 // It includes nothing of the library: with Catch2 2.13 this file holds all of Catch2 and is compiled without
 // optimization, and the linker would take its copies of the inline functions for the whole program.
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 
-#include "isa.hpp"
+#include "missing.hpp"
 
 #include <cstdio>
 #include <string>
 
 int main(int argc, char** argv) {
-    if (std::string const missing = missing_isa(); !missing.empty()) {
+    if (std::string const missing = missing_here(); !missing.empty()) {
         std::printf("skipped: %s\n", missing.c_str());
         return 77;
     }

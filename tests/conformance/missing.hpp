@@ -2,5 +2,5 @@
 
 #include <string>
 
-// Why the instruction set in STRATAGEMM_ISA cannot be had here; empty if it can, or if none is set.
-std::string missing_isa();
+// Why the tests of this program cannot run here; empty if they can.
+std::string missing_here();

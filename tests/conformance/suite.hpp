@@ -1,12 +1,11 @@
 // The conformance suite, for one pair of element types: every policy does what the oracle says.
 //
-// Each element type has a source file of its own, which states its cases with STRATAGEMM_CONFORMANCE. A
-// [quick] case is a sample of the whole one next to it, for runs under sanitizers.
+// Each element type has a source file of its own, which includes the policies to be tested before this file and
+// states its cases with STRATAGEMM_CONFORMANCE. A [quick] case is a sample of the whole one next to it, for runs under sanitizers.
 #pragma once
 
 #include "catch.hpp"
 #include "fuzz/property.hpp"
-#include "policies.hpp"
 #include "trial.hpp"
 
 namespace trials {
@@ -203,6 +202,10 @@ struct place_marker {
     X operator()(X x, index i, index j) const {
         return x + X(static_cast<sg::real_t<X>>((3 * i + 5 * j) % 8));
     }
+    template <class To>
+    void device(To& to) const {
+        to("x + real_value((3 * i + 5 * j) % 8)");
+    }
 };
 
 // An epilogue over trials with exact sums: the result is known to the last bit, or nearly so for gelu.
@@ -221,7 +224,7 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
             verdict v;
             std::ostringstream wrong;
             p.c.restore(p.c_before);
-            if (sg::status s = sg::run(policy, call); !s) wrong << "  failed: " << s.error().what() << '\n';
+            if (sg::status s = run_on(policy, call); !s) wrong << "  failed: " << s.error().what() << '\n';
             if (!p.c.guards_hold(p.c_before)) wrong << "  a byte that is not of C was written\n";
             std::size_t cell = 0;
             bool shown = false;

@@ -603,11 +603,20 @@ verdict judge(prepared<TA, TC>& p, sg::bound bound) {
 // kind: with signs errors stay about u, without they grow with the root of k, and one bound has to cover both.
 inline bool too_loose(sg::bound bound, double observed) { return bound.expected > 100 * observed; }
 
+// Runs a policy, or what stands for one because its memory is another, on operands of the host.
+template <class Policy, class Problem>
+sg::status run_on(Policy const& policy, Problem const& call) {
+    if constexpr (requires { policy.run(call); })
+        return policy.run(call);
+    else
+        return sg::run(policy, call);
+}
+
 // Runs one policy on it and judges.
 template <class Policy, class TA, class TC>
 verdict try_on(Policy const& policy, prepared<TA, TC>& p) {
     p.c.restore(p.c_before);
-    if (sg::status s = sg::run(policy, p.call); !s) {
+    if (sg::status s = run_on(policy, p.call); !s) {
         verdict v;
         v.wrong = std::string("  failed: ") + s.error().what() + '\n';
         return v;

@@ -2,6 +2,10 @@
 //
 // An epilogue is a value. It is called as f(x, i, j) or f(x), with x in the accumulator's type and (i, j) the
 // place in C, and returns the new x. fits(m, n), where it exists, tells whether it can serve an m x n result.
+//
+// For backends that compile their kernels at run time it also says in C what it does: device(to) calls
+// to(expression, state...) for each step. The expression gives the new x from x, i and j, where $0, $1, ... are
+// the values of the state. x has the type `value`; real_value(r) makes one, and times(x, y) multiplies two.
 #pragma once
 
 #include "types.hpp"
@@ -15,14 +19,17 @@ struct identity {
     constexpr T operator()(T x) const {
         return x;
     }
+    template <class To>
+    void device(To&) const {}
 };
 
 enum class along { rows, columns };
 
-// Adds v[j] to column j (one value per column, as a layer of a network does), or v[i] to row i.
-template <class T>
+// Adds v[j] to column j (one value per column, as a layer of a network does), or v[i] to row i. The values lie
+// in the memory of the operands.
+template <class T, class Values = T const*>
 struct bias_epilogue {
-    T const* values;
+    Values values;
     index count;
     along axis;
 
@@ -31,6 +38,10 @@ struct bias_epilogue {
         return static_cast<X>(x + static_cast<X>(values[axis == along::columns ? j : i]));
     }
     constexpr bool fits(index m, index n) const { return count >= (axis == along::columns ? n : m); }
+    template <class To>
+    auto device(To& to) const -> decltype(to("", values)) {
+        to(axis == along::columns ? "x + $0[j]" : "x + $0[i]", values);
+    }
 };
 template <class V>
 requires requires(V const& v) {
@@ -38,8 +49,10 @@ requires requires(V const& v) {
     v.size();
 }
 auto bias(V const& v, along axis = along::columns) {
-    using T = std::remove_cvref_t<decltype(*v.data())>;
-    return bias_epilogue<T>{v.data(), static_cast<index>(v.size()), axis};
+    using T = typename V::value_type;
+    using Data = decltype(v.data());
+    using Values = std::conditional_t<std::is_pointer_v<Data>, T const*, Data>;
+    return bias_epilogue<T, Values>{v.data(), static_cast<index>(v.size()), axis};
 }
 template <class V>
 void bias(V const&&, along = along::columns) = delete; // it would dangle
@@ -49,6 +62,10 @@ struct relu_epilogue {
     constexpr X operator()(X x) const {
         return x < X(0) ? X(0) : x; // NaN stays NaN
     }
+    template <class To>
+    void device(To& to) const {
+        to("x < 0 ? 0 : x");
+    }
 };
 inline constexpr relu_epilogue relu{};
 
@@ -56,6 +73,10 @@ inline constexpr relu_epilogue relu{};
 struct gelu_epilogue {
     float operator()(float x) const { return 0.5f * x * (1.0f + __builtin_erff(x * 0.70710678118654752f)); }
     double operator()(double x) const { return 0.5 * x * (1.0 + __builtin_erf(x * 0.70710678118654752)); }
+    template <class To>
+    void device(To& to) const {
+        to("(value)0.5 * x * ((value)1 + erf(x * (value)0.70710678118654752))");
+    }
 };
 inline constexpr gelu_epilogue gelu{};
 
@@ -65,6 +86,10 @@ struct clamp_epilogue {
     template <class X>
     constexpr X operator()(X x) const {
         return x < X(low) ? X(low) : X(high) < x ? X(high) : x;
+    }
+    template <class To>
+    auto device(To& to) const -> decltype(to("", low, high)) {
+        to("x < $0 ? $0 : $1 < x ? $1 : x", low, high);
     }
 };
 template <class T>
@@ -78,6 +103,10 @@ struct scale_epilogue {
     template <class X>
     constexpr X operator()(X x) const {
         return static_cast<X>(x * X(factor));
+    }
+    template <class To>
+    auto device(To& to) const -> decltype(to("", factor)) {
+        to("times(x, $0)", factor);
     }
 };
 template <class T>
@@ -112,6 +141,12 @@ struct then_epilogue {
     }
     constexpr bool fits(index m, index n) const {
         return epilogue_fits(first, m, n) && epilogue_fits(second, m, n);
+    }
+    template <class To, class F = First, class S = Second>
+    auto device(To& to) const
+        -> decltype(std::declval<F const&>().device(to), std::declval<S const&>().device(to)) {
+        first.device(to);
+        second.device(to);
     }
 };
 template <class First, class Second, class... Rest>

@@ -330,6 +330,17 @@ status validate(Problem const& p) {
     if ((reads_ab && (missing(p.a, a) || missing(p.b, b))) || missing(p.c, c) || missing(p.e, e))
         return fail(errc::null_data, "an operand with elements has a null pointer");
 
+    // Spaces whose handles know their buffer can tell how much of it there is.
+    if constexpr (requires { space::capacity(p.c.data); }) {
+        auto outside = [](auto const& v, extent const& x) {
+            index const at = space::address(v.data);
+            return x.low != x.high && (at + x.low < 0 || at + x.high > space::capacity(v.data));
+        };
+        if ((reads_ab && (outside(p.a, a) || outside(p.b, b))) || outside(p.c, c) || outside(p.e, e))
+            return fail(errc::shape,
+                        "an operand reaches beyond its buffer; check its offset, sides and strides");
+    }
+
     if (elements_collide(m, n, p.c.row_stride, p.c.col_stride))
         return fail(
             errc::strides,

@@ -1,0 +1,22 @@
+// The direct product: each work-item sums one element of C, from any strides. For products too small or too
+// oddly shaped to be divided into tiles, and for batches of small ones.
+#pragma once
+
+inline constexpr char stratagemm_opencl_direct[] = R"cl(
+/* sizes: m, n, k, products in the batch. Elements are numbered along the columns first. */
+kernel void direct(OPERANDS, RESULT) {
+    long const element = get_global_id(0);
+    int const j = (int)(element % sizes.y), i = (int)(element / sizes.y % sizes.x);
+    long const t = element / sizes.y / sizes.x;
+    if (t >= sizes.w) return;
+    long at_a = AT(a_at, i, 0) + t * a_at.w, at_b = AT(b_at, 0, j) + t * b_at.w;
+    scalar sum = ZERO;
+    for (int l = 0; l < sizes.z; ++l) {
+        scalar const x = LOAD_IN(a, at_a), y = LOAD_IN(b, at_b);
+        sum = multiply_add(conjugate_if(flags & CONJUGATE_A, x), conjugate_if(flags & CONJUGATE_B, y), sum);
+        at_a += a_at.z;
+        at_b += b_at.y;
+    }
+    FINISH(sum, i, j, t);
+}
+)cl";

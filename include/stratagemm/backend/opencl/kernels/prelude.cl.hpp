@@ -1,0 +1,108 @@
+// What every kernel begins with: element types, arithmetic on them, the end of a product.
+//
+// Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER, DOUBLE (0 or 1),
+// EPILOGUE_STATE (", type name" for each value an epilogue has) and EPILOGUE_BODY (statements that change x).
+#pragma once
+
+inline constexpr char stratagemm_opencl_prelude[] = R"cl(
+#if DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+#define PASTE_(x, y) x##y
+#define PASTE(x, y) PASTE_(x, y)
+
+/* Elements as they lie in memory, and as numbers. 16-bit types are storage only. */
+typedef ushort bfloat16;
+float widen_bfloat16(ushort x) { return as_float((uint)x << 16); }
+ushort round_bfloat16(float x) {
+    uint const u = as_uint(x);
+    return (ushort)(isnan(x) ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+#define LOAD_float(p, i) ((p)[i])
+#define LOAD_double(p, i) ((p)[i])
+#define LOAD_float2(p, i) ((p)[i])
+#define LOAD_double2(p, i) ((p)[i])
+#define LOAD_half(p, i) vload_half(i, p)
+#define LOAD_bfloat16(p, i) widen_bfloat16((p)[i])
+#define LOAD_char(p, i) ((uint)(int)(p)[i])
+#define LOAD_int(p, i) ((uint)(p)[i])
+#define STORE_float(p, i, x) ((p)[i] = (x))
+#define STORE_double(p, i, x) ((p)[i] = (x))
+#define STORE_float2(p, i, x) ((p)[i] = (x))
+#define STORE_double2(p, i, x) ((p)[i] = (x))
+#define STORE_half(p, i, x) vstore_half_rte(x, i, p)
+#define STORE_bfloat16(p, i, x) ((p)[i] = round_bfloat16(x))
+#define STORE_char(p, i, x) ((p)[i] = (char)(x))
+#define STORE_int(p, i, x) ((p)[i] = (int)(x))
+#define LOAD_IN(p, i) PASTE(LOAD_, IN)(p, i)
+#define LOAD_OUT(p, i) PASTE(LOAD_, OUT)(p, i)
+#define STORE_OUT(p, i, x) PASTE(STORE_, OUT)(p, i, x)
+
+/* scalar: what is computed with. Integers wrap around, which int may not do and uint may. */
+typedef REAL real;
+#if COMPLEX
+typedef PASTE(REAL, 2) scalar;
+scalar times(scalar x, scalar y) { return (scalar)(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x); }
+/* A real factor leaves an infinite part alone. */
+scalar scale_by(scalar factor, scalar x) { return factor.y == 0 ? factor.x * x : times(factor, x); }
+scalar multiply_add(scalar x, scalar y, scalar sum) {
+    return (scalar)(sum.x + x.x * y.x - x.y * y.y, sum.y + x.x * y.y + x.y * y.x);
+}
+scalar conjugate_if(int condition, scalar x) { return condition ? (scalar)(x.x, -x.y) : x; }
+#define ZERO ((scalar)(0, 0))
+#else
+typedef REAL scalar;
+#define times(x, y) ((x) * (y))
+#define scale_by(factor, x) ((factor) * (x))
+#define multiply_add(x, y, sum) ((sum) + (x) * (y))
+#define conjugate_if(condition, x) (x)
+#define ZERO ((scalar)0)
+#endif
+
+/* value: a scalar as an epilogue sees it. */
+#if INTEGER
+typedef int value;
+#else
+typedef scalar value;
+#endif
+#if COMPLEX
+#define real_value(x) ((value)(x, 0))
+#else
+#define real_value(x) ((value)(x))
+#endif
+value epilogue(value x, long i, long j EPILOGUE_STATE) {
+    EPILOGUE_BODY
+    return x;
+}
+
+/* Flags of a product. */
+#define CONJUGATE_A 1
+#define CONJUGATE_B 2
+#define CONJUGATE_E 4
+#define ADDS 8   /* E is read */
+#define TURNED 16 /* this is C^T = B^T A^T: rows are the caller's columns */
+
+/* Where the elements of a matrix are: x first, y from row to row, z from column to column, w from one of a batch
+   to the next. */
+#define AT(p, i, j) ((p).x + (i) * (p).y + (j) * (p).z)
+
+/* What an element of C becomes. Names are those of the parameters of every kernel that ends a product. */
+#define FINISH(sum, i, j, batch)                                                                                  \
+    do {                                                                                                          \
+        scalar finished = scale_by(alpha, sum);                                                                   \
+        if (flags & ADDS) {                                                                                       \
+            scalar const added = LOAD_OUT(e, AT(e_at, i, j) + (batch) * e_at.w);                                  \
+            finished += scale_by(beta, conjugate_if(flags & CONJUGATE_E, added));                                 \
+        }                                                                                                         \
+        finished = (scalar)epilogue((value)finished, place.x + (flags & TURNED ? (j) : (i)),                      \
+                                    place.y + (flags & TURNED ? (i) : (j)) EPILOGUE_NAMES);                       \
+        STORE_OUT(c, AT(c_at, i, j) + (batch) * c_at.w, finished);                                                \
+    } while (0)
+
+#define OPERANDS                                                                                                  \
+    global IN const *restrict a, long4 a_at, global IN const *restrict b, long4 b_at, int4 sizes
+#define RESULT                                                                                                    \
+    global OUT const *e, long4 e_at, global OUT *c, long4 c_at, scalar alpha, scalar beta, int flags, long2 place \
+    EPILOGUE_STATE
+)cl";

@@ -1,0 +1,212 @@
+// What the conformance suite does not see: devices, queues of one's own, errors, the cache.
+#include "catch.hpp"
+
+#include <stratagemm/algorithm/strassen.hpp>
+#include <stratagemm/backend/opencl.hpp>
+#include <stratagemm/backend/reference.hpp>
+
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+namespace sg = stratagemm;
+using sg::index;
+
+namespace {
+
+sg::matrix<float> numbers(index m, index n, index step) {
+    return {m, n, [step](index i, index j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
+}
+
+// A product of integers, on the device and on the host.
+struct product {
+    sg::matrix<float> a = numbers(33, 21, 3), b = numbers(21, 40, 5), c{33, 40}, exact{33, 40};
+    product() { sg::gemm(sg::reference{}, a, b, exact); }
+    int wrong() const {
+        int n = 0;
+        for (index i = 0; i < 33; ++i)
+            for (index j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
+        return n;
+    }
+};
+
+struct own_queue {
+    cl_context context;
+    cl_command_queue queue;
+    explicit own_queue(cl_command_queue_properties properties = 0) {
+        auto const device = sg::opencl().where().id;
+        context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+        queue = clCreateCommandQueue(context, device, properties, nullptr);
+    }
+    ~own_queue() {
+        clReleaseCommandQueue(queue);
+        clReleaseContext(context);
+    }
+};
+
+struct nonsense {
+    float operator()(float x) const { return x; }
+    template <class To>
+    void device(To& to) const {
+        to("x + no_such_name");
+    }
+};
+
+sg::errc code_of(sg::status const& s) { return s.error().code(); }
+bool says(sg::status const& s, char const* text) {
+    return std::string_view(s.error().what()).find(text) != std::string_view::npos;
+}
+
+} // namespace
+
+TEST_CASE("devices are listed and found by name or type") {
+    auto const all = sg::opencl::devices();
+    REQUIRE(!all.empty());
+    CHECK(!all[0].name.empty());
+    CHECK(all[0].work_group > 0);
+    CHECK(sg::opencl::find(all[0].name).id == all[0].id);
+    CHECK(sg::opencl::find("", all[0].type).type == all[0].type);
+    try {
+        (void)sg::opencl::find("no such device");
+        FAIL("found");
+    } catch (sg::error const& e) {
+        CHECK(e.layer() == "opencl");
+        CHECK(e.native_code() == CL_DEVICE_NOT_FOUND);
+        CHECK(std::string_view(e.what()).find("there is: ") != std::string_view::npos);
+    }
+}
+
+TEST_CASE("a device made for Polaris is held to the limits of Polaris") {
+    sg::opencl_device d;
+    d.type = CL_DEVICE_TYPE_GPU, d.vendor = "AMD";
+    d.name = "AMD Radeon RX 590 Series (radeonsi, polaris10, LLVM 15.0.6, DRM 3.49)";
+    CHECK(sg::family_of(d) == sg::opencl_family::gfx803);
+    d.name = "gfx1030";
+    CHECK(sg::family_of(d) == sg::opencl_family::rdna);
+    d.name = "gfx906";
+    CHECK(sg::family_of(d) == sg::opencl_family::gcn);
+    d.name = "NVIDIA H200", d.vendor = "NVIDIA Corporation";
+    CHECK(sg::family_of(d) == sg::opencl_family::nvidia);
+    d.name = "pthread-haswell", d.vendor = "GenuineIntel", d.type = CL_DEVICE_TYPE_CPU;
+    CHECK(sg::family_of(d) == sg::opencl_family::cpu);
+}
+
+TEST_CASE("matrices go to the device and come back in any layout") {
+    sg::opencl const gpu;
+    auto const a = numbers(17, 23, 3);
+    sg::matrix<float> back(23, 17, sg::layout::col_major);
+    sg::opencl::matrix<float> rows(gpu, a), columns(gpu, 17, 23, sg::layout::col_major);
+    gpu.leaf().copy(rows.view(), columns.view()).or_throw();
+    columns.download(sg::transposed(back));
+    for (index i = 0; i < 17; ++i)
+        for (index j = 0; j < 23; ++j) CHECK(back(j, i) == a(i, j));
+    CHECK_THROWS_AS(rows.download(back), sg::error);
+}
+
+TEST_CASE("a queue of one's own, in order or not") {
+    for (cl_command_queue_properties const properties : {0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}) {
+        own_queue const own(properties);
+        sg::opencl const gpu(own.queue);
+        CHECK(gpu.queue() == own.queue);
+        product p;
+        sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+        sg::gemm(sg::strassen{gpu, {.levels = 2}}, a, b, c);
+        gpu.synchronize().or_throw();
+        c.download(p.c);
+        CHECK(p.wrong() == 0);
+    }
+}
+
+TEST_CASE("operands on a device have a policy by default, and a plan") {
+    product p;
+    sg::opencl const gpu;
+    sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+    sg::gemm(a, b, c);
+    c.download(p.c);
+    CHECK(p.wrong() == 0);
+    auto const plan = sg::plan(sg::strassen{gpu}, sg::shape<float>{.m = 33, .n = 40, .k = 21});
+    CHECK(plan.describe().find("opencl: ") != std::string::npos);
+    auto arena = plan.reserve();
+    CHECK(plan.workspace().device > 0);
+    plan.run(a, b, c, arena);
+    c.download(p.c);
+    CHECK(p.wrong() == 0);
+}
+
+TEST_CASE("threads share a policy") {
+    sg::opencl const gpu;
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            product p;
+            sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+            for (int i = 0; i < 20; ++i) {
+                sg::gemm(gpu, a, b, c);
+                c.download(p.c);
+                wrong += p.wrong();
+            }
+        });
+    for (auto& t : threads) t.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("what is refused, and why; C stays as it was") {
+    product p;
+    sg::opencl const gpu;
+    sg::matrix<float> const ones(33, 40, [](index, index) { return 1; });
+    sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, ones);
+    auto untouched = [&] {
+        c.download(p.c);
+        int n = 0;
+        for (index i = 0; i < 33; ++i)
+            for (index j = 0; j < 40; ++j) n += p.c(i, j) == 1;
+        return n == 33 * 40;
+    };
+
+    SECTION("a buffer that is too small for the view") {
+        auto longer = a.view();
+        longer.row_stride += 1;
+        sg::status const s = sg::try_gemm(gpu, longer, b, c);
+        CHECK(code_of(s) == sg::errc::shape);
+        CHECK(says(s, "beyond its buffer"));
+    }
+    SECTION("a buffer of another context") {
+        own_queue const own;
+        sg::opencl::matrix<float> const foreign(sg::opencl(own.queue), p.a);
+        sg::status const s = sg::try_gemm(gpu, foreign, b, c);
+        CHECK(code_of(s) == sg::errc::argument);
+        CHECK(s.error().native_code() == CL_INVALID_CONTEXT);
+        CHECK(says(s, "CL_INVALID_CONTEXT"));
+        CHECK(code_of(sg::try_gemm(sg::opencl(own.queue), a, b, c)) == sg::errc::argument);
+        // Nothing but C and E would be used here.
+        CHECK(code_of(sg::try_gemm(sg::opencl(own.queue), 0.0f, a, b, 0.0f, c)) == sg::errc::argument);
+    }
+    SECTION("more memory than the device has") {
+        sg::footprint huge;
+        huge.device = std::size_t{1} << 60;
+        auto const arena = gpu.reserve(huge);
+        REQUIRE(!arena);
+        CHECK(arena.error().code() == sg::errc::memory);
+        CHECK(std::string_view(arena.error().what()).find("CL_") != std::string_view::npos);
+    }
+    SECTION("no device") {
+        sg::opencl_session const session(sg::error(sg::errc::unsupported, "opencl", "no device"));
+        CHECK(!session.ready());
+        CHECK(!session.allocate(10));
+        CHECK(!session.synchronize());
+    }
+    CHECK(untouched());
+}
+
+TEST_CASE("a kernel that does not build is an error with the log in it") {
+    product p;
+    sg::opencl const gpu;
+    sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+    sg::status const s = sg::try_gemm(gpu, a, b, c, nonsense{});
+    REQUIRE(!s);
+    CHECK(s.error().layer() == "opencl");
+    CHECK(s.error().native_code() == CL_BUILD_PROGRAM_FAILURE);
+    CHECK(says(s, "CL_BUILD_PROGRAM_FAILURE"));
+    CHECK(says(s, "no_such_name"));
+}
