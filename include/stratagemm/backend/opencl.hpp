@@ -14,7 +14,7 @@
 
 #include "../gemm.hpp"
 #include "opencl/matrix.hpp"
-#include "opencl/operations.hpp"
+#include "opencl/product.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -85,9 +85,18 @@ public:
                      [](opencl_pointer<std::byte> p, std::size_t) { clReleaseMemObject(p.buffer); });
     }
 
+    // Whichever way C lies: the shape does not tell.
     template <class S>
-    footprint workspace(S const&) const {
-        return {};
+    footprint workspace(S const& s) const {
+        auto const bytes = [&](opencl_sides const& sides) {
+            opencl_choice const choice = choice_for<typename S::a_type>(sides);
+            return choice.part == 0 ? 0
+                                    : arena::rounded(static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n) *
+                                                     sizeof(accumulator_t<typename S::a_type>));
+        };
+        footprint f;
+        f.device = larger(bytes({s.m, s.n, s.k, s.count}), bytes({s.n, s.m, s.k, s.count}));
+        return f;
     }
 
     // Each element is one sum in order.
@@ -106,24 +115,28 @@ public:
         }
     }
 
+    // As for a C in row-major order.
     template <class S>
-    std::string describe(S const&) const {
-        return "opencl: " + where().name + ", " + type_name<typename S::a_type>() + ", direct";
+    std::string describe(S const& s) const {
+        opencl_choice const choice = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count});
+        std::string text = "opencl: " + where().name + ", " + type_name<typename S::a_type>() + ", ";
+        if (choice.tile.threads() == 0) return text + "direct";
+        text += "tiles of " + stratagemm::describe(choice.tile);
+        return choice.part ? text + ", k in parts of " + std::to_string(choice.part) : text;
+    }
+
+    // The same queue, with one tile for every product that can use it, and the direct kernel for the rest.
+    opencl with(opencl_tile const& tile) const {
+        opencl one = *this;
+        one.tile_ = tile;
+        return one;
     }
 
     template <class Problem>
-    status operator()(Problem const& p, arena&) const {
-        if (status s = session_->check_buffers(p.a.data.buffer, p.b.data.buffer, p.c.data.buffer); !s)
-            return s;
-        if (p.beta != typename Problem::scalar(0))
-            if (status s = session_->check_buffers(p.e.data.buffer); !s) return s;
-        if (p.c.rows > opencl_longest || p.c.cols > opencl_longest || p.a.cols > opencl_longest ||
-            p.count > opencl_longest)
-            return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; multiply blocks");
-        opencl_epilogue<typename Problem::scalar> const epilogue(p.epilogue);
-        if (!epilogue.fits())
-            return error(errc::unsupported, "opencl", "an epilogue has more than 16 values; use fewer steps");
-        return multiply_directly(p, epilogue);
+    status operator()(Problem const& p, arena& memory) const {
+        opencl_product<Problem> const product(*session_, p);
+        if (status s = product.check(); !s) return s;
+        return product.run(choice_for<typename Problem::a_type>(product.sides()), memory);
     }
 
 private:
@@ -144,52 +157,14 @@ private:
         return *shared;
     }
 
-    // The product with the columns of C along its smaller stride: C^T = B^T A^T where that are its rows.
-    template <class Problem>
-    static Problem turned(Problem const& p) {
-        Problem t = p;
-        t.a = transposed(p.b), t.b = transposed(p.a), t.c = transposed(p.c), t.e = transposed(p.e);
-        t.a_step = p.b_step, t.b_step = p.a_step;
-        return t;
-    }
-
-    template <class Problem, class Epilogue>
-    status multiply_directly(Problem const& given, Epilogue const& epilogue) const {
-        using In = typename Problem::a_type;
-        using Out = typename Problem::c_type;
-        bool const turn = opencl_turned(given.c);
-        Problem const p = turn ? turned(given) : given;
-        auto compiled =
-            session_->kernel({'d', {opencl_letter<In>(), opencl_letter<Out>()}, {}, epilogue.text()}, [&] {
-                return opencl_source_of<In, Out>("direct", stratagemm_opencl_direct, epilogue);
-            });
-        if (!compiled) return compiled.take_status();
-        auto const elements = static_cast<std::size_t>(p.c.rows * p.c.cols * p.count);
-        return session_->launch(**compiled, {{(elements + 63) / 64, 1, 1}, {64, 1, 1}},
-                                [&](opencl_call& call) {
-                                    pass_operands(call, p);
-                                    pass_result(call, p, turn, epilogue);
-                                });
-    }
-
-    template <class Problem>
-    static void pass_operands(opencl_call& call, Problem const& p) {
-        auto const side = [](index x) { return static_cast<cl_int>(x); };
-        call(p.a.data.buffer, opencl_place(p.a, p.a_step), p.b.data.buffer, opencl_place(p.b, p.b_step),
-             cl_int4{{side(p.c.rows), side(p.c.cols), side(p.a.cols), side(p.count)}});
-    }
-    template <class Problem, class Epilogue>
-    static void pass_result(opencl_call& call, Problem const& p, bool turn, Epilogue const& epilogue) {
-        bool const adds = p.beta != typename Problem::scalar(0);
-        cl_int const flags = (p.a.conjugate ? 1 : 0) | (p.b.conjugate ? 2 : 0) | (p.e.conjugate ? 4 : 0) |
-                             (adds ? 8 : 0) | (turn ? 16 : 0);
-        call(adds ? p.e.data.buffer : p.c.data.buffer, opencl_place(p.e, p.e_step));
-        call(p.c.data.buffer, opencl_place(p.c, p.c_step), p.alpha, p.beta, flags,
-             cl_long2{{p.row0, p.col0}});
-        epilogue.pass(call);
+    template <class In>
+    opencl_choice choice_for(opencl_sides const& s) const {
+        using Scalar = accumulator_t<In>;
+        return choose(session_->device(), opencl_letter<Scalar>(), sizeof(Scalar), s, tile_);
     }
 
     std::shared_ptr<opencl_session> session_;
+    opencl_tile tile_; // none: chosen for each product
 };
 
 template <>

@@ -10,11 +10,16 @@
 
 STRATAGEMM_BEGIN
 
+inline char const* dump_folder() {
+    char const* const folder = std::getenv("STRATAGEMM_DUMP");
+    return folder && *folder ? folder : nullptr;
+}
+
 // Writes `content` to FOLDER/NAME-KEY.EXTENSION if STRATAGEMM_DUMP names a folder.
 inline void dump_program(program_key const& key, std::string const& name, char const* extension,
                          std::string_view content) {
-    char const* const folder = std::getenv("STRATAGEMM_DUMP");
-    if (!folder || !*folder) return;
+    char const* const folder = dump_folder();
+    if (!folder) return;
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     std::ofstream file(std::filesystem::path(folder) /

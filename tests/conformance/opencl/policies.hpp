@@ -8,11 +8,40 @@
 
 namespace trials {
 
+// Tiles that the sizes of the suite are larger than: one with two buffers, vectors and parts of k, one with neither.
+inline constexpr sg::opencl_tile small_tile{.threads_m = 4,
+                                            .threads_n = 4,
+                                            .micro_m = 4,
+                                            .micro_n = 4,
+                                            .depth = 8,
+                                            .lanes_m = 2,
+                                            .lanes_n = 2,
+                                            .a_width = 4,
+                                            .b_width = 4,
+                                            .buffers = 2,
+                                            .padding = 4,
+                                            .swizzle = 2};
+inline constexpr sg::opencl_tile odd_tile{
+    .threads_m = 2, .threads_n = 4, .micro_m = 3, .micro_n = 2, .depth = 8, .buffers = 1};
+
+// Compilers for CPUs take a second for each kernel with tiles, and one is needed for each way that operands lie. So
+// the other types, and epilogues, have a few trials of their own.
+template <class Base>
+struct for_float : mirrored<Base> {
+    template <class P>
+    static constexpr bool accepts = std::is_same_v<typename P::a_type, float>&&
+        std::is_same_v<typename P::epilogue_type, sg::identity>&& mirrored<Base>::template accepts<P>;
+};
+template <class Base>
+for_float(mirrored<Base>) -> for_float<Base>;
+
 // f(name, policy) for each.
 template <class F>
 void for_each_policy(F&& f) {
     sg::opencl const device;
     f("opencl", mirrored{device, device});
+    f("opencl, small tiles", for_float{mirrored{device, device.with(small_tile)}});
+    f("opencl, odd tiles", for_float{mirrored{device, device.with(odd_tile)}});
     f("strassen over opencl", mirrored{device, sg::strassen{device}});
     f("recursive over strassen over opencl",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});

@@ -199,6 +199,34 @@ TEST_CASE("what is refused, and why; C stays as it was") {
     CHECK(untouched());
 }
 
+TEST_CASE("epilogues in every kernel that ends a product") {
+    constexpr sg::opencl_tile tile{.threads_m = 4, .threads_n = 4, .micro_m = 2, .micro_n = 2, .depth = 8};
+    sg::opencl const gpu;
+    sg::matrix<float> const v(1, 30, [](index, index j) { return static_cast<float>(j % 5 - 2); });
+    sg::opencl::matrix<float> const dv(gpu, v);
+    std::vector<float> const hv(v.data(), v.data() + 30);
+    for (index const k : {20, 700})
+        for (bool const by_columns : {false, true}) {
+            auto const order = by_columns ? sg::layout::col_major : sg::layout::row_major;
+            auto const a = numbers(14, k, 3), b = numbers(k, 15, 5);
+            sg::matrix<float> c(14, 15, order), exact(14, 15, order);
+            sg::opencl::matrix<float> da(gpu, a), db(gpu, b), dc(gpu, 14, 15, order);
+            for (sg::opencl const& policy : {gpu, gpu.with(tile)}) {
+                sg::gemm(
+                    policy, da, db, dc,
+                    sg::then(sg::bias(dv), sg::bias(dv, sg::along::rows), sg::clamp(-9, 40), sg::scale(3)));
+                dc.download(c);
+                sg::gemm(
+                    sg::reference{}, a, b, exact,
+                    sg::then(sg::bias(hv), sg::bias(hv, sg::along::rows), sg::clamp(-9, 40), sg::scale(3)));
+                int wrong = 0;
+                for (index i = 0; i < 14; ++i)
+                    for (index j = 0; j < 15; ++j) wrong += c(i, j) != exact(i, j);
+                CHECK(wrong == 0);
+            }
+        }
+}
+
 TEST_CASE("a kernel that does not build is an error with the log in it") {
     product p;
     sg::opencl const gpu;

@@ -1,4 +1,4 @@
-// The parameters of the tiled kernel, and which combinations of them are legal.
+// The parameters of the tiled kernel, and which combinations of them a device can run.
 #pragma once
 
 #include "device.hpp"
@@ -10,7 +10,77 @@ STRATAGEMM_BEGIN
 inline constexpr std::ptrdiff_t opencl_longest = 0x7fffffff; // sides are int in kernels
 
 struct opencl_tile {
+    short threads_m = 0, threads_n = 0; // work-items of a group; 0: no tiles
+    short micro_m = 0, micro_n = 0;     // rows and columns of C for each of them
+    short depth = 0;                    // terms of k in a tile
+    short unroll = 1;                   // of them that are written out
+    short lanes_m = 1, lanes_n = 1; // elements read from local memory at a time; sums are vectors of lanes_n
+    short a_width = 1, b_width = 1; // elements read from global memory at a time
+    short buffers = 1;              // of local memory: with 2, one is filled while the other is read
+    short padding = 0;              // elements added to each line of local memory
+    short swizzle = 1;              // rows of tiles that are walked through together
+
     friend auto operator<=>(opencl_tile const&, opencl_tile const&) = default;
+
+    int threads() const { return threads_m * threads_n; }
+    int tile_m() const { return threads_m * micro_m; }
+    int tile_n() const { return threads_n * micro_n; }
+    std::size_t local_bytes(std::size_t scalar) const {
+        return static_cast<std::size_t>(buffers * depth * (tile_m() + tile_n() + 2 * padding)) * scalar;
+    }
 };
+
+// How the operands of one product lie; compiled into the kernel.
+struct opencl_form {
+    bool a_along_k = true, b_along_k = false;
+    bool aligned = false; // vectors may be read as such
+    bool guard = false;   // C is smaller than a tile
+    bool partial = false; // sums go to workspace
+
+    friend auto operator<=>(opencl_form const&, opencl_form const&) = default;
+};
+
+// Whether the kernel can be compiled for these. The group reads a whole number of lines at a time, or a line in a
+// whole number of steps, and each work-item as much as the others.
+inline bool is_legal(opencl_tile const& t, opencl_form const& f) {
+    auto reads = [&](int side, bool along_k, int width) {
+        int const length = along_k ? t.depth : side, span = t.threads() * width;
+        return length % width == 0 && (span % length == 0 || length % span == 0) &&
+               side * t.depth % span == 0 && (along_k || t.padding % width == 0);
+    };
+    return t.threads() > 0 && t.micro_m > 0 && t.micro_n > 0 && t.depth > 0 && t.unroll > 0 &&
+           t.swizzle > 0 && t.micro_m % t.lanes_m == 0 && t.micro_n % t.lanes_n == 0 &&
+           t.padding % t.lanes_m == 0 && t.padding % t.lanes_n == 0 && (t.buffers == 1 || t.buffers == 2) &&
+           reads(t.tile_m(), f.a_along_k, t.a_width) && reads(t.tile_n(), f.b_along_k, t.b_width);
+}
+// Whether the device has room for it. `scalar` is the size of what sums are kept in.
+inline bool fits_device(opencl_tile const& t, opencl_device const& d, std::size_t scalar) {
+    return static_cast<std::size_t>(t.threads()) <= d.work_group && t.local_bytes(scalar) <= d.local_bytes;
+}
+
+inline std::string definitions(opencl_tile const& t, opencl_form const& f) {
+    std::string text;
+    auto define = [&](char const* name, int value) {
+        ((((text += "#define ") += name) += ' ') += std::to_string(value)) += '\n';
+    };
+    define("THREADS_M", t.threads_m), define("THREADS_N", t.threads_n);
+    define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n), define("DEPTH", t.depth),
+        define("UNROLL", t.unroll);
+    define("LANES_M", t.lanes_m), define("LANES_N", t.lanes_n);
+    define("A_WIDTH", t.a_width), define("B_WIDTH", t.b_width);
+    define("BUFFERS", t.buffers), define("PADDING", t.padding), define("SWIZZLE", t.swizzle);
+    define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("ALIGNED", f.aligned);
+    define("GUARD", f.guard), define("PARTIAL", f.partial);
+    return text;
+}
+
+// As in describe(): 128x128x8, 16x16 items of 8x8.
+inline std::string describe(opencl_tile const& t) {
+    auto times = [](int x, int y) { return std::to_string(x) + 'x' + std::to_string(y); };
+    return times(t.tile_m(), t.tile_n()) + 'x' + std::to_string(t.depth) + ", " +
+           times(t.threads_m, t.threads_n) + " work-items of " + times(t.micro_m, t.micro_n) + ", loads of " +
+           std::to_string(t.a_width) + " and " + std::to_string(t.b_width) +
+           (t.buffers == 2 ? ", double-buffered" : "");
+}
 
 STRATAGEMM_END

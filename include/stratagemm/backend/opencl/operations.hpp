@@ -25,10 +25,11 @@ public:
         copy(opencl_view<From> from, opencl_view<To> to)
     const {
         using In = std::remove_cv_t<From>;
-        return elementwise<In, To>(
-            "copy", to, nothing<In>(), {from.data.buffer}, [&](opencl_call& call, bool turned) {
-                call(from.data.buffer, place_of(from, turned), from.scale, cl_int{from.conjugate});
-            });
+        return elementwise<In, To>(opencl_operation::copy, "copy", to, nothing<In>(), {from.data.buffer},
+                                   [&](opencl_call& call, bool turned) {
+                                       call(from.data.buffer, place_of(from, turned), from.scale,
+                                            cl_int{from.conjugate});
+                                   });
     }
 
     template <class X, class Y, class To>
@@ -36,8 +37,8 @@ public:
              complex_like<To>) status add(opencl_view<X> x, opencl_view<Y> y, opencl_view<To> to)
     const {
         using In = std::remove_cv_t<X>;
-        return elementwise<In, To>("add", to, nothing<In>(), {x.data.buffer, y.data.buffer},
-                                   [&](opencl_call& call, bool turned) {
+        return elementwise<In, To>(opencl_operation::add, "add", to, nothing<In>(),
+                                   {x.data.buffer, y.data.buffer}, [&](opencl_call& call, bool turned) {
                                        call(x.data.buffer, place_of(x, turned), x.scale, cl_int{x.conjugate});
                                        call(y.data.buffer, place_of(y, turned), y.scale, cl_int{y.conjugate});
                                    });
@@ -46,7 +47,7 @@ public:
     template <class To>
     status fill(opencl_view<To> to, To value) const {
         return elementwise<To, To>(
-            "fill", to, nothing<To>(), {}, [](opencl_call&, bool) {},
+            opencl_operation::fill, "fill", to, nothing<To>(), {}, [](opencl_call&, bool) {},
             [&](opencl_call& call, bool) { call(static_cast<accumulator_t<To>>(value)); });
     }
 
@@ -55,7 +56,8 @@ public:
                                                                     index row0, index col0)
     const {
         return elementwise<To, To>(
-            "apply", to, opencl_epilogue<accumulator_t<To>>(f), {}, [](opencl_call&, bool) {},
+            opencl_operation::apply, "apply", to, opencl_epilogue<accumulator_t<To>>(f), {},
+            [](opencl_call&, bool) {},
             [&](opencl_call& call, bool turned) {
                 call(cl_int{turned}, cl_long2{{row0, col0}});
             });
@@ -76,7 +78,7 @@ private:
     // One work-item for each element of `to`, along its smaller stride first. The arguments are what `before`
     // gives, `to`, what `after` gives, the sides, and the state of the epilogue.
     template <class In, class To, class Before, class After = decltype([](opencl_call&, bool) {})>
-    status elementwise(char const* kernel, opencl_view<To> to,
+    status elementwise(opencl_operation operation, char const* kernel, opencl_view<To> to,
                        opencl_epilogue<accumulator_t<To>> const& epilogue,
                        std::initializer_list<cl_mem> sources, Before&& before, After&& after = {}) const {
         if (status s = session_->check_buffers(to.data.buffer); !s) return s;
@@ -88,7 +90,7 @@ private:
         if (across.rows > opencl_longest || across.cols > opencl_longest)
             return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; work on blocks");
         auto compiled = session_->kernel(
-            {kernel[0], {opencl_letter<In>(), opencl_letter<To>()}, {}, epilogue.text()},
+            {operation, {opencl_letter<In>(), opencl_letter<To>()}, {}, {}, epilogue.text()},
             [&] { return opencl_source_of<In, To>(kernel, stratagemm_opencl_elementwise, epilogue); });
         if (!compiled) return compiled.take_status();
         auto const groups = [](index side, index items) {

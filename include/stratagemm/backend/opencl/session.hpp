@@ -11,12 +11,15 @@
 
 STRATAGEMM_BEGIN
 
+enum class opencl_operation { copy, add, fill, apply, direct, tiled, gather };
+
 // What a compiled kernel is found by.
 struct opencl_kernel_key {
-    char operation = 0;
+    opencl_operation operation{};
     std::array<char, 2> types{}; // letters of what goes in and of what comes out
-    opencl_tile tile;
-    std::string epilogue; // its text; empty for none
+    opencl_tile tile{};
+    opencl_form form{};
+    std::string epilogue{}; // its text; empty for none
 
     friend auto operator<=>(opencl_kernel_key const&, opencl_kernel_key const&) = default;
 };
@@ -187,9 +190,11 @@ private:
         if (code != CL_SUCCESS) return opencl_error(code, "clCreateProgramWithSource");
         if (status s = build(compiled, std::move(program), key, source); !s)
             return result<opencl_compiled>(std::move(s));
-        std::string const binary = binary_of(compiled.program.get());
-        dump_program(key, source.kernel, ".bin", binary);
-        if (!binary.empty()) cache_.store(key, binary);
+        if (!cache_.directory().empty() || dump_folder()) { // asking for it may mean compiling once more
+            std::string const binary = binary_of(compiled.program.get());
+            dump_program(key, source.kernel, ".bin", binary);
+            if (!binary.empty()) cache_.store(key, binary);
+        }
         return result<opencl_compiled>(std::move(compiled));
     }
 

@@ -5,6 +5,7 @@
 #include "kernels/direct.cl.hpp"
 #include "kernels/elementwise.cl.hpp"
 #include "kernels/prelude.cl.hpp"
+#include "kernels/tiled.cl.hpp"
 #include "session.hpp"
 
 STRATAGEMM_BEGIN

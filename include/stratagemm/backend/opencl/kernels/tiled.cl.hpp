@@ -1,0 +1,259 @@
+// The tiled product: a work-group computes a tile of C, each work-item a micro-tile of it in registers, while
+// tiles of A and B pass through local memory.
+//
+// The parameters are those of opencl_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies
+// in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), GUARD (C is
+// smaller than a tile), PARTIAL (sums of a part of k go to workspace).
+//
+// No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
+// nothing is checked in the loop; what they share with their neighbours is computed twice and stored once. The
+// odd part of k comes first, padded with zeros, and then whole tiles only.
+#pragma once
+
+inline constexpr char stratagemm_opencl_tiled[] = R"cl(
+#define THREADS (THREADS_M * THREADS_N)
+#define TILE_M (THREADS_M * MICRO_M)
+#define TILE_N (THREADS_N * MICRO_N)
+#define A_LINE (TILE_M + PADDING)
+#define B_LINE (TILE_N + PADDING)
+#define A_TILE (DEPTH * A_LINE)
+#define B_TILE (DEPTH * B_LINE)
+
+/* One matrix operand, seen as lines along which it lies in memory: a work-item reads WIDTH elements, LOADS times;
+   the group reads APART lines at a time, or a line in STEPS. */
+#define A_LENGTH (A_ALONG_K ? DEPTH : TILE_M)
+#define B_LENGTH (B_ALONG_K ? DEPTH : TILE_N)
+#define A_SPAN (THREADS * A_WIDTH)
+#define B_SPAN (THREADS * B_WIDTH)
+#define A_STEPS (A_LENGTH > A_SPAN ? A_LENGTH / A_SPAN : 1)
+#define B_STEPS (B_LENGTH > B_SPAN ? B_LENGTH / B_SPAN : 1)
+#define A_APART (A_LENGTH > A_SPAN ? 1 : A_SPAN / A_LENGTH)
+#define B_APART (B_LENGTH > B_SPAN ? 1 : B_SPAN / B_LENGTH)
+#define A_LOADS (TILE_M * DEPTH / A_SPAN)
+#define B_LOADS (TILE_N * DEPTH / B_SPAN)
+#define A_FAR(v) ((v) / A_STEPS * A_APART)
+#define B_FAR(v) ((v) / B_STEPS * B_APART)
+#define A_NEAR(v) ((v) % A_STEPS * A_SPAN)
+#define B_NEAR(v) ((v) % B_STEPS * B_SPAN)
+
+#if ALIGNED
+#define READ(type, n, p) (*(global PASTE(type, n) const *)(p))
+#else
+#define READ(type, n, p) PASTE(vload, n)(0, p)
+#endif
+#define WIDE_float(n, p) READ(float, n, p)
+#define WIDE_double(n, p) READ(double, n, p)
+#define WIDE_half(n, p) PASTE(vload_half, n)(0, p)
+#define WIDE_bfloat16(n, p) PASTE(as_float, n)(PASTE(convert_uint, n)(READ(ushort, n, p)) << 16)
+#define WIDE_char(n, p) PASTE(as_uint, n)(PASTE(convert_int, n)(READ(char, n, p)))
+#define LOAD_WIDE(n, p) PASTE(WIDE_, IN)(n, p)
+
+#if LANES_M > 1
+typedef PASTE(REAL, LANES_M) lanes_m;
+#else
+typedef scalar lanes_m;
+#endif
+#if LANES_N > 1
+typedef PASTE(REAL, LANES_N) lanes_n;
+#else
+typedef scalar lanes_n;
+#endif
+
+/* FETCH reads a tile into registers, FETCH_SOME the part of it that lies within `across` and `depth`, with zeros
+   elsewhere; PUT writes it to local memory, k by k. X is A or B. */
+/* On a GPU what is read is kept in registers, which have no addresses: the loops over it must be written out. Where
+   the loop over DEPTH is not, as on a CPU, they are left as they are, and compile in a tenth of the time. */
+#if UNROLL == DEPTH
+#define EACH_LOAD _Pragma("unroll")
+#else
+#define EACH_LOAD
+#endif
+#define A_SOURCE(v) (a_from + A_FAR(v) * a_line + A_NEAR(v) * a_along)
+#define B_SOURCE(v) (b_from + B_FAR(v) * b_line + B_NEAR(v) * b_along)
+#if A_WIDTH > 1
+#define FETCH_A(v) *(PASTE(REAL, A_WIDTH) *)(a_next + (v)*A_WIDTH) = LOAD_WIDE(A_WIDTH, A_SOURCE(v))
+#else
+#define FETCH_A(v) a_next[v] = LOAD_IN(A_SOURCE(v), 0)
+#endif
+#if B_WIDTH > 1
+#define FETCH_B(v) *(PASTE(REAL, B_WIDTH) *)(b_next + (v)*B_WIDTH) = LOAD_WIDE(B_WIDTH, B_SOURCE(v))
+#else
+#define FETCH_B(v) b_next[v] = LOAD_IN(B_SOURCE(v), 0)
+#endif
+#define FETCH                                                                                                     \
+    do {                                                                                                          \
+        EACH_LOAD for (int v = 0; v < A_LOADS; ++v) FETCH_A(v);                                           \
+        EACH_LOAD for (int v = 0; v < B_LOADS; ++v) FETCH_B(v);                                           \
+        a_from += DEPTH * a_at.z;                                                                                 \
+        b_from += DEPTH * b_at.y;                                                                                 \
+    } while (0)
+#define FETCH_SOME(X, next, source, place, line, along, across, depth)                                            \
+    EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                         \
+        EACH_LOAD for (int w = 0; w < X##_WIDTH; ++w) {                                                   \
+            int const far = line + X##_FAR(v), near = place + X##_NEAR(v) + w;                                    \
+            bool const there = (X##_ALONG_K ? far : near) < (across) && (X##_ALONG_K ? near : far) < (depth);     \
+            next[v * X##_WIDTH + w] = there ? LOAD_IN(source(v), w * along) : ZERO;                               \
+        }
+#define PUT_EACH(X, tile, next, place, line, conjugated)                                                           \
+    EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                         \
+        EACH_LOAD for (int w = 0; w < X##_WIDTH; ++w) {                                                   \
+            int const far = line + X##_FAR(v), near = place + X##_NEAR(v) + w;                                    \
+            (tile)[X##_ALONG_K ? near * X##_LINE + far : far * X##_LINE + near] =                                 \
+                conjugate_if(conjugated, next[v * X##_WIDTH + w]);                                                \
+        }
+#define PUT_WIDE(X, tile, next, place, line)                                                                      \
+    EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                         \
+        *(local PASTE(REAL, X##_WIDTH) *)((tile) + (line + X##_FAR(v)) * X##_LINE + place + X##_NEAR(v)) =        \
+            *(PASTE(REAL, X##_WIDTH) const *)(next + v * X##_WIDTH);
+#if A_WIDTH > 1 && !A_ALONG_K
+#define PUT_A(tile) PUT_WIDE(A, tile, a_next, a_place, a_row)
+#else
+#define PUT_A(tile) PUT_EACH(A, tile, a_next, a_place, a_row, flags & CONJUGATE_A)
+#endif
+#if B_WIDTH > 1 && !B_ALONG_K
+#define PUT_B(tile) PUT_WIDE(B, tile, b_next, b_place, b_row)
+#else
+#define PUT_B(tile) PUT_EACH(B, tile, b_next, b_place, b_row, flags & CONJUGATE_B)
+#endif
+
+/* Keeps the loads of the next tile ahead of the products of this one, where a compiler would sink them. */
+#if defined(__AMDGCN__) && defined(__has_builtin)
+#if __has_builtin(__builtin_amdgcn_sched_barrier)
+#define HOLD __builtin_amdgcn_sched_barrier(0)
+#endif
+#endif
+#ifndef HOLD
+#define HOLD
+#endif
+
+/* Rows and columns of a micro-tile come in groups of LANES, so that neighbours read neighbouring local memory. */
+#define MICRO_ROW(r) ((r) / LANES_M * (THREADS_M * LANES_M) + my_m * LANES_M + (r) % LANES_M)
+#define MICRO_COL(s) ((s) / LANES_N * (THREADS_N * LANES_N) + my_n * LANES_N + (s) % LANES_N)
+
+/* sizes: m, n, k, and either products in the batch or, if PARTIAL, the depth of each part of k. */
+kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tiled(OPERANDS,
+#if PARTIAL
+                                                                      global scalar *partial, long partial_at, int flags
+#else
+                                                                      RESULT
+#endif
+) {
+    local scalar a_tile[BUFFERS * A_TILE] __attribute__((aligned(16)));
+    local scalar b_tile[BUFFERS * B_TILE] __attribute__((aligned(16)));
+    int const me = get_local_id(0), my_n = me % THREADS_N, my_m = me / THREADS_N;
+    int const m = sizes.x, n = sizes.y;
+    long const batch = get_group_id(1);
+
+    /* Which tile: SWIZZLE rows of tiles are walked through together, so that neighbours share what they read. */
+    int const tiles_m = (m + TILE_M - 1) / TILE_M, tiles_n = (n + TILE_N - 1) / TILE_N;
+    int const group = get_group_id(0), band = group / (SWIZZLE * tiles_n), in_band = group % (SWIZZLE * tiles_n);
+    int const rows = min(SWIZZLE, tiles_m - band * SWIZZLE);
+    int const own_m = (band * SWIZZLE + in_band % rows) * TILE_M, own_n = in_band / rows * TILE_N;
+#if GUARD
+    int const from_m = own_m, from_n = own_n;
+#else
+    int const from_m = min(own_m, m - TILE_M), from_n = min(own_n, n - TILE_N);
+#endif
+
+#if PARTIAL
+    int const from_k = (int)batch * sizes.w, k = min(sizes.w, sizes.z - from_k);
+    long const a_base = from_k * a_at.z, b_base = from_k * b_at.y;
+#else
+    int const k = sizes.z;
+    long const a_base = batch * a_at.w, b_base = batch * b_at.w;
+#endif
+
+    /* What this work-item reads: its place on its line, and its line. */
+    int const a_place = me * A_WIDTH % A_LENGTH, a_row = me * A_WIDTH / A_LENGTH;
+    int const b_place = me * B_WIDTH % B_LENGTH, b_row = me * B_WIDTH / B_LENGTH;
+    long const a_along = A_ALONG_K ? a_at.z : a_at.y, a_line = A_ALONG_K ? a_at.y : a_at.z;
+    long const b_along = B_ALONG_K ? b_at.y : b_at.z, b_line = B_ALONG_K ? b_at.z : b_at.y;
+    global IN const *a_from = a + a_base + AT(a_at, from_m, 0) + a_place * a_along + a_row * a_line;
+    global IN const *b_from = b + b_base + AT(b_at, 0, from_n) + b_place * b_along + b_row * b_line;
+
+    scalar a_next[A_LOADS * A_WIDTH] __attribute__((aligned(16)));
+    scalar b_next[B_LOADS * B_WIDTH] __attribute__((aligned(16)));
+    lanes_n sum[MICRO_M][MICRO_N / LANES_N];
+    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
+        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) sum[r][s] = (lanes_n)ZERO;
+
+    int const tiles = (k + DEPTH - 1) / DEPTH, first = k - (tiles - 1) * DEPTH;
+    FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, first);
+    FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, first);
+    a_from += first * a_at.z;
+    b_from += first * b_at.y;
+    PUT_A(a_tile);
+    PUT_B(b_tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (int t = 1; t <= tiles; ++t) {
+        local scalar const *const a_now = a_tile + (BUFFERS == 2 ? (t - 1) % 2 * A_TILE : 0);
+        local scalar const *const b_now = b_tile + (BUFFERS == 2 ? (t - 1) % 2 * B_TILE : 0);
+        if (t < tiles) {
+#if GUARD
+            FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, DEPTH);
+            FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, DEPTH);
+            a_from += DEPTH * a_at.z;
+            b_from += DEPTH * b_at.y;
+#else
+            FETCH;
+#endif
+        }
+        HOLD;
+#pragma unroll UNROLL
+        for (int l = 0; l < DEPTH; ++l) {
+            scalar x[MICRO_M] __attribute__((aligned(16)));
+            lanes_n y[MICRO_N / LANES_N];
+            _Pragma("unroll") for (int r = 0; r < MICRO_M; r += LANES_M)
+                *(lanes_m *)(x + r) = *(local lanes_m const *)(a_now + l * A_LINE + MICRO_ROW(r));
+            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
+                y[s] = *(local lanes_n const *)(b_now + l * B_LINE + MICRO_COL(s * LANES_N));
+            _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
+                _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
+                    sum[r][s] = multiply_add(x[r], y[s], sum[r][s]);
+        }
+#if BUFFERS == 1
+        barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+        if (t < tiles) {
+            local scalar *const a_then = a_tile + (BUFFERS == 2 ? t % 2 * A_TILE : 0);
+            local scalar *const b_then = b_tile + (BUFFERS == 2 ? t % 2 * B_TILE : 0);
+            PUT_A(a_then);
+            PUT_B(b_then);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r) {
+        int const i = from_m + MICRO_ROW(r);
+        if (i < own_m || i >= m) continue;
+        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) {
+            scalar line[LANES_N] __attribute__((aligned(16)));
+            *(lanes_n *)line = sum[r][s];
+            _Pragma("unroll") for (int w = 0; w < LANES_N; ++w) {
+                int const j = from_n + MICRO_COL(s * LANES_N + w);
+                if (j < own_n || j >= n) continue;
+#if PARTIAL
+                partial[partial_at + (batch * m + i) * n + j] = line[w];
+#else
+                FINISH(line[w], i, j, batch);
+#endif
+            }
+        }
+    }
+}
+)cl";
+
+// The sums of the parts of k become C.
+inline constexpr char stratagemm_opencl_gather[] = R"cl(
+/* sizes: m, n, parts. */
+kernel void gather(global scalar const *restrict partial, long partial_at, int4 sizes, RESULT) {
+    long const element = get_global_id(0);
+    int const j = (int)(element % sizes.y), i = (int)(element / sizes.y);
+    if (i >= sizes.x) return;
+    scalar sum = ZERO;
+    for (int part = 0; part < sizes.z; ++part) 
+        sum += partial[partial_at + ((long)part * sizes.x + i) * sizes.y + j];
+    FINISH(sum, i, j, 0);
+}
+)cl";

@@ -1,0 +1,186 @@
+// The products: what each kernel is given, and queuing it.
+#pragma once
+
+#include "choice.hpp"
+#include "operations.hpp"
+
+STRATAGEMM_BEGIN
+
+// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride.
+template <class Problem>
+class opencl_product {
+    using In = typename Problem::a_type;
+    using Out = typename Problem::c_type;
+    using Scalar = typename Problem::scalar;
+
+public:
+    opencl_product(opencl_session& session, Problem const& given)
+        : session_(session), p_(given), epilogue_(given.epilogue), turned_(opencl_turned(given.c)) {
+        if (!turned_) return;
+        p_.a = transposed(given.b), p_.b = transposed(given.a);
+        p_.c = transposed(given.c), p_.e = transposed(given.e);
+        p_.a_step = given.b_step, p_.b_step = given.a_step;
+    }
+
+    // What the device could not be told: asked before anything is queued.
+    status check() const {
+        if (status s = session_.check_buffers(p_.a.data.buffer, p_.b.data.buffer, p_.c.data.buffer); !s)
+            return s;
+        if (adds())
+            if (status s = session_.check_buffers(p_.e.data.buffer); !s) return s;
+        if (p_.c.rows > opencl_longest || p_.c.cols > opencl_longest || p_.a.cols > opencl_longest ||
+            p_.count > opencl_longest)
+            return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; multiply blocks");
+        if (!epilogue_.fits())
+            return error(errc::unsupported, "opencl", "an epilogue has more than 16 values; use fewer steps");
+        return {};
+    }
+
+    opencl_sides sides() const { return {p_.c.rows, p_.c.cols, p_.a.cols, p_.count}; }
+
+    status run(opencl_choice const& choice, opencl_arena& memory) const {
+        if (choice.tile.threads() > 0) {
+            opencl_form form;
+            opencl_tile const tile = fitted(choice.tile, form);
+            form.partial = choice.part > 0;
+            if (is_legal(tile, form) && fits_device(tile, session_.device(), sizeof(Scalar)))
+                return form.partial ? run_parts(tile, form, choice.part, memory) : run_tiled(tile, form);
+        }
+        return run_directly();
+    }
+
+private:
+    bool adds() const { return p_.beta != Scalar(0); }
+
+    // Fills in how the operands lie, and makes the loads as narrow as they ask.
+    opencl_tile fitted(opencl_tile tile, opencl_form& form) const {
+        form.a_along_k = magnitude(p_.a.col_stride) <= magnitude(p_.a.row_stride);
+        form.b_along_k = magnitude(p_.b.row_stride) < magnitude(p_.b.col_stride);
+        form.guard = p_.c.rows < tile.tile_m() || p_.c.cols < tile.tile_n();
+        index const a_unit = form.a_along_k ? p_.a.col_stride : p_.a.row_stride;
+        index const b_unit = form.b_along_k ? p_.b.row_stride : p_.b.col_stride;
+        if (complex_like<In>) tile.lanes_m = tile.lanes_n = 1; // there are no vectors of complex numbers
+        bool const vectors = !complex_like<In> && !form.guard;
+        tile.a_width = vectors && a_unit == 1 ? tile.a_width : short{1};
+        tile.b_width = vectors && b_unit == 1 ? tile.b_width : short{1};
+        bool const a_aligned =
+            is_aligned(p_.a.data.offset, p_.a_step, form.a_along_k ? p_.a.row_stride : p_.a.col_stride,
+                       form.a_along_k ? p_.a.cols : p_.a.rows, tile.a_width);
+        bool const b_aligned =
+            is_aligned(p_.b.data.offset, p_.b_step, form.b_along_k ? p_.b.col_stride : p_.b.row_stride,
+                       form.b_along_k ? p_.b.rows : p_.b.cols, tile.b_width);
+        form.aligned = a_aligned && b_aligned;
+        if (!splits_unaligned(session_.device().family)) return tile;
+        // There each element of such a vector would be a load of its own, and none of them next to its
+        // neighbour's.
+        if (!a_aligned) tile.a_width = 1;
+        if (!b_aligned) tile.b_width = 1;
+        form.aligned = true;
+        return tile;
+    }
+    static bool splits_unaligned(opencl_family f) { return f == opencl_family::nvidia; }
+    // Whether vectors at every multiple of the width along a line, and along the line counted from its end, are
+    // aligned.
+    static bool is_aligned(index offset, index step, index line_stride, index length, index width) {
+        return offset % width == 0 && step % width == 0 && line_stride % width == 0 && length % width == 0;
+    }
+
+    opencl_kernel_key key(opencl_operation operation, opencl_tile const& tile = {},
+                          opencl_form form = {}) const {
+        return {operation, {opencl_letter<In>(), opencl_letter<Out>()}, tile, form, epilogue_.text()};
+    }
+    template <class Epilogue>
+    static opencl_source tiled_source(opencl_tile const& tile, opencl_form const& form,
+                                      Epilogue const& epilogue) {
+        return opencl_source_of<In, Out>("tiled", stratagemm_opencl_tiled, epilogue, definitions(tile, form));
+    }
+    static std::size_t groups_of(opencl_tile const& tile, opencl_sides const& s) {
+        auto const up = [](index x, index y) { return static_cast<std::size_t>((x + y - 1) / y); };
+        return up(s.m, tile.tile_m()) * up(s.n, tile.tile_n());
+    }
+
+    status run_directly() const {
+        auto compiled = session_.kernel(key(opencl_operation::direct), [&] {
+            return opencl_source_of<In, Out>("direct", stratagemm_opencl_direct, epilogue_);
+        });
+        if (!compiled) return compiled.take_status();
+        auto const elements = static_cast<std::size_t>(p_.c.rows * p_.c.cols * p_.count);
+        return session_.launch(**compiled, {{(elements + 63) / 64, 1, 1}, {64, 1, 1}},
+                               [&](opencl_call& call) {
+                                   pass_operands(call, p_.count);
+                                   pass_result(call);
+                               });
+    }
+
+    status run_tiled(opencl_tile const& tile, opencl_form const& form) const {
+        auto compiled = session_.kernel(key(opencl_operation::tiled, tile, form),
+                                        [&] { return tiled_source(tile, form, epilogue_); });
+        if (!compiled) return compiled.take_status();
+        auto const items = static_cast<std::size_t>(tile.threads()),
+                   batch = static_cast<std::size_t>(p_.count);
+        return session_.launch(**compiled, {{groups_of(tile, sides()), batch, 1}, {items, 1, 1}},
+                               [&](opencl_call& call) {
+                                   pass_operands(call, p_.count);
+                                   pass_result(call);
+                               });
+    }
+
+    // Sums of parts of k, and then their sum. In that order always, so that the result is always the same.
+    status run_parts(opencl_tile const& tile, opencl_form const& form, index part,
+                     opencl_arena& memory) const {
+        opencl_epilogue<Scalar> const none{identity{}};
+        opencl_kernel_key parts_key = key(opencl_operation::tiled, tile, form);
+        parts_key.epilogue.clear();
+        auto sum = session_.kernel(parts_key, [&] { return tiled_source(tile, form, none); });
+        if (!sum) return sum.take_status();
+        auto gather = session_.kernel(key(opencl_operation::gather), [&] {
+            return opencl_source_of<In, Out>("gather", stratagemm_opencl_gather, epilogue_);
+        });
+        if (!gather) return gather.take_status();
+
+        index const parts = (p_.a.cols + part - 1) / part;
+        opencl_arena::scope const until_return(memory);
+        cl_mem const partial = memory.take<Scalar>(0).buffer;
+        cl_long const at = memory.take<Scalar>(parts * p_.c.rows * p_.c.cols).offset;
+        auto const items = static_cast<std::size_t>(tile.threads());
+        if (status s = session_.launch(
+                **sum, {{groups_of(tile, sides()), static_cast<std::size_t>(parts), 1}, {items, 1, 1}},
+                [&](opencl_call& call) {
+                    pass_operands(call, part);
+                    call(partial, at, flags());
+                });
+            !s)
+            return s;
+        auto const elements = static_cast<std::size_t>(p_.c.rows * p_.c.cols);
+        return session_.launch(**gather, {{(elements + 63) / 64, 1, 1}, {64, 1, 1}}, [&](opencl_call& call) {
+            call(partial, at,
+                 cl_int4{{static_cast<cl_int>(p_.c.rows), static_cast<cl_int>(p_.c.cols),
+                          static_cast<cl_int>(parts), 0}});
+            pass_result(call);
+        });
+    }
+
+    void pass_operands(opencl_call& call, index last) const {
+        call(p_.a.data.buffer, opencl_place(p_.a, p_.a_step), p_.b.data.buffer, opencl_place(p_.b, p_.b_step),
+             cl_int4{{static_cast<cl_int>(p_.c.rows), static_cast<cl_int>(p_.c.cols),
+                      static_cast<cl_int>(p_.a.cols), static_cast<cl_int>(last)}});
+    }
+    void pass_result(opencl_call& call) const {
+        call(adds() ? p_.e.data.buffer : p_.c.data.buffer, opencl_place(p_.e, p_.e_step));
+        call(p_.c.data.buffer, opencl_place(p_.c, p_.c_step), p_.alpha, p_.beta, flags(),
+             cl_long2{{p_.row0, p_.col0}});
+        epilogue_.pass(call);
+    }
+    // As prelude.cl.hpp names them.
+    cl_int flags() const {
+        return (p_.a.conjugate ? 1 : 0) | (p_.b.conjugate ? 2 : 0) | (p_.e.conjugate ? 4 : 0) |
+               (adds() ? 8 : 0) | (turned_ ? 16 : 0);
+    }
+
+    opencl_session& session_;
+    Problem p_;
+    opencl_epilogue<Scalar> epilogue_;
+    bool turned_;
+};
+
+STRATAGEMM_END
