@@ -17,6 +17,12 @@ struct opencl_sides {
     std::ptrdiff_t m, n, k, count;
 };
 
+// Whether a side is shorter than that of the tile, so that reading whole tiles would leave the operands.
+inline bool is_guarded(opencl_choice const& x, opencl_sides const& s) {
+    std::ptrdiff_t const rest = x.part > 0 ? s.k % x.part : s.k;
+    return s.m < x.tile.tile_m() || s.n < x.tile.tile_n() || (rest > 0 && rest < x.tile.depth);
+}
+
 // Time is that of the busiest compute unit: rounds of groups, each for a tile of C and all of k, and for sums of
 // parts of k what it takes to write and to read them. In units of multiply-adds per work-item.
 inline double time_of(opencl_tile const& t, int groups, double rate, opencl_sides const& s,
@@ -27,11 +33,10 @@ inline double time_of(opencl_tile const& t, int groups, double rate, opencl_side
     double const places = static_cast<double>(units) * groups;
     double const rounds =
         static_cast<double>(static_cast<std::ptrdiff_t>((tiles * parts + places - 1) / places));
-    bool const guarded = s.m < t.tile_m() || s.n < t.tile_n();
     double const area = static_cast<double>(t.tile_m()) * t.tile_n() * groups;
     double const gathering =
         part > 0 ? 40 * (parts + 1) * static_cast<double>(s.m) * static_cast<double>(s.n) / units : 0;
-    return rounds * area * (depth + 4 * t.depth) / rate * (guarded ? 2 : 1) + gathering;
+    return rounds * area * (depth + 4 * t.depth) / rate * (is_guarded({t, part}, s) ? 2 : 1) + gathering;
 }
 
 // `only` is a tile that the caller wants for all.
@@ -49,8 +54,11 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
         };
         with_parts(0);
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts *= 2) {
-            std::ptrdiff_t const part = (s.k / parts + tile.depth - 1) / tile.depth * tile.depth;
-            if (part >= 8 * tile.depth) with_parts(part);
+            std::ptrdiff_t part = (s.k / parts + tile.depth - 1) / tile.depth * tile.depth;
+            if (part < 8 * tile.depth) break;
+            if (s.k % part > 0 && s.k % part < tile.depth)
+                part += tile.depth; // rather than a very short last one
+            with_parts(part);
         }
     };
     if (only.threads() > 0) {

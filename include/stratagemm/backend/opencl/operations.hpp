@@ -91,7 +91,7 @@ private:
             return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; work on blocks");
         auto compiled = session_->kernel(
             {operation, {opencl_letter<In>(), opencl_letter<To>()}, {}, {}, epilogue.text()},
-            [&] { return opencl_source_of<In, To>(kernel, stratagemm_opencl_elementwise, epilogue); });
+            [&] { return opencl_source_of<In, To>(kernel, opencl_elementwise_text, epilogue); });
         if (!compiled) return compiled.take_status();
         auto const groups = [](index side, index items) {
             return static_cast<std::size_t>((side + items - 1) / items);

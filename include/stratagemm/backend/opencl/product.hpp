@@ -41,7 +41,7 @@ public:
     status run(opencl_choice const& choice, opencl_arena& memory) const {
         if (choice.tile.threads() > 0) {
             opencl_form form;
-            opencl_tile const tile = fitted(choice.tile, form);
+            opencl_tile const tile = fitted(choice, form);
             form.partial = choice.part > 0;
             if (is_legal(tile, form) && fits_device(tile, session_.device(), sizeof(Scalar)))
                 return form.partial ? run_parts(tile, form, choice.part, memory) : run_tiled(tile, form);
@@ -53,10 +53,11 @@ private:
     bool adds() const { return p_.beta != Scalar(0); }
 
     // Fills in how the operands lie, and makes the loads as narrow as they ask.
-    opencl_tile fitted(opencl_tile tile, opencl_form& form) const {
+    opencl_tile fitted(opencl_choice const& choice, opencl_form& form) const {
+        opencl_tile tile = choice.tile;
         form.a_along_k = magnitude(p_.a.col_stride) <= magnitude(p_.a.row_stride);
         form.b_along_k = magnitude(p_.b.row_stride) < magnitude(p_.b.col_stride);
-        form.guard = p_.c.rows < tile.tile_m() || p_.c.cols < tile.tile_n();
+        form.guard = is_guarded(choice, sides());
         index const a_unit = form.a_along_k ? p_.a.col_stride : p_.a.row_stride;
         index const b_unit = form.b_along_k ? p_.b.row_stride : p_.b.col_stride;
         if (complex_like<In>) tile.lanes_m = tile.lanes_n = 1; // there are no vectors of complex numbers
@@ -92,7 +93,7 @@ private:
     template <class Epilogue>
     static opencl_source tiled_source(opencl_tile const& tile, opencl_form const& form,
                                       Epilogue const& epilogue) {
-        return opencl_source_of<In, Out>("tiled", stratagemm_opencl_tiled, epilogue, definitions(tile, form));
+        return opencl_source_of<In, Out>("tiled", opencl_tiled_text, epilogue, definitions(tile, form));
     }
     static std::size_t groups_of(opencl_tile const& tile, opencl_sides const& s) {
         auto const up = [](index x, index y) { return static_cast<std::size_t>((x + y - 1) / y); };
@@ -101,7 +102,7 @@ private:
 
     status run_directly() const {
         auto compiled = session_.kernel(key(opencl_operation::direct), [&] {
-            return opencl_source_of<In, Out>("direct", stratagemm_opencl_direct, epilogue_);
+            return opencl_source_of<In, Out>("direct", opencl_direct_text, epilogue_);
         });
         if (!compiled) return compiled.take_status();
         auto const elements = static_cast<std::size_t>(p_.c.rows * p_.c.cols * p_.count);
@@ -134,7 +135,7 @@ private:
         auto sum = session_.kernel(parts_key, [&] { return tiled_source(tile, form, none); });
         if (!sum) return sum.take_status();
         auto gather = session_.kernel(key(opencl_operation::gather), [&] {
-            return opencl_source_of<In, Out>("gather", stratagemm_opencl_gather, epilogue_);
+            return opencl_source_of<In, Out>("gather", opencl_gather_text, epilogue_);
         });
         if (!gather) return gather.take_status();
 

@@ -49,7 +49,7 @@ opencl_source opencl_source_of(char const* kernel, char const* body, Epilogue co
     opencl_source source{kernel, opencl_types<In, Out>() + definitions,
                          sizeof(real_t<In>) == 8 || sizeof(real_t<Out>) == 8};
     epilogue.define(source.text);
-    source.text += stratagemm_opencl_prelude;
+    source.text += opencl_prelude_text;
     source.text += body;
     return source;
 }

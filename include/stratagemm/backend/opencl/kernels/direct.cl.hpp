@@ -2,7 +2,11 @@
 // oddly shaped to be divided into tiles, and for batches of small ones.
 #pragma once
 
-inline constexpr char stratagemm_opencl_direct[] = R"cl(
+#include "../../../core/config.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char opencl_direct_text[] = R"cl(
 /* sizes: m, n, k, products in the batch. Elements are numbered along the columns first. */
 kernel void direct(OPERANDS, RESULT) {
     long const element = get_global_id(0);
@@ -20,3 +24,5 @@ kernel void direct(OPERANDS, RESULT) {
     FINISH(sum, i, j, t);
 }
 )cl";
+
+STRATAGEMM_END

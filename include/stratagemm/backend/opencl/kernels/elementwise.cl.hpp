@@ -4,7 +4,11 @@
 // type of numbers of OUT.
 #pragma once
 
-inline constexpr char stratagemm_opencl_elementwise[] = R"cl(
+#include "../../../core/config.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char opencl_elementwise_text[] = R"cl(
 #define TO_OUT(x) PASTE(convert_, OUT_VALUE)((value)(x))
 
 /* sizes: columns and rows; the columns have the smaller stride. */
@@ -40,3 +44,5 @@ kernel void apply(global OUT *to, long4 to_at, int turned, long2 place, int2 siz
     STORE_OUT(to, AT(to_at, i, j), (scalar)x);
 }
 )cl";
+
+STRATAGEMM_END

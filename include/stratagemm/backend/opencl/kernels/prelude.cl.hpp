@@ -4,7 +4,11 @@
 // EPILOGUE_STATE (", type name" for each value an epilogue has) and EPILOGUE_BODY (statements that change x).
 #pragma once
 
-inline constexpr char stratagemm_opencl_prelude[] = R"cl(
+#include "../../../core/config.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char opencl_prelude_text[] = R"cl(
 #if DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
@@ -106,3 +110,5 @@ value epilogue(value x, long i, long j EPILOGUE_STATE) {
     global OUT const *e, long4 e_at, global OUT *c, long4 c_at, scalar alpha, scalar beta, int flags, long2 place \
     EPILOGUE_STATE
 )cl";
+
+STRATAGEMM_END

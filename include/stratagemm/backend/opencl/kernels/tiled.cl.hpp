@@ -2,15 +2,19 @@
 // tiles of A and B pass through local memory.
 //
 // The parameters are those of opencl_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies
-// in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), GUARD (C is
-// smaller than a tile), PARTIAL (sums of a part of k go to workspace).
+// in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), GUARD (a
+// side is shorter than that of a tile), PARTIAL (sums of a part of k go to workspace).
 //
 // No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
 // nothing is checked in the loop; what they share with their neighbours is computed twice and stored once. The
 // odd part of k comes first, padded with zeros, and then whole tiles only.
 #pragma once
 
-inline constexpr char stratagemm_opencl_tiled[] = R"cl(
+#include "../../../core/config.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char opencl_tiled_text[] = R"cl(
 #define THREADS (THREADS_M * THREADS_N)
 #define TILE_M (THREADS_M * MICRO_M)
 #define TILE_N (THREADS_N * MICRO_N)
@@ -84,8 +88,6 @@ typedef scalar lanes_n;
     do {                                                                                                          \
         EACH_LOAD for (int v = 0; v < A_LOADS; ++v) FETCH_A(v);                                           \
         EACH_LOAD for (int v = 0; v < B_LOADS; ++v) FETCH_B(v);                                           \
-        a_from += DEPTH * a_at.z;                                                                                 \
-        b_from += DEPTH * b_at.y;                                                                                 \
     } while (0)
 #define FETCH_SOME(X, next, source, place, line, along, across, depth)                                            \
     EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                         \
@@ -125,21 +127,42 @@ typedef scalar lanes_n;
 #ifndef HOLD
 #define HOLD
 #endif
+/* Two waves on a SIMD hide what one would wait for, and need at most 128 registers each. */
+#if defined(__AMDGCN__)
+#define WAVES __attribute__((amdgpu_waves_per_eu(2)))
+#else
+#define WAVES
+#endif
 
 /* Rows and columns of a micro-tile come in groups of LANES, so that neighbours read neighbouring local memory. */
 #define MICRO_ROW(r) ((r) / LANES_M * (THREADS_M * LANES_M) + my_m * LANES_M + (r) % LANES_M)
 #define MICRO_COL(s) ((s) / LANES_N * (THREADS_N * LANES_N) + my_n * LANES_N + (s) % LANES_N)
 
+/* What two tiles add to the sums. */
+#define PRAGMA(text) _Pragma(#text)
+#define UNROLLED(times) PRAGMA(unroll times)
+#define PRODUCTS(a_now, b_now)                                                                                    \
+    UNROLLED(UNROLL) for (int l = 0; l < DEPTH; ++l) {                                                            \
+        scalar x[MICRO_M] __attribute__((aligned(16)));                                                           \
+        lanes_n y[MICRO_N / LANES_N];                                                                             \
+        _Pragma("unroll") for (int r = 0; r < MICRO_M; r += LANES_M)                                              \
+            *(lanes_m *)(x + r) = *(local lanes_m const *)((a_now) + l * A_LINE + MICRO_ROW(r));                  \
+        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)                                             \
+            y[s] = *(local lanes_n const *)((b_now) + l * B_LINE + MICRO_COL(s * LANES_N));                       \
+        _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)                                                       \
+            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)                                         \
+                sum[r][s] = multiply_add(x[r], y[s], sum[r][s]);                                                  \
+    }
+
 /* sizes: m, n, k, and either products in the batch or, if PARTIAL, the depth of each part of k. */
-kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tiled(OPERANDS,
+kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPERANDS,
 #if PARTIAL
-                                                                      global scalar *partial, long partial_at, int flags
+    global scalar *partial, long partial_at, int flags
 #else
-                                                                      RESULT
+    RESULT
 #endif
 ) {
-    local scalar a_tile[BUFFERS * A_TILE] __attribute__((aligned(16)));
-    local scalar b_tile[BUFFERS * B_TILE] __attribute__((aligned(16)));
+    local scalar buffer[BUFFERS * (A_TILE + B_TILE)] __attribute__((aligned(16)));
     int const me = get_local_id(0), my_n = me % THREADS_N, my_m = me / THREADS_N;
     int const m = sizes.x, n = sizes.y;
     long const batch = get_group_id(1);
@@ -180,47 +203,35 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tiled(OPERANDS,
     int const tiles = (k + DEPTH - 1) / DEPTH, first = k - (tiles - 1) * DEPTH;
     FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, first);
     FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, first);
-    a_from += first * a_at.z;
-    b_from += first * b_at.y;
-    PUT_A(a_tile);
-    PUT_B(b_tile);
+    PUT_A(buffer);
+    PUT_B(buffer + A_TILE);
     barrier(CLK_LOCAL_MEM_FENCE);
 
+    /* What follows the last tile is fetched and put as well, for nothing: it is the last tile again, or zeros. A
+       branch around it costs more, since compilers then keep two copies of the products. */
+    long const a_deeper = DEPTH * a_at.z, b_deeper = DEPTH * b_at.y;
+    a_from += tiles > 1 ? first * a_at.z : 0;
+    b_from += tiles > 1 ? first * b_at.y : 0;
     for (int t = 1; t <= tiles; ++t) {
-        local scalar const *const a_now = a_tile + (BUFFERS == 2 ? (t - 1) % 2 * A_TILE : 0);
-        local scalar const *const b_now = b_tile + (BUFFERS == 2 ? (t - 1) % 2 * B_TILE : 0);
-        if (t < tiles) {
+        local scalar *const now = buffer + (BUFFERS == 2 ? (t - 1) % 2 * (A_TILE + B_TILE) : 0);
+        local scalar *const then = buffer + (BUFFERS == 2 ? t % 2 * (A_TILE + B_TILE) : 0);
 #if GUARD
-            FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, DEPTH);
-            FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, DEPTH);
-            a_from += DEPTH * a_at.z;
-            b_from += DEPTH * b_at.y;
+        int const depth = t < tiles ? DEPTH : 0;
+        FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, depth);
+        FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, depth);
 #else
-            FETCH;
+        FETCH;
 #endif
-        }
+        a_from += t + 1 < tiles ? a_deeper : 0;
+        b_from += t + 1 < tiles ? b_deeper : 0;
         HOLD;
-#pragma unroll UNROLL
-        for (int l = 0; l < DEPTH; ++l) {
-            scalar x[MICRO_M] __attribute__((aligned(16)));
-            lanes_n y[MICRO_N / LANES_N];
-            _Pragma("unroll") for (int r = 0; r < MICRO_M; r += LANES_M)
-                *(lanes_m *)(x + r) = *(local lanes_m const *)(a_now + l * A_LINE + MICRO_ROW(r));
-            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
-                y[s] = *(local lanes_n const *)(b_now + l * B_LINE + MICRO_COL(s * LANES_N));
-            _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
-                _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
-                    sum[r][s] = multiply_add(x[r], y[s], sum[r][s]);
-        }
+        PRODUCTS(now, now + A_TILE);
+        HOLD;
 #if BUFFERS == 1
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-        if (t < tiles) {
-            local scalar *const a_then = a_tile + (BUFFERS == 2 ? t % 2 * A_TILE : 0);
-            local scalar *const b_then = b_tile + (BUFFERS == 2 ? t % 2 * B_TILE : 0);
-            PUT_A(a_then);
-            PUT_B(b_then);
-        }
+        PUT_A(then);
+        PUT_B(then + A_TILE);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
@@ -245,7 +256,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void tiled(OPERANDS,
 )cl";
 
 // The sums of the parts of k become C.
-inline constexpr char stratagemm_opencl_gather[] = R"cl(
+inline constexpr char opencl_gather_text[] = R"cl(
 /* sizes: m, n, parts. */
 kernel void gather(global scalar const *restrict partial, long partial_at, int4 sizes, RESULT) {
     long const element = get_global_id(0);
@@ -257,3 +268,5 @@ kernel void gather(global scalar const *restrict partial, long partial_at, int4 
     FINISH(sum, i, j, 0);
 }
 )cl";
+
+STRATAGEMM_END
