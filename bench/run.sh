@@ -29,4 +29,4 @@ esac
 
 echo
 echo "JSON: $build/$backend.json"
-echo "HTML: $build/report.html"
+if [ "$backend" = host ]; then echo "HTML: $build/report.html"; fi
