@@ -15,6 +15,7 @@
 #include "../gemm.hpp"
 #include "opencl/matrix.hpp"
 #include "opencl/product.hpp"
+#include "opencl/tuning/tuner.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -132,6 +133,42 @@ public:
         return one;
     }
 
+    // Looks for the best tile for products of T of about this size, and keeps it for them: in this process, and in
+    // the user's cache for the next. Nothing else looks for tiles; it takes as long as it is given.
+    template <class T>
+    result<opencl_tuned> tune(stratagemm::shape<T> const& s,
+                              opencl_tuning_options const& options = {}) const {
+        using Scalar = accumulator_t<T>;
+        if (status r = ready(); !r) return result<opencl_tuned>(std::move(r));
+        if (s.m < 1 || s.n < 1 || s.k < 1 || s.count != 1)
+            return error(errc::shape, "opencl", "tuning is for one product with no empty side");
+        try {
+            opencl_trial<T> trial(session_, s.m, s.n, s.k);
+            opencl_tuned found;
+            found.before = trial.measure(*this);
+            auto const end =
+                std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
+            double best = -1;
+            search_problem p = opencl_candidates(where(), opencl_letter<Scalar>(), sizeof(Scalar));
+            p.seed = options.seed;
+            p.more = [&] { return std::chrono::steady_clock::now() < end; };
+            p.measure = [&](search_point const& x) {
+                double const seconds = trial.measure(with(tile_of(x)));
+                if (seconds >= 0 && (best < 0 || seconds < best)) best = seconds;
+                if (options.progress) options.progress(tile_of(x), seconds, best);
+                return seconds;
+            };
+            search_result const r = search(p);
+            found.measured = r.measured, found.after = r.seconds;
+            if (r.best.empty()) return found;
+            found.tile = tile_of(r.best);
+            session_->tuning().keep(bucket_of(opencl_letter<Scalar>(), {s.m, s.n, s.k, 1}), found.tile);
+            return found;
+        } catch (error const& e) { // no memory for the operands
+            return e;
+        }
+    }
+
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
         opencl_product<Problem> const product(*session_, p);
@@ -160,7 +197,10 @@ private:
     template <class In>
     opencl_choice choice_for(opencl_sides const& s) const {
         using Scalar = accumulator_t<In>;
-        return choose(session_->device(), opencl_letter<Scalar>(), sizeof(Scalar), s, tile_);
+        constexpr char sums = opencl_letter<Scalar>();
+        opencl_tile const tile =
+            tile_.threads() > 0 || s.count != 1 ? tile_ : session_->tuning().find(bucket_of(sums, s));
+        return choose(session_->device(), sums, sizeof(Scalar), s, tile);
     }
 
     std::shared_ptr<opencl_session> session_;

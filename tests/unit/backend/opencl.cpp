@@ -227,6 +227,29 @@ TEST_CASE("epilogues in every kernel that ends a product") {
         }
 }
 
+TEST_CASE("tuning keeps the best tile, for products of that size and for the next process") {
+    sg::opencl const gpu;
+    sg::shape<float> const shape{.m = 130, .n = 140, .k = 150};
+    int calls = 0;
+    sg::opencl_tuning_options options;
+    options.seconds = 2;
+    options.progress = [&](sg::opencl_tile const&, double, double) { ++calls; };
+    auto tuned = gpu.tune(shape, options);
+    REQUIRE(tuned);
+    CHECK(tuned->measured == calls);
+    CHECK(tuned->before > 0);
+    REQUIRE(tuned->tile.threads() > 0);
+    CHECK(sg::is_legal(tuned->tile, {}));
+    CHECK(sg::fits_device(tuned->tile, gpu.where(), sizeof(float)));
+
+    auto const bucket = sg::bucket_of('s', {130, 140, 150, 1});
+    sg::opencl_session next(gpu.where()); // as in another process: from the cache on disk
+    CHECK(next.tuning().find(bucket) == tuned->tile);
+    CHECK(next.tuning().find(sg::bucket_of('s', {4096, 140, 150, 1})).threads() == 0);
+    CHECK(gpu.describe(shape).find(sg::describe(tuned->tile)) != std::string::npos);
+    CHECK(!gpu.tune(sg::shape<float>{.m = 0, .n = 1, .k = 1}));
+}
+
 TEST_CASE("a kernel that does not build is an error with the log in it") {
     product p;
     sg::opencl const gpu;

@@ -21,6 +21,7 @@ struct opencl_tile {
     short swizzle = 1;              // rows of tiles that are walked through together
 
     friend auto operator<=>(opencl_tile const&, opencl_tile const&) = default;
+    static constexpr std::size_t parameters = 13;
 
     int threads() const { return threads_m * threads_n; }
     int tile_m() const { return threads_m * micro_m; }
@@ -29,6 +30,15 @@ struct opencl_tile {
         return static_cast<std::size_t>(buffers * depth * (tile_m() + tile_n() + 2 * padding)) * scalar;
     }
 };
+
+// A tile as the list of its parameters, in the order above.
+inline std::vector<short> values_of(opencl_tile const& t) {
+    return {t.threads_m, t.threads_n, t.micro_m, t.micro_n, t.depth,   t.unroll, t.lanes_m,
+            t.lanes_n,   t.a_width,   t.b_width, t.buffers, t.padding, t.swizzle};
+}
+inline opencl_tile tile_of(std::vector<short> const& v) {
+    return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12]};
+}
 
 // How the operands of one product lie; compiled into the kernel.
 struct opencl_form {
@@ -41,16 +51,24 @@ struct opencl_form {
 };
 
 // Whether the kernel can be compiled for these. The group reads a whole number of lines at a time, or a line in a
-// whole number of steps, and each work-item as much as the others.
+// whole number of steps, and each work-item as much as the others. In local memory every line and every buffer begins
+// where a vector may.
 inline bool is_legal(opencl_tile const& t, opencl_form const& f) {
+    for (short const value : values_of(t))
+        if (value != t.padding && value < 1) return false;
     auto reads = [&](int side, bool along_k, int width) {
         int const length = along_k ? t.depth : side, span = t.threads() * width;
         return length % width == 0 && (span % length == 0 || length % span == 0) &&
-               side * t.depth % span == 0 && (along_k || t.padding % width == 0);
+               side * t.depth % span == 0;
     };
-    return t.threads() > 0 && t.micro_m > 0 && t.micro_n > 0 && t.depth > 0 && t.unroll > 0 &&
-           t.swizzle > 0 && t.micro_m % t.lanes_m == 0 && t.micro_n % t.lanes_n == 0 &&
-           t.padding % t.lanes_m == 0 && t.padding % t.lanes_n == 0 && (t.buffers == 1 || t.buffers == 2) &&
+    auto aligns = [&](int width) {
+        int const a_line = t.tile_m() + t.padding, b_line = t.tile_n() + t.padding;
+        return t.depth * a_line % width == 0 && t.depth * b_line % width == 0;
+    };
+    return t.padding >= 0 && t.buffers <= 2 && t.micro_m % t.lanes_m == 0 && t.micro_n % t.lanes_n == 0 &&
+           t.padding % t.lanes_m == 0 && t.padding % t.lanes_n == 0 &&
+           (f.a_along_k || t.padding % t.a_width == 0) && (f.b_along_k || t.padding % t.b_width == 0) &&
+           aligns(t.lanes_m) && aligns(t.lanes_n) && aligns(t.a_width) && aligns(t.b_width) &&
            reads(t.tile_m(), f.a_along_k, t.a_width) && reads(t.tile_n(), f.b_along_k, t.b_width);
 }
 // Whether the device has room for it. `scalar` is the size of what sums are kept in.

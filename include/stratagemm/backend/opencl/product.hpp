@@ -43,6 +43,9 @@ public:
             opencl_form form;
             opencl_tile const tile = fitted(choice, form);
             form.partial = choice.part > 0;
+            // Tuning in another thread may have changed the choice since the arena was made.
+            if (form.partial && !memory.fits(parts_footprint(choice.part)))
+                return run(opencl_choice{choice.tile}, memory);
             if (is_legal(tile, form) && fits_device(tile, session_.device(), sizeof(Scalar)))
                 return form.partial ? run_parts(tile, form, choice.part, memory) : run_tiled(tile, form);
         }
@@ -84,6 +87,13 @@ private:
     // aligned.
     static bool is_aligned(index offset, index step, index line_stride, index length, index width) {
         return offset % width == 0 && step % width == 0 && line_stride % width == 0 && length % width == 0;
+    }
+
+    footprint parts_footprint(index part) const {
+        footprint f;
+        f.device = opencl_arena::rounded(
+            static_cast<std::size_t>((p_.a.cols + part - 1) / part * p_.c.rows * p_.c.cols) * sizeof(Scalar));
+        return f;
     }
 
     opencl_kernel_key key(opencl_operation operation, opencl_tile const& tile = {},

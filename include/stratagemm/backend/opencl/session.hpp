@@ -4,8 +4,8 @@
 #include "../../jit/build_once.hpp"
 #include "../../jit/disk_cache.hpp"
 #include "../../jit/dump.hpp"
-#include "configuration.hpp"
 #include "memory.hpp"
+#include "tuning/store.hpp"
 
 #include <array>
 
@@ -160,6 +160,8 @@ public:
         return buffer;
     }
 
+    opencl_tuning_store& tuning() { return tuning_; }
+
     status synchronize() const {
         if (fault_) return *fault_;
         if (cl_int const code = clFinish(queue()); code != CL_SUCCESS) return opencl_error(code, "clFinish");
@@ -168,6 +170,10 @@ public:
 
 private:
     void fail(cl_int code, std::string const& what) { fault_ = opencl_error(code, what); }
+
+    std::string target() const {
+        return device_.name + '\n' + device_.driver + '\n' + device_.version + '\n' + device_.platform_name;
+    }
 
     result<opencl_compiled> compile(opencl_source const& source) const {
         if (source.uses_double && !device_.has_double)
@@ -261,6 +267,7 @@ private:
     bool in_order_ = true;
     std::optional<error> fault_;
     disk_cache cache_ = disk_cache::standard();
+    opencl_tuning_store tuning_{disk_cache::standard(), target()};
     build_once<opencl_kernel_key, opencl_compiled> kernels_;
 };
 

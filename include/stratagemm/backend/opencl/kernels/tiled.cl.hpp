@@ -143,7 +143,7 @@ typedef scalar lanes_n;
 #define UNROLLED(times) PRAGMA(unroll times)
 #define PRODUCTS(a_now, b_now)                                                                                    \
     UNROLLED(UNROLL) for (int l = 0; l < DEPTH; ++l) {                                                            \
-        scalar x[MICRO_M] __attribute__((aligned(16)));                                                           \
+        scalar x[MICRO_M] __attribute__((aligned(128)));                                                           \
         lanes_n y[MICRO_N / LANES_N];                                                                             \
         _Pragma("unroll") for (int r = 0; r < MICRO_M; r += LANES_M)                                              \
             *(lanes_m *)(x + r) = *(local lanes_m const *)((a_now) + l * A_LINE + MICRO_ROW(r));                  \
@@ -162,7 +162,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     RESULT
 #endif
 ) {
-    local scalar buffer[BUFFERS * (A_TILE + B_TILE)] __attribute__((aligned(16)));
+    local scalar buffer[BUFFERS * (A_TILE + B_TILE)] __attribute__((aligned(128)));
     int const me = get_local_id(0), my_n = me % THREADS_N, my_m = me / THREADS_N;
     int const m = sizes.x, n = sizes.y;
     long const batch = get_group_id(1);
@@ -194,8 +194,8 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     global IN const *a_from = a + a_base + AT(a_at, from_m, 0) + a_place * a_along + a_row * a_line;
     global IN const *b_from = b + b_base + AT(b_at, 0, from_n) + b_place * b_along + b_row * b_line;
 
-    scalar a_next[A_LOADS * A_WIDTH] __attribute__((aligned(16)));
-    scalar b_next[B_LOADS * B_WIDTH] __attribute__((aligned(16)));
+    scalar a_next[A_LOADS * A_WIDTH] __attribute__((aligned(128)));
+    scalar b_next[B_LOADS * B_WIDTH] __attribute__((aligned(128)));
     lanes_n sum[MICRO_M][MICRO_N / LANES_N];
     _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) sum[r][s] = (lanes_n)ZERO;
@@ -239,7 +239,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
         int const i = from_m + MICRO_ROW(r);
         if (i < own_m || i >= m) continue;
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) {
-            scalar line[LANES_N] __attribute__((aligned(16)));
+            scalar line[LANES_N] __attribute__((aligned(128)));
             *(lanes_n *)line = sum[r][s];
             _Pragma("unroll") for (int w = 0; w < LANES_N; ++w) {
                 int const j = from_n + MICRO_COL(s * LANES_N + w);
