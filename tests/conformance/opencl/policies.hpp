@@ -37,7 +37,7 @@ for_float(mirrored<Base>) -> for_float<Base>;
 
 // f(name, policy) for each.
 template <class F>
-void for_each_policy(F&& f) {
+void for_each_policy(std::uint64_t, F&& f) {
     sg::opencl const device;
     f("opencl", mirrored{device, device});
     f("opencl, small tiles", for_float{mirrored{device, device.with(small_tile)}});
