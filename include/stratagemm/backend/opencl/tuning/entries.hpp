@@ -25,7 +25,8 @@ inline constexpr opencl_entry opencl_entries[] = {
 
     {opencl_family::nvidia, 's', {16, 16, 8, 8, 8, 8, 4, 4, 4, 4, 2, 4, 8}, 2, 1.0f},
     {opencl_family::nvidia, 's', {16, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 4, 0.9f},
-    {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 8, 0.8f},
+    {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 8, 0.9f},
+    {opencl_family::nvidia, 's', {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 4, 0.7f},
     {opencl_family::nvidia, 's', {16, 16, 2, 2, 16, 16, 2, 2, 2, 2, 2, 2, 8}, 8, 0.35f},
     {opencl_family::nvidia, 'd', {16, 16, 4, 4, 16, 16, 2, 2, 2, 2, 2, 2, 8}, 3, 1.0f},
     {opencl_family::nvidia, 'c', {16, 16, 4, 4, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 1.0f},
