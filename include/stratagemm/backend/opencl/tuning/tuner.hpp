@@ -53,6 +53,10 @@ inline search_problem opencl_candidates(opencl_device const& d, char sums, std::
         opencl_tile narrow = t;
         narrow.a_width = narrow.b_width = 1;
         std::size_t const sums_bytes = static_cast<std::size_t>(t.micro_m * t.micro_n) * scalar;
+        // PoCL's compiler has aborted on bodies with a hundred loads for each of two work-items.
+        auto const loads = [&](int side, int width) { return side * t.depth / (t.threads() * width); };
+        bool const short_body = loads(t.tile_m(), t.a_width) <= 32 && loads(t.tile_n(), t.b_width) <= 32;
+        if (cpu && (t.threads() < 4 || !short_body)) return false;
         return is_legal(t, rows) && is_legal(narrow, rows) && fits_device(t, d, scalar) &&
                sums_bytes <= 512 && (cpu || (t.unroll == t.depth && t.threads() >= 32));
     };
