@@ -1,7 +1,8 @@
 #!/bin/sh
 # run.sh COMPILER INCLUDE FILE SCALE: time and peak memory of compiling FILE at -O2.
 # The goal is 1.0 s and 150 MiB on a machine that compiles SCALE in 0.78 s. The test fails at twice that time and at
-# 200 MiB. Processor time is counted, the best of three, and machines differ in it by half: hence SCALE.
+# 200 MiB. Processor time is counted, the best of three, and machines differ in it by half: hence SCALE. Its 0.78 s are
+# inferred: the same library took 1.51 s on the machine that the limit was set on, and 2.08 s where SCALE takes 1.07.
 set -eu
 compiler=$1 include=$2 file=$3 scale=$4
 centiseconds_allowed=200 scale_centiseconds=78 kib_allowed=204800

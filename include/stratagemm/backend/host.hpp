@@ -9,7 +9,8 @@
 
 STRATAGEMM_BEGIN
 
-// The leaf, with an idea of its speed, for layers that choose: what one thread was seen to reach, roughly.
+// The leaf, with an idea of its speed, for layers that choose: what one thread was seen to reach, roughly, and a
+// guess for int8 on AVX-512.
 struct host_leaf : host_operations {
     template <class S>
     double seconds(S const& s) const {
