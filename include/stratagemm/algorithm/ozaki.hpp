@@ -244,9 +244,20 @@ private:
         return of_planes(s, count) + own(2 * bytes<double>(s.m, s.n));
     }
     footprint of_moduli(real_shape const& s, int count) const {
-        return of_planes(s, 1) + own(bytes<std::int8_t>(s.m * s.n, count));
+        footprint const planes = of_planes(s, 1) + own(bytes<std::int8_t>(s.m * s.n, count));
+        if constexpr (requires { leaf().residue_bytes(s.m, s.n, s.k, count); })
+            return larger(planes, own(leaf().residue_bytes(s.m, s.n, s.k, count)));
+        return planes;
     }
-    footprint of_probe(real_shape const& s) const { return of_planes(s, 1) + own(bytes<double>(s.m, s.n)); }
+    footprint of_probe(real_shape const& s) const {
+        std::size_t rest = bytes<double>(s.m, s.n);
+        if constexpr (requires { leaf().crossing_bytes(s.m, s.n); }) {
+            std::size_t const fused =
+                bytes<std::int32_t>(s.m, 1) + bytes<std::int32_t>(s.n, 1) + leaf().crossing_bytes(s.m, s.n);
+            rest = rest < fused ? fused : rest;
+        }
+        return of_planes(s, 1) + own(rest);
+    }
 
     // ---- how wrong it can be -----------------------------------------------------------------------------
 
@@ -277,19 +288,34 @@ private:
 
     // ---- speed -------------------------------------------------------------------------------------------
 
-    // Whether the base's own product takes less time than so many of int8, with planes formed for each and their
-    // product taken up: the one place that decides on speed. Without a leaf that knows, what was asked for runs.
+    // Whether the base's own product takes less time: the one place that decides on speed. Without a leaf that knows,
+    // what was asked for runs.
     template <class S>
-    bool native_is_faster([[maybe_unused]] S const& s, [[maybe_unused]] int products) const {
-        if constexpr (requires { leaf().seconds(s) + leaf().seconds(real_shape(s).integers()); }) {
-            real_shape const r(s);
+    bool native_is_faster([[maybe_unused]] S const& s, [[maybe_unused]] ozaki_report const& plan) const {
+        real_shape const r(s);
+        if constexpr (requires {
+                          leaf().seconds(s) + leaf().seconds(r.integers()) + leaf().seconds_each();
+                      }) {
+            // int8 products one by one, with planes formed for each and their product taken up
             auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n),
                        k = static_cast<double>(r.k);
-            double const planes = (m * k + k * n + m * n) * leaf().seconds_each();
-            return leaf().seconds(s) < products * (leaf().seconds(r.integers()) + planes);
+            double const planes = (m * k + k * n + m * n) * leaf().seconds_each(), own = leaf().seconds(s);
+            if (plan.products * (leaf().seconds(r.integers()) + planes) < own) return false;
+            if constexpr (requires { leaf().residue_seconds(r.m, r.n, r.k, plan.count); })
+                if (plan.scheme == ozaki_report::moduli)
+                    return own < leaf().residue_seconds(r.m, r.n, r.k, plan.count);
+            return true;
         } else {
             return false;
         }
+    }
+
+    // What may do for the accuracy, with the best of data.
+    template <class T>
+    ozaki_report least_plan() const {
+        int count = least_chosen_moduli;
+        while (count < most_moduli && ozaki_parts::room(count) * wanted<T>() < 0.25) ++count;
+        return {ozaki_report::moduli, count, count + 1, 0, ""};
     }
 
     // ---- one product -------------------------------------------------------------------------------------
@@ -298,7 +324,7 @@ private:
     status multiply(P const& p, arena& memory) const {
         ozaki_report plan;
         plan.reason = "the native product is faster";
-        if (!by_contract() || !native_is_faster(p.shape(), least_chosen_moduli)) {
+        if (!by_contract() || !native_is_faster(p.shape(), least_plan<typename P::a_type>())) {
             typename arena::scope const scope(memory);
             auto const plain = p.without_epilogue();
             ozaki_parts::product<ozaki, std::remove_const_t<decltype(plain)>> work(*this, plain, memory);

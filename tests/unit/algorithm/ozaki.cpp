@@ -165,7 +165,9 @@ TEST_CASE("scaling rounds to the nearest integer") {
     CHECK(parts::scaled(0x1p-1074, 1074).m == 1);
     CHECK(parts::scaled(-0.0, 100).m == 0);
     CHECK(parts::scaled(1.5, 0).m == 2);
-    CHECK(parts::scaled(-1.5, 0).m == -1);
+    CHECK(parts::scaled(-1.5, 0).m == -2);
+    CHECK(parts::scaled(2.5, 0).m == 2);
+    CHECK(parts::scaled(-2.5, 0).m == -2);
     CHECK(parts::scaled(0.25, 0).m == 0);
 }
 
@@ -228,8 +230,8 @@ TEST_CASE("the moduli are coprime, and the weights of the Chinese remainder theo
     };
     for (int i = 0; i < parts::most_moduli; ++i)
         for (int j = 0; j < i; ++j) CHECK(gcd(parts::moduli[i], parts::moduli[j]) == 1);
-    static_assert(parts::residue_system(2).weight(0) == 255); // 255 * 255 = 1 mod 256
-    static_assert(parts::residue_system(2).weight(1) == 1);
+    static_assert(parts::residue_system(2).weight(0) == 85);  // 253 * 85 = 1 mod 256
+    static_assert(parts::residue_system(2).weight(1) == 169); // 256 * 169 = 1 mod 253
     for (int count = 2; count <= parts::most_moduli; ++count) {
         parts::residue_system const system(count);
         for (int i = 0; i < count; ++i) {

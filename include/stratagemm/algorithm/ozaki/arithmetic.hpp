@@ -39,7 +39,7 @@ struct integer {
     int q = 0;
 };
 
-// x 2^shift to the nearest integer, halves upwards.
+// x 2^shift to the nearest integer, halves to the even one.
 inline integer scaled(double x, int shift) {
     auto const bits = __builtin_bit_cast(std::uint64_t, x);
     int e = static_cast<int>(bits >> 52 & 0x7ff);
@@ -52,7 +52,7 @@ inline integer scaled(double x, int shift) {
     int const q = e - 1075 + shift;
     if (q >= 0) return {m, q};
     if (q < -54) return {}; // below a quarter
-    return {(m + (std::int64_t{1} << (-q - 1))) >> -q, 0};
+    return {(m + (std::int64_t{1} << (-q - 1)) - 1 + (m >> -q & 1)) >> -q, 0};
 }
 
 // The exponent of the lowest bit that is set, of x not zero.
@@ -77,8 +77,9 @@ inline int digit(integer v, int j) {
 // ---- residues --------------------------------------------------------------------------------------------
 
 inline constexpr int most_moduli = 20;
-inline constexpr int moduli[most_moduli] = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
-                                            223, 217, 211, 199, 197, 193, 191, 181, 179, 173}; // coprime
+// Coprime, and none between 253 and 256: a residue that is centred but for one fits a byte.
+inline constexpr int moduli[most_moduli] = {256, 253, 251, 249, 247, 245, 241, 239, 233, 229,
+                                            227, 223, 211, 199, 197, 193, 191, 181, 179, 173};
 
 // The square root of half the product of the first `count`: |A'||B'| may come up to its square. What it lacks,
 // 2^-30 of it, is far more than the quotient in residue_system and the norms of lines are wrong by.
@@ -149,76 +150,122 @@ struct twofold {
 
 // ---- the Chinese remainder theorem -----------------------------------------------------------------------
 
-// An integer below half the product P of the first `count` moduli p, from its residues. With M = P / p and y the
+// An integer X below half the product P of the first `count` moduli p, from its residues. With M = P / p and y the
 // inverse of M mod p, it is the sum of M (y r mod p), less a multiple of P: that which is nearest.
+//
+// Large numbers are sums of pieces of 32 bits, the highest first, each a double. A sum of pieces times what comes
+// from two residues stays below 2^53 units of the piece, so it is exact; and vectors can do the same.
 class residue_system {
 public:
+    static constexpr int most_pieces = 5, piece_bits = 32, most_pairs = (most_moduli + 1) / 2;
+
     constexpr explicit residue_system(int count) : count_(count) {
-        whole_ = product_without(count);
-        for (int i = 0; i < count; ++i) {
-            cofactors_[i] = product_without(i);
-            modulus const mod(moduli[i]);
-            std::uint64_t rest = 0;
-            for (int t = limbs - 1; t >= 0; --t)
-                rest = mod.of((rest << limb_bits) + static_cast<std::uint64_t>(cofactors_[i].limb[t]));
-            while (mod.of(rest * static_cast<unsigned>(inverses_[i])) != 1) ++inverses_[i];
-            fractions_[i] = (std::int64_t{1} << fraction_bits) / moduli[i];
+        large const product = product_without(count, count);
+        int bits = 32 * large::limbs;
+        while (!product.bit(bits - 1)) --bits;
+        pieces_ = (bits + piece_bits - 1) / piece_bits;
+        for (int t = 0; t < pieces_; ++t) {
+            int const unit = bits - piece_bits * (t + 1);
+            units_[t] = unit < 0 ? 0 : unit;
+            roundings_[t] = 0x1.8p52 * (t > 0 ? power(units_[t - 1]) : 1);
+        }
+        split(product, whole_);
+        double p = 1;
+        for (int x = 0; x < count; ++x) p *= moduli[x];
+        reciprocal_ = 1 / p;
+        for (int x = 0; x < count; ++x) {
+            modulus const mod(moduli[x]);
+            std::uint64_t const rest = product_without(x, x).mod(mod);
+            while (mod.of(rest * static_cast<unsigned>(inverses_[x])) != 1) ++inverses_[x];
+        }
+        for (int x = 0; x < pairs(); ++x) {
+            bool const alone = 2 * x + 1 == count;
+            split(product_without(2 * x, alone ? count : 2 * x + 1), cofactors_[x]);
+            factors_[x][0] = alone ? 1 : moduli[2 * x + 1];
+            factors_[x][1] = alone ? 0 : moduli[2 * x];
         }
     }
 
     constexpr int count() const { return count_; }
+    constexpr int pairs() const { return (count_ + 1) / 2; }
+    constexpr int pieces() const { return pieces_; }
+    constexpr int modulus_of(int i) const { return moduli[i]; }
 
     // y r mod p for modulus i, where y is what weight() is.
     constexpr int weight(int i) const { return inverses_[i]; }
 
+    // X is the sum over pairs of residues u, v, weighted, of (factor(x, 0) u + factor(x, 1) v) times the number in
+    // pieces cofactors(x)[.], less a multiple of the product, which is in pieces whole(.).
+    constexpr int factor(int pair, int i) const { return factors_[pair][i]; }
+    constexpr double const* cofactors(int pair) const { return cofactors_[pair]; }
+    constexpr double const& whole(int piece) const { return whole_[piece]; }
+    constexpr double const& reciprocal() const { return reciprocal_; }
+    // Added and subtracted again, it rounds to units of the piece above; to integers for the first.
+    constexpr double const& rounding(int piece) const { return roundings_[piece]; }
+
     // weighted(i) is the residue mod moduli[i], times weight(i), centred.
     template <class F>
     twofold integer_of(F const& weighted) const {
-        std::int64_t sum[limbs] = {}, fraction = std::int64_t{1} << (fraction_bits - 1);
-        for (int i = 0; i < count_; ++i) {
-            std::int64_t const r = weighted(i);
-            fraction += r * fractions_[i];
-            for (int t = 0; t < limbs; ++t) sum[t] += r * cofactors_[i].limb[t];
+        double sum[most_pieces] = {};
+        for (int x = 0; x < pairs(); ++x) {
+            int pair = factor(x, 0) * weighted(2 * x);
+            if (2 * x + 1 < count_) pair += factor(x, 1) * weighted(2 * x + 1);
+            for (int t = 0; t < pieces_; ++t) sum[t] += pair * cofactors_[x][t];
         }
-        std::int64_t const quotient = fraction >> fraction_bits;
-        for (int t = 0; t < limbs; ++t) sum[t] -= quotient * whole_.limb[t];
-        // Balanced limbs: the highest that is not zero has the sign, and no leading bits cancel.
-        for (int t = 0; t + 1 < limbs; ++t) {
-            std::int64_t const carry = (sum[t] + (std::int64_t{1} << (limb_bits - 1))) >> limb_bits;
-            sum[t] -= carry * (std::int64_t{1} << limb_bits);
-            sum[t + 1] += carry;
+        // Two pieces tell the multiple, since X is not close to half the product.
+        double const multiple = (sum[0] + sum[1]) * reciprocal_ + roundings_[0] - roundings_[0];
+        for (int t = 0; t < pieces_; ++t) sum[t] -= multiple * whole_[t];
+        // Balanced pieces: the highest that is not zero has the sign, and no leading bits cancel.
+        for (int t = pieces_ - 1; t > 0; --t) {
+            double const carry = sum[t] + roundings_[t] - roundings_[t];
+            sum[t] -= carry;
+            sum[t - 1] += carry;
         }
         twofold x;
-        for (int t = limbs - 1; t >= 0; --t) x.add(static_cast<double>(sum[t]) * power(limb_bits * t));
+        for (int t = 0; t < pieces_; ++t) x.add(sum[t]);
         return x;
     }
 
 private:
-    // P < 2^155 in limbs that hold a sum of twenty products with int8.
-    static constexpr int limbs = 4, limb_bits = 48, fraction_bits = 55;
     struct large {
-        std::int64_t limb[limbs] = {};
-    };
+        static constexpr int limbs = 5;
+        std::uint32_t limb[limbs] = {1};
 
-    constexpr large product_without(int left_out) const {
-        large x;
-        x.limb[0] = 1;
-        for (int i = 0; i < count_; ++i) {
-            if (i == left_out) continue;
-            std::int64_t carry = 0;
-            for (auto& l : x.limb) {
-                std::int64_t const y = l * moduli[i] + carry;
-                carry = y >> limb_bits;
-                l = y - (carry << limb_bits);
+        constexpr void multiply(int x) {
+            std::uint64_t carry = 0;
+            for (auto& l : limb) {
+                carry += std::uint64_t{l} * static_cast<unsigned>(x);
+                l = static_cast<std::uint32_t>(carry);
+                carry >>= 32;
             }
         }
-        return x;
+        constexpr bool bit(int i) const { return limb[i / 32] >> (i % 32) & 1; }
+        constexpr std::uint64_t mod(modulus const& m) const {
+            std::uint64_t rest = 0;
+            for (int t = limbs - 1; t >= 0; --t) rest = m.of((rest << 32) + limb[t]);
+            return rest;
+        }
+    };
+    constexpr large product_without(int x, int y) const {
+        large p;
+        for (int i = 0; i < count_; ++i)
+            if (i != x && i != y) p.multiply(moduli[i]);
+        return p;
+    }
+    constexpr void split(large const& x, double (&to)[most_pieces]) const {
+        int above = 32 * large::limbs;
+        for (int t = 0; t < pieces_; ++t) {
+            for (int i = above - 1; i >= units_[t]; --i) to[t] = 2 * to[t] + x.bit(i);
+            to[t] *= power(units_[t]);
+            above = units_[t];
+        }
     }
 
-    int count_;
-    large whole_{};
-    large cofactors_[most_moduli] = {};
-    std::int64_t fractions_[most_moduli] = {};
+    int count_, pieces_ = 0;
+    int units_[most_pieces] = {};
+    double whole_[most_pieces] = {}, roundings_[most_pieces] = {}, reciprocal_ = 0;
+    double cofactors_[most_pairs][most_pieces] = {};
+    int factors_[most_pairs][2] = {};
     int inverses_[most_moduli] = {};
 };
 

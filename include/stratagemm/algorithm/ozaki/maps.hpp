@@ -26,6 +26,11 @@ struct lines {
     index count() const { return Side == side::left ? parts<T> * of.rows : of.cols; }
     index length() const { return parts<T> * (Side == side::left ? of.cols : of.rows); }
 
+    // Real elements as they lie, a line in each row.
+    view<T const> by_lines() const requires(!complex_like<T>) {
+        return Side == side::left ? of : transposed(of);
+    }
+
     double operator()(index line, index l) const {
         if constexpr (!complex_like<T>) {
             return static_cast<double>(Side == side::left ? of(line, l) : of(l, line));
@@ -63,7 +68,30 @@ struct measured {
     view<std::int32_t> shift;
 
     double operator()(index i, quantity what) const { return table(i, what); }
+
+    // What a leaf found by itself.
+    template <class Facts>
+    void take(index i, Facts const& f) const {
+        auto const length = static_cast<double>(line.length());
+        auto const total = [&](double const* p) {
+            index const s = f.step;
+            double const x =
+                ((p[0] + p[4 * s]) + (p[2 * s] + p[6 * s])) + ((p[s] + p[5 * s]) + (p[3 * s] + p[7 * s]));
+            return x * (1 + (length + 2) * 0x1p-52);
+        };
+        bool const finite = f.largest < 0x7ff0000000000000, used = finite && f.largest != 0;
+        table(i, peak) = used ? static_cast<double>(f.at) : finite ? all_zero : not_finite;
+        table(i, exponent) = used ? static_cast<double>(f.exponent) : 0;
+        table(i, sum) = used ? total(f.sum) : 0;
+        table(i, squares) = used ? total(f.squares) : 0;
+        table(i, lowest_set) = used ? exponent_of(f.lowest) - 1 : 0;
+    }
+
     int power_of(index i) const { return static_cast<int>(table(i, exponent)); }
+
+    double ceiling_of(index i, double most) const {
+        return most == 0 ? 0 : most + 128 * table(i, sum) + static_cast<double>(line.length());
+    }
 
     // |x| 2^-E for element l of line i.
     double scaled_down(index i, index l) const {
@@ -100,11 +128,13 @@ struct measure {
             }
             return lowest;
         }
-        double total = 0;
+        double part[8] = {}; // as vectors do it, for the same bits
         for (index l = 0; l < length; ++l) {
             double const x = of.scaled_down(i, l);
-            total += what == sum ? x : x * x;
+            part[l % 8] = what == sum ? part[l % 8] + x : __builtin_fma(x, x, part[l % 8]);
         }
+        double const total =
+            ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
         return total * (1 + static_cast<double>(length + 2) * 0x1p-52);
     }
 };
@@ -121,6 +151,28 @@ struct leading_bits {
     }
 };
 
+// Of |A||B| for two lines, with their scales taken off: one term or none, and all.
+template <class Mine, class Other>
+double term(Mine const& x, Other const& y, index i, index j, index l) {
+    if (x.line(i, l) == 0 || y.line(j, l) == 0) return 0;
+    double const size = x.scaled_down(i, l) * y.scaled_down(j, l);
+    return size > 0x1p-1000 ? size : 0x1p-1000; // not nothing, but hopeless
+}
+template <class Mine, class Other>
+double one_term(double share, Mine const& x, Other const& y, index i, index j) {
+    double const mine = term(x, y, i, j, static_cast<index>(x(i, peak))),
+                 other = term(x, y, i, j, static_cast<index>(y(j, peak)));
+    if (mine > share) share = mine;
+    return other > share ? other : share;
+}
+template <class Mine, class Other>
+double all_terms(Mine const& x, Other const& y, index i, index j) {
+    double share = 0;
+    for (index l = 0; l < x.line.length(); ++l) share += term(x, y, i, j, l);
+    return share / (1 + static_cast<double>(x.line.length() + 2) * 0x1p-52);
+}
+inline constexpr index most_looked = 8; // times all, for a line
+
 // The quantities that depend on the crossing lines, from Q, the product of leading bits:
 //   Q <= |A||B| 2^(14 - E - E_f) < Q + 128 (sum of i) + 128 (sum of f) + length.
 template <class Mine, class Other>
@@ -131,43 +183,71 @@ struct cross {
 
     double operator()(double, index i, index what) const {
         if (of(i, peak) < 0) return 0;
-        auto const length = static_cast<double>(of.line.length());
-        double largest = 0;
+        double most = 0, least = std::numeric_limits<double>::infinity();
         index looked = 0;
         for (index j = 0; j < others.line.count(); ++j) {
             if (others(j, peak) < 0) continue;
-            double x = 0;
             if (what == ceiling) {
-                x = q(i, j) + 128 * (of(i, sum) + others(j, sum)) + length;
-            } else {
-                double share = q(i, j) * 0x1p-14;
-                if (q(i, j) < 32) share = closer(share, i, j, looked);
-                if (share == 0) continue; // they have no term in common: their product is exact
-                if (share < 0) return std::numeric_limits<double>::infinity();
-                x = (what == spread ? others(j, sum) : 1) / share;
+                double const x = q(i, j) + 128 * others(j, sum);
+                if (x > most) most = x;
+                continue;
             }
-            if (x > largest) largest = x;
+            double share = q(i, j) * 0x1p-14;
+            if (q(i, j) < 32) share = closer(share, i, j, looked);
+            if (share == 0) continue; // they have no term in common: their product is exact
+            if (share < 0) return std::numeric_limits<double>::infinity();
+            if (what == spread) share *= 1 / others(j, sum);
+            if (share < least) least = share;
         }
-        return largest;
+        return what == ceiling ? of.ceiling_of(i, most) : (1 + 0x1p-50) / least;
     }
 
 private:
     // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when all have been
     // asked for too often: where zeros abound, that would be as much work as the product.
     double closer(double share, index i, index j, index& looked) const {
-        double const mine = term(i, j, static_cast<index>(of(i, peak))),
-                     other = term(i, j, static_cast<index>(others(j, peak)));
-        if (mine > share) share = mine;
-        if (other > share) share = other;
+        share = one_term(share, of, others, i, j);
         if (share > 0) return share;
-        if (++looked > 8) return -1;
-        for (index l = 0; l < of.line.length(); ++l) share += term(i, j, l);
-        return share / (1 + static_cast<double>(of.line.length() + 2) * 0x1p-52);
+        return ++looked > most_looked ? -1 : all_terms(of, others, i, j);
     }
-    double term(index i, index j, index l) const {
-        if (of.line(i, l) == 0 || others.line(j, l) == 0) return 0;
-        double const x = of.scaled_down(i, l) * others.scaled_down(j, l);
-        return x > 0x1p-1000 ? x : 0x1p-1000; // not nothing, but hopeless
+};
+
+// The same, for a leaf that goes over Q but once.
+template <class Left, class Right>
+struct crossing {
+    measured<Left> left;
+    measured<Right> right;
+    view<std::int32_t> left_looked, right_looked; // zeros at first
+
+    bool left_counts(index i) const { return left(i, peak) >= 0; }
+    bool right_counts(index j) const { return right(j, peak) >= 0; }
+    double left_sum(index i) const { return left(i, sum); }
+    double right_sum(index j) const { return right(j, sum); }
+
+    // In units of Q; infinite where lines have no term in common.
+    struct pair {
+        double left, right;
+    };
+    pair shares(index i, index j, std::int32_t q) const {
+        constexpr double none = std::numeric_limits<double>::infinity();
+        double const share = one_term(q * 0x1p-14, left, right, i, j);
+        if (share > 0) return {share * 0x1p14, share * 0x1p14};
+        bool const mine = __atomic_add_fetch(&left_looked(i, 0), 1, __ATOMIC_RELAXED) <= most_looked,
+                   other = __atomic_add_fetch(&right_looked(j, 0), 1, __ATOMIC_RELAXED) <= most_looked;
+        double all = 0;
+        if (mine || other) all = all_terms(left, right, i, j) * 0x1p14;
+        if (all == 0) all = none;
+        return {mine ? all : 0, other ? all : 0};
+    }
+    void take_left(index i, double most, double least) const { put(left, i, most, least); }
+    void take_right(index j, double most, double least) const { put(right, j, most, least); }
+
+private:
+    template <class Lines>
+    static void put(measured<Lines> const& x, index i, double most, double least) {
+        bool const counts = x(i, peak) >= 0;
+        x.table(i, ceiling) = counts ? x.ceiling_of(i, most) : 0;
+        x.table(i, spread) = counts ? (1 + 0x1p-50) / (least * 0x1p-14) : 0;
     }
 };
 
@@ -334,6 +414,38 @@ private:
         twofold const x = integers(i, j);
         int const e = exponent - left(i, 0) - right(j, 0);
         return {times_power(x.high, e), times_power(x.low, e)};
+    }
+};
+
+// ---- a product by residues, for a leaf that can do all of it ----------------------------------------------
+
+template <class Problem>
+struct residue_job {
+    using element = typename Problem::scalar;
+
+    Problem const& problem;
+    lines<element, side::left> left;
+    lines<element, side::right> right;
+    view<std::int32_t const> left_shift, right_shift; // x 2^shift is to be rounded to an integer,
+    int bits;                                         // at most 2^bits in magnitude
+    residue_system const& system;
+
+    // C from (i, j) on, of whole elements, from integers that are each a sum of two doubles, `row` apart.
+    void store(index i, index j, index rows, index cols, double const* high, double const* low,
+               index row) const {
+        struct given {
+            double const *high, *low;
+            index row;
+            twofold operator()(index r, index c) const { return {high[r * row + c], low[r * row + c]}; }
+        };
+        constexpr index p = parts<element>;
+        finish<Problem, given> const f{problem.part(i / p, j, 0, rows / p, cols, 0),
+                                       {high, low, row},
+                                       left_shift.block(i, 0, rows, 1),
+                                       right_shift.block(j, 0, cols, 1),
+                                       0};
+        for (index r = 0; r < rows / p; ++r)
+            for (index c = 0; c < cols; ++c) f.p.c(r, c) = f(element{}, r, c);
     }
 };
 

@@ -39,15 +39,20 @@ public:
     // Looks at the data; writes nothing to C.
     ozaki_report plan() {
         auto const& options = policy_.options_;
-        find(peak), find(exponent);
+        bool const by_contract = policy_.by_contract(),
+                   probes = by_contract || policy_.probes(options.moduli);
+        typename arena::scope const scope(memory_);
+        planes leading{};
+        if (probes) leading = take_planes(1);
+        surveyed_ = survey(leading);
+        if (!surveyed_) find(peak), find(exponent);
         if (char const* const reason = not_for_integers()) return {ozaki_report::native, 0, 0, 0, reason};
-        if (policy_.by_contract()) return choose();
+        if (by_contract) return choose(leading);
         if (options.slices > 0)
             return {ozaki_report::slices, options.slices, Policy::products_of_slices(options.slices), 0,
                     "as told"};
-        bool const probes = policy_.probes(options.moduli);
-        find(probes ? sum : squares);
-        if (probes) probe({ceiling});
+        if (!surveyed_) find(probes ? sum : squares);
+        if (probes) probe(leading, {ceiling});
         scale_residues(options.moduli, probes);
         return {ozaki_report::moduli, options.moduli, options.moduli + probes, 0, "as told"};
     }
@@ -63,6 +68,16 @@ public:
     }
 
 private:
+    // Planes of int8 and their product; of so many terms at a time, one row after another.
+    using bytes_view = view<std::int8_t>;
+    struct planes {
+        bytes_view a_all, b_all;
+        view<std::int32_t> c;
+        index chunk;
+        bytes_view a(index k) const { return {a_all.data, a_all.rows, k, k, 1}; }
+        bytes_view b(index k) const { return {b_all.data, k, b_all.cols, b_all.cols, 1}; }
+    };
+
     // ---- measuring -----------------------------------------------------------------------------------
 
     template <class Lines>
@@ -104,12 +119,40 @@ private:
         return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
     }
 
+    // By the leaf, if it has a way of its own: all that a line has by itself, and the leading bits of its elements.
+    bool survey([[maybe_unused]] planes const& leading) {
+        auto leaf = policy_.leaf();
+        if constexpr (requires { leaf.survey(a_, view<std::int8_t>{}); })
+            return leaf.survey(a_, leading_of(a_.line, leading.a_all)) &&
+                   leaf.survey(b_, leading_of(b_.line, leading.b_all));
+        else
+            return false;
+    }
+    // By lines, in the order in which the elements lie; none if they do not fit a plane.
+    template <class Lines>
+    view<std::int8_t> leading_of(Lines const& x, view<std::int8_t> const& all) const {
+        index const count = x.count(), length = x.length();
+        if (all.rows * all.cols < count * length) return {};
+        if constexpr (requires { x.by_lines(); })
+            if (x.by_lines().col_stride != 1) return {all.data, count, length, 1, count};
+        return {all.data, count, length, length, 1};
+    }
+
     // The product of leading bits, and what follows from it for each line.
-    void probe(std::initializer_list<quantity> wanted) {
+    void probe(planes const& t, std::initializer_list<quantity> wanted) {
+        auto leaf = policy_.leaf();
+        if constexpr (requires { leaf.survey(a_, view<std::int8_t>{}); })
+            if (surveyed_ && t.chunk == size_.k && *(wanted.end() - 1) <= spread) {
+                multiply(leading_of(a_.line, t.a_all), transposed(leading_of(b_.line, t.b_all)), t.c);
+                crossing<left, right> const x{a_, b_, take<std::int32_t>(size_.m, 1),
+                                              take<std::int32_t>(size_.n, 1)};
+                fill(x.left_looked), fill(x.right_looked);
+                if (status_) leaf.cross(x, t.c, memory_);
+                return;
+            }
         typename arena::scope const scope(memory_);
         auto const q = take<double>(size_.m, size_.n);
         fill(q);
-        planes const t = take_planes(1);
         for (index first = 0; first < size_.k; first += t.chunk) {
             index const k = smaller(t.chunk, size_.k - first);
             form(leading_bits<left>{a_, first}, t.a(k));
@@ -126,14 +169,14 @@ private:
 
     // ---- choosing ------------------------------------------------------------------------------------
 
-    ozaki_report choose() {
-        find(sum), find(lowest_set);
+    ozaki_report choose(planes const& leading) {
+        if (!surveyed_) find(sum), find(lowest_set);
         double const eps = policy_.template wanted<T>();
         bool const slices_may_do = policy_.template slices_may_do<T>();
         if (slices_may_do)
-            probe({ceiling, spread, thinnest});
+            probe(leading, {ceiling, spread, thinnest});
         else
-            probe({ceiling, spread});
+            probe(leading, {ceiling, spread});
         double widest = largest(a_, spread), other = largest(b_, spread);
         if (other > widest) widest = other;
         ozaki_report plan{ozaki_report::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
@@ -147,7 +190,7 @@ private:
                 plan = {ozaki_report::slices, x, products, plan.spread,
                         "the fewest that are accurate enough"};
         }
-        if (plan.count > 0 && policy_.native_is_faster(p_.shape(), plan.products))
+        if (plan.count > 0 && policy_.native_is_faster(p_.shape(), plan))
             plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
         if (plan.scheme == ozaki_report::moduli) scale_residues(plan.count, true);
         return plan;
@@ -222,6 +265,7 @@ private:
 
     void multiply_residues(int count) {
         residue_system const system(count);
+        if (fused_residues(system)) return;
         index const step = size_.m * size_.n;
         auto const sums = take<std::int8_t>(size_.m, size_.n, count);
         planes const t = take_planes(1);
@@ -241,17 +285,32 @@ private:
         store(from_residues{system, sums, step}, 0);
     }
 
+    // By the leaf, if it can do it without planes, and the integers are not too long for it.
+    bool fused_residues([[maybe_unused]] residue_system const& system) {
+        auto leaf = policy_.leaf();
+        residue_job<P> const job{
+            p_, a_.line, b_.line, a_.shift, b_.shift, larger(bits_of(a_), bits_of(b_)), system};
+        if constexpr (requires { leaf.multiply_residues(job, memory_); })
+            return status_ && leaf.multiply_residues(job, memory_);
+        else
+            return false;
+    }
+    // Below 2^bits are all scaled elements; too many if a scale is beyond what one factor can do.
+    template <class Lines>
+    static int bits_of(measured<Lines> const& x) {
+        int most = 0;
+        for (index i = 0; i < x.table.rows; ++i) {
+            if (x(i, peak) < 0) continue;
+            int const shift = x.shift(i, 0), bits = shift + x.power_of(i);
+            if (shift < -1000 || shift > 1000) return 1 << 20;
+            if (bits > most) most = bits;
+        }
+        return most;
+    }
+    static int larger(int x, int y) { return x < y ? y : x; }
+
     // ---- what they are made of -----------------------------------------------------------------------
 
-    using bytes_view = view<std::int8_t>;
-    struct planes {
-        bytes_view a_all, b_all;
-        view<std::int32_t> c;
-        index chunk;
-        // For this many terms, one row after another.
-        bytes_view a(index k) const { return {a_all.data, a_all.rows, k, k, 1}; }
-        bytes_view b(index k) const { return {b_all.data, k, b_all.cols, b_all.cols, 1}; }
-    };
     planes take_planes(int products) {
         index const chunk = Policy::chunk_of(size_.k, products);
         return {take<std::int8_t>(size_.m, chunk * products), take<std::int8_t>(chunk * products, size_.n),
@@ -264,7 +323,7 @@ private:
 
     template <class Map, class Element>
     void map(Map const& f, view<Element> const& to, index col0 = 0) {
-        if (status_) status_ = policy_.leaf().apply(f, to, 0, col0);
+        if (status_) (void)(status_ = policy_.leaf().apply(f, to, 0, col0));
     }
     template <class Plane>
     void form(Plane const& x, bytes_view const& to) {
@@ -276,17 +335,18 @@ private:
     }
     template <class Element>
     void fill(view<Element> const& to) {
-        if (status_) status_ = policy_.leaf().fill(to, Element(0));
+        if (status_) (void)(status_ = policy_.leaf().fill(to, Element(0)));
     }
     void multiply(bytes_view const& a, bytes_view const& b, view<std::int32_t> const& c) {
-        if (status_) status_ = policy_.base_(typename Policy::integer_problem{1, a, b, 0, c, c}, memory_);
+        if (status_)
+            (void)(status_ = policy_.base_(typename Policy::integer_problem{1, a, b, 0, c, c}, memory_));
     }
     template <class Sum>
     void store(Sum const& integers, int scale) {
         map(finish<P, Sum>{p_, integers, a_.shift, b_.shift, scale}, p_.c);
     }
     void ready() {
-        if (status_) status_ = policy_.leaf().synchronize();
+        if (status_) (void)(status_ = policy_.leaf().synchronize());
     }
     static index smaller(index x, index y) { return x < y ? x : y; }
 
@@ -295,6 +355,7 @@ private:
     arena& memory_;
     real_shape size_;
     status status_;
+    bool surveyed_ = false; // by the leaf
     measured<left> a_;
     measured<right> b_;
 };

@@ -44,19 +44,21 @@ void host_each([[maybe_unused]] int team, int count, F const& f) {
 }
 
 // Blocks of workspace. The last one released on a thread is kept for the next call: fresh pages cost more
-// than a product of a few hundred rows. Blocks above `keep` go back to the system at once.
+// than a product of a few hundred rows, and a tenth of an emulated one of a few thousand. Blocks above `keep` go back
+// to the system at once.
 class host_block {
 public:
-    static constexpr std::size_t keep = std::size_t{64} << 20;
+    static constexpr std::size_t keep = std::size_t{128} << 20;
     static constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-    static std::byte* acquire(std::size_t bytes) {
+    // At least `bytes`, which becomes what there is.
+    static std::byte* acquire(std::size_t& bytes) {
         host_block& kept = cache();
-        if (kept.data_ && kept.size_ >= bytes) return std::exchange(kept.data_, nullptr);
+        if (kept.data_ && kept.size_ >= bytes) {
+            bytes = kept.size_;
+            return std::exchange(kept.data_, nullptr);
+        }
         return allocate(bytes);
-    }
-    static std::size_t acquired_size(std::size_t bytes) { // what acquire() will really hold
-        return rounded(bytes);
     }
     static void release(std::byte* data, std::size_t bytes) {
         host_block& kept = cache();
@@ -102,7 +104,8 @@ using host_arena = linear_arena<host_memory>;
 
 inline result<host_arena> reserve_host(footprint f, char const* layer) {
     if (f.host == 0) return host_arena{};
-    std::byte* const p = host_block::acquire(f.host);
+    std::size_t size = f.host;
+    std::byte* const p = host_block::acquire(size);
     if (!p) {
         char text[160];
         __builtin_snprintf(
@@ -110,7 +113,7 @@ inline result<host_arena> reserve_host(footprint f, char const* layer) {
             "%zu bytes of workspace are not to be had; free memory or multiply in smaller blocks", f.host);
         return failure(errc::memory, layer, text);
     }
-    return host_arena(p, f.host, host_block::release);
+    return host_arena(p, size, host_block::release);
 }
 
 // The leaf of every policy whose operands are in host memory.

@@ -124,11 +124,17 @@ struct finished {
                      : "r"(a), "r"(b), "r"(index{64})                                                        \
                      : "memory")
 
-// to (four tiles) = from (likewise, or zero) + `steps` steps of A and B, writing `before` meanwhile.
-template <class T>
+// What will be needed before long, of A and of B: 2 KiB of each are brought to the second-level cache.
+struct ahead {
+    std::byte const *a, *b;
+};
+
+// to (four tiles) = from (likewise, or zero) + `steps` steps of A and B; meanwhile `before`, a block that is
+// finished, is written, and what comes next is fetched.
+template <class T, class Finished>
 STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte const* b,
-                                   accumulator_t<T> const* from, accumulator_t<T>* to,
-                                   finished<accumulator_t<T>> const& before) {
+                                   accumulator_t<T> const* from, accumulator_t<T>* to, Finished const& before,
+                                   ahead next = {nullptr, nullptr}) {
     if (from)
         asm volatile("tileloadd (%0,%1,1), %%tmm0\n\ttileloadd 1024(%0,%1,1), %%tmm1\n\t"
                      "tileloadd 2048(%0,%1,1), %%tmm2\n\ttileloadd 3072(%0,%1,1), %%tmm3"
@@ -143,6 +149,13 @@ STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte co
             STRATAGEMM_TILE_STEP("tdpbf16ps");
         else
             STRATAGEMM_TILE_STEP("tdpbssd");
+        if (next.a) {
+            for (index line = 0; line < 128; line += 64) {
+                __builtin_prefetch(next.a + line, 0, 2);
+                __builtin_prefetch(next.b + line, 0, 2);
+            }
+            next.a += 128, next.b += 128;
+        }
         if (row < before.rows) {
             index const end = smaller(row + 2, before.rows);
             before.write(row, end);
@@ -414,7 +427,6 @@ std::size_t multiply_tiles_bytes(index m, index n, index k, int team) {
            tile_scratch<T>::bytes(m, n, k) * static_cast<std::size_t>(team);
 }
 
-#    undef STRATAGEMM_TILES
 #endif
 
 STRATAGEMM_END

@@ -1,0 +1,632 @@
+// A product from residues on the tile unit: what the Ozaki layer's scheme II comes to, without planes of int8 in
+// between.
+//
+// Each operand is read once: a tile of it is scaled, rounded to integers, and all its residues go straight into
+// packed tiles. C is made in macro-blocks; for each, modulus after modulus, the tile kernel multiplies, and while it
+// works on one block its last one is reduced to residues of a byte. Then these are put together, and alpha, beta
+// and E are applied on the way out.
+//
+// The job is the layer's, so its types are names here: `left` and `right` are matrices by lines (rows of A, columns
+// of B) with `left_shift` and `right_shift`, powers of two that make integers of them; `system` has the moduli and
+// the way back; `bits` is how many bits the integers take, and `store(i, j, high, low)` writes what has no vectors.
+#pragma once
+
+#include "tiles.hpp"
+
+#include <time.h>
+
+STRATAGEMM_BEGIN
+
+#if defined(__x86_64__)
+
+#    define STRATAGEMM_RESIDUES                                                                              \
+        __attribute__((target("amx-tile,amx-int8,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,"    \
+                              "avx512vnni,avx2,fma")))
+
+// Sums that are to be registers; nvcc does not know the pragma, and warns.
+#    ifdef __CUDACC__
+#        define STRATAGEMM_RESIDUES_UNROLL
+#    else
+#        define STRATAGEMM_RESIDUES_UNROLL _Pragma("GCC unroll 5")
+#    endif
+
+namespace host_tiles {
+
+using words = vec<std::int32_t>;
+typedef std::int64_t longs __attribute__((vector_size(64)));
+
+// What floating-point options must not change is in assembly.
+#    define STRATAGEMM_RESIDUES_OP STRATAGEMM_RESIDUES inline __attribute__((always_inline))
+#    define STRATAGEMM_RESIDUES_BINARY(NAME, INSTRUCTION)                                                    \
+        STRATAGEMM_RESIDUES_OP vec<float> NAME(vec<float> a, vec<float> b) {                                 \
+            vec<float> c;                                                                                    \
+            asm(INSTRUCTION "ps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));                                     \
+            return c;                                                                                        \
+        }                                                                                                    \
+        STRATAGEMM_RESIDUES_OP vec<double> NAME(vec<double> a, vec<double> b) {                              \
+            vec<double> c;                                                                                   \
+            asm(INSTRUCTION "pd %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));                                     \
+            return c;                                                                                        \
+        }
+#    define STRATAGEMM_RESIDUES_TERNARY(NAME, INSTRUCTION)                                                   \
+        STRATAGEMM_RESIDUES_OP vec<float> NAME(vec<float> c, vec<float> a, vec<float> b) {                   \
+            asm(INSTRUCTION "ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                                     \
+            return c;                                                                                        \
+        }                                                                                                    \
+        STRATAGEMM_RESIDUES_OP vec<double> NAME(vec<double> c, vec<double> a, vec<double> b) {               \
+            asm(INSTRUCTION "pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                                     \
+            return c;                                                                                        \
+        }
+STRATAGEMM_RESIDUES_BINARY(plus, "vadd")
+STRATAGEMM_RESIDUES_BINARY(minus, "vsub")
+STRATAGEMM_RESIDUES_BINARY(times, "vmul")
+STRATAGEMM_RESIDUES_TERNARY(plus_product, "vfmadd231")  // c + a b
+STRATAGEMM_RESIDUES_TERNARY(less_product, "vfnmadd231") // c - a b
+STRATAGEMM_RESIDUES_TERNARY(product_less, "vfmsub231")  // a b - c
+#    undef STRATAGEMM_RESIDUES_BINARY
+#    undef STRATAGEMM_RESIDUES_TERNARY
+STRATAGEMM_RESIDUES_OP vec<double> nearest(vec<double> x) {
+    vec<double> y;
+    asm("vrndscalepd $0, %1, %0" : "=v"(y) : "v"(x));
+    return y;
+}
+STRATAGEMM_RESIDUES_OP vec<float> all(float x) { return host_avx512::broadcast<float>(&x); }
+STRATAGEMM_RESIDUES_OP vec<double> all(double x) { return host_avx512::broadcast<double>(&x); }
+
+STRATAGEMM_RESIDUES_OP words all(std::int32_t x) {
+    words v;
+    asm("vpbroadcastd %1, %0" : "=v"(v) : "r"(x));
+    return v;
+}
+STRATAGEMM_RESIDUES_OP longs all(std::int64_t x) {
+    longs v;
+    asm("vpbroadcastq %1, %0" : "=v"(v) : "r"(x));
+    return v;
+}
+
+constexpr double power_of_two(int e) {
+    return __builtin_bit_cast(double, static_cast<std::uint64_t>(e + 1023) << 52);
+}
+
+// Added to an integer below 2^22, it leaves that in the low bits of a float.
+inline constexpr float magic = 0x1.8p23f;
+
+// ---- from numbers to residues ----------------------------------------------------------------------------
+
+// An integer v of up to 90 bits is in words of four bytes: below 2^31 in one, below 2^63 in two, else in three, of
+// which the third counts in units of 2^60. The sign is in the last of each of these, whose highest bit is turned.
+inline constexpr int unit_of_third = 60;
+constexpr int words_for(int bits) { return bits <= 30 ? 1 : bits <= 62 ? 2 : 3; }
+inline constexpr int most_bits = 90;
+
+// One modulus. The residue of an integer is that of the sum of its bytes times the weights of their places, less
+// what the turned bits add. `factor` comes into all of it.
+struct modulus {
+    float p, inverse;
+    std::int32_t start;    // what the turned bits add, and `magic`, as bits
+    std::int32_t place[3]; // weights of the bytes, four in a word
+
+    modulus() = default;
+    modulus(int m, int words, int factor)
+        : p(static_cast<float>(m)), inverse(1 / p), start(__builtin_bit_cast(std::int32_t, magic)), place{} {
+        auto const centred = [&](int x) { return x > (m - 1) / 2 ? x - m : x; };
+        int power = factor, excess = 0;
+        for (int w = 0; w < words; ++w) {
+            if (w == 2) {
+                power = factor;
+                for (int i = 0; i < unit_of_third; ++i) power = power * 2 % m;
+            }
+            for (int b = 0; b < 4; ++b, power = power * 256 % m) {
+                place[w] |= (centred(power) & 0xff) << (b * 8);
+                if (b == 3 && (w > 0 || words == 1)) excess += 128 * power;
+            }
+        }
+        start += centred((m - excess % m) % m);
+    }
+};
+
+// The numbers of one tile: 16 lines, 64 of each. As rows they are 16 times 64; as quads, 64 times 16.
+struct tile_numbers {
+    alignas(64) double copy[1024], other[1024];
+    alignas(64) std::int32_t word[3][1024];
+};
+
+template <class Lines>
+STRATAGEMM_RESIDUES void copy_numbers(Lines const& x, index line, index l, bool quads, double* to) {
+    index const lines = x.count(), length = x.length();
+    for (index i = 0; i < 16; ++i)
+        for (index j = 0; j < 64; ++j)
+            to[quads ? j * 16 + i : i * 64 + j] = line + i < lines && l + j < length ? x(line + i, l + j) : 0;
+}
+
+// Where the numbers from (line, l) on are, as rows or quads, `row` apart: where they lie if that will do, else in
+// a copy.
+template <class Lines>
+STRATAGEMM_RESIDUES double const* numbers(Lines const& x, index line, index l, bool quads, tile_numbers& t,
+                                          index& row) {
+    row = quads ? 16 : 64;
+    if constexpr (requires { x.by_lines(); }) {
+        auto const v = x.by_lines();
+        using T = typename decltype(v)::value_type;
+        bool const across = v.row_stride == 1; // lines are side by side
+        if (line + 16 <= v.rows && l + 64 <= v.cols && (across || v.col_stride == 1)) {
+            T const* const from = v.data + line * v.row_stride + l * v.col_stride;
+            index const step = across ? v.col_stride : v.row_stride;
+            double const* in = nullptr;
+            index in_row = across ? 16 : 64;
+            if constexpr (std::is_same_v<T, double>) {
+                in = from, in_row = step;
+            } else {
+                double* const wide = across == quads ? t.copy : t.other;
+                for (index r = 0; r < 1024; r += in_row)
+                    for (index j = 0; j < in_row; ++j) wide[r + j] = from[r / in_row * step + j];
+                in = wide;
+            }
+            if (across == quads) {
+                row = in_row;
+                return in;
+            }
+            index const rows = 1024 / row;
+            for (index i = 0; i < rows; i += 8)
+                for (index j = 0; j < row; j += 8)
+                    transpose_square(t.copy + i * row + j, row, in + i + j * in_row, in_row);
+            return t.copy;
+        }
+    }
+    copy_numbers(x, line, l, quads, t.copy);
+    return t.copy;
+}
+
+// 16 numbers rounded to integers, as words from `at` on.
+STRATAGEMM_RESIDUES_OP void split_words(vec<double> x, vec<double> y, int count, tile_numbers& t, index at) {
+    alignas(64) static constexpr std::int32_t even[16] = {0,  2,  4,  6,  8,  10, 12, 14,
+                                                          16, 18, 20, 22, 24, 26, 28, 30},
+                                              odd[16] = {1,  3,  5,  7,  9,  11, 13, 15,
+                                                         17, 19, 21, 23, 25, 27, 29, 31};
+    using host_avx512::load, host_avx512::store;
+    std::int32_t const turned = INT32_MIN;
+    longs a, b;
+    words low = load(even), high = load(odd);
+    if (count == 3) {
+        vec<double> const unit = all(power_of_two(unit_of_third)),
+                          inverse = all(power_of_two(-unit_of_third));
+        vec<double> const above = nearest(times(x, inverse)), next = nearest(times(y, inverse));
+        x = less_product(x, above, unit), y = less_product(y, next, unit);
+        asm("vcvtpd2qq %1, %0" : "=v"(a) : "v"(above));
+        asm("vcvtpd2qq %1, %0" : "=v"(b) : "v"(next));
+        words third = low;
+        asm("vpermi2d %2, %1, %0" : "+v"(third) : "v"(a), "v"(b));
+        store(t.word[2] + at, third ^ turned);
+    }
+    asm("vcvtpd2qq %{rn-sae%}, %1, %0" : "=v"(a) : "v"(x));
+    asm("vcvtpd2qq %{rn-sae%}, %1, %0" : "=v"(b) : "v"(y));
+    asm("vpermi2d %2, %1, %0" : "+v"(low) : "v"(a), "v"(b));
+    store(t.word[0] + at, count == 1 ? low ^ turned : low);
+    if (count > 1) {
+        asm("vpermi2d %2, %1, %0" : "+v"(high) : "v"(a), "v"(b));
+        store(t.word[1] + at, high ^ turned);
+    }
+}
+
+// The low bytes of four vectors side by side: x's in the lowest byte of each word.
+STRATAGEMM_RESIDUES_OP words side_by_side(words x, words y, words z, words w) {
+    words const byte = all(0xff), pair = all(0xffff);
+    words high = w << 8, low = y << 8;
+    asm("vpternlogd $0xe4, %2, %1, %0" : "+v"(x) : "v"(low), "v"(byte));
+    asm("vpternlogd $0xe4, %2, %1, %0" : "+v"(z) : "v"(high), "v"(byte));
+    high = z << 16;
+    asm("vpternlogd $0xe4, %2, %1, %0" : "+v"(x) : "v"(high), "v"(pair));
+    return x;
+}
+
+// A modulus in registers.
+struct spread_modulus {
+    words start, place[3];
+    vec<float> big, inverse, p;
+};
+STRATAGEMM_RESIDUES_OP spread_modulus spread(modulus const& m) {
+    return {all(m.start),
+            {all(m.place[0]), all(m.place[1]), all(m.place[2])},
+            all(magic),
+            all(m.inverse),
+            all(m.p)};
+}
+
+// Residues of 16 numbers, in the low bytes.
+template <int Words>
+STRATAGEMM_RESIDUES_OP words residues_at(tile_numbers const& t, index at, spread_modulus const& m) {
+    using host_avx512::load;
+    words sum = m.start;
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(load(t.word[0] + at)), "v"(m.place[0]));
+    if constexpr (Words > 1)
+        asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(load(t.word[1] + at)), "v"(m.place[1]));
+    if constexpr (Words > 2)
+        asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(load(t.word[2] + at)), "v"(m.place[2]));
+    auto const shifted = __builtin_bit_cast(vec<float>, sum);
+    vec<float> const quotient = minus(plus_product(m.big, minus(shifted, m.big), m.inverse), m.big);
+    return __builtin_bit_cast(words, less_product(shifted, quotient, m.p));
+}
+
+template <bool Quads, int Words>
+STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const& m, std::byte* tile) {
+    using namespace host_avx512;
+    struct table {
+        std::uint8_t at[64] = {};
+        constexpr table() {
+            for (int l = 0; l < 64; ++l) at[l] = static_cast<std::uint8_t>(l % 16 * 4 + l / 16);
+        }
+    };
+    alignas(64) static constexpr table order_table;
+    words const order = load(reinterpret_cast<std::int32_t const*>(order_table.at));
+    spread_modulus const own = spread(m);
+    for (index g = 0; g < 1024; g += 64) {
+        words out = side_by_side(residues_at<Words>(t, g, own), residues_at<Words>(t, g + 16, own),
+                                 residues_at<Words>(t, g + 32, own), residues_at<Words>(t, g + 48, own));
+        if constexpr (!Quads) asm("vpermb %1, %2, %0" : "=v"(out) : "v"(out), "v"(order));
+        store(reinterpret_cast<std::int32_t*>(tile) + g / 4, out);
+    }
+}
+
+// All residues of lines [i0, i1), into one packed operand after another, from a block of 32 on; those of the left
+// operand are weighted as the way back wants those of C.
+template <bool Quads, class Lines, class System>
+STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> const& shift, int words_each,
+                                       System const& system, index i0, index i1,
+                                       packed<std::int8_t> const& to, index plane, index block = 0) {
+    using namespace host_avx512;
+    modulus moduli[32];
+    for (int r = 0; r < system.count(); ++r)
+        moduli[r] = modulus(system.modulus_of(r), words_each, Quads ? 1 : system.weight(r));
+    alignas(64) tile_numbers t;
+    bool lines_outside = !Quads;
+    if constexpr (requires { x.by_lines(); }) lines_outside = x.by_lines().col_stride == 1;
+    index const count = 2 * divide_up(i1 - i0, 32);
+    for (index turn = 0; turn < count * to.steps; ++turn) {
+        index const half = lines_outside ? turn / to.steps : turn % count,
+                    s = lines_outside ? turn % to.steps : turn / count, i = i0 + 16 * half;
+        alignas(64) double scale[16] = {};
+        for (index r = 0; r < 16 && i + r < i1; ++r) scale[r] = power_of_two(shift(i + r, 0));
+        index row = 0;
+        double const* const from = numbers(x, i, s * 64, Quads, t, row);
+        for (index v = 0; v < 64; ++v) {
+            double const* const f = Quads ? from + v * row : from + v / 4 * row + v % 4 * 16;
+            vec<double> const left = Quads ? load(scale) : broadcast(scale + v / 4),
+                              right = Quads ? load(scale + 8) : left;
+            split_words(load(f) * left, load(f + 8) * right, words_each, t, 16 * v);
+            // The next tile, if this one was read where it lies.
+            __builtin_prefetch(f + (Quads ? 16 : 64), 0, 2), __builtin_prefetch(f + (Quads ? 24 : 72), 0, 2);
+        }
+        std::byte* tile = to.at(block + half / 2, s) + half % 2 * tile_sizes<std::int8_t>::tile;
+        auto const of_words = words_each == 1   ? residues_of<Quads, 1>
+                              : words_each == 2 ? residues_of<Quads, 2>
+                                                : residues_of<Quads, 3>;
+        for (int r = 0; r < system.count(); ++r, tile += plane) of_words(t, moduli[r], tile);
+    }
+}
+
+// ---- from products to residues ---------------------------------------------------------------------------
+
+// A finished block of sums, each at most 2^24, on its way to 32 x 32 residues; or added to them. The quotient may be
+// one off, and a residue one beyond half its modulus: it still fits.
+struct reduced {
+    std::int32_t const* sum;
+    std::int8_t* to;
+    index rows; // none: nothing to write
+    modulus const* m;
+    bool first;
+
+    STRATAGEMM_RESIDUES inline void write(index from, index end) const {
+        using namespace host_avx512;
+        typedef char bytes __attribute__((vector_size(16), aligned(1), may_alias));
+        vec<float> const big = all(magic), inverse = all(m->inverse);
+        words const p = all(static_cast<std::int32_t>(m->p));
+        __builtin_prefetch(to + 1024 + from * 32, 1, 2); // the next block
+        for (index i = from; i < end; ++i)
+            for (index j = 0; j < 32; j += 16) {
+                auto& target = *reinterpret_cast<bytes*>(to + i * 32 + j);
+                words x = load(sum + i / 16 * 512 + i % 16 * 16 + j * 16);
+                if (!first) {
+                    words old;
+                    asm("vpmovsxbd %1, %0" : "=v"(old) : "m"(target));
+                    x += old;
+                }
+                vec<float> quotient;
+                asm("vcvtdq2ps %1, %0" : "=v"(quotient) : "v"(x));
+                quotient = plus_product(big, quotient, inverse);
+                words multiple; // its low half, and of that only a byte matters
+                asm("vpmullw %2, %1, %0" : "=v"(multiple) : "v"(quotient), "v"(p));
+                asm("vpmovdb %1, %0" : "=m"(target) : "v"(x - multiple));
+            }
+    }
+};
+
+// ---- from residues to numbers ----------------------------------------------------------------------------
+
+// Eight integers, as two doubles each, from residues that are `plane` bytes apart: what the system's integer_of
+// does, and so the same bits. Up to the last loop all is exact.
+template <int Pieces, class System>
+STRATAGEMM_RESIDUES inline void integers(System const& system, std::int32_t const (*factors)[8],
+                                         std::int8_t const* residues, index plane, vec<double>& high,
+                                         vec<double>& low) {
+    using host_avx512::broadcast;
+    vec<double> sum[Pieces] = {};
+    for (int x = 0; x < system.pairs(); ++x, residues += 2 * plane) {
+        typedef char eight __attribute__((vector_size(8), aligned(1), may_alias));
+        typedef char sixteen __attribute__((vector_size(16), aligned(1), may_alias));
+        typedef std::int32_t ints __attribute__((vector_size(32), may_alias));
+        vec<double> pair;
+        asm("vmovq %1, %x0\n\tvpunpcklbw %2, %x0, %x0\n\tvpmovsxbw %x0, %t0\n\t"
+            "vpmaddwd %3, %t0, %t0\n\tvcvtdq2pd %t0, %0"
+            : "=&v"(pair)
+            : "m"(*reinterpret_cast<eight const*>(residues)),
+              "m"(*reinterpret_cast<sixteen const*>(residues + plane)),
+              "m"(*reinterpret_cast<ints const*>(factors[x])));
+        STRATAGEMM_RESIDUES_UNROLL
+        for (int t = 0; t < Pieces; ++t)
+            host_avx512::multiply_add_row<double>(sum[t], system.cofactors(x) + t, pair);
+    }
+    vec<double> top = sum[0];
+    if constexpr (Pieces > 1) top = plus(top, sum[1]);
+    vec<double> const integer = broadcast(&system.rounding(0));
+    vec<double> const multiple = minus(plus(times(top, broadcast(&system.reciprocal())), integer), integer);
+    STRATAGEMM_RESIDUES_UNROLL
+    for (int t = 0; t < Pieces; ++t) sum[t] = less_product(sum[t], multiple, broadcast(&system.whole(t)));
+    STRATAGEMM_RESIDUES_UNROLL
+    for (int t = Pieces - 1; t > 0; --t) {
+        vec<double> const unit = broadcast(&system.rounding(t)), carry = minus(plus(sum[t], unit), unit);
+        sum[t] = minus(sum[t], carry);
+        sum[t - 1] = plus(sum[t - 1], carry);
+    }
+    high = sum[0], low = all(0.0);
+    STRATAGEMM_RESIDUES_UNROLL
+    for (int t = 1; t < Pieces; ++t) {
+        vec<double> const before = high;
+        high = plus(before, sum[t]);
+        low = plus(low, minus(sum[t], minus(high, before)));
+    }
+}
+
+// alpha X + beta e in twice the precision, rounded once: the layer's own steps, in vectors.
+STRATAGEMM_RESIDUES_OP vec<double> total(vec<double> high, vec<double> low, double alpha, double beta,
+                                         double const* e) {
+    if (alpha == 1 && beta == 0) return plus(high, plus(low, all(0.0)));
+    vec<double> const a = all(alpha), p = times(a, high);
+    vec<double> x = p, y = plus(all(0.0), product_less(p, a, high));
+    y = plus_product(y, a, low);
+    if (beta != 0) {
+        vec<double> const b = all(beta), given = host_avx512::load(e), q = times(b, given);
+        vec<double> const s = plus(x, q), t = minus(s, x);
+        y = plus(y, plus(minus(x, minus(s, t)), minus(q, t)));
+        y = plus(y, product_less(q, b, given));
+        x = s;
+    }
+    vec<double> const v = plus(x, y);
+    return v == v ? v : x;
+}
+
+} // namespace host_tiles
+
+// How a product by residues is divided.
+struct residue_sizes {
+    using sizes = tile_sizes<std::int8_t>;
+    static constexpr index side = 512, block = 32 * 32;
+
+    index steps, pairs, rows, cols, planes; // of A packed by a thread; of B packed for all; bytes of residues
+
+    residue_sizes(index m, index n, index k, int count)
+        : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, side, index{64} << 20, count)),
+          cols(at_most(n, n + 32, index{256} << 20, count)), planes(rows * smaller(side, up(n)) + 320) {}
+
+    index plane_of(index lines) const { return divide_up(lines, 32) * steps * sizes::pair; }
+    std::size_t own(int count) const { // bytes of a thread
+        return host_arena::rounded(static_cast<std::size_t>(plane_of(rows) * count)) +
+               host_arena::rounded(static_cast<std::size_t>(2 * pairs * planes)) +
+               host_arena::rounded(2 * block * sizeof(std::int32_t));
+    }
+    std::size_t bytes(int count, int team) const {
+        return host_arena::rounded(static_cast<std::size_t>(plane_of(cols) * count)) +
+               own(count) * static_cast<std::size_t>(team);
+    }
+
+private:
+    static index up(index x) { return divide_up(x, 32) * 32; }
+    index at_most(index lines, index most, index budget, int count) const {
+        return smaller(up(lines),
+                       larger_of(32, smaller(most / 32 * 32, budget / (count * steps * 64) / 32 * 32)));
+    }
+};
+
+namespace host_tiles {
+
+STRATAGEMM_RESIDUES_OP void store_as(double* to, vec<double> x, host_avx512::part part) {
+    host_avx512::store_part(to, x, part);
+}
+STRATAGEMM_RESIDUES_OP void store_as(float* to, vec<double> x, host_avx512::part part) {
+    typedef float eight __attribute__((vector_size(32), aligned(1), may_alias));
+    asm("vcvtpd2ps %1, %t1\n\tvmovups %t1, %0%{%2%}"
+        : "+m"(*reinterpret_cast<eight*>(to)), "+v"(x)
+        : "Yk"(part.mask));
+}
+
+// C from the residues of a block of it, which begins at (i, j).
+template <int Pieces, class Job>
+STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factors)[8],
+                                     std::int8_t const* residues, index plane, bool plain, index i, index j,
+                                     index rows, index cols) {
+    using T = typename Job::element;
+    alignas(64) double high[32][32], low[32][32];
+    vec<double> x, y;
+    if constexpr (!complex_like<T>) {
+        if (plain) {
+            auto const& p = job.problem;
+            alignas(64) double right[32] = {}, e[32] = {};
+            for (index c = 0; c < cols; ++c) right[c] = power_of_two(-job.right_shift(j + c, 0));
+            for (index r = 0; r < rows; ++r) {
+                for (index q = 0; q < 2 * job.system.pairs() && r % 2 == 0; ++q) // of the next block
+                    __builtin_prefetch(residues + q * plane + residue_sizes::block + r * 32, 0, 2);
+                vec<double> const left = all(power_of_two(-job.left_shift(i + r, 0)));
+                if (p.beta != T(0))
+                    for (index c = 0; c < cols; ++c) e[c] = static_cast<double>(p.e(i + r, j + c));
+                T* const to = &p.c(i + r, j);
+                for (index c = 0; c < cols; c += 8) {
+                    integers<Pieces>(job.system, factors, residues + r * 32 + c, plane, x, y);
+                    vec<double> const scale = times(left, host_avx512::load(right + c)),
+                                      sum = total(times(x, scale), times(y, scale),
+                                                  static_cast<double>(p.alpha), static_cast<double>(p.beta),
+                                                  e + c);
+                    if (p.c.col_stride == 1) {
+                        store_as(to + c, sum, host_avx512::make_part<double>(static_cast<int>(cols - c)));
+                    } else {
+                        alignas(64) double each[8];
+                        host_avx512::store(each, sum);
+                        for (index l = 0; l < smaller(8, cols - c); ++l)
+                            to[(c + l) * p.c.col_stride] = static_cast<T>(each[l]);
+                    }
+                }
+            }
+            return;
+        }
+    }
+    for (index r = 0; r < rows; ++r)
+        for (index c = 0; c < cols; c += 8) {
+            integers<Pieces>(job.system, factors, residues + r * 32 + c, plane, x, y);
+            host_avx512::store(high[r] + c, x);
+            host_avx512::store(low[r] + c, y);
+        }
+    job.store(i, j, rows, cols, high[0], low[0], 32);
+}
+
+// Rows [i0, i1) and columns [j0, j1) of C, by one thread; B is packed from column jb on.
+template <class Job>
+STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& sizes, bool plain, index i0,
+                                         index i1, index j0, index j1, index jb, std::byte* packed_b,
+                                         index blocks_b, host_arena& arena) {
+    using element = std::int8_t;
+    tile_unit const unit;
+    int const count = job.system.count();
+    index const steps = sizes.steps, plane_a = sizes.plane_of(sizes.rows),
+                plane_b = sizes.plane_of(sizes.cols);
+    auto* const packed_a = arena.take<std::byte>(plane_a * count);
+    auto* const residues = arena.take<std::int8_t>(2 * sizes.pairs * sizes.planes);
+    auto* const sums = arena.take<std::int32_t>(2 * residue_sizes::block);
+    modulus moduli[32];
+    for (int r = 0; r < count; ++r) moduli[r] = modulus(job.system.modulus_of(r), 1, 1);
+    alignas(64) std::int32_t factors[16][8];
+    for (int x = 0; x < job.system.pairs(); ++x)
+        for (auto& f : factors[x]) f = job.system.factor(x, 0) | job.system.factor(x, 1) << 16;
+    using writer = void(Job const&, std::int32_t const(*)[8], std::int8_t const*, index, bool, index, index,
+                        index, index);
+    static constexpr writer* writers[] = {write_block<1, Job>, write_block<2, Job>, write_block<3, Job>,
+                                          write_block<4, Job>, write_block<5, Job>};
+    writer* const write = writers[job.system.pieces() - 1];
+    index turn = 0;
+    for (index ib = i0; ib < i1; ib += sizes.rows) {
+        index const ib_end = smaller(i1, ib + sizes.rows);
+        packed<element> a{packed_a, divide_up(ib_end - ib, 32), steps};
+        pack_residues<false>(job.left, job.left_shift, words_for(job.bits), job.system, ib, ib_end, a,
+                             plane_a);
+        for (index jc = j0; jc < j1; jc += residue_sizes::side) {
+            index const jc_end = smaller(j1, jc + residue_sizes::side);
+            reduced before{nullptr, nullptr, 0, moduli, true};
+            index const panels = divide_up(jc_end - jc, 32);
+            constexpr index chunk = tile_sizes<element>::chunk, pair = tile_sizes<element>::pair;
+            for (int r = 0; r < count; ++r) {
+                a.data = packed_a + r * plane_a;
+                packed<element> const b{packed_b + r * plane_b, blocks_b, steps};
+                std::int8_t* const plane = residues + r * sizes.planes;
+                for (index s = 0; s < steps; s += chunk) {
+                    index const depth = smaller(chunk, steps - s), first = (jc - jb) / 32;
+                    // What follows this chunk: the next of k, or the first of the next modulus.
+                    bool const more = s + depth < steps, last = !more && r + 1 == count;
+                    std::byte const* const a_next = last   ? a.at(0, s)
+                                                    : more ? a.at(0, s + chunk)
+                                                           : a.data + plane_a;
+                    std::byte const* const b_next = last   ? b.at(first, s)
+                                                    : more ? b.at(first, s + chunk)
+                                                           : b.at(first, 0) + plane_b;
+                    for (index y = 0; y < panels; ++y) {
+                        std::byte const* const panel = y + 1 < panels ? b.at(first + y + 1, s) : b_next;
+                        for (index x = 0; x < a.blocks; ++x) {
+                            std::int32_t* const out = sums + turn * residue_sizes::block;
+                            host_tiles::block<element>(
+                                depth, a.at(x, s), b.at(first + y, s), nullptr, out, before,
+                                {a_next + (y * a.blocks + x) * pair, panel + x * pair});
+                            before = {out, plane + (y * a.blocks + x) * residue_sizes::block, 32, moduli + r,
+                                      s == 0};
+                            turn ^= 1;
+                        }
+                    }
+                }
+            }
+            before.write(0, before.rows);
+            for (index j = jc; j < jc_end; j += 32)
+                for (index i = ib; i < ib_end; i += 32)
+                    write(job, factors,
+                          residues + ((j - jc) / 32 * a.blocks + (i - ib) / 32) * residue_sizes::block,
+                          sizes.planes, plain, i, j, smaller(32, ib_end - i), smaller(32, jc_end - j));
+        }
+    }
+}
+
+} // namespace host_tiles
+
+template <class Job>
+void multiply_residues(Job const& job, residue_sizes const& sizes, int team, host_arena& arena) {
+    host_arena::scope const scope(arena);
+    auto const& system = job.system;
+    int const count = system.count();
+    index const m = job.left.count(), n = job.right.count();
+    auto* const packed_b = arena.take<std::byte>(sizes.plane_of(sizes.cols) * count);
+    std::size_t const bytes = sizes.own(count);
+    auto* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
+    // One factor undoes both scales, unless a power of two would leave the range of double.
+    auto const furthest = [](auto const& shift, int sign) {
+        int most = sign * shift(0, 0);
+        for (index i = 1; i < shift.rows; ++i)
+            if (sign * shift(i, 0) > most) most = sign * shift(i, 0);
+        return most;
+    };
+    bool const plain = furthest(job.left_shift, 1) + furthest(job.right_shift, 1) <= 1000 &&
+                       furthest(job.left_shift, -1) + furthest(job.right_shift, -1) <= 1000;
+    for (index jb = 0; jb < n; jb += sizes.cols) {
+        index const jb_end = smaller(n, jb + sizes.cols), blocks = divide_up(jb_end - jb, 32);
+        host_tiles::packed<std::int8_t> const b{packed_b, blocks, sizes.steps};
+        host_each(team, team, [&](int, int x) {
+            index const from = jb + cut(jb_end - jb, x, team, 32),
+                        to = jb + cut(jb_end - jb, x + 1, team, 32);
+            host_tiles::pack_residues<true>(job.right, job.right_shift, host_tiles::words_for(job.bits),
+                                            system, from, to, b, sizes.plane_of(sizes.cols),
+                                            (from - jb) / 32);
+        });
+        int const down = static_cast<int>(smaller(team, divide_up(m, 128))), across = team / down;
+        host_each(down * across, down * across, [&](int thread, int x) {
+            index const row = x / across, col = x % across;
+            index const i0 = cut(m, row, down, 32), i1 = cut(m, row + 1, down, 32);
+            index const j0 = jb + cut(jb_end - jb, col, across, 32),
+                        j1 = jb + cut(jb_end - jb, col + 1, across, 32);
+            if (i0 == i1 || j0 == j1) return;
+            host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+            host_tiles::residues_region(job, sizes, plain, i0, i1, j0, j1, jb, packed_b, blocks, part);
+        });
+    }
+}
+
+// Operations a second that the tile unit reaches by itself, looked at for some microseconds: now and then it runs at
+// a quarter of its rate, and then it is no use.
+STRATAGEMM_RESIDUES inline double tile_rate() {
+    host_tiles::tile_unit const unit;
+    timespec start{}, end{};
+    for (int i = 0; i < 144; ++i) {
+        if (i == 16) clock_gettime(CLOCK_MONOTONIC, &start); // awake by then
+        asm volatile("tdpbssd %tmm6, %tmm4, %tmm0\n\ttdpbssd %tmm7, %tmm4, %tmm1\n\t"
+                     "tdpbssd %tmm6, %tmm5, %tmm2\n\ttdpbssd %tmm7, %tmm5, %tmm3");
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double const nanoseconds = 1e9 * static_cast<double>(end.tv_sec - start.tv_sec) +
+                               static_cast<double>(end.tv_nsec - start.tv_nsec);
+    return 128 * 4 * 2.0 * 16 * 16 * 64 / (nanoseconds > 1 ? nanoseconds : 1) * 1e9;
+}
+
+#endif
+
+STRATAGEMM_END

@@ -1,0 +1,312 @@
+// What a layer may want to know of the elements of a matrix before it multiplies, found with vectors: the largest of
+// each line (a row of A, a column of B), sums, lowest bits; the leading bits, as bytes; and of a product of those, the
+// extremes of each line.
+//
+// The types are the layer's. `Survey` is a matrix by lines that takes what was found of line i by `take`; `Crossing`
+// says which lines count, and settles the elements that seven bits cannot.
+#pragma once
+
+#include "residues.hpp"
+
+STRATAGEMM_BEGIN
+
+#if defined(__x86_64__)
+
+namespace host_tiles {
+
+// What is found of a line; sums in eight parts, part p of elements p, p + 8, ...
+struct line_facts {
+    index at;                    // of the largest element
+    std::int64_t largest;        // its magnitude, as bits
+    std::int64_t exponent;       // the least with |x| < 2^exponent
+    double lowest;               // the lowest bit in any element
+    double const *sum, *squares; // of |x| 2^-exponent, and of its square; the latter if there is no plane
+    index step;                  // between their parts
+};
+
+typedef std::int64_t longs_loose __attribute__((vector_size(64), aligned(1), may_alias));
+
+STRATAGEMM_RESIDUES_OP longs load_longs(std::int64_t const* p) {
+    return *reinterpret_cast<longs_loose const*>(p);
+}
+STRATAGEMM_RESIDUES_OP void store_longs(std::int64_t* p, longs v) { *reinterpret_cast<longs_loose*>(p) = v; }
+// Eight numbers, or as many as there are, without signs; zeros beyond.
+template <class T>
+STRATAGEMM_RESIDUES_OP longs magnitudes(T const* p, host_avx512::part part) {
+    vec<double> x;
+    if constexpr (std::is_same_v<T, double>) {
+        x = host_avx512::load_part(p, part);
+    } else {
+        typedef float eight __attribute__((vector_size(32), aligned(1), may_alias));
+        asm("vcvtps2pd %1, %0%{%2%}%{z%}"
+            : "=v"(x)
+            : "m"(*reinterpret_cast<eight const*>(p)), "Yk"(part.mask));
+    }
+    return __builtin_bit_cast(longs, x) & INT64_MAX;
+}
+
+STRATAGEMM_RESIDUES_OP vec<double> maximum(vec<double> a, vec<double> b) { return a > b ? a : b; }
+STRATAGEMM_RESIDUES_OP vec<double> minimum(vec<double> a, vec<double> b) { return a < b ? a : b; }
+
+inline constexpr std::int64_t infinite_bits = 0x7ff0000000000000;
+inline constexpr double no_bit = __builtin_huge_val();
+
+inline std::int64_t exponent_of_bits(std::int64_t bits) {
+    std::int64_t const e = bits >> 52;
+    return bits == 0 ? 0 : e != 0 ? e - 1022 : -1010 - __builtin_clzll(static_cast<std::uint64_t>(bits));
+}
+
+// The least of `least` and the lowest bits of eight numbers without signs, as numbers; zeros have none. Without its
+// lowest bit a number is short by just that, unless it is a power of two.
+STRATAGEMM_RESIDUES_OP vec<double> least_bit(vec<double> least, longs x) {
+    longs const rest = x & (x - 1);
+    vec<double> lowest = __builtin_bit_cast(vec<double>, x);
+    std::uint8_t fraction, any;
+    asm("vptestmq %2, %1, %0" : "=Yk"(fraction) : "v"(x), "v"(all(0xfffffffffffff)));
+    asm("vptestmq %1, %1, %0" : "=Yk"(any) : "v"(x));
+    asm("vsubpd %2, %0, %0%{%1%}"
+        : "+v"(lowest)
+        : "Yk"(fraction), "v"(__builtin_bit_cast(vec<double>, rest)));
+    asm("vminpd %2, %0, %0%{%1%}" : "+v"(least) : "Yk"(any), "v"(lowest));
+    return least;
+}
+
+// The leading seven bits of eight numbers below one, as bytes.
+STRATAGEMM_RESIDUES_OP void store_leading(std::int8_t* to, vec<double> scaled, host_avx512::part part) {
+    typedef std::int8_t eight __attribute__((vector_size(8), aligned(1), may_alias));
+    typedef std::int32_t ints __attribute__((vector_size(32)));
+    ints bits;
+    asm("vcvttpd2dq %1, %0" : "=v"(bits) : "v"(times(scaled, all(128.0))));
+    auto& target = *reinterpret_cast<eight*>(to);
+    if (part.mask == 0xff)
+        asm("vpmovdb %1, %0" : "=m"(target) : "v"(bits));
+    else
+        asm("vpmovdb %1, %0%{%2%}" : "+m"(target) : "v"(bits), "Yk"(part.mask));
+}
+
+// Lines [i0, i1) of v, contiguous; `plane` has the leading bits of the same lines, if it has any. False if a scale
+// is not to be had as one number.
+template <class T, class Survey>
+STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> const& plane, Survey const& to,
+                                     index i0, index i1) {
+    using namespace host_avx512;
+    bool simple = true;
+    part const whole = make_part<double>(8), rest = make_part<double>(static_cast<int>(v.cols % 8));
+    index const even = v.cols - v.cols % 8;
+    for (index i = i0; i < i1; ++i) {
+        T const* const x = v.data + i * v.row_stride;
+        longs most{};
+        for (index l = 0; l < v.cols; l += 8) {
+            longs const now = magnitudes(x + l, l < even ? whole : rest);
+            most = now > most ? now : most;
+        }
+        line_facts f{};
+        for (int p = 0; p < 8; ++p) f.largest = most[p] > f.largest ? most[p] : f.largest;
+        f.exponent = exponent_of_bits(f.largest);
+        bool const usable = f.largest < infinite_bits && f.exponent >= -1000 && f.exponent <= 1000;
+        simple = simple && (usable || f.largest >= infinite_bits);
+        vec<double> const scale = all(usable ? power_of_two(static_cast<int>(-f.exponent)) : 0.0);
+        vec<double> sum{}, squares{}, lowest = all(no_bit);
+        f.at = -1;
+        for (index l = 0; l < v.cols; l += 8) {
+            part const n = l < even ? whole : rest;
+            longs const bits = magnitudes(x + l, n);
+            if (f.at < 0) {
+                std::uint8_t here;
+                asm("vpcmpeqq %2, %1, %0" : "=Yk"(here) : "v"(bits), "v"(all(f.largest)));
+                if (here != 0) f.at = l + __builtin_ctz(here);
+            }
+            vec<double> const scaled = times(__builtin_bit_cast(vec<double>, bits), scale);
+            sum = plus(sum, scaled);
+            lowest = least_bit(lowest, bits);
+            if (plane.data)
+                store_leading(&plane(i, l), scaled, n);
+            else
+                squares = plus_product(squares, scaled, scaled);
+        }
+        f.lowest = no_bit;
+        for (int p = 0; p < 8; ++p) f.lowest = lowest[p] < f.lowest ? lowest[p] : f.lowest;
+        alignas(64) double parts[2][8];
+        store(parts[0], sum), store(parts[1], squares);
+        f.sum = parts[0], f.squares = parts[1], f.step = 1;
+        to.take(i, f);
+    }
+    return simple;
+}
+
+// The same for lines that lie side by side, many at a time.
+template <class T, class Survey>
+STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane,
+                                        Survey const& to, index i0, index i1) {
+    using namespace host_avx512;
+    constexpr int most_lines = 256; // half a page of each row at a time, and all that is kept of them in L1
+    bool simple = true;
+    alignas(64) std::int64_t most[most_lines], at[most_lines];
+    alignas(64) double scale[most_lines], lowest[most_lines], sum[8][most_lines], squares[8][most_lines];
+    part each[most_lines / 8];
+    for (index first = i0; first < i1; first += most_lines) {
+        int const lines = static_cast<int>(smaller(most_lines, i1 - first));
+        for (int i = 0; i < lines; i += 8) each[i / 8] = make_part<double>(lines - i);
+        __builtin_memset(most, 0, sizeof(most)), __builtin_memset(at, 0, sizeof(at));
+        for (index l = 0; l < v.cols; ++l) {
+            T const* const x = v.data + first + l * v.col_stride;
+            for (int i = 0; i < lines; i += 8) {
+                __builtin_prefetch(x + i + 8 * v.col_stride);
+                longs const now = magnitudes(x + i, each[i / 8]), before = load_longs(most + i);
+                longs const larger = now > before;
+                store_longs(most + i, larger ? now : before);
+                store_longs(at + i, larger ? all(l) : load_longs(at + i));
+            }
+        }
+        for (int i = 0; i < lines; ++i) {
+            std::int64_t const e = exponent_of_bits(most[i]);
+            bool const usable = most[i] < infinite_bits && e >= -1000 && e <= 1000;
+            simple = simple && (usable || most[i] >= infinite_bits);
+            scale[i] = usable ? power_of_two(static_cast<int>(-e)) : 0;
+            lowest[i] = no_bit;
+        }
+        __builtin_memset(sum, 0, sizeof(sum)), __builtin_memset(squares, 0, sizeof(squares));
+        for (index l = 0; l < v.cols; ++l) {
+            T const* const x = v.data + first + l * v.col_stride;
+            for (int i = 0; i < lines; i += 8) {
+                longs const bits = magnitudes(x + i, each[i / 8]);
+                vec<double> const scaled = times(__builtin_bit_cast(vec<double>, bits), load(scale + i));
+                double *const s = sum[l % 8] + i, *const q = squares[l % 8] + i;
+                store(s, plus(load(s), scaled));
+                store(lowest + i, least_bit(load(lowest + i), bits));
+                if (plane.data)
+                    store_leading(&plane(first + i, l), scaled, each[i / 8]);
+                else
+                    store(q, plus_product(load(q), scaled, scaled));
+            }
+        }
+        for (int i = 0; i < lines; ++i)
+            to.take(first + i, line_facts{at[i], most[i], exponent_of_bits(most[i]), lowest[i], sum[0] + i,
+                                          squares[0] + i, most_lines});
+    }
+    return simple;
+}
+
+} // namespace host_tiles
+
+// False if the elements do not lie so that vectors can read them, or if a line is beyond the range of scales.
+template <class Survey>
+bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, int team) {
+    if constexpr (requires { survey.line.by_lines(); }) {
+        auto const v = survey.line.by_lines();
+        bool const rows = v.col_stride == 1;
+        if (!rows && v.row_stride != 1) return false;
+        bool simple = true;
+        host_each(team, team, [&](int, int x) {
+            index const i0 = cut(v.rows, x, team, 8), i1 = cut(v.rows, x + 1, team, 8);
+            if (!(rows ? host_tiles::survey_rows(v, plane, survey, i0, i1)
+                       : host_tiles::survey_columns(v, plane, survey, i0, i1)))
+                __atomic_store_n(&simple, false, __ATOMIC_RELAXED);
+        });
+        return simple;
+    } else {
+        return false;
+    }
+}
+
+namespace host_tiles {
+
+// What a line of a product of leading bits comes to.
+struct crossed {
+    double most;  // the largest element, plus 128 times the sum of the line that crosses
+    double least; // the smallest, over that sum, of those that count
+};
+
+// Rows [i0, i1) of q. `columns` are those of q, as far as these rows go.
+template <class Crossing>
+STRATAGEMM_RESIDUES void cross_rows(Crossing const& x, view<std::int32_t const> const& q, index i0, index i1,
+                                    crossed* rows, double* columns_most, double* columns_least) {
+    using namespace host_avx512;
+    constexpr double none = __builtin_huge_val();
+    constexpr index width = 512;
+    for (index i = i0; i < i1; ++i) rows[i - i0] = {0, none};
+    for (index j = 0; j < q.cols; ++j) columns_most[j] = 0, columns_least[j] = none;
+    alignas(64) double sum[width], inverse[width];
+    for (index j0 = 0; j0 < q.cols; j0 += width) {
+        index const cols = smaller(width, q.cols - j0);
+        for (index j = 0; j < cols; ++j) {
+            bool const counts = x.right_counts(j0 + j);
+            sum[j] = counts ? 128 * x.right_sum(j0 + j) : -none;
+            inverse[j] = counts ? 1 / x.right_sum(j0 + j) : none;
+        }
+        for (index i = i0; i < i1; ++i) {
+            if (!x.left_counts(i)) continue;
+            vec<double> const my_sum = all(128 * x.left_sum(i)), my_inverse = all(1 / x.left_sum(i));
+            vec<double> most{}, least = all(none);
+            std::int32_t const* const from = &q(i, j0);
+            for (index j = 0; j < cols; j += 8) {
+                typedef std::int32_t ints __attribute__((vector_size(32), aligned(1), may_alias));
+                part const n = make_part<double>(static_cast<int>(smaller(8, cols - j)));
+                vec<double> v, small = all(none);
+                asm("vcvtdq2pd %1, %0%{%2%}%{z%}"
+                    : "=v"(v)
+                    : "m"(*reinterpret_cast<ints const*>(from + j)), "Yk"(n.mask));
+                vec<double> const s = load_part(sum + j, n);
+                most = maximum(most, plus(v, s));
+                vec<double> const column = load_part(columns_most + j0 + j, n);
+                store_part(columns_most + j0 + j, maximum(column, plus(v, my_sum)), n);
+                // Few bits in common say little: those are looked at one by one.
+                std::uint8_t few;
+                asm("vcmppd $1, %2, %1, %0" : "=Yk"(few) : "v"(v), "v"(all(32.0)));
+                asm("vmovapd %2, %0%{%1%}" : "+v"(v) : "Yk"(few), "v"(small));
+                least = minimum(least, times(v, load_part(inverse + j, n)));
+                vec<double> const column_least = load_part(columns_least + j0 + j, n);
+                store_part(columns_least + j0 + j, minimum(column_least, times(v, my_inverse)), n);
+                for (unsigned left = few & n.mask; left != 0; left &= left - 1) {
+                    index const c = j + __builtin_ctz(left);
+                    if (!x.right_counts(j0 + c)) continue;
+                    auto const share = x.shares(i, j0 + c, from[c]);
+                    double const mine = share.left * inverse[c], other = share.right * my_inverse[0];
+                    if (mine < least[0]) least[0] = mine;
+                    if (other < columns_least[j0 + c]) columns_least[j0 + c] = other;
+                }
+            }
+            crossed& row = rows[i - i0];
+            for (int p = 0; p < 8; ++p) {
+                if (most[p] > row.most) row.most = most[p];
+                if (least[p] < row.least) row.least = least[p];
+            }
+        }
+    }
+}
+
+} // namespace host_tiles
+
+inline std::size_t crossing_bytes(index m, index n, int team) {
+    return host_arena::rounded(static_cast<std::size_t>(m) * sizeof(host_tiles::crossed)) +
+           host_arena::rounded(static_cast<std::size_t>(2 * n * team) * sizeof(double));
+}
+
+template <class Crossing>
+void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team, host_arena& arena) {
+    host_arena::scope const scope(arena);
+    auto* const rows = arena.take<host_tiles::crossed>(q.rows);
+    auto* const columns = arena.take<double>(2 * q.cols * team);
+    host_each(team, team, [&](int, int t) {
+        index const i0 = cut(q.rows, t, team, 1), i1 = cut(q.rows, t + 1, team, 1);
+        double* const mine = columns + 2 * q.cols * t;
+        host_tiles::cross_rows(x, q, i0, i1, rows + i0, mine, mine + q.cols);
+        for (index i = i0; i < i1; ++i) x.take_left(i, rows[i].most, rows[i].least);
+    });
+    for (index j = 0; j < q.cols; ++j) {
+        host_tiles::crossed c{0, __builtin_huge_val()};
+        for (int t = 0; t < team; ++t) {
+            double const *const most = columns + 2 * q.cols * t, *const least = most + q.cols;
+            if (most[j] > c.most) c.most = most[j];
+            if (least[j] < c.least) c.least = least[j];
+        }
+        x.take_right(j, c.most, c.least);
+    }
+}
+
+#    undef STRATAGEMM_RESIDUES_OP
+#    undef STRATAGEMM_RESIDUES
+#    undef STRATAGEMM_TILES
+#endif
+
+STRATAGEMM_END

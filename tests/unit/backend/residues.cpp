@@ -1,0 +1,200 @@
+// The fused form of the Ozaki layer on the tile unit, against the layered form over the same machine: the same bits.
+#include "catch.hpp"
+#include "unit/support.hpp"
+#include "untimed.hpp"
+
+#include <stratagemm/algorithm/ozaki.hpp>
+#include <stratagemm/stratagemm.hpp>
+
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <limits>
+#include <random>
+
+namespace sg = stratagemm;
+namespace parts = stratagemm::ozaki_parts;
+using support::same_bits;
+
+#if defined(__x86_64__)
+
+namespace {
+
+bool here() {
+    if (sg::current_isa().isa == sg::host_isa::amx && sg::current_isa().available) return true;
+    std::puts("skipped: no AVX-512 here to emulate the tile unit with, or STRATAGEMM_ISA is not amx");
+    return false;
+}
+
+// Fused, without a say in whether it is worth it.
+struct eager : sg::host {
+    struct leaf_type : sg::host_leaf {
+        template <class S>
+        double seconds(S const&) const = delete;
+    };
+    leaf_type leaf() const { return {sg::host::leaf()}; }
+};
+
+class numbers {
+public:
+    explicit numbers(unsigned seed) : engine_(seed) {}
+    double operator()(double phi) { return uniform_(engine_) * std::exp(phi * normal_(engine_)); }
+    bool chance(double share) { return uniform_(engine_) + 0.5 < share; }
+
+private:
+    std::mt19937 engine_;
+    std::uniform_real_distribution<double> uniform_{-0.5, 0.5};
+    std::normal_distribution<double> normal_;
+};
+
+template <class T>
+T number(numbers& from, double phi) {
+    if constexpr (sg::complex_like<T>)
+        return T(static_cast<sg::real_t<T>>(from(phi)), static_cast<sg::real_t<T>>(from(phi)));
+    else
+        return static_cast<T>(from(phi));
+}
+
+struct trial {
+    sg::index m, n, k;
+    bool a_turned = false, b_turned = false;
+    int threads = 1;
+    double phi = 0, zeros = 0;
+};
+
+// Both forms of one policy; whether C and the reports agree.
+template <class T>
+bool agree(trial const& t, sg::ozaki_options options, T alpha = T(1), T beta = T(0)) {
+    numbers from(static_cast<unsigned>(t.m * 7 + t.n * 3 + t.k));
+    auto const fill = [&](sg::index, sg::index) {
+        T const x = number<T>(from, t.phi);
+        return from.chance(t.zeros) ? T(0) : x;
+    };
+    auto const order = [](bool turned) { return turned ? sg::layout::col_major : sg::layout::row_major; };
+    sg::matrix<T> const a(t.m, t.k, fill, order(t.a_turned)), b(t.k, t.n, fill, order(t.b_turned));
+    sg::matrix<T> layered(t.m, t.n, fill),
+        fused(t.m, t.n, [&](sg::index i, sg::index j) { return layered(i, j); });
+    sg::ozaki_report one, other;
+    untimed by_maps;
+    eager by_leaf;
+    by_maps.threads = by_leaf.threads = t.threads;
+    options.report = &one;
+    sg::gemm(sg::ozaki{by_maps, options}, alpha, a, b, beta, layered);
+    options.report = &other;
+    sg::gemm(sg::ozaki{by_leaf, options}, alpha, a, b, beta, fused);
+    CAPTURE(t.m, t.n, t.k, t.a_turned, t.b_turned, t.threads, t.phi, t.zeros, one.count, other.count,
+            one.spread, other.spread);
+    CHECK(one.scheme == other.scheme);
+    CHECK(one.count == other.count);
+    CHECK(one.spread == other.spread);
+    CHECK(same_bits(layered, fused));
+    return same_bits(layered, fused);
+}
+
+} // namespace
+
+TEST_CASE("every count of moduli gives the bits of the layered form") {
+    if (!here()) return;
+    for (int count = 2; count <= 20; ++count) agree<double>({40, 37, 70}, {.moduli = count});
+    for (int count : {2, 6, 7, 8, 9}) agree<float>({33, 66, 129, false, false, 2}, {.moduli = count});
+    for (int count : {7, 15, 18})
+        agree<double>({35, 33, 65}, {.moduli = count, .scaling = sg::ozaki_scaling::product});
+}
+
+TEST_CASE("in every layout, over passes of k, and with any number of threads") {
+    if (!here()) return;
+    for (bool a : {false, true})
+        for (bool b : {false, true}) {
+            agree<double>({65, 130, 1100, a, b, 2}, {.moduli = 15}, 1.5, 0.75);
+            agree<double>({96, 64, 128, a, b, 1}, {.moduli = 16});
+            agree<float>({97, 66, 129, a, b, 3}, {.moduli = 8}, -2.0f, 1.0f);
+            agree<std::complex<double>>({33, 20, 40, a, b, 2}, {.moduli = 15}, {1, 2}, {0.5, -1});
+        }
+    for (sg::index n : {1, 2, 31, 32, 33}) agree<double>({n, 34 - n, n}, {.moduli = 15});
+    agree<double>({530, 33, 65, true, false, 2}, {.moduli = 15});
+    agree<double>({3, 600, 64, false, false, 2}, {.moduli = 15});
+}
+
+TEST_CASE("strides of any sign, and a C of columns") {
+    if (!here()) return;
+    sg::index const m = 37, n = 45, k = 80;
+    numbers from(5);
+    sg::matrix<double> const all(120, 200, [&](sg::index, sg::index) { return from(0); });
+    auto const a = sg::strided(all.data() + 7 + 2 * (k - 1), m, k, 200, -2),
+               b = sg::strided(all.data() + 3 + 200 * (k - 1), k, n, -200, 3);
+    auto const run = [&](auto policy) {
+        sg::matrix<double> c(m, n, sg::layout::col_major);
+        sg::gemm(sg::ozaki{policy, {.moduli = 15}}, a, b, c);
+        return c;
+    };
+    CHECK(same_bits(run(untimed{}), run(sg::host{})));
+}
+
+TEST_CASE("lines far apart in size") {
+    if (!here()) return;
+    numbers from(6);
+    for (int far : {100, 490, 900}) {
+        sg::matrix<double> const a(
+            40, 50, [&](sg::index i, sg::index) { return std::ldexp(from(0), i % 2 ? far : -far); }),
+            b(50, 36, [&](sg::index, sg::index j) { return std::ldexp(from(0), j % 3 ? -far : far / 9); });
+        sg::matrix<double> layered(40, 36), fused(40, 36);
+        sg::gemm(sg::ozaki{untimed{}, {.moduli = 15}}, a, b, layered);
+        sg::gemm(sg::ozaki{sg::host{}, {.moduli = 15}}, a, b, fused);
+        CAPTURE(far);
+        CHECK(same_bits(layered, fused));
+    }
+}
+
+TEST_CASE("by contract the leaf's survey leads to the same choice") {
+    if (!here()) return;
+    for (double phi : {0.0, 0.5, 1.0, 2.0, 4.0})
+        for (int x = 0; x < 4; ++x) agree<double>({70, 45, 130, (x & 1) != 0, x > 1, 1 + x % 2, phi}, {});
+    for (double zeros : {0.5, 0.9, 0.99}) agree<double>({64, 64, 200, false, false, 2, 0, zeros}, {});
+    for (double phi : {0.0, 1.0}) agree<float>({70, 45, 130, true, false, 2, phi}, {});
+    agree<double>({40, 1100, 1030, false, true, 2, 0.5}, {});
+    agree<std::complex<double>>({20, 21, 40, false, false, 1, 0.5}, {});
+}
+
+TEST_CASE("what no integer can be made of is left to the base") {
+    if (!here()) return;
+    sg::matrix<double> a(40, 40), b(40, 40), c(40, 40);
+    for (sg::index i = 0; i < 40; ++i)
+        for (sg::index j = 0; j < 40; ++j) a(i, j) = static_cast<double>(i + j), b(i, j) = 1;
+    for (double odd :
+         {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 1e300}) {
+        a(7, 39) = odd;
+        if (odd == 1e300) b(39, 0) = odd;
+        sg::ozaki_report report;
+        sg::gemm(sg::ozaki{eager{}, {.report = &report}}, a, b, c);
+        CHECK(report.scheme == sg::ozaki_report::native);
+    }
+}
+
+TEST_CASE("operands that do not fit are packed in parts") {
+    if (!here()) return;
+    sg::index const m = 100, n = 150, k = 90;
+    numbers from(8);
+    auto const fill = [&](sg::index, sg::index) { return from(0); };
+    sg::matrix<double> const a(m, k, fill), b(k, n, fill);
+    sg::matrix<double> c(m, n), expected(m, n);
+    sg::gemm(sg::ozaki{untimed{}, {.moduli = 15}}, a, b, expected);
+    parts::residue_system const system(15);
+    sg::matrix<std::int32_t> const left(m, 1, [](sg::index, sg::index) { return 50; }),
+        right(n, 1, [](sg::index, sg::index) { return 51; });
+    auto const p = sg::product(1.0, a, b, 0.0, c);
+    parts::residue_job<std::remove_const_t<decltype(p)>> const job{
+        p, {p.a}, {p.b}, left.view(), right.view(), 52, system};
+    for (int team : {1, 2}) {
+        sg::residue_sizes sizes(m, n, k, 15);
+        sizes.rows = 32, sizes.cols = 64, sizes.planes = 32 * 64 + 320;
+        auto arena = sg::host{}.reserve({sizes.bytes(15, team)});
+        REQUIRE(arena);
+        sg::multiply_residues(job, sizes, team, *arena);
+        double worst = 0;
+        for (sg::index i = 0; i < m; ++i)
+            for (sg::index j = 0; j < n; ++j) worst = std::max(worst, std::abs(c(i, j) - expected(i, j)));
+        CHECK(worst < 1e-14);
+    }
+}
+
+#endif
