@@ -61,7 +61,7 @@ bool emulate(greg_t* registers) {
     static constexpr int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                       REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     auto const* const code = reinterpret_cast<std::uint8_t const*>(registers[REG_RIP]);
-    if (code[0] != 0xc4 || (code[1] & 31) != 2) return false;
+    if (code[0] != 0xc4 || (code[1] & 31) != 2 || (code[2] & 0x84) != 0) return false;
     int const prefix = code[2] & 3, third = ~code[2] >> 3 & 7, opcode = code[3];
     int const mode = code[4] >> 6, reg = code[4] >> 3 & 7, rm = code[4] & 7;
     enum { none, h66, hf3, hf2 };
@@ -119,8 +119,11 @@ bool emulate(greg_t* registers) {
 
 bool in_place = false;
 
+// They come several in a row, and a signal costs more than they do.
 void on_illegal_instruction(int, siginfo_t*, void* context) {
-    if (!emulate(static_cast<ucontext_t*>(context)->uc_mcontext.gregs)) std::abort();
+    auto* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    if (!emulate(registers)) std::abort();
+    while (emulate(registers)) continue;
 }
 
 int set_action(int signal, struct sigaction const* wanted, struct sigaction* before) {
