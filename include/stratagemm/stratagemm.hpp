@@ -5,6 +5,7 @@
 
 #include "algorithm/ozaki.hpp"
 #include "algorithm/recursive.hpp"
+#include "algorithm/split.hpp"
 #include "algorithm/strassen.hpp"
 #include "backend/host.hpp"
 #include "backend/reference.hpp"

@@ -33,7 +33,7 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("strassen over recursive over host", sg::strassen{sg::recursive{one, small_blocks}});
     f("recursive over strassen over host", sg::recursive{sg::strassen{one}, small_blocks});
 
-    // Those that do many products take turns, and rest every other time.
+    // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
     case 0: return f("ozaki over host", sg::ozaki{untimed{two}});
     case 1: return f("ozaki over host, 5 slices", sg::ozaki{one, {.slices = 5}});
@@ -42,6 +42,10 @@ void for_each_policy(std::uint64_t turn, F&& f) {
                  sg::ozaki{sg::reference{}, {.moduli = 9, .scaling = by_product}});
     case 3: return f("strassen over ozaki over host", sg::strassen{sg::ozaki{two, {.moduli = 14}}});
     case 4: return f("recursive over ozaki over host", sg::recursive{sg::ozaki{untimed{one}}, small_blocks});
+    case 5: return f("split over host", sg::split{untimed{two}});
+    case 6: return f("split over host, 3 products", sg::split{one, {.products = 3}});
+    case 7: return f("split over reference, 9 products", sg::split{sg::reference{}, {.products = 9}});
+    case 8: return f("strassen over split over host", sg::strassen{sg::split{two, {.products = 6}}});
     default: return;
     }
 }

@@ -1,0 +1,381 @@
+// Split products: float, real or complex, out of bfloat16 products of the policy beneath.
+//
+// Every element is taken apart into three bfloat16, x = h + m + l, without a remainder: 24 bits are three times
+// eight. Of the nine products of parts, 3, 6 or 9 are multiplied and summed in float, small ones first:
+//
+//   products   what is multiplied                  what is left out, at most
+//   3          hh + (hm + mh)                      2^-15 |A||B|
+//   6          and (mm + hl + lh)                  2^-24 |A||B|
+//   9          and (ml + lm), ll                   nothing
+//
+// Parts p of A lie side by side, parts q of B in reverse order beneath each other, so that the sum over p + q = d
+// is one product. By default as many are taken as `accuracy` asks for. That is about the products: sums are rounded
+// as the base rounds its sums of float, of which the largest are kept short; error_bound() counts that in.
+//
+// Matrix engines read subnormal bfloat16 as zero and flush small sums, so elements are scaled by one power of two
+// for each operand if they are not within [2^-40, 2^48). Where no power brings them there, where there is Inf or
+// NaN, and where results might leave the range of float, the base's own product runs.
+//
+// Henry, Tang, Heinecke: Leveraging the bfloat16 artificial intelligence datatype for higher-precision
+// computations, 2019 (arXiv 1904.06376).
+#pragma once
+
+#include "split/parts.hpp"
+
+#include "../core/accuracy.hpp"
+#include "../core/policy.hpp"
+
+STRATAGEMM_BEGIN
+
+// What ran, for the last product.
+struct split_report {
+    int products = 0;        // of bfloat16 matrices, m n k multiply-adds each; 0: the base's own product
+    char const* reason = ""; // why
+};
+
+struct split_options {
+    int products = 0; // 3, 6 or 9, or 0 for as many as `accuracy` asks for
+    stratagemm::accuracy accuracy = stratagemm::accuracy::fp32;
+    split_report* report = nullptr; // written by each product, if not null
+};
+
+template <policy Base>
+class split {
+    using floats = view<float const, typename Base::space>;
+    using narrow = view<bfloat16 const, typename Base::space>;
+    using narrow_shape = shape<bfloat16>;
+    template <class Epilogue = identity>
+    using narrow_problem = problem<bfloat16, bfloat16, float, typename Base::space, Epilogue>;
+
+public:
+    using space = typename Base::space;
+    using arena = typename Base::arena;
+
+    // Parts are stored by address, as yet; so the operands are in host memory.
+    template <class P>
+    static constexpr bool accepts = [] {
+        using T = typename P::a_type;
+        if constexpr (std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type> &&
+                      std::is_same_v<real_t<T>, float> && std::is_same_v<T, accumulator_t<T>> &&
+                      std::is_same_v<space, host_memory>)
+            return Base::template accepts<P> && Base::template accepts<narrow_problem<>>;
+        else
+            return false;
+    }();
+
+    explicit split(Base base, split_options options = {}) : base_(std::move(base)), options_(options) {}
+
+    auto leaf() const { return base_.leaf(); }
+    result<arena> reserve(footprint f) const { return base_.reserve(f); }
+
+    template <class S>
+    footprint workspace(S s) const {
+        s.count = 1; // one after the other
+        footprint const native = base_.workspace(s);
+        if (!check(s)) return native;
+        bool const both = complex_like<typename S::c_type>;
+        index const m = both ? 2 * s.m : s.m, k = both ? 2 * s.k : s.k;
+        footprint beneath;
+        each_product(k, [&](int d, index depth, bool) {
+            for (bool const adds : {false, true})
+                beneath = larger(beneath, base_.workspace(narrow_shape{m, s.n, depth * pairs(d), 1, adds}));
+            return true;
+        });
+        std::size_t own = bytes<bfloat16>(padded(m), parts() * padded(k)) +
+                          bytes<bfloat16>(padded(s.n), parts() * padded(k)) +
+                          bytes<float>(m < s.n ? s.n : m, split_parts::measures) + bytes<std::int32_t>(1, 1);
+        if (both) own += bytes<float>(m, k) + bytes<float>(k, s.n) + bytes<float>(m, s.n);
+        footprint f;
+        space::share(f) = own;
+        return larger(native, f + beneath);
+    }
+
+    // What is left out, the base's sums with their share of |A||B|, and the additions to C: these may be as wrong
+    // as the base is for a single term, and are expected to round twice. Or the base's own bound, where that is larger, since it may run instead.
+    template <class S>
+    bound error_bound(S const& s) const {
+        bound const native = base_.error_bound(s);
+        if (s.k == 0 || !check(s)) return native;
+        constexpr bool both = complex_like<typename S::c_type>;
+        index const k = both ? 2 * s.k : s.k;
+        auto const terms = static_cast<double>(k);
+        bound b{left_out(), left_out() * (k > 9 ? 3 / __builtin_sqrt(terms) : 1), false};
+        int additions = 0, last = -1;
+        each_product(k, [&](int d, index depth, bool) {
+            ++additions;
+            if (d == last) return true; // the same share, of other terms
+            bound const x = base_.error_bound(narrow_shape{s.m, s.n, depth * pairs(d), 1, true});
+            b.worst += share(d) * x.worst, b.expected += share(d) * x.expected;
+            last = d;
+            return true;
+        });
+        bound const one = base_.error_bound(narrow_shape{s.m, s.n, 1, 1, true});
+        b.worst += additions * one.worst,
+            b.expected += __builtin_sqrt(additions) * 2 * unit_roundoff<float>();
+        if (both) b.worst = 1.5 * b.worst + 0x1p-23, b.expected = 1.5 * b.expected + 0x1p-23;
+        return larger(native, b);
+    }
+
+    template <class S>
+    std::string describe(S const& s) const {
+        if (!check(s)) return "split: not for this; " + base_.describe(s);
+        index const k = complex_like<typename S::c_type> ? 2 * s.k : s.k;
+        return "split: " + std::to_string(products()) + " products of " + std::to_string(parts()) +
+               " parts; " + base_.describe(narrow_shape{s.m, s.n, k}) + "; or natively: " + base_.describe(s);
+    }
+
+    template <class P>
+    status operator()(P const& p, arena& memory) const {
+        if (status s = check(p.shape()); !s) return s;
+        for (index i = 0; i < p.count; ++i)
+            if (status s = multiply(p.at(i), memory); !s) return s;
+        return {};
+    }
+
+private:
+    static constexpr index longest = index{1} << 30;
+    static constexpr index chain = 512; // the most terms of hh that are summed before the sum goes to C
+
+    // ---- what can be asked for ---------------------------------------------------------------------------
+
+    template <class S>
+    status check(S const& s) const {
+        auto const fail = [](char const* message) { return failure(errc::argument, "split", message); };
+        int const x = options_.products;
+        double const eps = options_.accuracy.eps;
+        if (x != 0 && x != 3 && x != 6 && x != 9)
+            return fail("`products` must be 3, 6 or 9, or 0 to have the layer choose");
+        if (x == 0 && !(eps >= accuracy::fp64.eps && eps <= 0.25))
+            return fail("`accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
+        if (s.k * (complex_like<typename S::c_type> ? 2 : 1) > longest)
+            return fail("k must be at most 2^30 (2^29 for complex); add up products over parts of k");
+        return {};
+    }
+    static constexpr double leaves_out(int products) {
+        return products == 3 ? 0x1.02p-15 : products == 6 ? 0x1p-24 : 0;
+    }
+    double left_out() const { return leaves_out(products()); }
+    int products() const {
+        if (options_.products != 0) return options_.products;
+        return options_.accuracy.eps >= leaves_out(3) ? 3 : 6;
+    }
+    int parts() const { return products() == 3 ? 2 : 3; }
+
+    // ---- the products ------------------------------------------------------------------------------------
+
+    // p + q of the smallest terms, how many pairs (p, q) have that sum, and their part of |A||B| at most.
+    int smallest() const { return products() == 9 ? 4 : parts() - 1; }
+    int pairs(int d) const { return (d < parts() ? d : 2 * (parts() - 1) - d) + 1; }
+    static double share(int d) {
+        constexpr double shares[] = {1.01, 0x1.05p-7, 0x1.05p-15, 0x1.05p-24, 0x1.05p-34};
+        return shares[d];
+    }
+    static index padded(index side) {
+        return (side + split_parts::sixteen::count - 1) / split_parts::sixteen::count *
+               split_parts::sixteen::count;
+    }
+
+    // f(d, depth, is_last) for each product in its order, while that returns true: all of k at once but for hh.
+    template <class F>
+    void each_product(index k, F const& f) const {
+        index const all = padded(k);
+        for (int d = smallest(); d > 0; --d)
+            if (!f(d, all, false)) return;
+        for (index l = 0; l < all; l += chain) {
+            index const depth = all - l < chain ? all - l : chain;
+            if (!f(0, depth, l + depth == all)) return;
+        }
+    }
+
+    template <class T>
+    static std::size_t bytes(index rows, index cols) {
+        return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(T));
+    }
+
+    // Whether the base's own product takes less time: only if the leaf can tell.
+    template <class S>
+    bool native_is_faster([[maybe_unused]] S const& s) const {
+        if constexpr (requires { leaf().seconds(s) + leaf().seconds(narrow_shape{}); }) {
+            constexpr index both = complex_like<typename S::c_type> ? 2 : 1;
+            index const m = both * s.m, k = both * s.k;
+            auto const passes = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
+            return leaf().seconds(s) < products() * leaf().seconds(narrow_shape{m, s.n, k}) +
+                                           passes * (both == 2 ? 20 : 1) * leaf().seconds_each();
+        } else {
+            return false;
+        }
+    }
+
+    // ---- one product -------------------------------------------------------------------------------------
+
+    template <class P>
+    status multiply(P const& p, arena& memory) const {
+        split_report ran;
+        ran.reason = "the native product is faster";
+        if (options_.products != 0 || !native_is_faster(p.shape())) {
+            typename arena::scope const scope(memory);
+            if (status s = try_parts(p, memory, ran); !s) return s;
+        }
+        if (options_.report) *options_.report = ran;
+        return ran.products > 0 ? status{} : base_(p, memory);
+    }
+
+    // Leaves ran.products at 0, and C as it was, where parts will not do.
+    template <class P>
+    status try_parts(P const& p, arena& memory, split_report& ran) const {
+        if constexpr (!complex_like<typename P::c_type>) {
+            return real(p, memory, ran);
+        } else {
+            using T = typename P::c_type;
+            auto const take = [&](index rows, index cols) {
+                return view<float, space>{memory.template take<float>(rows * cols), rows, cols, cols, 1};
+            };
+            index const m = 2 * p.c.rows, n = p.c.cols, k = 2 * p.a.cols;
+            auto const a = take(m, k), b = take(k, n), c = take(m, n);
+            if (status s = leaf().apply(split_parts::left_as_real<T>{p.a}, a, 0, 0); !s) return s;
+            if (status s = leaf().apply(split_parts::right_as_real<T>{p.b}, b, 0, 0); !s) return s;
+            if (status s = real(problem<float, float, float, space>{1, a, b, 0, c, c}, memory, ran); !s)
+                return s;
+            if (ran.products == 0) return {};
+            auto const plain = p.without_epilogue();
+            if (status s = leaf().apply(split_parts::finish<std::remove_const_t<decltype(plain)>>{plain, c},
+                                        p.c, 0, 0);
+                !s)
+                return s;
+            if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
+                return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
+            return {};
+        }
+    }
+
+    template <class P>
+    status real(P const& p, arena& memory, split_report& ran) const {
+        operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
+        auto const odd = view<std::int32_t, space>{memory.template take<std::int32_t>(1), 1, 1, 1, 1};
+        float alpha = p.alpha;
+        // As they are, first: most operands need no scale, and need not be measured to know that.
+        if (status s = leaf().fill(odd, std::int32_t{0}); !s) return s;
+        if (status s = take_apart(a, odd); !s) return s;
+        if (status s = take_apart(b, odd); !s) return s;
+        if (status s = leaf().synchronize(); !s) return s;
+        if (odd(0, 0) != 0) {
+            if (status s = measure(a, memory); !s) return s;
+            if (status s = measure(b, memory); !s) return s;
+            if ((ran.reason = not_for_parts(a, b, alpha, p.a.cols))) return {};
+            alpha *= split_parts::power(-a.shift) * split_parts::power(-b.shift);
+            if (status s = take_apart(a, odd); !s) return s;
+            if (status s = take_apart(b, odd); !s) return s;
+        }
+        ran = {products(), options_.products != 0 ? "as told" : "the fewest that are accurate enough"};
+
+        narrow const left = as_matrix(a), right = transposed(as_matrix(b));
+        status failed;
+        float beta = p.beta;
+        auto e = p.e;
+        index at = 0; // of hh
+        each_product(p.a.cols, [&](int d, index depth, bool last) {
+            index const first = d < parts() ? 0 : d - parts() + 1, k = padded(p.a.cols);
+            narrow_problem<> one{
+                alpha,
+                left.block(0, first * k + at, left.rows, depth * pairs(d)),
+                right.block((parts() - 1 - d + first) * k + at, 0, depth * pairs(d), right.cols),
+                beta,
+                e,
+                p.c};
+            failed = last ? finished(one, p, memory) : base_(one, memory);
+            if (d == 0) at += depth;
+            beta = 1, e = p.c;
+            return static_cast<bool>(failed);
+        });
+        return failed;
+    }
+    template <class P>
+    status finished(narrow_problem<> const& x, P const& p, arena& memory) const {
+        return base_(narrow_problem<typename P::epilogue_type>{x.alpha, x.a, x.b, x.beta, x.e, x.c,
+                                                               p.epilogue, 1, 0, 0, 0, 0, p.row0, p.col0},
+                     memory);
+    }
+
+    // ---- operands ----------------------------------------------------------------------------------------
+
+    // A, or B transposed, with its parts. They lie as it does: `along` k or across it, in lines that are padded.
+    struct operand {
+        floats of;
+        bool along, reversed;
+        bfloat16* parts;
+        index line, next; // from line to line, from one part to the next
+        int shift = 0;
+        float most = 0, least = 0; // magnitudes
+    };
+    operand take(floats const& of, bool reversed, arena& memory) const {
+        bool const along = magnitude(of.col_stride) <= magnitude(of.row_stride);
+        index const m = padded(of.rows), k = padded(of.cols);
+        return {of,
+                along,
+                reversed,
+                memory.template take<bfloat16>(m * k * parts()),
+                along ? k * parts() : m,
+                along ? k : k * m};
+    }
+    // The parts as one matrix: side by side along k.
+    narrow as_matrix(operand const& x) const {
+        return {x.parts, x.of.rows, padded(x.of.cols) * parts(), x.along ? x.line : 1, x.along ? 1 : x.line};
+    }
+
+    status take_apart(operand const& x, view<std::int32_t, space> const& odd) const {
+        using split_parts::sixteen;
+        index const last = parts() - 1;
+        auto* const first = reinterpret_cast<sixteen*>(x.parts + (x.reversed ? last * x.next : 0));
+        index const line = x.line / sixteen::count, next = x.next / sixteen::count;
+        auto const of = x.along ? x.of : transposed(x.of);
+        view<sixteen, space> const to{first, x.along ? of.rows : padded(of.rows),
+                                      padded(of.cols) / sixteen::count, line, 1};
+        return leaf().apply(split_parts::take_apart{of, split_parts::power(x.shift), first, line,
+                                                    x.reversed ? -next : next, parts(), odd.data},
+                            to, 0, 0);
+    }
+
+    status measure(operand& x, arena& memory) const {
+        using namespace split_parts;
+        typename arena::scope const scope(memory);
+        index const rows = x.of.rows;
+        view<float, space> const table{memory.template take<float>(rows * measures), rows, measures, measures,
+                                       1};
+        if (status s = leaf().apply(measure_line{x.of}, table, 0, 0); !s) return s;
+        if (status s = leaf().synchronize(); !s) return s;
+        x.most = 0, x.least = std::numeric_limits<float>::infinity();
+        for (index i = 0; i < rows; ++i) {
+            if (table(i, largest) > x.most) x.most = table(i, largest);
+            if (table(i, split_parts::least) < x.least) x.least = table(i, split_parts::least);
+        }
+        // As far as it has to be: alpha makes up for it.
+        if (x.most == 0 || !(x.most < std::numeric_limits<float>::infinity())) return {};
+        int const above = exponent_of(x.most) - end_exponent,
+                  below = least_exponent + 1 - exponent_of(x.least);
+        x.shift = above > 0 ? -above : below > 0 ? below : 0;
+        return {};
+    }
+
+    // Why not, if so. Near the ends of float's range, sums are to do what the base's do.
+    static char const* not_for_parts(operand const& a, operand const& b, float alpha, index k) {
+        using split_parts::exponent_of, split_parts::span;
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        if (!(a.most < infinity && b.most < infinity)) return "there are Inf or NaN";
+        if (a.most == 0 || b.most == 0) return "an operand is zero";
+        int const high = exponent_of(a.most) + exponent_of(b.most),
+                  low = exponent_of(a.least) + exponent_of(b.least);
+        if (high + exponent_of(static_cast<float>(k)) > 127) return "sums might overflow";
+        if (exponent_of(a.most) - exponent_of(a.least) >= span ||
+            exponent_of(b.most) - exponent_of(b.least) >= span)
+            return "the exponents of the data spread too far";
+        if (low < -100) return "products might be subnormal";
+        int const e = exponent_of(alpha) - a.shift - b.shift;
+        if (e < -120 || e > 120) return "alpha is too large or too small";
+        return nullptr;
+    }
+
+    Base base_;
+    split_options options_;
+};
+
+STRATAGEMM_END
