@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace bench {
 
@@ -87,5 +88,6 @@ std::unique_ptr<contender> make_onednn();
 std::unique_ptr<contender> make_onednn_packed();
 std::unique_ptr<contender> make_libxsmm();
 std::unique_ptr<contender> make_inlined();
+std::vector<std::unique_ptr<contender>> make_peers(); // all that are installed
 
 } // namespace bench

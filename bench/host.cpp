@@ -216,25 +216,8 @@ int main(int argc, char** argv) {
     benchmark::Initialize(&count, rest.data());
     if (benchmark::ReportUnrecognizedArguments(count, rest.data())) return 1;
 
-    std::vector<std::unique_ptr<contender>> all;
-    for (auto make : {
-             make_library,
-             make_openblas,
-             make_blis,
-             make_inlined,
-#ifdef STRATAGEMM_BENCH_EIGEN
-             make_eigen,
-             make_eigen_plain,
-#endif
-#ifdef STRATAGEMM_BENCH_ONEDNN
-             make_onednn,
-             make_onednn_packed,
-#endif
-#ifdef STRATAGEMM_BENCH_LIBXSMM
-             make_libxsmm,
-#endif
-         })
-        if (auto c = make()) all.push_back(std::move(c));
+    auto all = make_peers();
+    all.insert(all.begin(), make_library());
     std::vector<contender*> field;
     for (auto& c : all) field.push_back(c.get());
 

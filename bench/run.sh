@@ -28,5 +28,8 @@ esac
 "$build/bench/$program" "$@"
 
 echo
-echo "JSON: $build/$backend.json"
-if [ "$backend" = host ]; then echo "HTML: $build/report.html"; fi
+if [ -f "$build/$backend.json" ]; then echo "JSON: $build/$backend.json"; fi
+case $backend in
+host) echo "HTML: $build/report.html" ;;
+accuracy) echo "pictures: $build/accuracy-fp64.svg, $build/accuracy-fp32.svg" ;;
+esac

@@ -1,0 +1,132 @@
+// As a user has it: this file is compiled at plain -O2 with OpenMP and no -march.
+#include "emulators.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+
+namespace sg = stratagemm;
+
+namespace bench {
+namespace {
+
+// A host that does not say how fast it is: then what the data allow runs, whether or not it pays here.
+struct untimed : sg::host {
+    sg::host_operations leaf() const { return sg::host::leaf(); }
+};
+
+// What an emulator makes of the call: a policy over `base`, and the report in words.
+struct native {
+    template <class Base>
+    Base over(Base const& base) const {
+        return base;
+    }
+    static constexpr bool by_contract = false;
+    std::string ran() const { return ""; }
+};
+
+struct by_ozaki {
+    sg::ozaki_options options;
+    bool by_contract = false;
+    sg::ozaki_report report{};
+
+    template <class Base>
+    auto over(Base const& base) {
+        options.report = &report;
+        return sg::ozaki{base, options};
+    }
+    std::string ran() const {
+        char const* const scheme = report.scheme == sg::ozaki_report::native   ? "native"
+                                   : report.scheme == sg::ozaki_report::slices ? " slices"
+                                                                               : " moduli";
+        bool const counted = report.scheme != sg::ozaki_report::native;
+        return (counted ? std::to_string(report.count) : "") + scheme + ": " + report.reason;
+    }
+};
+
+struct by_split {
+    sg::split_options options;
+    bool by_contract = false;
+    sg::split_report report{};
+
+    template <class Base>
+    auto over(Base const& base) {
+        options.report = &report;
+        return sg::split{base, options};
+    }
+    std::string ran() const {
+        return (report.products ? std::to_string(report.products) + " products: " : "native: ") +
+               report.reason;
+    }
+};
+
+template <class Means, class Base>
+class policy final : public emulator {
+public:
+    policy(std::string name, Means means, bool singles_only)
+        : name_(std::move(name)), means_(means), singles_only_(singles_only) {}
+
+    std::string name() const override { return name_; }
+    bool by_contract() const override { return means_.by_contract; }
+    std::string ran() const override { return means_.ran(); }
+    bool takes(problem const& p) const override {
+        return (p.type == element::f32 || (p.type == element::f64 && !singles_only_)) && p.count == 1 &&
+               !p.a_transposed && !p.b_transposed;
+    }
+
+    void run(problem const& p, operands const& x) override {
+        if (p.type == element::f32)
+            multiply<float>(p, x);
+        else if constexpr (!std::is_same_v<Means, by_split>)
+            multiply<double>(p, x);
+    }
+    guarantee bound(problem const& p) const override {
+        Means means = means_;
+        auto const over = means.over(base(p));
+        auto const b = p.type == element::f32 ? over.error_bound(sg::shape<float>{p.m, p.n, p.k})
+                                              : over.error_bound(sg::shape<double>{p.m, p.n, p.k});
+        return {b.worst, b.normwise};
+    }
+
+private:
+    static Base base(problem const& p) {
+        Base b;
+        b.threads = p.threads;
+        return b;
+    }
+    template <class T>
+    void multiply(problem const& p, operands const& x) {
+        sg::gemm(means_.over(base(p)), sg::row_major(static_cast<T const*>(x.a), p.m, p.k),
+                 sg::row_major(static_cast<T const*>(x.b), p.k, p.n),
+                 sg::row_major(static_cast<T*>(x.c), p.m, p.n));
+    }
+
+    std::string name_;
+    Means means_;
+    bool singles_only_;
+};
+
+template <class Base>
+std::vector<std::unique_ptr<emulator>> over() {
+    std::vector<std::unique_ptr<emulator>> all;
+    auto const add = [&](std::string name, auto means, bool singles_only = false) {
+        all.push_back(std::make_unique<policy<decltype(means), Base>>(std::move(name), means, singles_only));
+    };
+    add("native", native{});
+    add("ozaki fp64", by_ozaki{{.accuracy = sg::accuracy::fp64}, true});
+    add("ozaki fp32", by_ozaki{{.accuracy = sg::accuracy::fp32}, true});
+    for (int const count : {7, 8, 14, 15, 16})
+        add("ozaki, " + std::to_string(count) + " moduli", by_ozaki{{.moduli = count}});
+    for (int const count : {3, 4, 7, 8})
+        add("ozaki, " + std::to_string(count) + " slices", by_ozaki{{.slices = count}});
+    add("split fp32", by_split{{.accuracy = sg::accuracy::fp32}, true}, true);
+    for (int const count : {3, 6, 9})
+        add("split, " + std::to_string(count) + " products", by_split{{.products = count}}, true);
+    return all;
+}
+
+} // namespace
+
+std::vector<std::unique_ptr<emulator>> make_emulators(choice by) {
+    return by == choice::speed ? over<sg::host>() : over<untimed>();
+}
+
+} // namespace bench

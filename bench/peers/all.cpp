@@ -1,0 +1,28 @@
+// Every peer that is installed.
+#include "../contender.hpp"
+
+namespace bench {
+
+std::vector<std::unique_ptr<contender>> make_peers() {
+    std::vector<std::unique_ptr<contender>> all;
+    for (auto make : {
+             make_openblas,
+             make_blis,
+             make_inlined,
+#ifdef STRATAGEMM_BENCH_EIGEN
+             make_eigen,
+             make_eigen_plain,
+#endif
+#ifdef STRATAGEMM_BENCH_ONEDNN
+             make_onednn,
+             make_onednn_packed,
+#endif
+#ifdef STRATAGEMM_BENCH_LIBXSMM
+             make_libxsmm,
+#endif
+         })
+        if (auto c = make()) all.push_back(std::move(c));
+    return all;
+}
+
+} // namespace bench
