@@ -22,7 +22,7 @@ struct host_leaf : host_operations {
         constexpr double rates[4][4] = {{9e9, 28e9, 28e9, 14e9}, // int8, bfloat16, float, double: operations
                                         {140e9, 90e9, 90e9, 45e9}, // a second
                                         {300e9, 150e9, 150e9, 75e9},
-                                        {3500e9, 1250e9, 215e9, 105e9}};
+                                        {3500e9, 1430e9, 215e9, 105e9}};
         double const rate = rates[static_cast<int>(current_isa().isa)][column];
         return (complex_like<T> ? 8 : 2) * static_cast<double>(s.m) * static_cast<double>(s.n) *
                static_cast<double>(s.k) / (rate * host_threads(threads));
