@@ -82,8 +82,13 @@ public:
             return true;
         });
         std::size_t own = bytes<bfloat16>(padded(m), parts() * padded(k)) +
-                          bytes<bfloat16>(padded(s.n), parts() * padded(k)) +
-                          bytes<float>(m < s.n ? s.n : m, split_parts::measures) + bytes<std::int32_t>(1, 1);
+                          bytes<bfloat16>(padded(s.n), parts() * padded(k));
+        if constexpr (fuses) {
+            std::size_t const packed = bytes<std::byte>(leaf().parts().bytes(m, k, parts()), 1) +
+                                       bytes<std::byte>(leaf().parts().bytes(s.n, k, parts()), 1);
+            own = larger(own, packed);
+        }
+        own += bytes<float>(m < s.n ? s.n : m, split_parts::measures) + bytes<std::int32_t>(1, 1);
         if (both) own += bytes<float>(m, k) + bytes<float>(k, s.n) + bytes<float>(m, s.n);
         footprint f;
         space::share(f) = own;
@@ -133,6 +138,10 @@ public:
     }
 
 private:
+    // Whether the leaf has a fused form, of which it says itself when it can be used.
+    static constexpr bool fuses = requires(decltype(std::declval<Base const&>().leaf()) const& leaf) {
+        leaf.parts();
+    };
     static constexpr index longest = index{1} << 30;
     static constexpr index chain = 512; // the most terms of hh that are summed before the sum goes to C
 
@@ -198,9 +207,14 @@ private:
         if constexpr (requires { leaf().seconds(s) + leaf().seconds(narrow_shape{}); }) {
             constexpr index both = complex_like<typename S::c_type> ? 2 : 1;
             index const m = both * s.m, k = both * s.k;
+            double const extra =
+                both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * leaf().seconds_each() : 0;
+            if constexpr (fuses)
+                if (leaf().parts().here())
+                    return leaf().seconds(s) < leaf().parts().seconds(m, s.n, k, products()) + extra;
             auto const passes = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
             return leaf().seconds(s) < products() * leaf().seconds(narrow_shape{m, s.n, k}) +
-                                           passes * (both == 2 ? 20 : 1) * leaf().seconds_each();
+                                           passes * leaf().seconds_each() + extra;
         } else {
             return false;
         }
@@ -214,6 +228,7 @@ private:
         ran.reason = "the native product is faster";
         if (options_.products != 0 || !native_is_faster(p.shape())) {
             typename arena::scope const scope(memory);
+            ran.reason = "";
             if (status s = try_parts(p, memory, ran); !s) return s;
         }
         if (options_.report) *options_.report = ran;
@@ -250,6 +265,20 @@ private:
 
     template <class P>
     status real(P const& p, arena& memory, split_report& ran) const {
+        if constexpr (fuses) {
+            bool const turned = p.c.col_stride != 1 && p.c.row_stride == 1;
+            auto one = p.without_epilogue();
+            if (turned) {
+                one.a = transposed(p.b), one.b = transposed(p.a), one.c = transposed(p.c);
+                if (p.beta != 0) one.e = transposed(p.e);
+            }
+            if (leaf().parts().takes(one)) {
+                if (status s = fused(one, memory, ran); !s || ran.products == 0) return s;
+                if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
+                    return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
+                return {};
+            }
+        }
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
         auto const odd = view<std::int32_t, space>{memory.template take<std::int32_t>(1), 1, 1, 1, 1};
         float alpha = p.alpha;
@@ -259,14 +288,12 @@ private:
         if (status s = take_apart(b, odd); !s) return s;
         if (status s = leaf().synchronize(); !s) return s;
         if (odd(0, 0) != 0) {
-            if (status s = measure(a, memory); !s) return s;
-            if (status s = measure(b, memory); !s) return s;
-            if ((ran.reason = not_for_parts(a, b, alpha, p.a.cols))) return {};
-            alpha *= split_parts::power(-a.shift) * split_parts::power(-b.shift);
+            if (status s = rescale(a, b, alpha, memory, ran); !s) return s;
+            if (*ran.reason) return {};
             if (status s = take_apart(a, odd); !s) return s;
             if (status s = take_apart(b, odd); !s) return s;
         }
-        ran = {products(), options_.products != 0 ? "as told" : "the fewest that are accurate enough"};
+        ran = report();
 
         narrow const left = as_matrix(a), right = transposed(as_matrix(b));
         status failed;
@@ -296,21 +323,52 @@ private:
                      memory);
     }
 
+    // The same by a leaf that packs parts and multiplies them all at once.
+    template <class P>
+    status fused(P const& p, arena& memory, split_report& ran) const {
+        auto const by = leaf().parts();
+        index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
+        auto const pack = [&](measured const& x, bool as_b, auto const& to) {
+            using namespace split_parts;
+            return by.pack(x.of, {power(x.shift), bits_of_power(least_exponent), bits_of_power(end_exponent)},
+                           as_b, to);
+        };
+        measured a{p.a}, b{transposed(p.b)};
+        auto const left = by.packed(memory.template take<std::byte>(by.bytes(m, k, parts())), m, k, parts()),
+                   right = by.packed(memory.template take<std::byte>(by.bytes(n, k, parts())), n, k, parts());
+        float alpha = p.alpha;
+        bool good = pack(a, false, left);
+        good = good && pack(b, true, right);
+        if (!good) {
+            if (status s = rescale(a, b, alpha, memory, ran); !s || *ran.reason) return s;
+            pack(a, false, left), pack(b, true, right);
+        }
+        by.multiply(products(), left, right, alpha, p);
+        ran = report();
+        return {};
+    }
+    split_report report() const {
+        return {products(), options_.products != 0 ? "as told" : "the fewest that are accurate enough"};
+    }
+
     // ---- operands ----------------------------------------------------------------------------------------
 
-    // A, or B transposed, with its parts. They lie as it does: `along` k or across it, in lines that are padded.
-    struct operand {
+    // A, or B transposed: what it is scaled by, and, once measured, between which magnitudes it is.
+    struct measured {
         floats of;
+        int shift = 0;
+        float most = 0, least = 0;
+    };
+    // With its parts. They lie as it does: `along` k or across it, in lines that are padded.
+    struct operand : measured {
         bool along, reversed;
         bfloat16* parts;
         index line, next; // from line to line, from one part to the next
-        int shift = 0;
-        float most = 0, least = 0; // magnitudes
     };
     operand take(floats const& of, bool reversed, arena& memory) const {
         bool const along = magnitude(of.col_stride) <= magnitude(of.row_stride);
         index const m = padded(of.rows), k = padded(of.cols);
-        return {of,
+        return {{of},
                 along,
                 reversed,
                 memory.template take<bfloat16>(m * k * parts()),
@@ -335,7 +393,16 @@ private:
                             to, 0, 0);
     }
 
-    status measure(operand& x, arena& memory) const {
+    // Finds scales, and an alpha that makes up for them; or a reason why parts will not do.
+    status rescale(measured& a, measured& b, float& alpha, arena& memory, split_report& ran) const {
+        if (status s = measure(a, memory); !s) return s;
+        if (status s = measure(b, memory); !s) return s;
+        if ((ran.reason = not_for_parts(a, b, alpha))) return {};
+        ran.reason = "";
+        alpha *= split_parts::power(-a.shift) * split_parts::power(-b.shift);
+        return {};
+    }
+    status measure(measured& x, arena& memory) const {
         using namespace split_parts;
         typename arena::scope const scope(memory);
         index const rows = x.of.rows;
@@ -357,14 +424,14 @@ private:
     }
 
     // Why not, if so. Near the ends of float's range, sums are to do what the base's do.
-    static char const* not_for_parts(operand const& a, operand const& b, float alpha, index k) {
+    static char const* not_for_parts(measured const& a, measured const& b, float alpha) {
         using split_parts::exponent_of, split_parts::span;
         constexpr float infinity = std::numeric_limits<float>::infinity();
         if (!(a.most < infinity && b.most < infinity)) return "there are Inf or NaN";
         if (a.most == 0 || b.most == 0) return "an operand is zero";
         int const high = exponent_of(a.most) + exponent_of(b.most),
                   low = exponent_of(a.least) + exponent_of(b.least);
-        if (high + exponent_of(static_cast<float>(k)) > 127) return "sums might overflow";
+        if (high + exponent_of(static_cast<float>(a.of.cols)) > 127) return "sums might overflow";
         if (exponent_of(a.most) - exponent_of(a.least) >= span ||
             exponent_of(b.most) - exponent_of(b.least) >= span)
             return "the exponents of the data spread too far";

@@ -4,6 +4,7 @@
 // depend on the shape and the instruction set, never on the number of threads.
 #pragma once
 
+#include "host/parts.hpp"
 #include "host/survey.hpp"
 #include "host/vector.hpp"
 
@@ -28,80 +29,8 @@ struct host_leaf : host_operations {
                static_cast<double>(s.k) / (rate * host_threads(threads));
     }
     double seconds_each() const { return 10e-9 / host_threads(threads); }
-
-    // For a layer that makes products by residues of a byte: all of one, on the tile unit; and what there is to be
-    // known of the operands before, with vectors. False where that cannot be done: nothing is written then.
-    std::size_t residue_bytes([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
-                              [[maybe_unused]] int count) const {
-#if defined(__x86_64__)
-        if (has_tiles()) return residue_sizes(m, n, k, count).bytes(count, host_threads(threads));
-#endif
-        return 0;
-    }
-    std::size_t crossing_bytes([[maybe_unused]] index m, [[maybe_unused]] index n) const {
-#if defined(__x86_64__)
-        if (has_tiles()) return stratagemm::crossing_bytes(m, n, host_threads(threads));
-#endif
-        return 0;
-    }
-    // What all of it takes, with so many moduli; too long to wait for where there is no tile unit. The rates are
-    // those of a machine at 3.6 GHz whose unit does 7.4e12 operations a second.
-    double residue_seconds([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
-                           [[maybe_unused]] int count) const {
-#if defined(__x86_64__)
-        if (has_tiles()) {
-            auto const a = static_cast<double>(m) * static_cast<double>(k),
-                       b = static_cast<double>(k) * static_cast<double>(n),
-                       c = static_cast<double>(m) * static_cast<double>(n);
-            double const seconds = (count + 1) * 2 * c * static_cast<double>(k) / (0.6 * 7.4e12) +
-                                   (a + b) * (count * 0.085e-9 + 1e-9) + c * 4e-9;
-            // With a good deal to gain, it is worth asking how fast the unit is now.
-            constexpr double least = 1e-3;
-            return seconds < least ? seconds * 2 : seconds * 7.4e12 / tile_rate() / host_threads(threads);
-        }
-#endif
-        return std::numeric_limits<double>::infinity();
-    }
-    template <class Job>
-    bool multiply_residues([[maybe_unused]] Job const& job, [[maybe_unused]] host_arena& arena) const {
-#if defined(__x86_64__)
-        if (has_tiles() && job.bits <= host_tiles::most_bits) {
-            residue_sizes const sizes(job.left.count(), job.right.count(), job.left.length(),
-                                      job.system.count());
-            int const team = team_for(arena, [&](int each) { return sizes.bytes(job.system.count(), each); });
-            stratagemm::multiply_residues(job, sizes, team, arena);
-            return true;
-        }
-#endif
-        return false;
-    }
-    template <class Survey>
-    bool survey([[maybe_unused]] Survey const& of, [[maybe_unused]] view<std::int8_t> const& leading) const {
-#if defined(__x86_64__)
-        if (has_tiles()) return survey_lines(of, leading, host_threads(threads));
-#endif
-        return false;
-    }
-    template <class Crossing>
-    void cross([[maybe_unused]] Crossing const& lines, [[maybe_unused]] view<std::int32_t const> const& q,
-               [[maybe_unused]] host_arena& arena) const {
-#if defined(__x86_64__)
-        cross_lines(
-            lines, q,
-            team_for(arena, [&](int team) { return stratagemm::crossing_bytes(q.rows, q.cols, team); }),
-            arena);
-#endif
-    }
-
-private:
-    static bool has_tiles() { return current_isa().isa == host_isa::amx && current_isa().available; }
-    // The arena was sized earlier; OpenMP may offer more threads by now.
-    template <class Bytes>
-    int team_for(host_arena const& arena, Bytes const& bytes) const {
-        int team = host_threads(threads);
-        while (team > 1 && !arena.fits({bytes(team)})) --team;
-        return team;
-    }
+    host_parts parts() const { return host_parts(threads); }
+    host_residues residues() const { return host_residues(threads); }
 };
 
 struct host {

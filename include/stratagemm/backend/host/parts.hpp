@@ -1,0 +1,258 @@
+// Products of float in bfloat16 parts on the tile units (AMX), for the split layer: all products of parts of a block in
+// one pass over packed tiles.
+//
+// Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of parts follow
+// each other into the same four accumulators, small ones first; the sum is added to C in float, between the steps of
+// the next block. So no chain of the largest terms is longer. That addition is what bounds the speed of few products:
+// 128 of k at a time were slower, though three parts of so much of B fit the first-level cache, and 512 no faster.
+#pragma once
+
+#include "tiles.hpp"
+
+STRATAGEMM_BEGIN
+
+#if defined(__x86_64__)
+
+#    define STRATAGEMM_PARTS                                                                                 \
+        __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+
+namespace host_tiles {
+
+// An operand in parts: blocks of 32 lines (rows of A, columns of B), chunks of k outermost.
+struct packed_parts {
+    static constexpr index step = 32, chunk = 8, pair = 2048; // elements of k, steps, bytes
+
+    std::byte* data;
+    index blocks, steps;
+    int parts;
+
+    index depth(index s) const { return smaller(chunk, steps - s / chunk * chunk); }
+    std::byte* at(index block, index s, int part) const {
+        index const first = s / chunk * chunk;
+        return data + ((first * blocks + block * depth(s)) * parts + part * depth(s) + (s - first)) * pair;
+    }
+    static index bytes(index lines, index k, int parts) {
+        return divide_up(lines, 32) * divide_up(k, step) * pair * parts;
+    }
+};
+
+// What elements have to be, as bits of their magnitude, if not 0; and the factor that makes them so.
+struct part_range {
+    float scale;
+    std::int32_t least, end;
+};
+
+// Blocks [b0, b1) of the lines of v (its rows) in 2 or 3 parts; `as_b`: elements that one product adds side by side.
+// False if an element is not where it is to be.
+STRATAGEMM_PARTS inline bool pack_parts(view<float const> const& v, part_range range, bool as_b, index b0,
+                                        index b1, packed_parts const& to) {
+    typedef float floats __attribute__((vector_size(64)));
+    typedef std::uint32_t words __attribute__((vector_size(64), may_alias));
+    typedef std::int32_t numbers __attribute__((vector_size(64)));
+    typedef std::uint16_t shorts __attribute__((vector_size(32), may_alias));
+    bool const along = v.col_stride == 1; // lines lie along k
+    numbers outside = {};
+    for (index b = b0; b < b1; ++b) {
+        for (index s = 0; s < to.steps; ++s) {
+            index const k0 = s * packed_parts::step;
+            for (index x = 0; x < 32; ++x) {
+                // Along: line x, its 32 elements. Across: of pair x / 2 of k, the half x % 2 of the lines.
+                index const i = b * 32 + (along ? x : x % 2 * 16), k = k0 + (along ? 0 : x / 2 * 2);
+                index const most = along ? (i < v.rows ? v.cols - k : 0) : v.rows - i;
+                float const* const from = v.data + i * v.row_stride + k * v.col_stride;
+                floats y[2] = {};
+                for (index t = 0; t < 2; ++t) {
+                    float const* const f = along ? from + 16 * t : from + t * v.col_stride;
+                    index const n = along ? most - 16 * t : k + t < v.cols ? most : 0;
+                    if (n >= 16)
+                        __builtin_memcpy(&y[t], f, 64);
+                    else
+                        for (index q = 0; q < n; ++q) y[t][q] = f[q];
+                }
+                words part[3][2];
+                for (int t = 0; t < 2; ++t) {
+                    floats const z = y[t] * range.scale;
+                    numbers const size = reinterpret_cast<numbers>(z) & 0x7fffffff;
+                    outside |= ((size < range.least) & (size > 0)) | (size >= range.end);
+                    words const u = reinterpret_cast<words>(z);
+                    part[0][t] = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
+                    floats const rest = z - reinterpret_cast<floats>(part[0][t]);
+                    words const w = reinterpret_cast<words>(rest);
+                    part[1][t] = (w + 0x7fffu + ((w >> 16) & 1u)) & 0xffff0000u;
+                    part[2][t] = reinterpret_cast<words>(rest - reinterpret_cast<floats>(part[1][t]));
+                }
+                index const half = along ? x / 16 : x % 2, row = along ? x % 16 : x / 2;
+                for (int p = 0; p < to.parts; ++p) {
+                    std::byte* const line = to.at(b, s, p) + half * 1024 + row * 64;
+                    if (along) {
+                        *reinterpret_cast<shorts*>(line) = __builtin_convertvector(part[p][0] >> 16, shorts);
+                        *reinterpret_cast<shorts*>(line + 32) =
+                            __builtin_convertvector(part[p][1] >> 16, shorts);
+                    } else {
+                        *reinterpret_cast<words*>(line) = (part[p][0] >> 16) | (part[p][1] & 0xffff0000u);
+                    }
+                }
+            }
+            if (along == as_b)
+                for (int p = 0; p < to.parts; ++p) {
+                    transpose_tile(to.at(b, s, p));
+                    transpose_tile(to.at(b, s, p) + 1024);
+                }
+        }
+    }
+    std::int32_t any = 0;
+    for (int q = 0; q < 16; ++q) any |= outside[q];
+    return any == 0;
+}
+
+// to (four tiles) = the sum of `products` products of parts, `depth` steps each, writing `before` meanwhile.
+STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte const* a_parts,
+                                            std::byte const* b_parts, float* to,
+                                            finished<float> const& before) {
+    static constexpr int order[9][2] = {{2, 2}, {2, 1}, {1, 2}, {2, 0}, {1, 1},
+                                        {0, 2}, {1, 0}, {0, 1}, {0, 0}};
+    asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+    index row = 0;
+    index const rows_a_step = divide_up(32, products * depth);
+    for (int x = 9 - products; x < 9; ++x) {
+        std::byte const* a = a_parts + order[x][0] * depth * packed_parts::pair;
+        std::byte const* b = b_parts + order[x][1] * depth * packed_parts::pair;
+        for (index s = 0; s < depth; ++s, a += packed_parts::pair, b += packed_parts::pair) {
+            asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"
+                         "tileloadd (%1,%2,1), %%tmm6\n\ttileloadd 1024(%1,%2,1), %%tmm7\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\ttdpbf16ps %%tmm7, %%tmm5, %%tmm3"
+                         :
+                         : "r"(a), "r"(b), "r"(index{64})
+                         : "memory");
+            if (row < before.rows) {
+                index const end = smaller(row + rows_a_step, before.rows);
+                before.write(row, end);
+                row = end;
+            }
+        }
+    }
+    before.write(row, before.rows);
+    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
+                 "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
+                 :
+                 : "r"(to), "r"(index{64})
+                 : "memory");
+}
+
+// C = alpha A B + beta E, all rows contiguous.
+struct parts_job {
+    int products;
+    packed_parts a, b;
+    float alpha, beta;
+    view<float const> e;
+    view<float> c;
+};
+
+// Rows [i0, i1) and columns [j0, j1), by one thread.
+STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index i0, index i1, index j0,
+                                                   index j1) {
+    alignas(64) float out[2][1024];
+    tile_unit const unit;
+    finished<float> before{};
+    int turn = 0;
+    for (index ib = i0; ib < i1; ib += 256)
+        for (index jc = j0; jc < j1; jc += 512)
+            for (index s = 0; s < job.a.steps; s += packed_parts::chunk)
+                for (index j = jc; j < smaller(j1, jc + 512); j += 32)
+                    for (index i = ib; i < smaller(i1, ib + 256); i += 32) {
+                        block_of_parts(job.products, job.a.depth(s), job.a.at(i / 32, s, 0),
+                                       job.b.at(j / 32, s, 0), out[turn], before);
+                        view<float const> const e = s == 0 ? job.e : job.c;
+                        before = {out[turn],
+                                  e.data + i * e.row_stride + j,
+                                  job.c.data + i * job.c.row_stride + j,
+                                  e.row_stride,
+                                  job.c.row_stride,
+                                  smaller(32, i1 - i),
+                                  smaller(32, j1 - j),
+                                  job.alpha,
+                                  s == 0 ? job.beta : 1.0f,
+                                  false};
+                        turn ^= 1;
+                    }
+    before.write(0, before.rows);
+}
+
+} // namespace host_tiles
+
+#    undef STRATAGEMM_PARTS
+#endif
+
+// What the host's leaf offers the split layer: operands packed in parts, and their product.
+class host_parts {
+public:
+    explicit host_parts(int threads) : threads_(threads) {}
+
+#if defined(__x86_64__)
+    using operand = host_tiles::packed_parts;
+
+    // Lines along k or across it without gaps, and rows of C and E without gaps.
+    template <class P>
+    static bool takes(P const& p) {
+        auto const dense = [](auto const& v) { return v.col_stride == 1 || v.row_stride == 1; };
+        return here() && dense(p.a) && dense(p.b) && p.c.col_stride == 1 &&
+               (p.beta == 0 || p.e.col_stride == 1);
+    }
+    static index bytes(index lines, index k, int parts) {
+        return here() ? operand::bytes(lines, k, parts) : 0;
+    }
+    static operand packed(std::byte* data, index lines, index k, int parts) {
+        return {data, divide_up(lines, 32), divide_up(k, operand::step), parts};
+    }
+
+    // The lines (rows of A, columns of B) in parts, scaled; false if an element is not at least `least` and below
+    // `end` in magnitude, nor 0.
+    bool pack(view<float const> const& lines, host_tiles::part_range range, bool as_b,
+              operand const& to) const {
+        int const size = team(lines.rows, lines.cols, 16);
+        int odd = 0;
+        host_each(size, size, [&](int, int x) {
+            if (!host_tiles::pack_parts(lines, range, as_b, to.blocks * x / size, to.blocks * (x + 1) / size,
+                                        to))
+                __atomic_store_n(&odd, 1, __ATOMIC_RELAXED);
+        });
+        return odd == 0;
+    }
+    // C = alpha A B + beta E
+    template <class P>
+    void multiply(int products, operand const& a, operand const& b, float alpha, P const& p) const {
+        host_tiles::parts_job const job{products, a, b, alpha, p.beta, p.e, p.c};
+        index const m = p.c.rows, n = p.c.cols;
+        int const size = team(m, n, p.a.cols);
+        host_grid const grid = grid_of(size, m, n, 32, 32);
+        host_each(size, size, [&](int, int x) {
+            index const row = x / grid.cols, col = x % grid.cols;
+            host_tiles::multiply_parts_region(job, cut(m, row, grid.rows, 32), cut(m, row + 1, grid.rows, 32),
+                                              cut(n, col, grid.cols, 32), cut(n, col + 1, grid.cols, 32));
+        });
+    }
+#else
+    static index bytes(index, index, int) { return 0; }
+#endif
+    static bool here() { return current_isa().isa == host_isa::amx; }
+
+    // Roughly, as seen.
+    double seconds(index m, index n, index k, int products) const {
+        auto const rows = static_cast<double>(divide_up(m, 32) * 32),
+                   cols = static_cast<double>(divide_up(n, 32) * 32), depth = static_cast<double>(k);
+        return (2 * rows * cols * depth * products / 1100e9 + (rows + cols) * depth * 0.5e-9) /
+               host_threads(threads_);
+    }
+
+private:
+    int team(index m, index n, index k) const {
+        return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < 0x1p20
+                   ? 1
+                   : host_threads(threads_);
+    }
+
+    int threads_;
+};
+
+STRATAGEMM_END
