@@ -14,7 +14,8 @@
 // normwise.
 //
 // Nothing here knows the machine: integer products come from the base, and everything else goes through apply()
-// of its leaf. To bound the workspace, put `recursive` on top.
+// of its leaf. A leaf may have a way of its own to do all of it by residues(), and to the same bits. To bound the
+// workspace, put `recursive` on top.
 //
 // Ozaki, Ogita, Oishi, Rump: Error-free transformations of matrix multiplication by using fast routines of matrix
 // multiplication, 2012. Ootomo, Ozaki, Yokota: DGEMM on integer matrix multiplication unit, 2024 (arXiv
@@ -232,15 +233,15 @@ private:
     }
     footprint of_moduli(real_shape const& s, int count) const {
         footprint const planes = of_planes(s, 1) + own(bytes<std::int8_t>(s.m * s.n, count));
-        if constexpr (requires { leaf().residue_bytes(s.m, s.n, s.k, count); })
-            return larger(planes, own(leaf().residue_bytes(s.m, s.n, s.k, count)));
+        if constexpr (requires { leaf().residues(); })
+            return larger(planes, own(leaf().residues().bytes(s.m, s.n, s.k, count)));
         return planes;
     }
     footprint of_probe(real_shape const& s) const {
         std::size_t rest = bytes<double>(s.m, s.n);
-        if constexpr (requires { leaf().crossing_bytes(s.m, s.n); }) {
-            std::size_t const fused =
-                bytes<std::int32_t>(s.m, 1) + bytes<std::int32_t>(s.n, 1) + leaf().crossing_bytes(s.m, s.n);
+        if constexpr (requires { leaf().residues(); }) {
+            std::size_t const fused = bytes<std::int32_t>(s.m, 1) + bytes<std::int32_t>(s.n, 1) +
+                                      leaf().residues().crossing_bytes(s.m, s.n);
             rest = rest < fused ? fused : rest;
         }
         return of_planes(s, 1) + own(rest);
@@ -288,9 +289,9 @@ private:
                        k = static_cast<double>(r.k);
             double const planes = (m * k + k * n + m * n) * leaf().seconds_each(), own = leaf().seconds(s);
             if (plan.products * (leaf().seconds(r.integers()) + planes) < own) return false;
-            if constexpr (requires { leaf().residue_seconds(r.m, r.n, r.k, plan.count); })
+            if constexpr (requires { leaf().residues(); })
                 if (plan.scheme == ozaki_report::moduli)
-                    return own < leaf().residue_seconds(r.m, r.n, r.k, plan.count);
+                    return own < leaf().residues().seconds(r.m, r.n, r.k, plan.count);
             return true;
         } else {
             return false;

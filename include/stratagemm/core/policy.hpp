@@ -111,7 +111,7 @@ private:
 // and may have, for layers that choose between ways to the same result, roughly
 //   double seconds(S) const    what a product of that shape takes
 //   double seconds_each() const   what apply() takes for an element
-// and, for products by residues, ways of its own that spare a layer the planes (backend/host.hpp has them).
+// and whole jobs of particular layers, done its own way (backend/host.hpp: residues(), parts()).
 template <class P>
 concept policy = requires(P const& p, footprint f) {
     typename P::space;

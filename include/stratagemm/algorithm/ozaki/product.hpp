@@ -122,9 +122,9 @@ private:
     // By the leaf, if it has a way of its own: all that a line has by itself, and the leading bits of its elements.
     bool survey([[maybe_unused]] planes const& leading) {
         auto leaf = policy_.leaf();
-        if constexpr (requires { leaf.survey(a_, view<std::int8_t>{}); })
-            return leaf.survey(a_, leading_of(a_.line, leading.a_all)) &&
-                   leaf.survey(b_, leading_of(b_.line, leading.b_all));
+        if constexpr (requires { leaf.residues(); })
+            return leaf.residues().survey(a_, leading_of(a_.line, leading.a_all)) &&
+                   leaf.residues().survey(b_, leading_of(b_.line, leading.b_all));
         else
             return false;
     }
@@ -141,13 +141,13 @@ private:
     // The product of leading bits, and what follows from it for each line.
     void probe(planes const& t, std::initializer_list<quantity> wanted) {
         auto leaf = policy_.leaf();
-        if constexpr (requires { leaf.survey(a_, view<std::int8_t>{}); })
+        if constexpr (requires { leaf.residues(); })
             if (surveyed_ && t.chunk == size_.k && *(wanted.end() - 1) <= spread) {
                 multiply(leading_of(a_.line, t.a_all), transposed(leading_of(b_.line, t.b_all)), t.c);
                 crossing<left, right> const x{a_, b_, take<std::int32_t>(size_.m, 1),
                                               take<std::int32_t>(size_.n, 1)};
                 fill(x.left_looked), fill(x.right_looked);
-                if (status_) leaf.cross(x, t.c, memory_);
+                if (status_) leaf.residues().cross(x, t.c, memory_);
                 return;
             }
         typename arena::scope const scope(memory_);
@@ -290,8 +290,8 @@ private:
         auto leaf = policy_.leaf();
         residue_job<P> const job{
             p_, a_.line, b_.line, a_.shift, b_.shift, larger(bits_of(a_), bits_of(b_)), system};
-        if constexpr (requires { leaf.multiply_residues(job, memory_); })
-            return status_ && leaf.multiply_residues(job, memory_);
+        if constexpr (requires { leaf.residues(); })
+            return status_ && leaf.residues().multiply(job, memory_);
         else
             return false;
     }

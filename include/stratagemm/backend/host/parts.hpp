@@ -4,7 +4,7 @@
 // Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of parts follow
 // each other into the same four accumulators, small ones first; the sum is added to C in float, between the steps of
 // the next block. So no chain of the largest terms is longer. That addition is what bounds the speed of few products:
-// 128 of k at a time were slower, though three parts of so much of B fit the first-level cache, and 512 no faster.
+// 128 of k at a time were slower, though three parts of so much of B fit the first-level cache; 512 were much the same.
 #pragma once
 
 #include "tiles.hpp"
@@ -241,7 +241,11 @@ public:
     double seconds(index m, index n, index k, int products) const {
         auto const rows = static_cast<double>(divide_up(m, 32) * 32),
                    cols = static_cast<double>(divide_up(n, 32) * 32), depth = static_cast<double>(k);
-        return (2 * rows * cols * depth * products / 1100e9 + (rows + cols) * depth * 0.5e-9) /
+        double slow_by = 1;
+#if defined(__x86_64__)
+        if (here()) slow_by = tiles_are_slow_by(rows * cols * depth);
+#endif
+        return (2 * rows * cols * depth * products / 1577e9 + (rows + cols) * depth * 0.5e-9) * slow_by /
                host_threads(threads_);
     }
 

@@ -13,8 +13,6 @@
 
 #include "tiles.hpp"
 
-#include <time.h>
-
 STRATAGEMM_BEGIN
 
 #if defined(__x86_64__)
@@ -609,22 +607,6 @@ void multiply_residues(Job const& job, residue_sizes const& sizes, int team, hos
             host_tiles::residues_region(job, sizes, plain, i0, i1, j0, j1, jb, packed_b, blocks, part);
         });
     }
-}
-
-// Operations a second that the tile unit reaches by itself, looked at for some microseconds: now and then it runs at
-// a quarter of its rate, and then it is no use.
-STRATAGEMM_RESIDUES inline double tile_rate() {
-    host_tiles::tile_unit const unit;
-    timespec start{}, end{};
-    for (int i = 0; i < 144; ++i) {
-        if (i == 16) clock_gettime(CLOCK_MONOTONIC, &start); // awake by then
-        asm volatile("tdpbssd %tmm6, %tmm4, %tmm0\n\ttdpbssd %tmm7, %tmm4, %tmm1\n\t"
-                     "tdpbssd %tmm6, %tmm5, %tmm2\n\ttdpbssd %tmm7, %tmm5, %tmm3");
-    }
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    double const nanoseconds = 1e9 * static_cast<double>(end.tv_sec - start.tv_sec) +
-                               static_cast<double>(end.tv_nsec - start.tv_nsec);
-    return 128 * 4 * 2.0 * 16 * 16 * 64 / (nanoseconds > 1 ? nanoseconds : 1) * 1e9;
 }
 
 #endif

@@ -304,9 +304,99 @@ void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team,
     }
 }
 
+#    undef STRATAGEMM_RESIDUES_UNROLL
 #    undef STRATAGEMM_RESIDUES_OP
 #    undef STRATAGEMM_RESIDUES
-#    undef STRATAGEMM_TILES
 #endif
+
+// What the host's leaf offers a layer that makes products by residues of a byte: all of one on the tile unit, and with
+// vectors what there is to be known of the operands before. Where it says false, nothing has been done.
+class host_residues {
+public:
+    explicit host_residues(int threads) : threads_(threads) {}
+
+    static bool here() {
+#if defined(__x86_64__)
+        return current_isa().isa == host_isa::amx && current_isa().available;
+#else
+        return false;
+#endif
+    }
+
+    // Workspace.
+    std::size_t bytes([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
+                      [[maybe_unused]] int count) const {
+#if defined(__x86_64__)
+        if (here()) return residue_sizes(m, n, k, count).bytes(count, host_threads(threads_));
+#endif
+        return 0;
+    }
+    std::size_t crossing_bytes([[maybe_unused]] index m, [[maybe_unused]] index n) const {
+#if defined(__x86_64__)
+        if (here()) return stratagemm::crossing_bytes(m, n, host_threads(threads_));
+#endif
+        return 0;
+    }
+
+    // What all of it takes, with so many moduli; too long to wait for where there is no tile unit. The rates are
+    // those of a machine at 3.6 GHz whose unit does 7.4e12 operations a second.
+    double seconds([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
+                   [[maybe_unused]] int count) const {
+#if defined(__x86_64__)
+        if (here()) {
+            auto const a = static_cast<double>(m) * static_cast<double>(k),
+                       b = static_cast<double>(k) * static_cast<double>(n),
+                       c = static_cast<double>(m) * static_cast<double>(n);
+            return ((count + 1) * 2 * c * static_cast<double>(k) / (0.6 * 7.4e12) +
+                    (a + b) * (count * 0.085e-9 + 1e-9) + c * 4e-9) *
+                   tiles_are_slow_by(c * static_cast<double>(k)) / host_threads(threads_);
+        }
+#endif
+        return std::numeric_limits<double>::infinity();
+    }
+
+    // `of` takes what is found of its lines; their leading bits go into a plane, if there is one.
+    template <class Survey>
+    bool survey([[maybe_unused]] Survey const& of, [[maybe_unused]] view<std::int8_t> const& leading) const {
+#if defined(__x86_64__)
+        if (here()) return survey_lines(of, leading, host_threads(threads_));
+#endif
+        return false;
+    }
+    // After a survey.
+    template <class Crossing>
+    void cross([[maybe_unused]] Crossing const& lines, [[maybe_unused]] view<std::int32_t const> const& q,
+               [[maybe_unused]] host_arena& arena) const {
+#if defined(__x86_64__)
+        int const team =
+            team_for(arena, [&](int each) { return stratagemm::crossing_bytes(q.rows, q.cols, each); });
+        cross_lines(lines, q, team, arena);
+#endif
+    }
+    template <class Job>
+    bool multiply([[maybe_unused]] Job const& job, [[maybe_unused]] host_arena& arena) const {
+#if defined(__x86_64__)
+        if (here() && job.bits <= host_tiles::most_bits) {
+            int const count = job.system.count();
+            residue_sizes const sizes(job.left.count(), job.right.count(), job.left.length(), count);
+            int const team = team_for(arena, [&](int each) { return sizes.bytes(count, each); });
+            multiply_residues(job, sizes, team, arena);
+            return true;
+        }
+#endif
+        return false;
+    }
+
+private:
+    // The arena was sized earlier; OpenMP may offer more threads by now.
+    template <class Bytes>
+    int team_for(host_arena const& arena, Bytes const& bytes) const {
+        int team = host_threads(threads_);
+        while (team > 1 && !arena.fits({bytes(team)})) --team;
+        return team;
+    }
+
+    int threads_;
+};
 
 STRATAGEMM_END

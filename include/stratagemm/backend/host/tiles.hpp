@@ -16,6 +16,8 @@
 
 #include "blocked.hpp"
 
+#include <time.h>
+
 STRATAGEMM_BEGIN
 
 template <class T>
@@ -427,6 +429,30 @@ std::size_t multiply_tiles_bytes(index m, index n, index k, int team) {
            tile_scratch<T>::bytes(m, n, k) * static_cast<std::size_t>(team);
 }
 
+// Operations a second that the tile unit reaches by itself, looked at for some microseconds: now and then it runs at
+// a quarter of its rate, and then it is no use.
+STRATAGEMM_TILES inline double tile_rate() {
+    host_tiles::tile_unit const unit;
+    timespec start{}, end{};
+    for (int i = 0; i < 144; ++i) {
+        if (i == 16) clock_gettime(CLOCK_MONOTONIC, &start); // awake by then
+        asm volatile("tdpbssd %tmm6, %tmm4, %tmm0\n\ttdpbssd %tmm7, %tmm4, %tmm1\n\t"
+                     "tdpbssd %tmm6, %tmm5, %tmm2\n\ttdpbssd %tmm7, %tmm5, %tmm3");
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double const nanoseconds = 1e9 * static_cast<double>(end.tv_sec - start.tv_sec) +
+                               static_cast<double>(end.tv_nsec - start.tv_nsec);
+    return 128 * 4 * 2.0 * 16 * 16 * 64 / (nanoseconds > 1 ? nanoseconds : 1) * 1e9;
+}
+
+// How much longer than at their best what is made of so many multiply-adds takes; if there is little to gain, nobody
+// looks.
+inline double tiles_are_slow_by(double work) {
+    constexpr double worth_a_look = 0x1p27, best = 7.4e12;
+    return work < worth_a_look ? 1 : best / tile_rate();
+}
+
+#    undef STRATAGEMM_TILES
 #endif
 
 STRATAGEMM_END
