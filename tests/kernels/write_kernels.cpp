@@ -81,7 +81,8 @@ int main(int argc, char** argv) {
             auto const& t = e.tile;
             std::string const name = std::string(family.name) + '-' + e.sums + '-' +
                                      std::to_string(t.tile_m()) + 'x' + std::to_string(t.tile_n()) + 'x' +
-                                     std::to_string(t.depth);
+                                     std::to_string(t.depth) +
+                                     (t.slices > 1 ? "-slices" + std::to_string(t.slices) : "");
             written += write_entry(folder, name, e.sums, t);
         }
         if (family.family == sg::opencl_family::gfx803)

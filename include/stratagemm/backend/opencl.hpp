@@ -89,14 +89,16 @@ public:
     // Whichever way C lies: the shape does not tell.
     template <class S>
     footprint workspace(S const& s) const {
-        auto const bytes = [&](opencl_sides const& sides) {
-            opencl_choice const choice = choice_for<typename S::a_type>(sides);
-            return choice.part == 0 ? 0
-                                    : arena::rounded(static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n) *
-                                                     sizeof(accumulator_t<typename S::a_type>));
-        };
+        using Scalar = accumulator_t<typename S::a_type>;
         footprint f;
-        f.device = larger(bytes({s.m, s.n, s.k, s.count}), bytes({s.n, s.m, s.k, s.count}));
+        opencl_sides const both[] = {{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}};
+        for (opencl_sides const& sides : both)
+            for (bool const along_k : {true, false}) {
+                opencl_choice const choice = choice_for<typename S::a_type>(sides, along_k);
+                if (choice.part == 0) continue;
+                auto const sums = static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n);
+                f.device = larger(f.device, arena::rounded(sums * sizeof(Scalar)));
+            }
         return f;
     }
 
@@ -119,17 +121,24 @@ public:
     // As for a C in row-major order.
     template <class S>
     std::string describe(S const& s) const {
-        opencl_choice const choice = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count});
+        bool const turned = s.m <= opencl_narrow && s.m < s.n;
+        opencl_choice const choice = choice_for<typename S::a_type>(
+            turned ? opencl_sides{s.n, s.m, s.k, s.count} : opencl_sides{s.m, s.n, s.k, s.count}, !turned);
         std::string text = "opencl: " + where().name + ", " + type_name<typename S::a_type>() + ", ";
-        if (choice.tile.threads() == 0) return text + "direct";
-        text += "tiles of " + stratagemm::describe(choice.tile);
+        switch (choice.way) {
+        case opencl_way::direct: return text + "direct";
+        case opencl_way::small: return text + "small, in local memory";
+        case opencl_way::narrow: text += "narrow"; break;
+        case opencl_way::tiled: text += "tiles of " + stratagemm::describe(choice.tile);
+        }
         return choice.part ? text + ", k in parts of " + std::to_string(choice.part) : text;
     }
 
-    // The same queue, with one tile for every product that can use it, and the direct kernel for the rest.
-    opencl with(opencl_tile const& tile) const {
+    // The same queue, with one tile for every product that can use it, and the direct kernel for the rest. With
+    // `part`, k is summed in parts of that depth, or at once for 0.
+    opencl with(opencl_tile const& tile, index part = -1) const {
         opencl one = *this;
-        one.tile_ = tile;
+        one.only_ = {tile, part};
         return one;
     }
 
@@ -173,7 +182,8 @@ public:
     status operator()(Problem const& p, arena& memory) const {
         opencl_product<Problem> const product(*session_, p);
         if (status s = product.check(); !s) return s;
-        return product.run(choice_for<typename Problem::a_type>(product.sides()), memory);
+        return product.run(choice_for<typename Problem::a_type>(product.sides(), product.a_along_k()),
+                           memory);
     }
 
 private:
@@ -195,16 +205,16 @@ private:
     }
 
     template <class In>
-    opencl_choice choice_for(opencl_sides const& s) const {
+    opencl_choice choice_for(opencl_sides const& s, bool along_k) const {
         using Scalar = accumulator_t<In>;
         constexpr char sums = opencl_letter<Scalar>();
-        opencl_tile const tile =
-            tile_.threads() > 0 || s.count != 1 ? tile_ : session_->tuning().find(bucket_of(sums, s));
-        return choose(session_->device(), sums, sizeof(Scalar), s, tile);
+        opencl_choice only = only_;
+        if (only.tile.threads() == 0 && s.count == 1) only.tile = session_->tuning().find(bucket_of(sums, s));
+        return choose(session_->device(), sums, sizeof(Scalar), s, along_k, only);
     }
 
     std::shared_ptr<opencl_session> session_;
-    opencl_tile tile_; // none: chosen for each product
+    opencl_choice only_{{}, -1}; // no tile: chosen for each product
 };
 
 template <>

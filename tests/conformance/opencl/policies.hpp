@@ -23,6 +23,20 @@ inline constexpr sg::opencl_tile small_tile{.threads_m = 4,
                                             .swizzle = 2};
 inline constexpr sg::opencl_tile odd_tile{
     .threads_m = 2, .threads_n = 4, .micro_m = 3, .micro_n = 2, .depth = 8, .buffers = 1};
+// Slices, and local memory read ahead.
+inline constexpr sg::opencl_tile sliced_tile{.threads_m = 2,
+                                             .threads_n = 4,
+                                             .micro_m = 4,
+                                             .micro_n = 4,
+                                             .depth = 8,
+                                             .unroll = 8,
+                                             .lanes_m = 4,
+                                             .lanes_n = 4,
+                                             .a_width = 2,
+                                             .b_width = 2,
+                                             .padding = 4,
+                                             .slices = 2,
+                                             .ahead = 1};
 
 // Compilers for CPUs take a second for each kernel with tiles, and one is needed for each way that operands lie. So
 // the other types, and epilogues, have a few trials of their own.
@@ -40,8 +54,9 @@ template <class F>
 void for_each_policy(std::uint64_t, F&& f) {
     sg::opencl const device;
     f("opencl", mirrored{device, device});
-    f("opencl, small tiles", for_float{mirrored{device, device.with(small_tile)}});
+    f("opencl, small tiles", for_float{mirrored{device, device.with(small_tile, 64)}});
     f("opencl, odd tiles", for_float{mirrored{device, device.with(odd_tile)}});
+    f("opencl, sliced tiles", for_float{mirrored{device, device.with(sliced_tile)}});
     f("strassen over opencl", mirrored{device, sg::strassen{device}});
     f("recursive over strassen over opencl",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});

@@ -12,7 +12,7 @@ template <class TA, class TC>
 void small_tiles() {
     report note;
     sg::opencl const device;
-    mirrored const policy{device, device.with(small_tile)};
+    mirrored const policy{device, device.with(small_tile, 64)};
     chance from(29);
     for (index const size : {5, 17, 32, 50})
         for (int x = 0; x < 6; ++x) {
@@ -26,6 +26,32 @@ void small_tiles() {
         }
 }
 
+// C of few columns or rows, with k in parts and not; and batches of products small enough for local memory.
+template <class TA, class TC>
+void narrow_and_small(int count) {
+    report note;
+    sg::opencl const device;
+    mirrored const policy{device, device};
+    chance from(31);
+    for (int x = 0; x < count; ++x) {
+        trial t = draw_trial(from);
+        t.m = 1 + from.below(70), t.n = 1 + x % 4,
+        t.k = x % 3 ? 32 + from.below(90) : 1500 + 4 * from.below(9);
+        if (x % 2) std::swap(t.m, t.n);
+        t.count = 1 + x % 5 / 4;
+        prepared<TA, TC> p(t);
+        note("opencl, narrow", t, try_on(policy, p));
+    }
+    for (int x = 0; x < count; ++x) {
+        trial t = draw_trial(from);
+        index const side = std::array<index, 6>{4, 7, 16, 13, 32, 8}[static_cast<std::size_t>(x) % 6];
+        t.m = side, t.n = x % 2 ? side : 1 + from.below(32), t.k = x % 3 ? side : 1 + from.below(31);
+        t.count = 16 + from.below(9);
+        prepared<TA, TC> p(t);
+        note("opencl, small", t, try_on(policy, p));
+    }
+}
+
 } // namespace trials
 
 #define STRATAGEMM_OPENCL_CONFORMANCE(TA, TC)                                                                \
@@ -36,4 +62,7 @@ void small_tiles() {
     TEST_CASE(#TA " to " #TC ": error bounds") { bounds<TA, TC>(6); }                                        \
     TEST_CASE(#TA " to " #TC ": random products") { random_products<TA, TC>(50); }                           \
     TEST_CASE(#TA " to " #TC ": a chain of epilogues") { epilogue_chain<TA, TC>(5); }                        \
-    TEST_CASE(#TA " to " #TC ": small tiles") { small_tiles<TA, TC>(); }
+    TEST_CASE(#TA " to " #TC ": small tiles") { small_tiles<TA, TC>(); }                                     \
+    TEST_CASE(#TA " to " #TC ": narrow and small") {                                                         \
+        narrow_and_small<TA, TC>(std::is_same_v<TA, float> ? 12 : 5);                                        \
+    }

@@ -211,7 +211,7 @@ TEST_CASE("epilogues in every kernel that ends a product") {
             auto const a = numbers(14, k, 3), b = numbers(k, 15, 5);
             sg::matrix<float> c(14, 15, order), exact(14, 15, order);
             sg::opencl::matrix<float> da(gpu, a), db(gpu, b), dc(gpu, 14, 15, order);
-            for (sg::opencl const& policy : {gpu, gpu.with(tile)}) {
+            for (sg::opencl const& policy : {gpu, gpu.with(tile), gpu.with(tile, 64)}) {
                 sg::gemm(
                     policy, da, db, dc,
                     sg::then(sg::bias(dv), sg::bias(dv, sg::along::rows), sg::clamp(-9, 40), sg::scale(3)));
@@ -260,4 +260,57 @@ TEST_CASE("a kernel that does not build is an error with the log in it") {
     CHECK(s.error().native_code() == CL_BUILD_PROGRAM_FAILURE);
     CHECK(says(s, "CL_BUILD_PROGRAM_FAILURE"));
     CHECK(says(s, "no_such_name"));
+}
+
+namespace {
+
+// A card like the one that the tiles of its family were tuned on.
+sg::opencl_device h200() {
+    sg::opencl_device d;
+    d.family = sg::opencl_family::nvidia;
+    d.work_group = 1024, d.local_bytes = 49152, d.compute_units = 132;
+    return d;
+}
+sg::opencl_choice choice(sg::opencl_device const& d, index m, index n, index k) {
+    return sg::choose(d, 's', sizeof(float), {m, n, k, 1}, true, {{}, -1});
+}
+
+} // namespace
+
+TEST_CASE("tiles are chosen as they were measured to be best") {
+    auto const d = h200();
+    // Large ones where there are many, slices where there are few, parts of k where there are next to none.
+    for (index const n : {2048, 4095, 4096, 8192, 16384}) {
+        CHECK(choice(d, n, n, n).tile.tile_m() == 128);
+        CHECK(choice(d, n, n, n).part == 0);
+    }
+    for (index const n : {1000, 1023, 1024}) {
+        CHECK(choice(d, n, n, n).tile.tile_m() == 64);
+        CHECK(choice(d, n, n, n).tile.slices == 2);
+        CHECK(choice(d, n, n, n).part == 0);
+    }
+    CHECK(choice(d, 512, 512, 512).tile.tile_m() * choice(d, 512, 512, 512).tile.tile_n() == 32 * 64);
+    CHECK(choice(d, 256, 256, 256).tile.tile_m() <= 32);
+    CHECK(choice(d, 256, 256, 256).part == 0); // a second launch costs more
+    CHECK(choice(d, 64, 64, 65536).parts(65536) >= 128);
+    CHECK(choice(d, 4096, 16, 4096).tile.tile_n() == 16);
+    CHECK(choice(d, 16, 4096, 4096).tile.tile_m() == 16);
+    CHECK(choice(d, 4096, 16, 4096).parts(4096) == 4);
+}
+
+TEST_CASE("what a product is taken to cost") {
+    auto const d = h200();
+    auto const& big = *std::find_if(std::begin(sg::opencl_entries), std::end(sg::opencl_entries),
+                                    [&](auto const& e) { return e.family == d.family; });
+    auto const clocks = [&](index m, index n, index k, index part = 0) {
+        return sg::clocks_of(big, {m, n, k, 1}, part, sizeof(float), d.compute_units);
+    };
+    // A tile for each unit or one in all take the same; one more than there are places is a round more.
+    CHECK(clocks(128 * 132, 128, 512) == clocks(128, 128, 512));
+    CHECK(clocks(128 * 264, 128, 512) < 1.7 * clocks(128, 128, 512));
+    CHECK(clocks(128 * 265, 128, 512) > 1.5 * clocks(128 * 264, 128, 512));
+    // Parts of k pay for themselves where k is long, and not where it is short.
+    CHECK(clocks(128, 128, 65536, 1024) < 0.1 * clocks(128, 128, 65536));
+    CHECK(clocks(2048, 2048, 64, 32) > clocks(2048, 2048, 64));
+    CHECK(clocks(127, 128, 512) == 1.5 * clocks(128, 128, 512));
 }

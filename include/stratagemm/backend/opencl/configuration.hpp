@@ -19,11 +19,13 @@ struct opencl_tile {
     short buffers = 1;              // of local memory: with 2, one is filled while the other is read
     short padding = 0;              // elements added to each line of local memory
     short swizzle = 1;              // rows of tiles that are walked through together
+    short slices = 1;               // of the depth, each for work-items of its own
+    short ahead = 0;                // 1: local memory is read a term ahead of the products
 
     friend auto operator<=>(opencl_tile const&, opencl_tile const&) = default;
-    static constexpr std::size_t parameters = 13;
+    static constexpr std::size_t parameters = 15;
 
-    int threads() const { return threads_m * threads_n; }
+    int threads() const { return threads_m * threads_n * slices; }
     int tile_m() const { return threads_m * micro_m; }
     int tile_n() const { return threads_n * micro_n; }
     std::size_t local_bytes(std::size_t scalar) const {
@@ -33,17 +35,18 @@ struct opencl_tile {
 
 // A tile as the list of its parameters, in the order above.
 inline std::vector<short> values_of(opencl_tile const& t) {
-    return {t.threads_m, t.threads_n, t.micro_m, t.micro_n, t.depth,   t.unroll, t.lanes_m,
-            t.lanes_n,   t.a_width,   t.b_width, t.buffers, t.padding, t.swizzle};
+    return {t.threads_m, t.threads_n, t.micro_m, t.micro_n, t.depth,   t.unroll, t.lanes_m, t.lanes_n,
+            t.a_width,   t.b_width,   t.buffers, t.padding, t.swizzle, t.slices, t.ahead};
 }
 inline opencl_tile tile_of(std::vector<short> const& v) {
-    return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12]};
+    return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14]};
 }
 
 // How the operands of one product lie; compiled into the kernel.
 struct opencl_form {
     bool a_along_k = true, b_along_k = false;
     bool aligned = false; // vectors may be read as such
+    bool wide = false;    // so may vectors of C and E, and written
     bool guard = false;   // C is smaller than a tile
     bool partial = false; // sums go to workspace
 
@@ -55,7 +58,10 @@ struct opencl_form {
 // where a vector may.
 inline bool is_legal(opencl_tile const& t, opencl_form const& f) {
     for (short const value : values_of(t))
-        if (value != t.padding && value < 1) return false;
+        if (value < 0) return false;
+    for (short const value : {t.threads_m, t.threads_n, t.micro_m, t.micro_n, t.depth, t.unroll, t.lanes_m,
+                              t.lanes_n, t.a_width, t.b_width, t.buffers, t.swizzle, t.slices})
+        if (value < 1) return false;
     auto reads = [&](int side, bool along_k, int width) {
         int const length = along_k ? t.depth : side, span = t.threads() * width;
         return length % width == 0 && (span % length == 0 || length % span == 0) &&
@@ -65,11 +71,17 @@ inline bool is_legal(opencl_tile const& t, opencl_form const& f) {
         int const a_line = t.tile_m() + t.padding, b_line = t.tile_n() + t.padding;
         return t.depth * a_line % width == 0 && t.depth * b_line % width == 0;
     };
-    return t.padding >= 0 && t.buffers <= 2 && t.micro_m % t.lanes_m == 0 && t.micro_n % t.lanes_n == 0 &&
-           t.padding % t.lanes_m == 0 && t.padding % t.lanes_n == 0 &&
-           (f.a_along_k || t.padding % t.a_width == 0) && (f.b_along_k || t.padding % t.b_width == 0) &&
-           aligns(t.lanes_m) && aligns(t.lanes_n) && aligns(t.a_width) && aligns(t.b_width) &&
-           reads(t.tile_m(), f.a_along_k, t.a_width) && reads(t.tile_n(), f.b_along_k, t.b_width);
+    if (t.depth % t.slices != 0) return false;
+    // Slices meet in local memory, a row of each micro-tile at a time. Reading ahead goes by pairs, written out.
+    bool const meets =
+        t.threads_m * t.tile_n() <= t.buffers * t.depth * (t.tile_m() + t.tile_n() + 2 * t.padding);
+    bool const pairs = t.depth / t.slices % 2 == 0 && t.unroll == t.depth;
+    return t.buffers <= 2 && t.ahead <= 1 && (t.slices == 1 || meets) && (t.ahead == 0 || pairs) &&
+           t.micro_m % t.lanes_m == 0 && t.micro_n % t.lanes_n == 0 && t.padding % t.lanes_m == 0 &&
+           t.padding % t.lanes_n == 0 && (f.a_along_k || t.padding % t.a_width == 0) &&
+           (f.b_along_k || t.padding % t.b_width == 0) && aligns(t.lanes_m) && aligns(t.lanes_n) &&
+           aligns(t.a_width) && aligns(t.b_width) && reads(t.tile_m(), f.a_along_k, t.a_width) &&
+           reads(t.tile_n(), f.b_along_k, t.b_width);
 }
 // Whether the device has room for it. `scalar` is the size of what sums are kept in.
 inline bool fits_device(opencl_tile const& t, opencl_device const& d, std::size_t scalar) {
@@ -88,6 +100,7 @@ inline std::string definitions(opencl_tile const& t, opencl_form const& f) {
     define("A_WIDTH", t.a_width), define("B_WIDTH", t.b_width);
     define("BUFFERS", t.buffers), define("PADDING", t.padding), define("SWIZZLE", t.swizzle);
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("ALIGNED", f.aligned);
+    define("SLICES", t.slices), define("AHEAD", t.ahead), define("WIDE", f.wide);
     define("GUARD", f.guard), define("PARTIAL", f.partial);
     return text;
 }
@@ -98,7 +111,9 @@ inline std::string describe(opencl_tile const& t) {
     return times(t.tile_m(), t.tile_n()) + 'x' + std::to_string(t.depth) + ", " +
            times(t.threads_m, t.threads_n) + " work-items of " + times(t.micro_m, t.micro_n) + ", loads of " +
            std::to_string(t.a_width) + " and " + std::to_string(t.b_width) +
-           (t.buffers == 2 ? ", double-buffered" : "");
+           (t.buffers == 2 ? ", double-buffered" : "") +
+           (t.slices > 1 ? ", " + std::to_string(t.slices) + " slices" : "") +
+           (t.ahead ? ", read ahead" : "");
 }
 
 STRATAGEMM_END

@@ -4,7 +4,9 @@
 #include "epilogue.hpp"
 #include "kernels/direct.cl.hpp"
 #include "kernels/elementwise.cl.hpp"
+#include "kernels/narrow.cl.hpp"
 #include "kernels/prelude.cl.hpp"
+#include "kernels/small.cl.hpp"
 #include "kernels/tiled.cl.hpp"
 #include "session.hpp"
 

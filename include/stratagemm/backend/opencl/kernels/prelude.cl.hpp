@@ -15,6 +15,8 @@ inline constexpr char opencl_prelude_text[] = R"cl(
 
 #define PASTE_(x, y) x##y
 #define PASTE(x, y) PASTE_(x, y)
+#define PRAGMA(text) _Pragma(#text)
+#define UNROLLED(times) PRAGMA(unroll times)
 
 /* Elements as they lie in memory, and as numbers. 16-bit types are storage only. */
 typedef ushort bfloat16;
@@ -42,6 +44,19 @@ ushort round_bfloat16(float x) {
 #define LOAD_IN(p, i) PASTE(LOAD_, IN)(p, i)
 #define LOAD_OUT(p, i) PASTE(LOAD_, OUT)(p, i)
 #define STORE_OUT(p, i, x) PASTE(STORE_, OUT)(p, i, x)
+
+/* Several elements next to each other, as numbers; not for complex ones. ALIGNED: they may be read as a vector. */
+#if ALIGNED
+#define READ(type, n, p) (*(global PASTE(type, n) const *)(p))
+#else
+#define READ(type, n, p) PASTE(vload, n)(0, p)
+#endif
+#define WIDE_float(n, p) READ(float, n, p)
+#define WIDE_double(n, p) READ(double, n, p)
+#define WIDE_half(n, p) PASTE(vload_half, n)(0, p)
+#define WIDE_bfloat16(n, p) PASTE(as_float, n)(PASTE(convert_uint, n)(READ(ushort, n, p)) << 16)
+#define WIDE_char(n, p) PASTE(as_uint, n)(PASTE(convert_int, n)(READ(char, n, p)))
+#define LOAD_WIDE(n, p) PASTE(WIDE_, IN)(n, p)
 
 /* scalar: what is computed with. Integers wrap around, which int may not do and uint may. */
 typedef REAL real;
@@ -91,17 +106,21 @@ value epilogue(value x, long i, long j EPILOGUE_STATE) {
    to the next. */
 #define AT(p, i, j) ((p).x + (i) * (p).y + (j) * (p).z)
 
-/* What an element of C becomes. Names are those of the parameters of every kernel that ends a product. */
-#define FINISH(sum, i, j, batch)                                                                                  \
+/* What an element of C becomes, from its sum and that of E. Names are those of the parameters of every kernel that
+   ends a product. */
+#define FINISHED(finished, sum, added, i, j)                                                                      \
     do {                                                                                                          \
-        scalar finished = scale_by(alpha, sum);                                                                   \
-        if (flags & ADDS) {                                                                                       \
-            scalar const added = LOAD_OUT(e, AT(e_at, i, j) + (batch) * e_at.w);                                  \
-            finished += scale_by(beta, conjugate_if(flags & CONJUGATE_E, added));                                 \
-        }                                                                                                         \
+        finished = scale_by(alpha, sum);                                                                          \
+        if (flags & ADDS) finished += scale_by(beta, conjugate_if(flags & CONJUGATE_E, added));                   \
         finished = (scalar)epilogue((value)finished, place.x + (flags & TURNED ? (j) : (i)),                      \
                                     place.y + (flags & TURNED ? (i) : (j)) EPILOGUE_NAMES);                       \
-        STORE_OUT(c, AT(c_at, i, j) + (batch) * c_at.w, finished);                                                \
+    } while (0)
+#define FINISH(sum, i, j, batch)                                                                                  \
+    do {                                                                                                          \
+        scalar added = ZERO, result;                                                                              \
+        if (flags & ADDS) added = LOAD_OUT(e, AT(e_at, i, j) + (batch) * e_at.w);                                 \
+        FINISHED(result, sum, added, i, j);                                                                       \
+        STORE_OUT(c, AT(c_at, i, j) + (batch) * c_at.w, result);                                                  \
     } while (0)
 
 #define OPERANDS                                                                                                  \

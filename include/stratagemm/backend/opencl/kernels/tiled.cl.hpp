@@ -2,8 +2,9 @@
 // tiles of A and B pass through local memory.
 //
 // The parameters are those of opencl_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies
-// in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), GUARD (a
-// side is shorter than that of a tile), PARTIAL (sums of a part of k go to workspace).
+// in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), WIDE (so may
+// those of C and E be, and written), GUARD (a side is shorter than that of a tile), PARTIAL (sums of a part of k go
+// to workspace).
 //
 // No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
 // nothing is checked in the loop; what they share with their neighbours is computed twice and stored once. The
@@ -15,7 +16,8 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char opencl_tiled_text[] = R"cl(
-#define THREADS (THREADS_M * THREADS_N)
+#define ITEMS (THREADS_M * THREADS_N)
+#define THREADS (ITEMS * SLICES)
 #define TILE_M (THREADS_M * MICRO_M)
 #define TILE_N (THREADS_N * MICRO_N)
 #define A_LINE (TILE_M + PADDING)
@@ -40,18 +42,6 @@ inline constexpr char opencl_tiled_text[] = R"cl(
 #define A_NEAR(v) ((v) % A_STEPS * A_SPAN)
 #define B_NEAR(v) ((v) % B_STEPS * B_SPAN)
 
-#if ALIGNED
-#define READ(type, n, p) (*(global PASTE(type, n) const *)(p))
-#else
-#define READ(type, n, p) PASTE(vload, n)(0, p)
-#endif
-#define WIDE_float(n, p) READ(float, n, p)
-#define WIDE_double(n, p) READ(double, n, p)
-#define WIDE_half(n, p) PASTE(vload_half, n)(0, p)
-#define WIDE_bfloat16(n, p) PASTE(as_float, n)(PASTE(convert_uint, n)(READ(ushort, n, p)) << 16)
-#define WIDE_char(n, p) PASTE(as_uint, n)(PASTE(convert_int, n)(READ(char, n, p)))
-#define LOAD_WIDE(n, p) PASTE(WIDE_, IN)(n, p)
-
 #if LANES_M > 1
 typedef PASTE(REAL, LANES_M) lanes_m;
 #else
@@ -64,7 +54,8 @@ typedef scalar lanes_n;
 #endif
 
 /* FETCH reads a tile into registers, FETCH_SOME the part of it that lies within `across` and `depth`, with zeros
-   elsewhere; PUT writes it to local memory, k by k. X is A or B. */
+   elsewhere; PUT writes it to local memory, k by k. X is A or B. `a_put` is where the first element of this work-item
+   goes. */
 /* On a GPU what is read is kept in registers, which have no addresses: the loops over it must be written out. Where
    the loop over DEPTH is not, as on a CPU, they are left as they are, and compile in a tenth of the time. */
 #if UNROLL == DEPTH
@@ -96,26 +87,24 @@ typedef scalar lanes_n;
             bool const there = (X##_ALONG_K ? far : near) < (across) && (X##_ALONG_K ? near : far) < (depth);     \
             next[v * X##_WIDTH + w] = there ? LOAD_IN(source(v), w * along) : ZERO;                               \
         }
-#define PUT_EACH(X, tile, next, place, line, conjugated)                                                           \
-    EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                         \
-        EACH_LOAD for (int w = 0; w < X##_WIDTH; ++w) {                                                   \
-            int const far = line + X##_FAR(v), near = place + X##_NEAR(v) + w;                                    \
-            (tile)[X##_ALONG_K ? near * X##_LINE + far : far * X##_LINE + near] =                                 \
-                conjugate_if(conjugated, next[v * X##_WIDTH + w]);                                                \
-        }
-#define PUT_WIDE(X, tile, next, place, line)                                                                      \
-    EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                         \
-        *(local PASTE(REAL, X##_WIDTH) *)((tile) + (line + X##_FAR(v)) * X##_LINE + place + X##_NEAR(v)) =        \
-            *(PASTE(REAL, X##_WIDTH) const *)(next + v * X##_WIDTH);
+#define PUT_EACH(X, put, next, conjugated)                                                                          \
+    EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                                 \
+        EACH_LOAD for (int w = 0; w < X##_WIDTH; ++w)                                                             \
+            (put)[X##_ALONG_K ? (X##_NEAR(v) + w) * X##_LINE + X##_FAR(v) : X##_FAR(v) * X##_LINE + X##_NEAR(v) + w] = \
+                conjugate_if(conjugated, next[v * X##_WIDTH + w])
+#define PUT_WIDE(X, put, next)                                                                                    \
+    EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                                 \
+        *(local PASTE(REAL, X##_WIDTH) *)((put) + X##_FAR(v) * X##_LINE + X##_NEAR(v)) =                          \
+            *(PASTE(REAL, X##_WIDTH) const *)(next + v * X##_WIDTH)
 #if A_WIDTH > 1 && !A_ALONG_K
-#define PUT_A(tile) PUT_WIDE(A, tile, a_next, a_place, a_row)
+#define PUT_A PUT_WIDE(A, a_put, a_next)
 #else
-#define PUT_A(tile) PUT_EACH(A, tile, a_next, a_place, a_row, flags & CONJUGATE_A)
+#define PUT_A PUT_EACH(A, a_put, a_next, flags & CONJUGATE_A)
 #endif
 #if B_WIDTH > 1 && !B_ALONG_K
-#define PUT_B(tile) PUT_WIDE(B, tile, b_next, b_place, b_row)
+#define PUT_B PUT_WIDE(B, b_put, b_next)
 #else
-#define PUT_B(tile) PUT_EACH(B, tile, b_next, b_place, b_row, flags & CONJUGATE_B)
+#define PUT_B PUT_EACH(B, b_put, b_next, flags & CONJUGATE_B)
 #endif
 
 /* Keeps the loads of the next tile ahead of the products of this one, where a compiler would sink them. */
@@ -138,21 +127,67 @@ typedef scalar lanes_n;
 #define MICRO_ROW(r) ((r) / LANES_M * (THREADS_M * LANES_M) + my_m * LANES_M + (r) % LANES_M)
 #define MICRO_COL(s) ((s) / LANES_N * (THREADS_N * LANES_N) + my_n * LANES_N + (s) % LANES_N)
 
-/* What two tiles add to the sums. */
-#define PRAGMA(text) _Pragma(#text)
-#define UNROLLED(times) PRAGMA(unroll times)
-#define PRODUCTS(a_now, b_now)                                                                                    \
-    UNROLLED(UNROLL) for (int l = 0; l < DEPTH; ++l) {                                                            \
-        scalar x[MICRO_M] __attribute__((aligned(128)));                                                           \
-        lanes_n y[MICRO_N / LANES_N];                                                                             \
+/* What two tiles add to the sums. A slice takes its SHARE of the depth. */
+#define SHARE (DEPTH / SLICES)
+#define READ_LINES(x, y, l)                                                                                       \
+    do {                                                                                                          \
         _Pragma("unroll") for (int r = 0; r < MICRO_M; r += LANES_M)                                              \
-            *(lanes_m *)(x + r) = *(local lanes_m const *)((a_now) + l * A_LINE + MICRO_ROW(r));                  \
+            *(lanes_m *)(x + r) = *(local lanes_m const *)(a_lines + (l) * A_LINE + r * THREADS_M);               \
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)                                             \
-            y[s] = *(local lanes_n const *)((b_now) + l * B_LINE + MICRO_COL(s * LANES_N));                       \
-        _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)                                                       \
-            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)                                         \
-                sum[r][s] = multiply_add(x[r], y[s], sum[r][s]);                                                  \
+            y[s] = *(local lanes_n const *)(b_lines + (l) * B_LINE + s * (THREADS_N * LANES_N));                  \
+    } while (0)
+#define MULTIPLY(x, y)                                                                                            \
+    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)                                                           \
+        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)                                             \
+            sum[r][s] = multiply_add(x[r], y[s], sum[r][s])
+/* The next tile takes the place of this one, or the other buffer: pointers change over, and all that is added to them
+   is constant. */
+#if BUFFERS == 2
+#define TURN_OVER                                                                                                 \
+    do {                                                                                                          \
+        PUT_A;                                                                                                    \
+        PUT_B;                                                                                                    \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                             \
+        a_lines += other, b_lines += other;                                                                       \
+        a_put -= other, b_put -= other;                                                                           \
+        other = -other;                                                                                           \
+    } while (0)
+#else
+#define TURN_OVER                                                                                                 \
+    do {                                                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                             \
+        PUT_A;                                                                                                    \
+        PUT_B;                                                                                                    \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                             \
+    } while (0)
+#endif
+
+/* The next tile is fetched while this one is multiplied. */
+#if GUARD
+#define FETCH_NEXT                                                                                                \
+    FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, t < tiles ? DEPTH : 0);                  \
+    FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, t < tiles ? DEPTH : 0)
+#else
+#define FETCH_NEXT FETCH
+#endif
+#if AHEAD
+#define PRODUCTS                                                                                                  \
+    UNROLLED(UNROLL) for (int l = 0; l < SHARE; ++l) {                                                            \
+        if (l == SHARE - 1) TURN_OVER;                                                                            \
+        READ_LINES(x[(l + 1) % 2], y[(l + 1) % 2], (l + 1) % SHARE);                                              \
+        MULTIPLY(x[l % 2], y[l % 2]);                                                                             \
     }
+#else
+#define PRODUCTS                                                                                                  \
+    UNROLLED(UNROLL) for (int l = 0; l < SHARE; ++l) {                                                            \
+        scalar x[MICRO_M] __attribute__((aligned(128)));                                                          \
+        lanes_n y[MICRO_N / LANES_N];                                                                             \
+        READ_LINES(x, y, l);                                                                                      \
+        MULTIPLY(x, y);                                                                                           \
+    }                                                                                                             \
+    HOLD;                                                                                                         \
+    TURN_OVER
+#endif
 
 /* sizes: m, n, k, and either products in the batch or, if PARTIAL, the depth of each part of k. */
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPERANDS,
@@ -163,7 +198,8 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
 #endif
 ) {
     local scalar buffer[BUFFERS * (A_TILE + B_TILE)] __attribute__((aligned(128)));
-    int const me = get_local_id(0), my_n = me % THREADS_N, my_m = me / THREADS_N;
+    int const me = get_local_id(0), my_n = me % THREADS_N, my_m = me % ITEMS / THREADS_N;
+    int const slice = SLICES > 1 ? me / ITEMS : 0, share = slice * SHARE;
     int const m = sizes.x, n = sizes.y;
     long const batch = get_group_id(1);
 
@@ -203,42 +239,71 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     int const tiles = (k + DEPTH - 1) / DEPTH, first = k - (tiles - 1) * DEPTH;
     FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, first);
     FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, first);
-    PUT_A(buffer);
-    PUT_B(buffer + A_TILE);
+    local scalar *a_put = buffer + (A_ALONG_K ? a_place * A_LINE + a_row : a_row * A_LINE + a_place);
+    local scalar *b_put = buffer + A_TILE + (B_ALONG_K ? b_place * B_LINE + b_row : b_row * B_LINE + b_place);
+    local scalar const *a_lines = buffer + share * A_LINE + my_m * LANES_M;
+    local scalar const *b_lines = buffer + A_TILE + share * B_LINE + my_n * LANES_N;
+    PUT_A;
+    PUT_B;
     barrier(CLK_LOCAL_MEM_FENCE);
+#if BUFFERS == 2
+    int other = A_TILE + B_TILE;
+    a_put += other, b_put += other;
+#endif
 
+#if AHEAD
+    /* The lines of the next terms are read while those of this one are multiplied, across tiles too. */
+    scalar x[2][MICRO_M] __attribute__((aligned(128)));
+    lanes_n y[2][MICRO_N / LANES_N];
+    READ_LINES(x[0], y[0], 0);
+#endif
     /* What follows the last tile is fetched and put as well, for nothing: it is the last tile again, or zeros. A
        branch around it costs more, since compilers then keep two copies of the products. */
     long const a_deeper = DEPTH * a_at.z, b_deeper = DEPTH * b_at.y;
     a_from += tiles > 1 ? first * a_at.z : 0;
     b_from += tiles > 1 ? first * b_at.y : 0;
     for (int t = 1; t <= tiles; ++t) {
-        local scalar *const now = buffer + (BUFFERS == 2 ? (t - 1) % 2 * (A_TILE + B_TILE) : 0);
-        local scalar *const then = buffer + (BUFFERS == 2 ? t % 2 * (A_TILE + B_TILE) : 0);
-#if GUARD
-        int const depth = t < tiles ? DEPTH : 0;
-        FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, depth);
-        FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, depth);
-#else
-        FETCH;
-#endif
+        FETCH_NEXT;
         a_from += t + 1 < tiles ? a_deeper : 0;
         b_from += t + 1 < tiles ? b_deeper : 0;
         HOLD;
-        PRODUCTS(now, now + A_TILE);
-        HOLD;
-#if BUFFERS == 1
-        barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-        PUT_A(then);
-        PUT_B(then + A_TILE);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        PRODUCTS;
     }
+
+#if SLICES > 1
+    /* The sums of the slices become one, in order: a row of each micro-tile at a time goes through local memory. */
+    local lanes_n *const line = (local lanes_n *)buffer + me % ITEMS;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
+        for (int other = 1; other < SLICES; ++other) {
+            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
+                if (slice == other) line[s * ITEMS] = sum[r][s];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
+                if (slice == 0) sum[r][s] += line[s * ITEMS];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    if (slice > 0) return;
+#endif
 
     _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r) {
         int const i = from_m + MICRO_ROW(r);
         if (i < own_m || i >= m) continue;
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) {
+#if WIDE
+            /* A tile at the edge was moved by whole vectors: one is either all ours or not at all. */
+            int const j = from_n + MICRO_COL(s * LANES_N);
+            if (j < own_n || j >= n) continue;
+#if PARTIAL
+            *(global lanes_n *)(partial + partial_at + (batch * m + i) * n + j) = sum[r][s];
+#else
+            lanes_n added = (lanes_n)0, result = sum[r][s];
+            if (flags & ADDS) added = *(global lanes_n const *)(e + AT(e_at, i, j) + batch * e_at.w);
+            _Pragma("unroll") for (int w = 0; w < LANES_N; ++w)
+                FINISHED(((scalar *)&result)[w], ((scalar *)&result)[w], ((scalar *)&added)[w], i, j + w);
+            *(global lanes_n *)(c + AT(c_at, i, j) + batch * c_at.w) = result;
+#endif
+#else
             scalar line[LANES_N] __attribute__((aligned(128)));
             *(lanes_n *)line = sum[r][s];
             _Pragma("unroll") for (int w = 0; w < LANES_N; ++w) {
@@ -250,6 +315,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
                 FINISH(line[w], i, j, batch);
 #endif
             }
+#endif
         }
     }
 }

@@ -45,7 +45,9 @@ inline search_problem opencl_candidates(opencl_device const& d, char sums, std::
                 lanes,
                 {1, 2},
                 {0, 4},
-                {1, 4, 8, 16}};
+                {1, 4, 8, 16},
+                cpu ? std::vector<short>{1} : std::vector<short>{1, 2, 4},
+                cpu ? std::vector<short>{0} : std::vector<short>{0, 1}};
     p.legal = [d, scalar, cpu](search_point const& x) {
         opencl_tile const t = tile_of(x);
         opencl_form rows;
