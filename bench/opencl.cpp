@@ -1,9 +1,13 @@
-// bench_opencl: the OpenCL backend against CLBlast, if that is installed, on one device and in one queue.
+// bench_opencl: the OpenCL backend against CLBlast and, on NVIDIA's cards, cuBLAS, where they are installed: on one
+// device, OpenCL in one queue.
 //
-//   bench_opencl [--device=PART OF ITS NAME] [--quick] [Google Benchmark's options]
+//   bench_opencl [--device=PART OF ITS NAME] [--quick] [--tune-clblast=SECONDS] [Google Benchmark's options]
 //
-// One Google Benchmark entry a case; each of its repetitions is a round in which both take a turn, and its counters
-// are the GFLOP/s of each and their ratio. Both write to the same C, which is compared first.
+// One Google Benchmark entry a case; each of its repetitions is a round in which all take a turn, and its counters are
+// the GFLOP/s of each and our ratio to theirs. All results are compared first. --tune-clblast looks for parameters of
+// CLBlast's for float for so long beforehand; those that it brings along for a device may be for another.
+#include "peers/cublas.hpp"
+
 #include <stratagemm/backend/opencl.hpp>
 
 #include <benchmark/benchmark.h>
@@ -14,8 +18,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 
 namespace sg = stratagemm;
 
@@ -25,12 +31,33 @@ struct sides {
     sg::index m, n, k;
 };
 
-double seconds(sg::opencl const& device, std::function<void()> const& product, int times) {
-    device.synchronize().or_throw();
-    auto const start = std::chrono::steady_clock::now();
-    for (int i = 0; i < times; ++i) product();
-    device.synchronize().or_throw();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
+// Somebody's way to the product: queues it, and waits for what is queued.
+struct contender {
+    char const* name;
+    std::function<void()> product, finish;
+    std::vector<double> seconds{};
+
+    double measure(int times) const {
+        finish();
+        auto const start = std::chrono::steady_clock::now();
+        for (int i = 0; i < times; ++i) product();
+        finish();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
+    }
+};
+
+bench::cublas const& cuda() {
+    static bench::cublas const one;
+    return one;
+}
+
+template <class T>
+bool is_close(sg::matrix<T> const& x, sg::matrix<T> const& y, sg::index k) {
+    for (sg::index i = 0; i < x.rows(); ++i)
+        for (sg::index j = 0; j < x.cols(); ++j)
+            if (!(std::abs(x(i, j) - y(i, j)) <= T(1e-3) * static_cast<T>(std::sqrt(double(k)))))
+                return false;
+    return true;
 }
 
 template <class T>
@@ -40,50 +67,125 @@ void race(benchmark::State& state, sg::opencl const& device, sides s) {
         seed = seed * 1664525u + 1013904223u;
         return static_cast<T>(static_cast<float>(seed >> 8) * 0x1p-23f - 1);
     };
-    sg::opencl::matrix<T> a(device, sg::matrix<T>(s.m, s.k, random)),
-        b(device, sg::matrix<T>(s.k, s.n, random)), c(device, s.m, s.n);
+    sg::matrix<T> const host_a(s.m, s.k, random), host_b(s.k, s.n, random);
+    sg::opencl::matrix<T> const a(device, host_a), b(device, host_b);
+    sg::opencl::matrix<T> c(device, s.m, s.n);
     auto const shape = sg::shape<T>{.m = s.m, .n = s.n, .k = s.k};
     auto arena = device.reserve(device.workspace(shape));
     arena.or_throw();
-    std::function<void()> const ours = [&] { device(sg::product(a, b, c), *arena).or_throw(); };
-    ours();
-    sg::matrix<T> first(s.m, s.n);
-    c.download(first);
 
-    std::function<void()> theirs;
+    std::function<void()> const wait = [&] { device.synchronize().or_throw(); };
+    std::vector<contender> all{
+        {"stratagemm", [&] { device(sg::product(a, b, c), *arena).or_throw(); }, wait}};
+    all[0].product();
+    sg::matrix<T> first(s.m, s.n), second(s.m, s.n);
+    c.download(first);
 #ifdef STRATAGEMM_BENCH_CLBLAST
-    theirs = [&] {
-        auto queue = device.queue();
-        auto const size = [](sg::index x) { return static_cast<std::size_t>(x); };
-        auto const code = clblast::Gemm<T>(clblast::Layout::kRowMajor, clblast::Transpose::kNo,
-                                           clblast::Transpose::kNo, size(s.m), size(s.n), size(s.k), T(1),
-                                           a.data().buffer, 0, size(s.k), b.data().buffer, 0, size(s.n), T(0),
-                                           c.data().buffer, 0, size(s.n), &queue, nullptr);
-        if (code != clblast::StatusCode::kSuccess) throw std::runtime_error("CLBlast failed");
-    };
-    theirs();
-    sg::matrix<T> second(s.m, s.n);
+    all.push_back({"CLBlast",
+                   [&] {
+                       auto queue = device.queue();
+                       auto const size = [](sg::index x) { return static_cast<std::size_t>(x); };
+                       auto const code =
+                           clblast::Gemm<T>(clblast::Layout::kRowMajor, clblast::Transpose::kNo,
+                                            clblast::Transpose::kNo, size(s.m), size(s.n), size(s.k), T(1),
+                                            a.data().buffer, 0, size(s.k), b.data().buffer, 0, size(s.n),
+                                            T(0), c.data().buffer, 0, size(s.n), &queue, nullptr);
+                       if (code != clblast::StatusCode::kSuccess) throw std::runtime_error("CLBlast failed");
+                   },
+                   wait});
+    all.back().product();
     c.download(second);
-    for (sg::index i = 0; i < s.m; ++i)
-        for (sg::index j = 0; j < s.n; ++j)
-            if (std::abs(first(i, j) - second(i, j)) > T(1e-3) * static_cast<T>(std::sqrt(double(s.k))))
-                return state.SkipWithError("the results differ");
+    if (!is_close(first, second, s.k)) return state.SkipWithError("CLBlast's result differs");
 #endif
+    std::unique_ptr<bench::cublas::product<T>> nvidia;
+    if (device.where().family == sg::opencl_family::nvidia && cuda().found()) {
+        nvidia =
+            std::make_unique<bench::cublas::product<T>>(cuda(), s.m, s.n, s.k, host_a.data(), host_b.data());
+        if (!nvidia->good() || nvidia->run() || nvidia->download(second.data()))
+            return state.SkipWithError("cuBLAS failed");
+        if (!is_close(first, second, s.k)) return state.SkipWithError("cuBLAS's result differs");
+        all.push_back({"cuBLAS", [&] { (void)nvidia->run(); }, [&] { (void)cuda().finish(); }});
+    }
 
     double const gflop = 2e-9 * double(s.m) * double(s.n) * double(s.k);
-    int const times = std::max(1, static_cast<int>(0.05 / seconds(device, ours, 1)));
+    int const times = std::max(1, static_cast<int>(0.05 / all[0].measure(1)));
     for (auto _ : state) {
-        double const mine = seconds(device, ours, times);
-        state.SetIterationTime(mine);
-        state.counters["stratagemm"] = gflop / mine;
-        if (theirs) {
-            double const other = seconds(device, theirs, std::max(1, times / 2));
-            state.counters["CLBlast"] = gflop / other;
-            state.counters["ratio"] = other / mine;
+        double mine = 0;
+        for (contender const& x : all) {
+            double const seconds = x.measure(&x == all.data() ? times : std::max(1, times / 2));
+            if (&x == all.data()) mine = seconds;
+            state.counters[x.name] = gflop / seconds;
+            if (&x != all.data()) state.counters[std::string("ratio to ") + x.name] = seconds / mine;
         }
+        state.SetIterationTime(mine);
     }
     state.SetLabel(device.describe(shape));
 }
+
+#ifdef STRATAGEMM_BENCH_CLBLAST
+// CLBlast's parameters for float, from the values that its tuner knows, drawn at random until the time is up; those
+// that are fastest at 2048 stay in force.
+void tune_clblast(sg::opencl const& device, double budget) {
+    using parameters = std::unordered_map<std::string, std::size_t>;
+    sg::index const n = 2048;
+    sg::opencl::matrix<float> a(device, n, n), b(device, n, n), c(device, n, n);
+    device.leaf().fill(a.view(), 1.5f).or_throw();
+    device.leaf().fill(b.view(), 0.5f).or_throw();
+    auto const use = [&](parameters const& p) {
+        return clblast::OverrideParameters(device.where().id, "Xgemm", clblast::Precision::kSingle, p) ==
+               clblast::StatusCode::kSuccess;
+    };
+    auto const run = [&] {
+        auto queue = device.queue();
+        auto const size = static_cast<std::size_t>(n);
+        auto const code =
+            clblast::Gemm<float>(clblast::Layout::kRowMajor, clblast::Transpose::kNo, clblast::Transpose::kNo,
+                                 size, size, size, 1.0f, a.data().buffer, 0, size, b.data().buffer, 0, size,
+                                 0.0f, c.data().buffer, 0, size, &queue, nullptr);
+        return code == clblast::StatusCode::kSuccess && device.synchronize();
+    };
+    auto const now = [] { return std::chrono::steady_clock::now(); };
+    auto const timed = [&](int times) {
+        auto const start = now();
+        for (int i = 0; i < times; ++i)
+            if (!run()) return -1.0;
+        return std::chrono::duration<double>(now() - start).count() / times;
+    };
+    auto const end = now() + std::chrono::duration<double>(budget);
+    std::uint64_t state = 1;
+    auto const one_of = [&](std::initializer_list<std::size_t> values) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return values.begin()[(state >> 33) % values.size()];
+    };
+    double least = (run(), timed(5));
+    std::printf("CLBlast at 2048: %.1f GFLOP/s with its default parameters", 16 * 1.073741824 / least);
+    parameters best;
+    int tried = 0;
+    while (now() < end) {
+        parameters p{{"GEMMK", 0}, {"KREG", 1}, {"KWI", 2}};
+        for (char const* name : {"MWG", "NWG"}) p[name] = one_of({32, 64, 128});
+        for (char const* name : {"MDIMC", "NDIMC", "MDIMA", "NDIMB"}) p[name] = one_of({8, 16, 32});
+        for (char const* name : {"VWM", "VWN"}) p[name] = one_of({1, 2, 4, 8});
+        for (char const* name : {"STRM", "STRN", "SA", "SB"}) p[name] = one_of({0, 1});
+        p["KWG"] = one_of({16, 32});
+        std::size_t const items = p["MDIMC"] * p["NDIMC"];
+        if (items > device.where().work_group || p["MWG"] % (p["MDIMC"] * p["VWM"]) ||
+            p["NWG"] % (p["NDIMC"] * p["VWN"]) || p["MWG"] % (p["MDIMA"] * p["VWM"]) ||
+            p["NWG"] % (p["NDIMB"] * p["VWN"]) || items % p["MDIMA"] || items % p["NDIMB"] ||
+            p["KWG"] % (items / p["MDIMA"]) || p["KWG"] % (items / p["NDIMB"]) || items < 64 ||
+            p["MWG"] * p["NWG"] / items > 128 || (p["SA"] * p["MWG"] + p["SB"] * p["NWG"]) * p["KWG"] > 8192)
+            continue;
+        ++tried;
+        if (!use(p) || !run()) continue;
+        double const seconds = timed(3);
+        if (seconds > 0 && seconds < least) least = seconds, best = p;
+    }
+    std::printf(", %.1f with the best of %d tried:", 16 * 1.073741824 / least, tried);
+    for (auto const& [name, value] : best) std::printf(" %s=%zu", name.c_str(), value);
+    std::printf("\n");
+    if (!best.empty()) use(best);
+}
+#endif
 
 template <class T>
 void add(char const* name, sg::opencl const& device, sides s) {
@@ -102,12 +204,15 @@ void add(char const* name, sg::opencl const& device, sides s) {
 int main(int argc, char** argv) {
     std::string device_name;
     bool quick = false;
+    double tune = 0;
     std::vector<char*> rest;
     for (int i = 0; i < argc; ++i) {
         if (std::strncmp(argv[i], "--device=", 9) == 0)
             device_name = argv[i] + 9;
         else if (std::strcmp(argv[i], "--quick") == 0)
             quick = true;
+        else if (std::strncmp(argv[i], "--tune-clblast=", 15) == 0)
+            tune = std::atof(argv[i] + 15);
         else if (std::strncmp(argv[i], "--report=", 9) != 0) // there is no report of this race
             rest.push_back(argv[i]);
     }
@@ -121,11 +226,19 @@ int main(int argc, char** argv) {
     }
     std::printf("%s, driver %s\n", device.where().name.c_str(), device.where().driver.c_str());
     bool const gpu = device.where().type & CL_DEVICE_TYPE_GPU;
-    for (sides const s : {sides{256, 256, 256}, {1000, 1000, 1000}, {1023, 1023, 1023}, {1024, 1024, 1024}})
+#ifdef STRATAGEMM_BENCH_CLBLAST
+    if (tune > 0) tune_clblast(device, tune);
+#else
+    if (tune > 0) std::printf("no CLBlast here to be tuned\n");
+#endif
+    for (sides const s :
+         {sides{256, 256, 256}, {512, 512, 512}, {1000, 1000, 1000}, {1023, 1023, 1023}, {1024, 1024, 1024}})
         if (!quick || s.m == 1024) add<float>("sgemm", device, s);
-    if (!quick) add<float>("sgemm", device, {64, 64, 65536});
+    if (!quick)
+        for (sides const s : {sides{64, 64, 65536}, {4096, 16, 4096}, {4096, 1, 4096}})
+            add<float>("sgemm", device, s);
     if (gpu && !quick)
-        for (sg::index const n : {2048, 4095, 4096, 8192}) add<float>("sgemm", device, {n, n, n});
+        for (sg::index const n : {2048, 4095, 4096, 8192, 16384}) add<float>("sgemm", device, {n, n, n});
     if (device.where().has_double && !quick) add<double>("dgemm", device, {1024, 1024, 1024});
     benchmark::RunSpecifiedBenchmarks();
     return 0;

@@ -48,8 +48,11 @@ int main(int argc, char** argv) try {
         };
         auto tuned = gpu.tune(shape, options);
         tuned.or_throw();
-        std::printf("before %.1f, after %.1f GFLOP/s: %s\n", gflop / tuned->before, gflop / tuned->after,
-                    gpu.describe(shape).c_str());
+        if (tuned->measured == 0)
+            std::printf("no tile was tried in that time; %.1f GFLOP/s as it is\n", gflop / tuned->before);
+        else
+            std::printf("before %.1f, after %.1f GFLOP/s: %s\n", gflop / tuned->before, gflop / tuned->after,
+                        gpu.describe(shape).c_str());
     }
     return 0;
 } catch (sg::error const& e) {

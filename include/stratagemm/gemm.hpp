@@ -16,7 +16,9 @@ STRATAGEMM_BEGIN
 
 template <policy P, class Problem>
 status run(P const& policy, Problem const& p) {
-    if constexpr (check_policy<P, Problem>()) {
+    if constexpr (crosses_to<P, typename Problem::space>) {
+        return run(policy.across(typename Problem::space{}), p);
+    } else if constexpr (check_policy<P, Problem>()) {
         if (status s = validate(p); !s) return s;
         if (p.c.rows == 0 || p.c.cols == 0 || p.count == 0) return {};
         auto arena = policy.reserve(policy.workspace(p.shape()));

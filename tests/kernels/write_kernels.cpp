@@ -16,9 +16,9 @@ namespace {
 constexpr struct {
     char const* name;
     sg::opencl_family family;
-} families[] = {{"gfx803", sg::opencl_family::gfx803},
-                {"nvidia", sg::opencl_family::nvidia},
-                {"cpu", sg::opencl_family::cpu}};
+} families[] = {{"gfx803", sg::opencl_family::gfx803}, {"gcn", sg::opencl_family::gcn},
+                {"rdna", sg::opencl_family::rdna},     {"intel", sg::opencl_family::intel},
+                {"nvidia", sg::opencl_family::nvidia}, {"cpu", sg::opencl_family::cpu}};
 
 // float4 in blocks of 2 x 2, with one buffer or two of local memory, of 4 and of 8 KiB.
 constexpr struct {
@@ -91,6 +91,6 @@ int main(int argc, char** argv) {
         std::printf("%d sources in %s\n", written, argv[2]);
         return written == 0;
     }
-    std::fprintf(stderr, "usage: write_kernels gfx803|nvidia|cpu FOLDER\n");
+    std::fprintf(stderr, "usage: write_kernels gfx803|gcn|rdna|intel|nvidia|cpu FOLDER\n");
     return 2;
 }

@@ -6,12 +6,14 @@
 //   sg::opencl::matrix<float> a(gpu, host_a), c(gpu, m, n);
 //   sg::gemm(gpu, a, b, c);                           returns when it is queued
 //   c.download(host_c);                               waits
+//   sg::gemm(gpu, host_a, host_b, host_c);            brings them there and back, and waits
 //
 // Programs that include this link with the OpenCL loader (-lOpenCL). A policy is a reference to a queue: copies
 // share it and its kernels. Products are queued and not waited for; an event is to be had from a marker on
 // queue(). On a queue that is out of order each command begins with a barrier.
 #pragma once
 
+#include "../algorithm/staged.hpp"
 #include "../gemm.hpp"
 #include "opencl/matrix.hpp"
 #include "opencl/product.hpp"
@@ -76,6 +78,9 @@ public:
         opencl_epilogue_for<typename P::epilogue_type, typename P::scalar>;
 
     opencl_operations leaf() const { return opencl_operations(session_); }
+
+    // Operands on the host are brought to the device, and C back; see algorithm/staged.hpp.
+    auto across(host_memory) const { return staged<opencl>(*this); }
 
     result<arena> reserve(footprint f) const {
         if (status s = session_->ready(); !s) return result<arena>(std::move(s));

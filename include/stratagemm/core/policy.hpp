@@ -108,7 +108,9 @@ private:
 //   status fill(to, value)
 //   status apply(f, to, row0, col0)   to_ij = f(to_ij, row0 + i, col0 + j)
 //   status synchronize()
-// and may have, for layers that choose between ways to the same result, roughly
+// one whose memory is not the host's also has, for T* on the host and handles of its own,
+//   status upload(from, to, count)    done when it returns, and so is download(from, to, count)
+// and any may have, for layers that choose between ways to the same result, roughly
 //   double seconds(S) const    what a product of that shape takes
 //   double seconds_each() const   what apply() takes for an element
 // and whole jobs of particular layers, done its own way (backend/host.hpp: residues(), parts()).
@@ -118,6 +120,12 @@ concept policy = requires(P const& p, footprint f) {
     typename P::arena;
     p.leaf();
     { p.reserve(f) } -> std::same_as<result<typename P::arena>>;
+};
+
+// A policy may take operands of another space too, by naming another policy that does: P::across(space).
+template <class P, class Space>
+concept crosses_to = !std::is_same_v<typename P::space, Space> && requires(P const& p) {
+    p.across(Space{});
 };
 
 // The policy of gemm(a, b, c) for operands in a space; each backend header that is included sets its own.

@@ -58,6 +58,7 @@ void for_each_policy(std::uint64_t, F&& f) {
     f("opencl, odd tiles", for_float{mirrored{device, device.with(odd_tile)}});
     f("opencl, sliced tiles", for_float{mirrored{device, device.with(sliced_tile)}});
     f("strassen over opencl", mirrored{device, sg::strassen{device}});
+    f("staged over opencl", sg::staged{device});
     f("recursive over strassen over opencl",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
 }

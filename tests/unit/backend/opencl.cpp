@@ -151,6 +151,42 @@ TEST_CASE("threads share a policy") {
     CHECK(wrong == 0);
 }
 
+TEST_CASE("operands on the host are brought to the device and back") {
+    sg::opencl const gpu;
+    product p;
+    sg::gemm(gpu, p.a, p.b, p.c);
+    CHECK(p.wrong() == 0);
+
+    // With gaps, transposed, with a bias in host memory, which only the host can read, and twice in a row.
+    sg::matrix<float> wide(50, 60, [](index, index) { return 7; });
+    auto const c = wide.block(3, 4, 40, 33);
+    std::vector<float> const v(33, 2.0f);
+    sg::matrix<float> exact(40, 33);
+    sg::gemm(sg::staged{sg::strassen{gpu}}, 2, sg::transposed(p.b), sg::transposed(p.a), 3, c, sg::bias(v));
+    sg::gemm(sg::reference{}, sg::transposed(p.b), sg::transposed(p.a), exact);
+    int wrong = 0;
+    for (index i = 0; i < 50; ++i)
+        for (index j = 0; j < 60; ++j) {
+            bool const inside = i >= 3 && i < 43 && j >= 4 && j < 37;
+            wrong += wide(i, j) != (inside ? 2 * exact(i - 3, j - 4) + 3 * 7 + 2 : 7);
+        }
+    CHECK(wrong == 0);
+
+    auto const plan = sg::plan(sg::staged{gpu}, sg::shape<float>{.m = 33, .n = 40, .k = 21});
+    CHECK(plan.describe().find("staged over opencl") == 0);
+    CHECK(plan.workspace().device >= sizeof(float) * (33 * 21 + 21 * 40 + 33 * 40));
+    auto arena = plan.reserve();
+    for (int i = 0; i < 2; ++i) plan.run(p.a, p.b, p.c, arena);
+    CHECK(p.wrong() == 0);
+
+    // More than the device has: told before anything is touched. The operands need not exist for that.
+    sg::shape<float> const huge{.m = index{1} << 28, .n = 16, .k = index{1} << 28};
+    auto const none = sg::staged{gpu}.reserve(sg::staged{gpu}.workspace(huge));
+    REQUIRE(!none);
+    CHECK(none.error().code() == sg::errc::memory);
+    CHECK(none.error().layer() == "opencl");
+}
+
 TEST_CASE("what is refused, and why; C stays as it was") {
     product p;
     sg::opencl const gpu;
@@ -298,6 +334,33 @@ TEST_CASE("tiles are chosen as they were measured to be best") {
     CHECK(choice(d, 4096, 16, 4096).parts(4096) == 4);
 }
 
+static std::size_t bytes_of(char sums) { return sums == 's' || sums == 'i' ? 4 : sums == 'z' ? 16 : 8; }
+
+TEST_CASE("built-in tiles can be compiled for operands that lie in any way") {
+    for (sg::opencl_entry const& e : sg::opencl_entries)
+        for (bool const a_along_k : {true, false})
+            for (bool const b_along_k : {true, false}) {
+                CAPTURE(sg::describe(e.tile));
+                sg::opencl_form const form{.a_along_k = a_along_k, .b_along_k = b_along_k};
+                sg::opencl_tile narrow = e.tile;
+                narrow.a_width = narrow.b_width = 1;
+                CHECK(sg::is_legal(e.tile, form));
+                CHECK(sg::is_legal(narrow, form));
+                auto const local = e.tile.local_bytes(bytes_of(e.sums));
+                CHECK((e.family == sg::opencl_family::cpu ||
+                       local <= (e.family == sg::opencl_family::nvidia ? 49152 : 32768)));
+            }
+    // Any family has some, and so has a device that nobody knows.
+    sg::opencl_device d = h200();
+    for (auto const family : {sg::opencl_family::gfx803, sg::opencl_family::gcn, sg::opencl_family::rdna,
+                              sg::opencl_family::intel, sg::opencl_family::other}) {
+        d.family = family, d.work_group = 256, d.local_bytes = 32768;
+        for (char const sums : {'s', 'i', 'd', 'c', 'z'})
+            CHECK(sg::choose(d, sums, bytes_of(sums), {1000, 900, 800, 1}, true, {{}, -1}).way ==
+                  sg::opencl_way::tiled);
+    }
+}
+
 TEST_CASE("what a product is taken to cost") {
     auto const d = h200();
     auto const& big = *std::find_if(std::begin(sg::opencl_entries), std::end(sg::opencl_entries),
@@ -307,7 +370,7 @@ TEST_CASE("what a product is taken to cost") {
     };
     // A tile for each unit or one in all take the same; one more than there are places is a round more.
     CHECK(clocks(128 * 132, 128, 512) == clocks(128, 128, 512));
-    CHECK(clocks(128 * 264, 128, 512) < 1.7 * clocks(128, 128, 512));
+    CHECK(clocks(128 * 264, 128, 512) < 1.7 * clocks(128, 128, 512)); // two share a unit
     CHECK(clocks(128 * 265, 128, 512) > 1.5 * clocks(128 * 264, 128, 512));
     // Parts of k pay for themselves where k is long, and not where it is short.
     CHECK(clocks(128, 128, 65536, 1024) < 0.1 * clocks(128, 128, 65536));

@@ -63,9 +63,34 @@ public:
             });
     }
 
+    // Between host memory and a buffer; returns when it is done, after all that was queued before.
+    template <class T>
+    status upload(T const* from, opencl_pointer<T> to, index count) const {
+        if (status s = session_->check_buffers(to.buffer); !s || count == 0) return s;
+        return transferred(clEnqueueWriteBuffer(session_->queue(), to.buffer, CL_TRUE, bytes_of<T>(to.offset),
+                                                bytes_of<T>(count), from, 0, nullptr, nullptr),
+                           "clEnqueueWriteBuffer");
+    }
+    template <class T>
+    status download(opencl_pointer<T> from, std::remove_const_t<T>* to, index count) const {
+        if (status s = session_->check_buffers(from.buffer); !s || count == 0) return s;
+        return transferred(clEnqueueReadBuffer(session_->queue(), from.buffer, CL_TRUE,
+                                               bytes_of<T>(from.offset), bytes_of<T>(count), to, 0, nullptr,
+                                               nullptr),
+                           "clEnqueueReadBuffer");
+    }
+
     status synchronize() const { return session_->synchronize(); }
 
 private:
+    template <class T>
+    static std::size_t bytes_of(index count) {
+        return static_cast<std::size_t>(count) * sizeof(T);
+    }
+    static status transferred(cl_int code, char const* what) {
+        if (code != CL_SUCCESS) return opencl_error(code, what);
+        return {};
+    }
     template <class T>
     static opencl_epilogue<accumulator_t<T>> nothing() {
         return opencl_epilogue<accumulator_t<T>>(identity{});

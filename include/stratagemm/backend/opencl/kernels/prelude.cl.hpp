@@ -124,7 +124,7 @@ value epilogue(value x, long i, long j EPILOGUE_STATE) {
     } while (0)
 
 #define OPERANDS                                                                                                  \
-    global IN const *restrict a, long4 a_at, global IN const *restrict b, long4 b_at, int4 sizes
+    global IN const *a, long4 a_at, global IN const *b, long4 b_at, int4 sizes
 #define RESULT                                                                                                    \
     global OUT const *e, long4 e_at, global OUT *c, long4 c_at, scalar alpha, scalar beta, int flags, long2 place \
     EPILOGUE_STATE

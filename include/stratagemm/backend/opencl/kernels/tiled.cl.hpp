@@ -107,11 +107,14 @@ typedef scalar lanes_n;
 #define PUT_B PUT_EACH(B, b_put, b_next, flags & CONJUGATE_B)
 #endif
 
-/* Keeps the loads of the next tile ahead of the products of this one, where a compiler would sink them. */
+/* Keeps the loads of the next tile ahead of the products of this one, where a compiler would sink them. NVIDIA's does
+   not move memory accesses past a barrier of the warp, unless it takes the operands for constant. */
 #if defined(__AMDGCN__) && defined(__has_builtin)
 #if __has_builtin(__builtin_amdgcn_sched_barrier)
 #define HOLD __builtin_amdgcn_sched_barrier(0)
 #endif
+#elif defined(__NV_CL_C_VERSION)
+#define HOLD asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #endif
 #ifndef HOLD
 #define HOLD

@@ -14,26 +14,51 @@ struct opencl_entry {
     float alone;  // the share of that which one group reaches alone
 };
 
-// threads, micro-tile, depth, unroll, lanes, widths of loads, buffers, padding, swizzle, slices, ahead. Those of NVIDIA
-// for float were found on an H200, and rate and alone fitted to times measured there; the other rates are estimates.
+// threads, micro-tile, depth, unroll, lanes, widths of loads, buffers, padding, swizzle, slices, ahead.
+//
+// Those of NVIDIA for float were found on an H200, and rate and alone fitted to times measured there. Nobody has timed
+// the others: their rate is the multiply-adds that a compute unit can issue in a clock (gfx803, GCN and RDNA 64, an
+// Intel EU 8) times what tests/kernels/gfx803.sh predicts for the tile on gfx803, or 0.6 for Intel; alone is what one
+// group keeps of it with that many waves. Intel's tiles are small because a work-item has 64 registers there.
 inline constexpr opencl_entry opencl_entries[] = {
-    {opencl_family::gfx803, 's', {16, 16, 8, 8, 8, 8, 4, 4, 4, 4, 2, 4, 8}, 2, 54, 0.8f},
-    {opencl_family::gfx803, 's', {16, 16, 8, 4, 8, 8, 4, 4, 4, 2, 2, 4, 8}, 3, 46, 0.6f},
-    {opencl_family::gfx803, 's', {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 4, 38, 0.5f},
-    {opencl_family::gfx803, 's', {16, 16, 2, 2, 16, 16, 2, 2, 2, 2, 1, 2, 8}, 8, 19, 0.3f},
-    {opencl_family::gfx803, 'd', {16, 16, 4, 4, 8, 8, 2, 2, 2, 2, 2, 2, 8}, 2, 4, 0.9f},
-    {opencl_family::gfx803, 'c', {16, 16, 4, 4, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 2, 12, 0.8f},
-    {opencl_family::gfx803, 'z', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 2, 1, 0.9f},
+    {opencl_family::gfx803, 's', {16, 16, 8, 8, 8, 8, 4, 4, 4, 4, 2, 4, 8}, 2, 60, 0.8f},
+    {opencl_family::gfx803, 's', {16, 16, 8, 4, 8, 8, 4, 4, 4, 2, 2, 4, 8}, 4, 54, 0.6f},
+    {opencl_family::gfx803, 's', {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 3, 45, 0.5f},
+    {opencl_family::gfx803, 's', {16, 16, 2, 2, 16, 16, 2, 2, 2, 2, 1, 2, 8}, 8, 27, 0.3f},
+    {opencl_family::gfx803, 'd', {16, 16, 4, 4, 8, 8, 2, 2, 2, 2, 2, 2, 8}, 3, 4, 0.9f},
+    {opencl_family::gfx803, 'c', {16, 16, 4, 4, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 12, 0.8f},
+    {opencl_family::gfx803, 'z', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 1, 0.9f},
 
-    {opencl_family::nvidia, 's', {8, 16, 16, 8, 8, 8, 4, 4, 4, 4, 1, 4, 8}, 2, 98.5f, 0.78f},
-    {opencl_family::nvidia, 's', {16, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 2}, 1, 87.6f, 0.84f},
-    {opencl_family::nvidia, 's', {8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 1, 4, 8, 2}, 3, 82, 0.73f},
-    {opencl_family::nvidia, 's', {8, 16, 8, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 1, 86, 0.7f},
-    {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 1, 1}, 6, 76.7f, 0.34f},
-    {opencl_family::nvidia, 's', {8, 16, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 2, 1}, 2, 53.5f, 0.86f},
-    {opencl_family::nvidia, 's', {8, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 4, 45, 0.78f},
-    {opencl_family::nvidia, 's', {8, 4, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 36.7f, 0.39f},
-    {opencl_family::nvidia, 's', {4, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 36.7f, 0.39f},
+    {opencl_family::gcn, 's', {16, 16, 8, 8, 8, 8, 4, 4, 4, 4, 2, 4, 8}, 2, 60, 0.8f},
+    {opencl_family::gcn, 's', {16, 16, 8, 4, 8, 8, 4, 4, 4, 2, 2, 4, 8}, 4, 54, 0.6f},
+    {opencl_family::gcn, 's', {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 3, 45, 0.5f},
+    {opencl_family::gcn, 's', {16, 16, 2, 2, 16, 16, 2, 2, 2, 2, 1, 2, 8}, 8, 27, 0.3f},
+    {opencl_family::gcn, 'd', {16, 16, 4, 4, 8, 8, 2, 2, 2, 2, 2, 2, 8}, 3, 20, 0.9f},
+    {opencl_family::gcn, 'c', {16, 16, 4, 4, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 12, 0.8f},
+    {opencl_family::gcn, 'z', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 4, 0.9f},
+
+    {opencl_family::rdna, 's', {16, 16, 8, 8, 8, 8, 4, 4, 4, 4, 2, 4, 8}, 3, 58, 0.7f},
+    {opencl_family::rdna, 's', {16, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 2}, 2, 55, 0.7f},
+    {opencl_family::rdna, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 2}, 3, 52, 0.6f},
+    {opencl_family::rdna, 's', {8, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4}, 3, 32, 0.6f},
+    {opencl_family::rdna, 'd', {16, 16, 4, 4, 8, 8, 2, 2, 2, 2, 2, 2, 8}, 3, 4, 0.9f},
+    {opencl_family::rdna, 'c', {16, 16, 4, 4, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 12, 0.8f},
+    {opencl_family::rdna, 'z', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 1, 0.9f},
+
+    {opencl_family::intel, 's', {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 1, 4, 8}, 1, 5, 1},
+    {opencl_family::intel, 's', {8, 8, 4, 4, 16, 16, 4, 4, 4, 4, 1, 4, 8}, 1, 4, 1},
+    {opencl_family::intel, 'd', {16, 16, 4, 2, 16, 16, 2, 2, 2, 2, 1, 2, 8}, 1, 1.2f, 1},
+    {opencl_family::intel, 'c', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 1, 1, 8}, 1, 1, 1},
+    {opencl_family::intel, 'z', {16, 16, 2, 1, 16, 16, 1, 1, 1, 1, 1, 1, 8}, 1, 0.3f, 1},
+
+    {opencl_family::nvidia, 's', {8, 16, 16, 8, 8, 8, 4, 4, 4, 4, 1, 4, 8, 1, 1}, 2, 98.5f, 0.75f},
+    {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 2, 1}, 3, 83.8f, 0.66f},
+    {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 1, 88.4f, 0.78f},
+    {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 1, 1}, 6, 82.3f, 0.33f},
+    {opencl_family::nvidia, 's', {8, 16, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 2, 1}, 2, 61.2f, 0.88f},
+    {opencl_family::nvidia, 's', {8, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 4, 47.8f, 0.7f},
+    {opencl_family::nvidia, 's', {8, 4, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 42.7f, 0.36f},
+    {opencl_family::nvidia, 's', {4, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 46.9f, 0.36f},
     {opencl_family::nvidia, 'd', {16, 16, 4, 4, 16, 16, 2, 2, 2, 2, 2, 2, 8}, 3, 48, 0.5f},
     {opencl_family::nvidia, 'c', {16, 16, 4, 4, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 20, 0.5f},
     {opencl_family::nvidia, 'z', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 4, 10, 0.4f},
@@ -54,21 +79,15 @@ struct opencl_costs {
 };
 constexpr opencl_costs costs_of(opencl_family f) {
     switch (f) {
-    case opencl_family::nvidia: return {4300, 5.4f, 6};
+    case opencl_family::nvidia: return {4550, 5.1f, 5};
     case opencl_family::cpu: return {50000, 4, 4};
     default: return {15000, 3.7f, 16};
     }
 }
 
-// Families without entries of their own take those of one that is like them.
+// Devices of makers we do not know are taken for AMD's.
 constexpr opencl_family tuned_like(opencl_family f) {
-    switch (f) {
-    case opencl_family::gcn:
-    case opencl_family::rdna:
-    case opencl_family::intel:
-    case opencl_family::other: return opencl_family::gfx803;
-    default: return f;
-    }
+    return f == opencl_family::other ? opencl_family::gcn : f;
 }
 
 STRATAGEMM_END
