@@ -19,6 +19,14 @@ cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTRATAGEMM_BENCHMARKS=
     -DSTRATAGEMM_EXAMPLES=OFF
 cmake --build "$build" --target "$program" -j "$(nproc)"
 
+# The first product of a process, with an empty cache and with a full one.
+if [ "$backend" = opencl ]; then
+    cmake --build "$build" --target opencl_start
+    cache=$(mktemp -d)
+    for _ in first second third; do STRATAGEMM_CACHE_DIR="$cache" "$build/bench/opencl_start" || true; done
+    rm -rf "$cache"
+fi
+
 set -- --benchmark_out="$build/$backend.json" --report="$build/report.html"
 case $filter in
 '') ;;

@@ -32,12 +32,16 @@ int main() {
     sg::gemm(sg::strassen{gpu}, 2.0f, da, db, -1.0f, dc, sg::relu); // relu(2 A B - A B)
     dc.download(c);
 
+    // Operands on the host are brought there and back.
+    sg::matrix<float> same(m, n);
+    sg::gemm(gpu, a, b, same, sg::relu);
+
     int wrong = 0;
     for (index i = 0; i < m; ++i)
         for (index j = 0; j < n; ++j) {
             float sum = 0;
             for (index l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
-            wrong += c(i, j) != sg::relu(sum);
+            wrong += c(i, j) != sg::relu(sum) || same(i, j) != c(i, j);
         }
     std::printf("%s\n", wrong ? "WRONG" : "ok");
     return wrong != 0;
