@@ -155,6 +155,16 @@ TEST_CASE("by contract the leaf's survey leads to the same choice") {
     agree<std::complex<double>>({20, 21, 40, false, false, 1, 0.5}, {});
 }
 
+TEST_CASE("sums too long to be packed at once are left to the layers") {
+    if (!here()) return;
+    sg::shape<double> const longer{2, 3, (sg::index{1} << 18) + 1};
+    sg::ozaki const fused{sg::host{.threads = 1}, {.moduli = 15}};
+    untimed by_maps;
+    by_maps.threads = 1;
+    CHECK(fused.workspace(longer) == sg::ozaki{by_maps, {.moduli = 15}}.workspace(longer));
+    agree<double>({2, 3, longer.k}, {.moduli = 15});
+}
+
 TEST_CASE("what no integer can be made of is left to the base") {
     if (!here()) return;
     sg::matrix<double> a(40, 40), b(40, 40), c(40, 40);

@@ -323,11 +323,14 @@ public:
 #endif
     }
 
+    // All of k is packed at once.
+    static constexpr index longest = index{1} << 18;
+
     // Workspace.
     std::size_t bytes([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
                       [[maybe_unused]] int count) const {
 #if defined(__x86_64__)
-        if (here()) return residue_sizes(m, n, k, count).bytes(count, host_threads(threads_));
+        if (here() && k <= longest) return residue_sizes(m, n, k, count).bytes(count, host_threads(threads_));
 #endif
         return 0;
     }
@@ -343,7 +346,7 @@ public:
     double seconds([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
                    [[maybe_unused]] int count) const {
 #if defined(__x86_64__)
-        if (here()) {
+        if (here() && k <= longest) {
             auto const a = static_cast<double>(m) * static_cast<double>(k),
                        b = static_cast<double>(k) * static_cast<double>(n),
                        c = static_cast<double>(m) * static_cast<double>(n);
@@ -376,7 +379,7 @@ public:
     template <class Job>
     bool multiply([[maybe_unused]] Job const& job, [[maybe_unused]] host_arena& arena) const {
 #if defined(__x86_64__)
-        if (here() && job.bits <= host_tiles::most_bits) {
+        if (here() && job.bits <= host_tiles::most_bits && job.left.length() <= longest) {
             int const count = job.system.count();
             residue_sizes const sizes(job.left.count(), job.right.count(), job.left.length(), count);
             int const team = team_for(arena, [&](int each) { return sizes.bytes(count, each); });
