@@ -14,7 +14,8 @@ STRATAGEMM_BEGIN
 #if defined(__x86_64__)
 
 #    define STRATAGEMM_PARTS                                                                                 \
-        __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+        __attribute__((                                                                                      \
+            target("amx-tile,amx-int8,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx2,fma")))
 
 namespace host_tiles {
 
@@ -118,13 +119,7 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte
         std::byte const* a = a_parts + order[x][0] * depth * packed_parts::pair;
         std::byte const* b = b_parts + order[x][1] * depth * packed_parts::pair;
         for (index s = 0; s < depth; ++s, a += packed_parts::pair, b += packed_parts::pair) {
-            asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"
-                         "tileloadd (%1,%2,1), %%tmm6\n\ttileloadd 1024(%1,%2,1), %%tmm7\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\ttdpbf16ps %%tmm7, %%tmm5, %%tmm3"
-                         :
-                         : "r"(a), "r"(b), "r"(index{64})
-                         : "memory");
+            host_tiles::step<bfloat16>(a, b);
             if (row < before.rows) {
                 index const end = smaller(row + rows_a_step, before.rows);
                 before.write(row, end);

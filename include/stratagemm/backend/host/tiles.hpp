@@ -117,6 +117,9 @@ struct finished {
     }
 };
 
+// The four products of one step of A and B, added to the accumulators.
+template <class T>
+STRATAGEMM_TILES inline __attribute__((always_inline)) void step(std::byte const* a, std::byte const* b) {
 #    define STRATAGEMM_TILE_STEP(PRODUCT)                                                                    \
         asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"                \
                      "tileloadd (%1,%2,1), %%tmm6\n\ttileloadd 1024(%1,%2,1), %%tmm7\n\t" PRODUCT            \
@@ -125,6 +128,12 @@ struct finished {
                      :                                                                                       \
                      : "r"(a), "r"(b), "r"(index{64})                                                        \
                      : "memory")
+    if constexpr (std::is_same_v<T, bfloat16>)
+        STRATAGEMM_TILE_STEP("tdpbf16ps");
+    else
+        STRATAGEMM_TILE_STEP("tdpbssd");
+#    undef STRATAGEMM_TILE_STEP
+}
 
 // What will be needed before long, of A and of B: 2 KiB of each are brought to the second-level cache.
 struct ahead {
@@ -147,10 +156,7 @@ STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte co
         asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
     index row = 0;
     for (; steps > 0; --steps, a += 2048, b += 2048) {
-        if constexpr (std::is_same_v<T, bfloat16>)
-            STRATAGEMM_TILE_STEP("tdpbf16ps");
-        else
-            STRATAGEMM_TILE_STEP("tdpbssd");
+        step<T>(a, b);
         if (next.a) {
             for (index line = 0; line < 128; line += 64) {
                 __builtin_prefetch(next.a + line, 0, 2);
@@ -171,7 +177,6 @@ STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte co
                  : "r"(to), "r"(index{64})
                  : "memory");
 }
-#    undef STRATAGEMM_TILE_STEP
 
 // A packed operand: `blocks` blocks of 32 rows (of A, or columns of B), each `steps` pairs of tiles deep. Chunks of
 // k are outermost, so that what is used together lies together.
