@@ -37,6 +37,18 @@ macro(stratagemm_find_catch2)
     endif()
 endmacro()
 
+# Makes stratagemm_cuda where the headers of the CUDA toolkit are: those of the driver and of NVRTC. Both are opened
+# when a program runs.
+macro(stratagemm_find_cuda)
+    find_path(STRATAGEMM_CUDA_INCLUDE nvrtc.h
+        HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
+    if(STRATAGEMM_CUDA_INCLUDE AND EXISTS "${STRATAGEMM_CUDA_INCLUDE}/cuda.h" AND NOT TARGET stratagemm_cuda)
+        add_library(stratagemm_cuda INTERFACE)
+        target_include_directories(stratagemm_cuda SYSTEM INTERFACE "${STRATAGEMM_CUDA_INCLUDE}")
+        target_link_libraries(stratagemm_cuda INTERFACE ${CMAKE_DL_LIBS})
+    endif()
+endmacro()
+
 # Makes benchmark::benchmark.
 macro(stratagemm_find_benchmark)
     find_package(benchmark 1.6 QUIET)

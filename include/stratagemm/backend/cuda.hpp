@@ -1,0 +1,152 @@
+// CUDA devices: kernels compiled when they are first needed, kept in memory and on disk, queued on a stream.
+//
+//   sg::cuda gpu;                                     the first device, and the stream 0 of every CUDA program
+//   sg::cuda gpu{.device = 1, .stream = s};           a cudaStream_t or CUstream of your own, of that device
+//   sg::cuda::matrix<float> a(gpu, host_a), c(gpu, m, n);
+//   auto b = sg::cuda::on_device(sg::row_major(pointer, k, n));     memory of your own, such as cudaMalloc's
+//   sg::gemm(gpu, a, b, c);                           returns when it is queued
+//   c.download(host_c);                               waits
+//
+// It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and NVRTC
+// unless all kernels are in the cache. Without them every call says so. A policy is a device and a stream and no
+// more: products are ordered on the stream and not waited for. With an arena a call allocates nothing and can be
+// captured in a graph, once it has run before, which compiles its kernels.
+#pragma once
+
+#include "../gemm.hpp"
+#include "cuda/matrix.hpp"
+#include "cuda/product.hpp"
+
+STRATAGEMM_BEGIN
+
+struct cuda {
+    int device = 0;
+    CUstream stream = nullptr;
+    bool check_pointers = false; // ask the driver, for each operand, whether it is on the device
+    bool tf32 = false;           // products of floats may round them to tf32: ten bits after the first
+    cuda_tile tile{};            // one for every product that can use it; by default chosen for each
+
+    using space = cuda_memory;
+    using arena = cuda_arena;
+
+    static std::vector<cuda_device> devices() {
+        std::vector<cuda_device> all;
+        for (int i = 0; i < count_cuda_devices(); ++i) all.push_back(describe_cuda_device(i));
+        return all;
+    }
+
+    // Row-major unless told; see cuda/matrix.hpp.
+    template <element T>
+    class matrix : public cuda_matrix<T> {
+    public:
+        matrix() = default;
+        template <class... Arguments>
+        explicit matrix(cuda const& policy, Arguments&&... arguments)
+            : cuda_matrix<T>(policy.session(), policy.stream, static_cast<Arguments&&>(arguments)...) {}
+    };
+
+    // The same matrix, or batch, with a pointer that is one of a device.
+    template <operand M>
+    static auto on_device(M&& x) {
+        auto const v = as_view(x);
+        auto move = []<class T>(stratagemm::view<T> const& w) {
+            return cuda_view<T>{{w.data}, w.rows, w.cols, w.row_stride, w.col_stride, w.scale, w.conjugate};
+        };
+        if constexpr (is_batch<std::remove_cvref_t<decltype(v)>>::value)
+            return batched(move(v.first), v.count, v.stride);
+        else
+            return move(v);
+    }
+
+    cuda_device const& where() const { return session().device(); }
+    // Why no product can run; success if one can.
+    status ready() const { return session().ready(); }
+    status synchronize() const { return session().synchronize(stream); }
+
+    // C in the accumulator's type, or, for 16-bit operands, in their own; epilogues that have a device source.
+    template <class P>
+    static constexpr bool accepts =
+        std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
+        !std::is_same_v<typename P::a_type, std::int32_t> &&
+        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)) &&
+        cuda_epilogue_for<typename P::epilogue_type, typename P::scalar>;
+
+    cuda_operations leaf() const { return cuda_operations(session(), stream); }
+
+    result<arena> reserve(footprint f) const {
+        if (status s = ready(); !s) return result<arena>(std::move(s));
+        if (f.device == 0) return arena{};
+        auto memory = session().allocate(stream, f.device);
+        if (!memory) return memory.take_status();
+        cuda_allocations::keep(*memory, session(), stream);
+        return arena({static_cast<std::byte*>(*memory)}, f.device, cuda_allocations::release);
+    }
+
+    // Whichever way the operands lie: the shape does not tell.
+    template <class S>
+    footprint workspace(S const& s) const {
+        using In = typename S::a_type;
+        using Problem = problem<In, In, typename S::c_type, space>;
+        auto const bytes = [&](cuda_sides const& sides) {
+            return cuda_product<Problem>::workspace(choice_for<In>(sides), sides);
+        };
+        footprint f;
+        f.device = larger(bytes({s.m, s.n, s.k, s.count}), bytes({s.n, s.m, s.k, s.count}));
+        return f;
+    }
+
+    // Each element is one sum, or a sum of sums.
+    template <class S>
+    bound error_bound(S const& s) const {
+        using TA = typename S::a_type;
+        if constexpr (std::is_integral_v<accumulator_t<TA>>) {
+            return {};
+        } else {
+            double const u = unit_roundoff<accumulator_t<TA>>(), out = unit_roundoff<typename S::c_type>();
+            double const last = sizeof(typename S::c_type) < sizeof(accumulator_t<TA>) ? out : 0;
+            // Tensor cores cut off where others round, once for every 16 terms or so.
+            bool const cuts = choice_for<TA>({s.m, s.n, s.k, s.count}).tile.engine == cuda_engine::wgmma;
+            double const spread = complex_like<TA> ? 1.5 : cuts ? 2 : 1;
+            double const tf = cuts && sizeof(TA) == 4 ? 0x1p-9 : 0;
+            auto const length = static_cast<double>(s.k);
+            double const expected = spread * (3 + 2 * __builtin_sqrt(length)) + (cuts ? length / 16 : 0);
+            return {spread * 1.01 * (length + 4) * u + last + tf, expected * u + last + tf};
+        }
+    }
+
+    // As for a C in row-major order.
+    template <class S>
+    std::string describe(S const& s) const {
+        cuda_choice const choice = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count});
+        std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
+                                 stratagemm::describe(choice.tile);
+        std::string const copies = fetches(choice.tile.engine)
+                                       ? "; operands that cannot be fetched as they lie are copied first"
+                                       : "";
+        return (choice.part ? text + ", k in parts of " + std::to_string(choice.part) : text) + copies;
+    }
+
+    template <class Problem>
+    status operator()(Problem const& p, arena& memory) const {
+        cuda_product<Problem> const product(session(), stream, p);
+        if (status s = product.check(check_pointers); !s) return s;
+        return product.run(choice_for<typename Problem::a_type>(product.sides()), memory);
+    }
+
+private:
+    cuda_session& session() const { return cuda_session::of(device); }
+
+    template <class In>
+    cuda_choice choice_for(cuda_sides const& s) const {
+        char const type = tf32 && std::is_same_v<In, float> ? 't' : cuda_letter<In>();
+        return choose(where(), type, sizeof(In), sizeof(accumulator_t<In>), s, tile);
+    }
+};
+
+template <>
+struct default_policy<cuda_memory> {
+    using type = cuda;
+};
+
+STRATAGEMM_END

@@ -1,0 +1,88 @@
+// Which kernel a product gets, from its shape, the device and the tiles that there are.
+#pragma once
+
+#include "tuning/entries.hpp"
+
+#include <cstring>
+
+STRATAGEMM_BEGIN
+
+struct cuda_choice {
+    cuda_tile tile;          // by default the direct kernel
+    std::ptrdiff_t part = 0; // depth of each part of k, where there are several; 0: k is summed at once
+
+    std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
+};
+
+// The sides of a product, with C's columns along memory.
+struct cuda_sides {
+    std::ptrdiff_t m, n, k, count;
+};
+
+// In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k
+// another launch, and what it takes to write and to read them.
+inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides const& s, std::ptrdiff_t part,
+                        int units, std::size_t element) {
+    auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
+    double const tiles = up(s.m, t.m) * up(s.n, t.n) * static_cast<double>(s.count);
+    double const parts = part > 0 ? up(s.k, part) : 1, depth = static_cast<double>(part > 0 ? part : s.k);
+    double const places = static_cast<double>(units) * blocks, all = tiles * parts;
+    double const rounds = static_cast<double>(static_cast<std::ptrdiff_t>((all + places - 1) / places));
+    double const together = all < places ? all / units : blocks; // on a multiprocessor that is not full
+    double const tile = static_cast<double>(t.m) * t.n * (depth + t.k);
+    double const bytes = static_cast<double>(s.m) * static_cast<double>(s.n) * 4 * (2 * parts + 1);
+    double const gathering = part > 0 ? 6000 + bytes / 16 / units : 0;
+    // Storing: as much as memory takes, and not while the block multiplies; those beside it may.
+    double const storing = static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 *
+                           (blocks > 1 || persists(t.engine) ? 0.5 : 1);
+    double const copying =
+        t.engine == cuda_engine::simt
+            ? 4000 + 8 * static_cast<double>(s.m) * static_cast<double>(s.k * s.count) / 16 / units
+            : 0;
+    return rounds * ((tile / rate + storing) * (together < 1 ? 1 : together) + 1500) + gathering + copying;
+}
+
+// Whether an engine is for operands of a type: its letter (source.hpp), or t for floats that may be rounded to tf32.
+inline bool takes(cuda_engine e, char type) {
+    switch (e) {
+    case cuda_engine::simt: return type == 's';
+    case cuda_engine::fp64: return type == 'd';
+    case cuda_engine::wgmma: return std::strchr("hwbt", type) != nullptr;
+    default: return true;
+    }
+}
+
+// `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
+inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, std::size_t scalar,
+                          cuda_sides const& s, cuda_tile const& only) {
+    cuda_choice best;
+    double least = 0;
+    auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
+        if (!can_run(tile, d, element)) return;
+        auto with_parts = [&](std::ptrdiff_t part) {
+            double const cycles = cycles_of(tile, blocks, rate, s, part, d.units, element);
+            if (best.tile.engine != cuda_engine::direct && cycles >= least) return;
+            best = {tile, part};
+            least = cycles;
+        };
+        with_parts(0);
+        for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts) {
+            std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
+            if (part < 4 * tile.k) break;
+            with_parts(part);
+        }
+    };
+    if (only.engine != cuda_engine::direct && takes(only.engine, type)) consider(only, 1, 1);
+    if (best.tile.engine != cuda_engine::direct) return best;
+    constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
+    if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
+        return {tile_for_small(s.m, s.n, s.k, scalar)};
+    double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+    if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
+    for (cuda_entry const& e : cuda_entries)
+        if (std::strchr(e.types, type) && !(fetches(e.tile.engine) && work < 128 * 128 * 128))
+            consider(e.tile, e.blocks, static_cast<double>(e.rate));
+    return best;
+}
+
+STRATAGEMM_END

@@ -1,0 +1,129 @@
+// The parameters of the kernels of products, and what each kernel asks of its operands.
+#pragma once
+
+#include "device.hpp"
+
+#include <compare>
+
+STRATAGEMM_BEGIN
+
+inline constexpr std::ptrdiff_t cuda_longest = 0x7fffffff; // sides are int in kernels
+
+// Ways to multiply: a kernel each, in kernels/.
+enum class cuda_engine : short {
+    direct,  // each thread sums one element
+    small,   // many small products, several to a block
+    blocked, // tiles pass through registers to shared memory; any type, stride and architecture
+    simt,    // floats on the FP32 units; tiles fetched by hardware, as in those that follow: sm_90
+    fp64,    // doubles on the tensor cores of sm_90
+    wgmma,   // narrow types, and floats rounded to tf32, on the tensor cores of sm_90a
+};
+
+struct cuda_tile {
+    cuda_engine engine = cuda_engine::direct;
+    short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
+    short micro_m = 1, micro_n = 1; // of C for each thread; for a warp in fp64; not used by wgmma
+    short stages = 1;               // of shared memory; products of a block in small
+    short group = 1;                // rows of tiles that are walked through together
+    short cluster = 1;              // blocks that share what is fetched; wgmma only
+
+    friend auto operator<=>(cuda_tile const&, cuda_tile const&) = default;
+};
+
+// How the operands of one product lie; compiled into the kernel.
+struct cuda_form {
+    bool a_along_k = true, b_along_k = false;
+    bool partial = false; // sums of parts of k go to workspace
+    bool dense = false;   // a batch of A, and one of B, has no gaps; small only
+
+    friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
+};
+
+// The form that an engine takes, if operands lie as given: some take one only.
+inline cuda_form form_for(cuda_engine e, std::size_t element, cuda_form given) {
+    if (e == cuda_engine::simt) given.a_along_k = given.b_along_k = false;
+    if (e == cuda_engine::wgmma && element != 2) given.a_along_k = given.b_along_k = true;
+    return given;
+}
+
+// Whether tiles are fetched by hardware, which asks for aligned operands along one of their sides.
+constexpr bool fetches(cuda_engine e) { return e >= cuda_engine::simt; }
+
+// Whether blocks stay and take tile after tile, so that one is fetched while another is stored.
+constexpr bool persists(cuda_engine e) { return e == cuda_engine::wgmma; }
+
+inline int threads_of(cuda_tile const& t) {
+    switch (t.engine) {
+    case cuda_engine::fp64: return t.m / t.micro_m * (t.n / t.micro_n) * 32;
+    case cuda_engine::wgmma: return (t.m / 64 + 1) * 128;
+    case cuda_engine::small: return ((t.m - 1) / t.micro_m + 1) * ((t.n - 1) / t.micro_n + 1) * t.stages;
+    default: return t.m / t.micro_m * (t.n / t.micro_n);
+    }
+}
+
+// For a batch: as many to a block as fill it, and its shared memory.
+inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t scalar) {
+    auto const four = [](std::ptrdiff_t side) { return static_cast<short>(side < 4 ? side : 4); };
+    cuda_tile t{cuda_engine::small,
+                static_cast<short>(m),
+                static_cast<short>(n),
+                static_cast<short>(k),
+                four(m),
+                four(n)};
+    int const room = static_cast<int>(40000 / (static_cast<std::size_t>((m + n + 8) * (k + 1)) * scalar));
+    int const products = 256 / threads_of(t), most = products < room ? products : room;
+    while (2 * t.stages <= most) t.stages = static_cast<short>(2 * t.stages);
+    return t;
+}
+// Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
+inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
+    if (!fetches(t.engine)) return 0;
+    return 1024 +
+           static_cast<std::size_t>(t.stages) * (static_cast<std::size_t>((t.m + t.n) * t.k) * element + 16);
+}
+inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element) {
+    if (fetches(t.engine) && d.capability < 90) return false;
+    if (t.engine == cuda_engine::wgmma && d.capability != 90) return false;
+    return shared_bytes_of(t, element) <= d.shared_bytes;
+}
+
+inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
+    std::string text;
+    auto define = [&](char const* name, int value) {
+        ((((text += "#define ") += name) += ' ') += std::to_string(value)) += '\n';
+    };
+    if (t.engine == cuda_engine::small) {
+        define("SIDE_M", t.m), define("SIDE_N", t.n), define("SIDE_K", t.k), define("PRODUCTS", t.stages);
+        define("DENSE", f.dense);
+    }
+    define("TILE_M", t.m), define("TILE_N", t.n), define("TILE_K", t.k);
+    define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
+    define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
+    define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
+    return text;
+}
+
+inline char const* name_of(cuda_engine e) {
+    switch (e) {
+    case cuda_engine::direct: return "direct";
+    case cuda_engine::small: return "small";
+    case cuda_engine::blocked: return "blocked";
+    case cuda_engine::simt: return "simt";
+    case cuda_engine::fp64: return "fp64";
+    default: return "wgmma";
+    }
+}
+
+// As in describe(): blocked, tiles of 128x128x8, 256 threads.
+inline std::string describe(cuda_tile const& t) {
+    std::string text = name_of(t.engine);
+    if (t.engine == cuda_engine::direct) return text;
+    if (t.engine == cuda_engine::small)
+        return text + ", " + std::to_string(t.stages) + " products to a block of " +
+               std::to_string(threads_of(t)) + " threads";
+    text += ", tiles of " + std::to_string(t.m) + 'x' + std::to_string(t.n) + 'x' + std::to_string(t.k) +
+            ", " + std::to_string(threads_of(t)) + " threads";
+    return t.cluster > 1 ? text + ", clusters of " + std::to_string(t.cluster) : text;
+}
+
+STRATAGEMM_END

@@ -1,0 +1,58 @@
+// What CUDA devices there are, and what each can do.
+#pragma once
+
+#include "api.hpp"
+
+#include <vector>
+
+STRATAGEMM_BEGIN
+
+struct cuda_device {
+    int ordinal = 0;
+    std::string name;
+    int capability = 0;           // ten times the major version, plus the minor
+    int units = 1;                // multiprocessors
+    int driver = 0;               // the CUDA version that it is for, as 13000
+    std::size_t shared_bytes = 0; // of shared memory for a block
+    std::size_t global_bytes = 0;
+    std::size_t cache_bytes = 0; // second level
+
+    // What kernels are compiled for. The letter: instructions that no later architecture has.
+    std::string architecture() const {
+        return "sm_" + std::to_string(capability) + (capability == 90 || capability / 10 == 10 ? "a" : "");
+    }
+};
+
+// The device numbered `ordinal`, which there is.
+inline cuda_device describe_cuda_device(int ordinal) {
+    cuda_driver const& driver = cuda_driver::get();
+    CUdevice id = 0;
+    (void)driver.cuDeviceGet(&id, ordinal);
+    auto const number = [&](CUdevice_attribute what) {
+        int value = 0;
+        (void)driver.cuDeviceGetAttribute(&value, what, id);
+        return value;
+    };
+    cuda_device d;
+    d.ordinal = ordinal;
+    char name[256] = "";
+    (void)driver.cuDeviceGetName(name, sizeof(name), id);
+    d.name = name;
+    d.capability = 10 * number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                   number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    d.units = number(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    (void)driver.cuDriverGetVersion(&d.driver);
+    d.shared_bytes = static_cast<std::size_t>(number(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    d.cache_bytes = static_cast<std::size_t>(number(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+    (void)driver.cuDeviceTotalMem(&d.global_bytes, id);
+    return d;
+}
+
+inline int count_cuda_devices() {
+    cuda_driver const& driver = cuda_driver::get();
+    int count = 0;
+    if (!driver.missing.empty() || driver.cuDeviceGetCount(&count) != CUDA_SUCCESS) return 0;
+    return count;
+}
+
+STRATAGEMM_END

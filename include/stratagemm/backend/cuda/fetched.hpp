@@ -1,0 +1,121 @@
+// Operands for the kernels whose tiles are fetched by hardware: where they lie, whether the hardware can follow, the
+// copy that is made where it cannot, and the map that it goes by.
+#pragma once
+
+#include "kernels/pack.cu.hpp"
+#include "operations.hpp"
+
+STRATAGEMM_BEGIN
+
+// Lines of elements without gaps: rows of A and columns of B, or the other way round.
+template <class T>
+struct cuda_lines {
+    T const* data = nullptr;
+    index lines = 0, length = 0, count = 1;
+    index stride = 0, step = 0; // from a line, and from a matrix, to the next
+
+    static constexpr index unit = 16 / static_cast<index>(sizeof(T)); // elements to 16 bytes
+    static index rounded(index length) { return (length + unit - 1) / unit * unit; }
+
+    // What a copy with aligned lines takes.
+    static std::size_t bytes(index lines, index length, index count) {
+        return cuda_arena::rounded(static_cast<std::size_t>(lines * rounded(length) * count) * sizeof(T));
+    }
+    // Whichever way its lines lie.
+    static std::size_t bytes_either(index rows, index cols, index count) {
+        return larger(bytes(rows, cols, count), bytes(cols, rows, count));
+    }
+    bool can_be_fetched() const {
+        bool const steps = count == 1 || (step > 0 && step % unit == 0);
+        return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % unit == 0 && stride >= length &&
+               steps;
+    }
+};
+
+// An operand with its lines as rows.
+template <class T>
+struct cuda_lying {
+    cuda_view<T const> view;
+    index step, count;
+    bool along_k;
+};
+
+// k runs along the rows of A, and along the columns of B, which comes transposed.
+template <class T>
+cuda_lying<T> cuda_lying_of(cuda_view<T const> const& v, index step, index count) {
+    bool const along_k = magnitude(v.col_stride) < magnitude(v.row_stride) ||
+                         (magnitude(v.col_stride) == magnitude(v.row_stride) && v.rows > 1) || v.rows == 1;
+    return {along_k ? v : transposed(v), step, count, along_k};
+}
+template <class T>
+cuda_lines<T> cuda_lines_of(cuda_lying<T> const& x) {
+    cuda_lines<T> l{x.view.data.address, x.view.rows, x.view.cols, x.count, x.view.row_stride, x.step};
+    if (l.lines == 1) l.stride = cuda_lines<T>::rounded(l.length); // there is no next line
+    if (x.view.col_stride != 1 && x.view.cols > 1) l.stride = -1;  // not lines: cannot be fetched
+    return l;
+}
+
+template <class T>
+struct cuda_pack_arguments {
+    cuda_operand from;
+    T* to = nullptr;
+    long long line = 0, step = 0;
+    int lines = 0, length = 0, batches = 1;
+};
+
+// Queues a copy with aligned lines, and says where it is.
+template <class T>
+status cuda_pack(cuda_session& session, CUstream stream, cuda_lying<T> const& x, cuda_arena& memory,
+                 cuda_lines<T>& packed) {
+    index const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
+    packed = {nullptr, x.view.rows, x.view.cols, x.count, cuda_lines<T>::rounded(x.view.cols), 0};
+    packed.step = count == 1 ? 0 : packed.stride * packed.lines;
+    T* const to = memory.take<T>(packed.stride * packed.lines * count).address;
+    packed.data = to;
+    bool const straight = magnitude(x.view.col_stride) <= magnitude(x.view.row_stride);
+    bool const unit = straight && x.view.col_stride == 1;
+    cuda_pack_arguments<T> const p{cuda_place(x.view, x.step),
+                                   to,
+                                   packed.stride,
+                                   packed.step,
+                                   static_cast<int>(packed.lines),
+                                   static_cast<int>(packed.length),
+                                   static_cast<int>(count)};
+    cuda_form form; // stands for the two definitions
+    form.a_along_k = straight, form.b_along_k = unit;
+    auto compiled =
+        session.kernel({cuda_operation::pack, {cuda_letter<T>(), cuda_letter<T>()}, {}, form, {}}, [&] {
+            return cuda_source_of<T, T>("pack", cuda_pack_text, cuda_epilogue<accumulator_t<T>>(identity{}),
+                                        std::string("#define TRANSPOSE ") + (straight ? "0" : "1") +
+                                            "\n#define UNIT " + (unit ? "1\n" : "0\n"));
+        });
+    if (!compiled) return compiled.take_status();
+    index const each = 16 / static_cast<index>(sizeof(T));
+    index const blocks = straight ? (((packed.length - 1) / each + 1) * packed.lines * count - 1) / 256 + 1
+                                  : ((packed.length - 1) / 64 + 1) * ((packed.lines - 1) / 32 + 1) * count;
+    if (blocks > cuda_longest)
+        return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
+    return session.launch(stream, **compiled, {static_cast<unsigned>(blocks), 256}, p);
+}
+
+// A box: so many elements along a line, of so many lines. A line of 128 bytes is swizzled.
+template <class T>
+status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> const& l, index along,
+                   index lines) {
+    constexpr CUtensorMapDataType type = sizeof(T) == 8   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
+                                         : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                         : sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                                          : CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    auto const number = [](index x) { return static_cast<cuuint64_t>(x); };
+    auto const bytes = [&](index x) { return number(x) * sizeof(T); };
+    // One matrix that is repeated is a batch of one; kernels then ask for the first.
+    bool const batch = l.count > 1 && l.step > 0;
+    cuuint64_t const sides[3] = {number(l.length), number(l.lines), batch ? number(l.count) : 1};
+    cuuint64_t const strides[2] = {bytes(l.stride), batch ? bytes(l.step) : bytes(l.stride)};
+    cuuint32_t const box[3] = {static_cast<cuuint32_t>(along), static_cast<cuuint32_t>(lines), 1};
+    CUresult const code = session.encode(map, type, l.data, sides, strides, box, bytes(along) == 128);
+    if (code != CUDA_SUCCESS) return cuda_error(code, "cuTensorMapEncodeTiled");
+    return {};
+}
+
+STRATAGEMM_END

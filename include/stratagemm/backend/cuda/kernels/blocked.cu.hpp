@@ -1,0 +1,148 @@
+// The blocked product: a block of threads computes a tile of C, each thread a micro-tile of it in registers, while
+// tiles of A and B pass through registers to shared memory, two of each. Any type, stride and architecture.
+//
+// The parameters are those of cuda_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies in
+// memory along k, and not along m), B_ALONG_K, PARTIAL (sums of a part of k go to C, which is workspace then).
+#pragma once
+
+#include "../../../core/config.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char cuda_blocked_text[] = R"cu(
+#define THREADS_M (TILE_M / MICRO_M)
+#define THREADS_N (TILE_N / MICRO_N)
+#define THREADS (THREADS_M * THREADS_N)
+#define VECTOR_M (MICRO_M < 4 ? MICRO_M : 4)
+#define VECTOR_N (MICRO_N < 4 ? MICRO_N : 4)
+
+/* One operand: SIDE x TILE_K elements, a thread of the block reads some of them, neighbours along memory. Outside of
+   the matrix there are zeros. */
+template <int SIDE, bool ALONG_K> struct loader {
+    static constexpr int loads = SIDE * TILE_K / THREADS;
+    static constexpr int line = SIDE + 4;
+    static_assert(SIDE * TILE_K % THREADS == 0, "whole rounds of loads");
+
+    IN const *from;
+    index side_stride, k_stride;
+    int side_left, conjugated;
+
+    static int place(int v) {
+        int const e = threadIdx.x + v * THREADS;
+        return ALONG_K ? e / TILE_K : e % SIDE;
+    }
+    static int depth(int v) {
+        int const e = threadIdx.x + v * THREADS;
+        return ALONG_K ? e % TILE_K : e / SIDE;
+    }
+    void fetch(scalar (&next)[loads], int k_left) {
+#pragma unroll
+        for (int v = 0; v < loads; ++v) {
+            bool const there = place(v) < side_left && depth(v) < k_left;
+            next[v] = scalar{};
+            if (there) next[v] = (scalar)widen(from[place(v) * side_stride + depth(v) * k_stride]);
+        }
+        from += TILE_K * k_stride;
+    }
+    void put(scalar *tile, scalar const (&next)[loads]) const {
+#pragma unroll
+        for (int v = 0; v < loads; ++v) tile[depth(v) * line + place(v)] = conjugate_if(conjugated, next[v]);
+    }
+};
+
+/* Elements of a micro-tile: vectors that lie THREADS of them apart. */
+template <int MICRO, int VECTOR, int APART> void read(scalar (&to)[MICRO], scalar const *line, int thread) {
+#pragma unroll
+    for (int i = 0; i < MICRO; ++i) to[i] = line[i / VECTOR * (APART * VECTOR) + thread * VECTOR + i % VECTOR];
+}
+template <int VECTOR, int APART> int place_of(int i, int thread) {
+    return i / VECTOR * (APART * VECTOR) + thread * VECTOR + i % VECTOR;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    typedef loader<TILE_M, A_ALONG_K> loader_a;
+    typedef loader<TILE_N, B_ALONG_K> loader_b;
+    __shared__ __align__(16) scalar a_tiles[2][TILE_K * loader_a::line];
+    __shared__ __align__(16) scalar b_tiles[2][TILE_K * loader_b::line];
+
+    /* Which tile of which product: rows of tiles are walked through in groups, so that what is read is still in the
+       cache. */
+    int const tiles_m = (p.m - 1) / TILE_M + 1, tiles_n = (p.n - 1) / TILE_N + 1;
+    int const tiles = tiles_m * tiles_n, batch = blockIdx.x / tiles, tile = blockIdx.x % tiles;
+    int const first = tile / (GROUP * tiles_n) * GROUP, rows = min(GROUP, tiles_m - first);
+    int const in_group = tile - first * tiles_n;
+    int const i0 = (first + in_group % rows) * TILE_M, j0 = in_group / rows * TILE_N;
+#if PARTIAL
+    int const l0 = batch * p.part, l1 = min(p.k, l0 + p.part);
+    index const product = 0;
+#else
+    int const l0 = 0, l1 = p.k;
+    index const product = batch;
+#endif
+
+    loader_a a{element<IN>(p.a, i0, l0, product), p.a.row, p.a.col, p.m - i0, p.flags & conjugate_a};
+    loader_b b{element<IN>(p.b, l0, j0, product), p.b.col, p.b.row, p.n - j0, p.flags & conjugate_b};
+    scalar a_next[loader_a::loads], b_next[loader_b::loads];
+    scalar sum[MICRO_M][MICRO_N] = {};
+    int const thread_n = threadIdx.x % THREADS_N, thread_m = threadIdx.x / THREADS_N;
+
+    a.fetch(a_next, l1 - l0);
+    b.fetch(b_next, l1 - l0);
+    a.put(a_tiles[0], a_next);
+    b.put(b_tiles[0], b_next);
+    __syncthreads();
+    for (int l = l0, now = 0; l < l1; l += TILE_K, now ^= 1) {
+        bool const more = l + TILE_K < l1;
+        if (more) {
+            a.fetch(a_next, l1 - l - TILE_K);
+            b.fetch(b_next, l1 - l - TILE_K);
+        }
+#pragma unroll
+        for (int d = 0; d < TILE_K; ++d) {
+            scalar x[MICRO_M], y[MICRO_N];
+            read<MICRO_M, VECTOR_M, THREADS_M>(x, a_tiles[now] + d * loader_a::line, thread_m);
+            read<MICRO_N, VECTOR_N, THREADS_N>(y, b_tiles[now] + d * loader_b::line, thread_n);
+#pragma unroll
+            for (int i = 0; i < MICRO_M; ++i)
+#pragma unroll
+                for (int j = 0; j < MICRO_N; ++j) sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
+        }
+        if (more) {
+            a.put(a_tiles[now ^ 1], a_next);
+            b.put(b_tiles[now ^ 1], b_next);
+        }
+        __syncthreads();
+    }
+
+#pragma unroll
+    for (int i = 0; i < MICRO_M; ++i)
+#pragma unroll
+        for (int j = 0; j < MICRO_N; j += VECTOR_N) {
+            int const row = i0 + place_of<VECTOR_M, THREADS_M>(i, thread_m);
+            int const col = j0 + place_of<VECTOR_N, THREADS_N>(j, thread_n);
+#if PARTIAL
+            store_partial<VECTOR_N>(p, &sum[i][j], row, col, batch);
+#else
+            store_run<VECTOR_N>(p, state, &sum[i][j], row, col, batch);
+#endif
+        }
+}
+)cu";
+
+// The sum of sums of parts of k, in order, so that the result is always the same. A is the workspace.
+inline constexpr char cuda_gather_text[] = R"cu(
+extern "C" __global__ void __launch_bounds__(256)
+gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    index const number = (index)blockIdx.x * 256 + threadIdx.x, size = (index)p.m * p.n;
+    if (number >= size) return;
+    scalar const *part = (scalar const *)p.a.data + number;
+    int const parts = (p.k - 1) / p.part + 1;
+    scalar sum = {};
+#pragma unroll 8
+    for (int t = 0; t < parts; ++t) sum = sum + part[t * size];
+    store(p, state, sum, number / p.n, number % p.n, 0);
+}
+)cu";
+
+STRATAGEMM_END

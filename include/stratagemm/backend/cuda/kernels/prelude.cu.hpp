@@ -1,0 +1,176 @@
+// What every kernel begins with: element types, arithmetic on them, arguments, the end of a product.
+//
+// Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER (0 or 1),
+// EPILOGUE_MEMBERS (a declaration for each value that an epilogue has) and EPILOGUE_BODY (statements that change x).
+#pragma once
+
+#include "../../../core/config.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char cuda_prelude_text[] = R"cu(
+typedef long long index;
+
+/* Elements as they lie in memory, and as numbers. 16-bit types are storage only. */
+struct half { unsigned short bits; };
+struct bfloat16 { unsigned short bits; };
+template <class R> struct complex { R x, y; };
+
+inline float widen(float x) { return x; }
+inline double widen(double x) { return x; }
+inline unsigned widen(signed char x) { return (unsigned)(int)x; }
+inline unsigned widen(int x) { return (unsigned)x; }
+inline float widen(half x) {
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+    return y;
+}
+inline float widen(bfloat16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+template <class R> complex<R> widen(complex<R> x) { return x; }
+
+template <class T> struct to { template <class S> static T from(S x) { return (T)x; } };
+template <> struct to<half> {
+    static half from(float x) {
+        half y;
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+        return y;
+    }
+};
+template <> struct to<bfloat16> {
+    static bfloat16 from(float x) {
+#if __CUDA_ARCH__ >= 800
+        bfloat16 y;
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+        return y;
+#else
+        unsigned const u = __float_as_uint(x);
+        bool const nan = (u & 0x7fffffffu) > 0x7f800000u;
+        return {(unsigned short)(nan ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16)};
+#endif
+    }
+};
+template <class R> struct to<complex<R>> {
+    template <class S> static complex<R> from(complex<S> x) { return {(R)x.x, (R)x.y}; }
+};
+
+/* scalar: what is computed with; integers wrap around, which int may not do and unsigned may. value: a scalar as an
+   epilogue sees it. */
+typedef REAL real;
+#if COMPLEX
+typedef complex<REAL> scalar, value;
+#else
+typedef REAL scalar;
+#if INTEGER
+typedef int value;
+#else
+typedef REAL value;
+#endif
+#endif
+template <class R> complex<R> operator+(complex<R> x, complex<R> y) { return {x.x + y.x, x.y + y.y}; }
+template <class R> complex<R> operator-(complex<R> x, complex<R> y) { return {x.x - y.x, x.y - y.y}; }
+template <class R> complex<R> times(complex<R> x, complex<R> y) {
+    return {x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x};
+}
+template <class T> T times(T x, T y) { return x * y; }
+/* A real factor leaves an infinite part alone. */
+template <class R> complex<R> scale_by(complex<R> f, complex<R> x) {
+    return f.y == 0 ? complex<R>{f.x * x.x, f.x * x.y} : times(f, x);
+}
+template <class T> T scale_by(T f, T x) { return f * x; }
+template <class R> complex<R> multiply_add(complex<R> x, complex<R> y, complex<R> sum) {
+    return {sum.x + x.x * y.x - x.y * y.y, sum.y + x.x * y.y + x.y * y.x};
+}
+template <class T> T multiply_add(T x, T y, T sum) { return sum + x * y; }
+template <class R> complex<R> conjugate_if(bool condition, complex<R> x) { return {x.x, condition ? -x.y : x.y}; }
+template <class T> T conjugate_if(bool, T x) { return x; }
+#if COMPLEX
+inline value real_value(real x) { return {x, 0}; }
+#else
+template <class T> value real_value(T x) { return (value)x; }
+#endif
+
+struct alignas(8) epilogue_state {
+    union {
+        struct { EPILOGUE_MEMBERS char end_of_members; };
+        char room[256];
+    };
+};
+inline value epilogue(value x, index i, index j, epilogue_state const &state) {
+    EPILOGUE_BODY
+    return x;
+}
+
+/* Where the elements of a matrix are: its first, and how far it is to the next row, column and matrix of a batch. */
+struct operand {
+    void *data;
+    index row, col, step;
+};
+template <class T> T const *element(operand const &o, index i, index j, index batch = 0) {
+    return (T const *)o.data + (i * o.row + j * o.col + batch * o.step);
+}
+
+enum { conjugate_a = 1, conjugate_b = 2, conjugate_e = 4, adds = 8 /* E is read */, turned = 16
+       /* this is C^T = B^T A^T: rows are the caller's columns */ };
+
+struct arguments {
+    operand a, b, e, c;
+    index row0, col0;       /* of C in the caller's */
+    int m, n, k, count;
+    int part;               /* depth of each part of k, if PARTIAL */
+    int flags;
+    scalar alpha, beta;
+};
+
+/* What an element of C becomes; `e`: where that of E is. */
+inline OUT finished(arguments const &p, epilogue_state const &state, scalar sum, bool reads_e, OUT const *e, index i,
+                    index j) {
+    scalar x = scale_by(p.alpha, sum);
+    if (reads_e) x = x + scale_by(p.beta, conjugate_if(p.flags & conjugate_e, (scalar)widen(*e)));
+    bool const t = p.flags & turned;
+    return to<OUT>::from((value)epilogue((value)x, p.row0 + (t ? j : i), p.col0 + (t ? i : j), state));
+}
+inline void store(arguments const &p, epilogue_state const &state, scalar sum, index i, index j, index batch) {
+    bool const reads_e = p.flags & adds;
+    OUT const *const e = reads_e ? element<OUT>(p.e, i, j, batch) : nullptr;
+    *(OUT *)element<OUT>(p.c, i, j, batch) = finished(p, state, sum, reads_e, e, i, j);
+}
+
+/* A run of W elements of a row of C, which no other thread has. The common case: vectors, all within C. */
+template <int W> void store_run(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j,
+                                index batch) {
+    if (i >= p.m) return;
+    OUT *const c = (OUT *)element<OUT>(p.c, i, j, batch);
+    constexpr int bytes = W * sizeof(OUT), vector = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 1;
+    if (vector > 1 && p.c.col == 1 && j + W <= p.n && (unsigned long long)c % vector == 0) {
+        struct alignas(OUT) alignas(vector) run { OUT x[W]; } result;
+#pragma unroll
+        for (int w = 0; w < W; ++w) {
+            bool const reads_e = p.flags & adds;
+            OUT const *const e = reads_e ? element<OUT>(p.e, i, j + w, batch) : nullptr;
+            result.x[w] = finished(p, state, sum[w], reads_e, e, i, j + w);
+        }
+        *(run *)c = result;
+        return;
+    }
+#pragma unroll
+    for (int w = 0; w < W; ++w)
+        if (j + w < p.n) store(p, state, sum[w], i, j + w, batch);
+}
+/* The same of a part of k, to workspace. */
+template <int W> void store_partial(arguments const &p, scalar const *sum, int i, int j, int part) {
+    if (i >= p.m) return;
+    scalar *const c = (scalar *)p.c.data + (((index)part * p.m + i) * p.n + j);
+    constexpr int bytes = W * sizeof(scalar), vector = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
+    struct alignas(scalar) alignas(vector) run { scalar x[W]; } result;
+#pragma unroll
+    for (int w = 0; w < W; ++w) result.x[w] = sum[w];
+    if (j + W <= p.n && (unsigned long long)c % vector == 0)
+        *(run *)c = result;
+    else
+#pragma unroll
+        for (int w = 0; w < W; ++w)
+            if (j + w < p.n) c[w] = sum[w];
+}
+)cu";
+
+STRATAGEMM_END

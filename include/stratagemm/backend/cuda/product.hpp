@@ -1,0 +1,190 @@
+// The products: what each kernel is given, and queuing it.
+#pragma once
+
+#include "choice.hpp"
+#include "fetched.hpp"
+
+STRATAGEMM_BEGIN
+
+// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride.
+template <class Problem>
+class cuda_product {
+    using In = typename Problem::a_type;
+    using Out = typename Problem::c_type;
+    using Scalar = typename Problem::scalar;
+
+public:
+    cuda_product(cuda_session& session, CUstream stream, Problem const& given)
+        : session_(session), stream_(stream), p_(given), epilogue_(given.epilogue),
+          turned_(cuda_turned(given.c)) {
+        if (!turned_) return;
+        p_.a = transposed(given.b), p_.b = transposed(given.a);
+        p_.c = transposed(given.c), p_.e = transposed(given.e);
+        p_.a_step = given.b_step, p_.b_step = given.a_step;
+    }
+
+    // What the device could not be told: asked before anything is queued.
+    status check(bool pointers) const {
+        if (status s = session_.ready(); !s) return s;
+        if (pointers) {
+            void const* const all[] = {p_.a.data.address, p_.b.data.address, p_.c.data.address,
+                                       adds() ? p_.e.data.address : p_.c.data.address};
+            for (void const* const p : all)
+                if (status s = session_.check_pointer(p); !s) return s;
+        }
+        if (p_.c.rows > cuda_longest || p_.c.cols > cuda_longest || p_.a.cols > cuda_longest ||
+            p_.count > cuda_longest)
+            return error(errc::unsupported, "cuda", "a side is longer than 2^31 - 1; multiply blocks");
+        if (!epilogue_.fits())
+            return error(errc::unsupported, "cuda",
+                         "an epilogue has more than 256 bytes of state; use fewer steps");
+        return {};
+    }
+
+    cuda_sides sides() const { return {p_.c.rows, p_.c.cols, p_.a.cols, p_.count}; }
+
+    // What a product may take besides: sums of parts of k, and copies of the operands.
+    static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s) {
+        std::size_t bytes = 0;
+        if (choice.part > 0)
+            bytes +=
+                cuda_arena::rounded(static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n) * sizeof(Scalar));
+        if (fetches(choice.tile.engine))
+            bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
+                     cuda_lines<In>::bytes_either(s.k, s.n, s.count);
+        return bytes;
+    }
+
+    status run(cuda_choice const& choice, cuda_arena& memory) const {
+        cuda_arena::scope const until_return(memory);
+        if (choice.tile.engine == cuda_engine::direct) return run_directly();
+        cuda_arguments<Scalar> const x = arguments();
+        if (choice.part == 0) return run_tiles(choice, form_of(choice.tile), x, epilogue_, memory);
+
+        // Sums of parts of k, and then their sum. In that order always, so that the result is always the same.
+        cuda_form form = form_of(choice.tile);
+        form.partial = true;
+        index const elements = p_.c.rows * p_.c.cols;
+        cuda_pointer<Scalar> const partial = memory.take<Scalar>(choice.parts(p_.a.cols) * elements);
+        cuda_arguments<Scalar> sums = x, sum = x;
+        sums.part = sum.part = static_cast<int>(choice.part);
+        sums.c.data = sum.a.data = partial.address;
+        auto gather = session_.kernel(
+            {cuda_operation::gather, {cuda_letter<In>(), cuda_letter<Out>()}, {}, {}, epilogue_.text()},
+            [&] { return cuda_source_of<In, Out>("gather", cuda_gather_text, epilogue_); });
+        if (!gather) return gather.take_status();
+        cuda_epilogue<Scalar> const none{identity{}};
+        if (status s = run_tiles(choice, form, sums, none, memory); !s) return s;
+        return launch(**gather, (elements - 1) / 256 + 1, 256, sum);
+    }
+
+private:
+    bool adds() const { return p_.beta != Scalar(0); }
+
+    // As the operands lie, or as their copies will.
+    cuda_form form_of(cuda_tile const& tile) const {
+        cuda_form f;
+        f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
+        if (tile.engine == cuda_engine::small) {
+            auto const dense = [](cuda_lying<In> const& x) {
+                return reinterpret_cast<std::uintptr_t>(x.view.data.address) % 16 == 0 &&
+                       x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1) &&
+                       x.step == x.view.rows * x.view.cols;
+            };
+            f = {};
+            f.dense = dense(lying_a()) && dense(lying_b());
+        }
+        return form_for(tile.engine, sizeof(In), f);
+    }
+    cuda_lying<In> lying_a() const { return cuda_lying_of<In>(p_.a, p_.a_step, p_.count); }
+    cuda_lying<In> lying_b() const { return cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count); }
+    static index tiles_of(cuda_tile const& tile, cuda_sides const& s) {
+        return ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
+    }
+
+    cuda_arguments<Scalar> arguments() const {
+        cuda_arguments<Scalar> x;
+        x.a = cuda_place(p_.a, p_.a_step), x.b = cuda_place(p_.b, p_.b_step);
+        x.e = cuda_place(p_.e, p_.e_step), x.c = cuda_place(p_.c, p_.c_step);
+        x.row0 = p_.row0, x.col0 = p_.col0;
+        x.m = static_cast<int>(p_.c.rows), x.n = static_cast<int>(p_.c.cols);
+        x.k = static_cast<int>(p_.a.cols), x.count = static_cast<int>(p_.count);
+        // As prelude.cu.hpp names them.
+        x.flags = (p_.a.conjugate ? 1 : 0) | (p_.b.conjugate ? 2 : 0) | (p_.e.conjugate ? 4 : 0) |
+                  (adds() ? 8 : 0) | (turned_ ? 16 : 0);
+        x.alpha = p_.alpha, x.beta = p_.beta;
+        return x;
+    }
+
+    status launch(cuda_compiled const& compiled, index blocks, int threads,
+                  cuda_arguments<Scalar> const& x) const {
+        if (blocks > cuda_longest)
+            return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
+        return session_.launch(stream_, compiled,
+                               {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, x,
+                               epilogue_.bytes());
+    }
+
+    status run_directly() const {
+        cuda_kernel_key const key{
+            cuda_operation::product, {cuda_letter<In>(), cuda_letter<Out>()}, {}, {}, epilogue_.text()};
+        auto compiled = session_.kernel(
+            key, [&] { return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_); });
+        if (!compiled) return compiled.take_status();
+        return launch(**compiled, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128, arguments());
+    }
+
+    // To C, or of parts of k to workspace.
+    status run_tiles(cuda_choice const& choice, cuda_form const& form, cuda_arguments<Scalar> const& x,
+                     cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
+        cuda_tile const& tile = choice.tile;
+        auto compiled = session_.kernel(
+            {cuda_operation::product, {cuda_letter<In>(), cuda_letter<Out>()}, tile, form, epilogue.text()},
+            [&] { return cuda_product_source<In, Out>(tile, form, epilogue); });
+        if (!compiled) return compiled.take_status();
+        if (tile.engine == cuda_engine::small)
+            return launch(**compiled, (p_.count - 1) / tile.stages + 1, threads_of(tile), x);
+        index const tiles = tiles_of(tile, sides()) * (form.partial ? choice.parts(p_.a.cols) : p_.count);
+        if (!fetches(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
+
+        cuda_lines<In> a, b;
+        if (status s = fetchable(lying_a(), form.a_along_k, a, memory); !s) return s;
+        if (status s = fetchable(lying_b(), form.b_along_k, b, memory); !s) return s;
+        index const line = 128 / static_cast<index>(sizeof(In));
+        auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index side) {
+            if (along_k) return cuda_map_of(session_, to, l, line, side);
+            return cuda_map_of(session_, to, l, tile.engine == cuda_engine::simt ? side : line, tile.k);
+        };
+        CUtensorMap a_map, b_map;
+        if (status s = map(a_map, a, form.a_along_k, tile.m); !s) return s;
+        if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? tile.n / tile.cluster : tile.n); !s)
+            return s;
+        cuda_grid grid{static_cast<unsigned>(tiles), static_cast<unsigned>(threads_of(tile)),
+                       static_cast<unsigned>(tile.cluster)};
+        if (persists(tile.engine)) {
+            index const most = session_.device().units / tile.cluster * tile.cluster;
+            index const asked = (tiles + tile.cluster - 1) * tile.cluster;
+            grid.blocks = static_cast<unsigned>(asked < most ? asked : most);
+        }
+        return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
+    }
+
+    // The operand itself, or a copy in memory that it takes.
+    status fetchable(cuda_lying<In> lying, bool along_k, cuda_lines<In>& lines, cuda_arena& memory) const {
+        if (lying.along_k == along_k) {
+            lines = cuda_lines_of(lying);
+            if (lines.can_be_fetched()) return {};
+        } else {
+            lying.view = transposed(lying.view);
+        }
+        return cuda_pack(session_, stream_, lying, memory, lines);
+    }
+
+    cuda_session& session_;
+    CUstream stream_;
+    Problem p_;
+    cuda_epilogue<Scalar> epilogue_;
+    bool turned_;
+};
+
+STRATAGEMM_END

@@ -1,0 +1,310 @@
+// A device at work: its context, compiled kernels and memory. Policies and matrices of one device share it.
+#pragma once
+
+#include "../../jit/build_once.hpp"
+#include "../../jit/disk_cache.hpp"
+#include "../../jit/dump.hpp"
+#include "compiler.hpp"
+#include "configuration.hpp"
+#include "memory.hpp"
+
+#include <array>
+#include <unordered_map>
+
+STRATAGEMM_BEGIN
+
+enum class cuda_operation { copy, add, fill, apply, product, gather, pack };
+
+// What a compiled kernel is found by.
+struct cuda_kernel_key {
+    cuda_operation operation{};
+    std::array<char, 2> types{}; // letters of what goes in and of what comes out
+    cuda_tile tile{};
+    cuda_form form{};
+    std::string epilogue{}; // its text; empty for none
+
+    friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
+};
+
+// A program of one kernel, before it is compiled.
+struct cuda_source {
+    char const* kernel; // its name
+    std::string text;
+    std::size_t shared_bytes = 0; // dynamic shared memory of a block
+};
+
+struct cuda_compiled {
+    CUfunction function = nullptr; // of a module that stays as long as the process
+    unsigned shared_bytes = 0;
+};
+
+struct cuda_grid {
+    unsigned blocks = 1, threads = 1;
+    unsigned cluster = 1; // blocks of a cluster
+};
+
+class cuda_session {
+public:
+    // The session of a device, made when first asked for. It stays: drivers may be gone by the time that
+    // destructors of globals run.
+    static cuda_session& of(int ordinal) {
+        static constexpr int most = 64;
+        static std::array<std::atomic<cuda_session*>, most> sessions{};
+        static std::mutex making;
+        static auto* const none = new cuda_session(-1);
+        if (ordinal < 0 || ordinal >= most) return *none;
+        auto& slot = sessions[static_cast<std::size_t>(ordinal)];
+        if (cuda_session* const made = slot.load(std::memory_order_acquire)) return *made;
+        std::lock_guard const lock(making);
+        if (!slot.load(std::memory_order_relaxed))
+            slot.store(new cuda_session(ordinal), std::memory_order_release);
+        return *slot.load(std::memory_order_relaxed);
+    }
+
+    // Whether there is a device behind it.
+    status ready() const {
+        if (fault_) return *fault_;
+        return {};
+    }
+    cuda_device const& device() const { return device_; }
+
+    template <class Make> // gives a cuda_source
+    result<cuda_compiled*> kernel(cuda_kernel_key const& key, Make&& make) {
+        if (fault_) return *fault_;
+        return kernels_.get(key, [&]() { return compile(make()); });
+    }
+
+    // Queues a kernel.
+    template <class... Arguments>
+    status launch(CUstream stream, cuda_compiled const& compiled, cuda_grid const& grid,
+                  Arguments const&... arguments) const {
+        context_scope const in(context_);
+        void* pointers[] = {const_cast<void*>(static_cast<void const*>(&arguments))...};
+        CUlaunchConfig config{};
+        config.gridDimX = grid.blocks, config.gridDimY = 1, config.gridDimZ = 1;
+        config.blockDimX = grid.threads, config.blockDimY = 1, config.blockDimZ = 1;
+        config.sharedMemBytes = compiled.shared_bytes;
+        config.hStream = stream;
+        CUlaunchAttribute cluster{};
+        cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        cluster.value.clusterDim.x = grid.cluster, cluster.value.clusterDim.y = 1,
+        cluster.value.clusterDim.z = 1;
+        if (grid.cluster > 1) config.attrs = &cluster, config.numAttrs = 1;
+        CUresult const code = driver().cuLaunchKernelEx(&config, compiled.function, pointers, nullptr);
+        if (code != CUDA_SUCCESS) return cuda_error(code, "a launch on " + device_.name);
+        return {};
+    }
+
+    // Whether the device may follow a pointer; slow, so it is done when asked for.
+    status check_pointer(void const* p) const {
+        if (fault_) return *fault_;
+        context_scope const in(context_);
+        unsigned kind = 0;
+        auto const address = reinterpret_cast<CUdeviceptr>(p);
+        CUresult const code =
+            driver().cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+        if (code == CUDA_SUCCESS && kind == CU_MEMORYTYPE_DEVICE) return {};
+        if (code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE)
+            return error(
+                errc::argument, "cuda",
+                "CUDA_ERROR_INVALID_VALUE: an operand is in memory of the host; copy it to the device, as "
+                "sg::cuda::matrix does",
+                CUDA_ERROR_INVALID_VALUE);
+        return cuda_error(code, "cuPointerGetAttribute");
+    }
+
+    // How the hardware fetches tiles of a matrix.
+    CUresult encode(CUtensorMap& map, CUtensorMapDataType type, void const* data,
+                    cuuint64_t const (&sides)[3], cuuint64_t const (&strides)[2], cuuint32_t const (&box)[3],
+                    bool swizzled) const {
+        context_scope const in(context_);
+        cuuint32_t const every[3] = {1, 1, 1};
+        return driver().cuTensorMapEncodeTiled(
+            &map, type, 3, const_cast<void*>(data), sides, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+            swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    }
+
+    // In the order of the stream: free() lets others have the memory when all that was queued before it is done.
+    result<void*> allocate(CUstream stream, std::size_t bytes) {
+        if (fault_) return *fault_;
+        context_scope const in(context_);
+        CUdeviceptr address = 0;
+        CUresult code = driver().cuMemAllocFromPoolAsync(&address, bytes ? bytes : 1, pool_, stream);
+        if (code == CUDA_ERROR_OUT_OF_MEMORY && driver().cuMemPoolTrimTo(pool_, 0) == CUDA_SUCCESS)
+            code = driver().cuMemAllocFromPoolAsync(&address, bytes ? bytes : 1, pool_, stream);
+        if (code != CUDA_SUCCESS)
+            return cuda_error(code, std::to_string(bytes) + " bytes on " + device_.name);
+        return reinterpret_cast<void*>(address);
+    }
+    void free(CUstream stream, void* p) const {
+        context_scope const in(context_);
+        (void)driver().cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(p), stream);
+    }
+
+    status upload(CUstream stream, void* to, void const* from, std::size_t bytes) const {
+        if (fault_) return *fault_;
+        context_scope const in(context_);
+        CUresult code = driver().cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(to), from, bytes, stream);
+        if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
+        if (code != CUDA_SUCCESS) return cuda_error(code, "a copy to " + device_.name);
+        return {};
+    }
+    status download(CUstream stream, void* to, void const* from, std::size_t bytes) const {
+        if (fault_) return *fault_;
+        context_scope const in(context_);
+        CUresult code = driver().cuMemcpyDtoHAsync(to, reinterpret_cast<CUdeviceptr>(from), bytes, stream);
+        if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
+        if (code != CUDA_SUCCESS) return cuda_error(code, "a copy from " + device_.name);
+        return {};
+    }
+
+    status synchronize(CUstream stream) const {
+        if (fault_) return *fault_;
+        context_scope const in(context_);
+        if (CUresult const code = driver().cuStreamSynchronize(stream); code != CUDA_SUCCESS)
+            return cuda_error(code, "cuStreamSynchronize on " + device_.name);
+        return {};
+    }
+
+private:
+    // The device's primary context is current while one of these lives, as the runtime's would be.
+    class context_scope {
+    public:
+        explicit context_scope(CUcontext context) {
+            CUcontext current = nullptr;
+            pushed_ = driver().cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context;
+            if (pushed_) (void)driver().cuCtxPushCurrent(context);
+        }
+        context_scope(context_scope const&) = delete;
+        context_scope& operator=(context_scope const&) = delete;
+        ~context_scope() {
+            CUcontext popped = nullptr;
+            if (pushed_) (void)driver().cuCtxPopCurrent(&popped);
+        }
+
+    private:
+        bool pushed_;
+    };
+
+    explicit cuda_session(int ordinal) {
+        if (!driver().missing.empty()) {
+            fault_ = error(errc::unsupported, "cuda", driver().missing.c_str());
+            return;
+        }
+        int const count = count_cuda_devices();
+        if (ordinal < 0 || ordinal >= count) {
+            fault_ = error(errc::unsupported, "cuda",
+                           ("CUDA_ERROR_INVALID_DEVICE: there is no such device; they are numbered from 0, "
+                            "and there are " +
+                            std::to_string(count))
+                               .c_str(),
+                           CUDA_ERROR_INVALID_DEVICE);
+            return;
+        }
+        device_ = describe_cuda_device(ordinal);
+        if (device_.capability < 75) {
+            fault_ =
+                error(errc::unsupported, "cuda",
+                      (device_.name + " is of an architecture before sm_75; use sg::opencl there").c_str());
+            return;
+        }
+        CUdevice id = 0;
+        (void)driver().cuDeviceGet(&id, ordinal);
+        if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {
+            fault_ = cuda_error(code, "the context of " + device_.name);
+            return;
+        }
+        make_pool();
+    }
+
+    // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory
+    // stays in it from one product to the next.
+    void make_pool() {
+        context_scope const in(context_);
+        CUmemPoolProps properties{};
+        properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        properties.location.id = device_.ordinal;
+        if (CUresult const code = driver().cuMemPoolCreate(&pool_, &properties); code != CUDA_SUCCESS) {
+            fault_ = cuda_error(code, "a pool of memory on " + device_.name);
+            return;
+        }
+        cuuint64_t kept = device_.global_bytes / 16;
+        (void)driver().cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept);
+    }
+
+    result<cuda_compiled> compile(cuda_source const& source) const {
+        std::string const architecture = device_.architecture();
+        program_key const key{"nvrtc " + cuda_compiler::get().version(), architecture, source.text};
+        dump_program(key, source.kernel, ".cu", source.text);
+        if (auto const binary = cache_.load(key)) {
+            auto cached = load(*binary, source);
+            if (cached) return cached;
+        }
+        auto made = cuda_compiler::get().compile(source.text, source.kernel, architecture);
+        if (!made) return made.take_status();
+        dump_program(key, source.kernel, ".cubin", made->code);
+        cache_.store(key, made->code);
+        return load(made->code, source);
+    }
+    result<cuda_compiled> load(std::string const& binary, cuda_source const& source) const {
+        context_scope const in(context_);
+        CUmodule module = nullptr;
+        cuda_compiled made;
+        CUresult code = driver().cuModuleLoadData(&module, binary.c_str());
+        if (code == CUDA_SUCCESS) code = driver().cuModuleGetFunction(&made.function, module, source.kernel);
+        if (code == CUDA_SUCCESS && source.shared_bytes > 48 * 1024)
+            code = driver().cuFuncSetAttribute(made.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               static_cast<int>(source.shared_bytes));
+        if (code != CUDA_SUCCESS)
+            return cuda_error(code, std::string("the kernel '") + source.kernel + "' on " + device_.name);
+        made.shared_bytes = static_cast<unsigned>(source.shared_bytes);
+        return made;
+    }
+
+    static cuda_driver const& driver() { return cuda_driver::get(); }
+
+    cuda_device device_;
+    CUcontext context_ = nullptr;
+    CUmemoryPool pool_ = nullptr;
+    std::optional<error> fault_;
+    disk_cache cache_ = disk_cache::standard();
+    build_once<cuda_kernel_key, cuda_compiled> kernels_;
+};
+
+// Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is and no
+// more, so the rest is kept here.
+class cuda_allocations {
+public:
+    static void keep(void* address, cuda_session& session, CUstream stream) {
+        auto& all = get();
+        std::lock_guard const lock(all.mutex_);
+        all.owners_[address] = {&session, stream};
+    }
+    static void release(cuda_pointer<std::byte> p, std::size_t) {
+        auto& all = get();
+        owner o{};
+        {
+            std::lock_guard const lock(all.mutex_);
+            auto const found = all.owners_.find(p.address);
+            o = found->second;
+            all.owners_.erase(found);
+        }
+        o.session->free(o.stream, p.address);
+    }
+
+private:
+    struct owner {
+        cuda_session* session;
+        CUstream stream;
+    };
+    static cuda_allocations& get() {
+        static auto* const one = new cuda_allocations;
+        return *one;
+    }
+    std::mutex mutex_;
+    std::unordered_map<void const*, owner> owners_;
+};
+
+STRATAGEMM_END

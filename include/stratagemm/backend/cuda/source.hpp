@@ -1,0 +1,118 @@
+// Kernel sources made final: definitions, the prelude, the kernel. What comes out compiles by itself.
+#pragma once
+
+#include "epilogue.hpp"
+#include "kernels/blocked.cu.hpp"
+#include "kernels/direct.cu.hpp"
+#include "kernels/elementwise.cu.hpp"
+#include "kernels/fp64.cu.hpp"
+#include "kernels/pipeline.cu.hpp"
+#include "kernels/prelude.cu.hpp"
+#include "kernels/simt.cu.hpp"
+#include "kernels/small.cu.hpp"
+#include "kernels/wgmma.cu.hpp"
+#include "session.hpp"
+
+STRATAGEMM_BEGIN
+
+// A letter for each element type.
+template <class T>
+constexpr char cuda_letter() {
+    if constexpr (complex_like<T>)
+        return sizeof(T) == 8 ? 'c' : 'z';
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+        return 'b';
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+        return 'i';
+    else if constexpr (std::is_same_v<T, float>)
+        return 's';
+    else if constexpr (std::is_same_v<T, double>)
+        return 'd';
+    else
+        return std::is_same_v<T, half> ? 'h' : 'w';
+}
+
+// The part of a source that says which element types it is for. Sums are kept in the accumulator of In.
+template <class In, class Out>
+std::string cuda_types() {
+    constexpr bool integer = std::is_integral_v<accumulator_t<In>>;
+    auto define = [](char const* name, char const* value) {
+        return std::string("#define ") + name + ' ' + value + '\n';
+    };
+    return define("IN", cuda_type<In>()) + define("OUT", cuda_type<Out>()) +
+           define("OUT_VALUE", cuda_type<accumulator_t<Out>>()) +
+           define("REAL", integer ? "unsigned" : cuda_type<real_t<In>>()) +
+           define("COMPLEX", complex_like<In> ? "1" : "0") + define("INTEGER", integer ? "1" : "0");
+}
+
+template <class In, class Out, class Epilogue>
+cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const& epilogue,
+                           std::string const& definitions = {}) {
+    cuda_source source{kernel, cuda_types<In, Out>() + definitions};
+    epilogue.define(source.text);
+    source.text += cuda_prelude_text;
+    source.text += body;
+    return source;
+}
+
+// The kernel of a product, but for the direct one.
+template <class In, class Out, class Epilogue>
+cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Epilogue const& epilogue) {
+    if (tile.engine == cuda_engine::blocked)
+        return cuda_source_of<In, Out>("blocked", cuda_blocked_text, epilogue, definitions(tile, form));
+    if (tile.engine == cuda_engine::small)
+        return cuda_source_of<In, Out>("small", cuda_small_text, epilogue, definitions(tile, form));
+    std::string body = cuda_pipeline_text;
+    switch (tile.engine) {
+    case cuda_engine::simt: body += cuda_simt_text; break;
+    case cuda_engine::fp64: body += cuda_fp64_text; break;
+    default: {
+        char const letter = cuda_letter<In>();
+        char const* const type = letter == 'h'   ? "f16"
+                                 : letter == 'w' ? "bf16"
+                                 : letter == 'b' ? "s8"
+                                                 : "tf32";
+        body += cuda_wgmma_instruction(type, tile.n) + cuda_wgmma_text;
+    }
+    }
+    cuda_source source =
+        cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue, definitions(tile, form));
+    source.shared_bytes = shared_bytes_of(tile, sizeof(In));
+    return source;
+}
+
+// Matrices as kernels take them; see prelude.cu.hpp.
+struct cuda_operand {
+    void const* data = nullptr;
+    long long row = 0, col = 0, step = 0;
+};
+template <class T>
+cuda_operand cuda_place(cuda_view<T> const& v, index step = 0) {
+    return {v.data.address, v.row_stride, v.col_stride, step};
+}
+// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
+template <class T>
+bool cuda_turned(cuda_view<T> const& v) {
+    return magnitude(v.row_stride) < magnitude(v.col_stride);
+}
+
+template <class Scalar>
+struct cuda_arguments {
+    cuda_operand a, b, e, c;
+    long long row0 = 0, col0 = 0;
+    int m = 0, n = 0, k = 0, count = 1;
+    int part = 0;
+    int flags = 0;
+    Scalar alpha{}, beta{};
+};
+
+template <class Scalar>
+struct cuda_elementwise_arguments {
+    cuda_operand x, y, to;
+    long long row0 = 0, col0 = 0;
+    int rows = 0, cols = 0;
+    int x_conjugated = 0, y_conjugated = 0, turned = 0;
+    Scalar x_scale{}, y_scale{};
+};
+
+STRATAGEMM_END

@@ -1,0 +1,41 @@
+// Built-in tiles, by the type of the operands: data, the larger tiles first.
+#pragma once
+
+#include "../configuration.hpp"
+
+STRATAGEMM_BEGIN
+
+struct cuda_entry {
+    char const* types; // letters (source.hpp); t: floats that may be rounded to tf32
+    cuda_tile tile;
+    short blocks; // that a multiprocessor runs at a time
+    float rate;   // multiply-adds in a cycle of a multiprocessor that is full
+};
+
+inline constexpr cuda_entry cuda_entries[] = {
+    {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 8, 1}, 1, 1600},
+    {"hw", {cuda_engine::wgmma, 128, 128, 64, 1, 1, 6, 8, 1}, 1, 1200},
+    {"hw", {cuda_engine::wgmma, 128, 64, 64, 1, 1, 6, 8, 1}, 1, 1000},
+    {"b", {cuda_engine::wgmma, 128, 256, 128, 1, 1, 4, 8, 1}, 1, 3000},
+    {"b", {cuda_engine::wgmma, 128, 128, 128, 1, 1, 6, 8, 1}, 1, 2400},
+    {"b", {cuda_engine::wgmma, 128, 64, 128, 1, 1, 6, 8, 1}, 1, 2000},
+    {"t", {cuda_engine::wgmma, 128, 256, 32, 1, 1, 4, 8, 1}, 1, 800},
+    {"t", {cuda_engine::wgmma, 128, 128, 32, 1, 1, 6, 8, 1}, 1, 650},
+    {"t", {cuda_engine::wgmma, 128, 64, 32, 1, 1, 6, 8, 1}, 1, 520},
+    {"s", {cuda_engine::simt, 128, 256, 32, 8, 16, 4, 8}, 1, 116},
+    {"s", {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, 2, 112},
+    {"d", {cuda_engine::fp64, 128, 128, 16, 64, 32, 6, 8}, 1, 115},
+    {"d", {cuda_engine::fp64, 128, 64, 16, 32, 32, 4, 8}, 1, 108},
+    {"d", {cuda_engine::fp64, 64, 64, 16, 32, 32, 6, 8}, 2, 100},
+
+    {"sthwb", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 90},
+    {"sthwb", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 75},
+    {"sthwb", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 30},
+    {"d", {cuda_engine::blocked, 64, 64, 16, 4, 4, 2, 8}, 3, 45},
+    {"d", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 25},
+    {"c", {cuda_engine::blocked, 64, 64, 8, 4, 4, 2, 8}, 3, 22},
+    {"c", {cuda_engine::blocked, 32, 32, 8, 2, 2, 2, 8}, 6, 12},
+    {"z", {cuda_engine::blocked, 32, 32, 8, 2, 2, 2, 8}, 4, 8},
+};
+
+STRATAGEMM_END

@@ -1,0 +1,57 @@
+// The policies under test on CUDA devices. A new one is one line here.
+#pragma once
+
+#include "mirrored.hpp"
+
+#include <stratagemm/algorithm/recursive.hpp>
+#include <stratagemm/algorithm/strassen.hpp>
+
+namespace trials {
+
+// Tiles that the sizes of the suite are larger than.
+inline constexpr sg::cuda_tile small_tile{sg::cuda_engine::blocked, 16, 16, 8, 4, 2, 2, 2};
+inline constexpr sg::cuda_tile odd_tile{sg::cuda_engine::blocked, 6, 8, 8, 3, 2, 2, 1};
+
+inline sg::cuda with(sg::cuda_tile const& tile) {
+    sg::cuda policy;
+    policy.tile = tile;
+    return policy;
+}
+
+// Engines of one type or a few: the rest would do what "cuda" does.
+template <class Base, class... T>
+struct only_for : mirrored<Base> {
+    template <class P>
+    static constexpr bool
+        accepts = (std::is_same_v<typename P::a_type, T> || ...) && mirrored<Base>::template accepts<P>;
+};
+template <class... T>
+auto only(sg::cuda_tile const& tile, bool tf32 = false) {
+    sg::cuda policy = with(tile);
+    policy.tf32 = tf32;
+    return only_for<sg::cuda, T...>{{policy, policy}};
+}
+inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 16, 3, 2},
+    fp64_tile{sg::cuda_engine::fp64, 32, 64, 16, 32, 32, 3, 2},
+    wgmma_tile{sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2, 2},
+    tf32_tile{sg::cuda_engine::wgmma, 64, 128, 32, 1, 1, 2, 2},
+    int8_tile{sg::cuda_engine::wgmma, 128, 64, 128, 1, 1, 2, 2, 2};
+
+// f(name, policy) for each.
+template <class F>
+void for_each_policy(std::uint64_t, F&& f) {
+    sg::cuda const device;
+    f("cuda", mirrored{device, device});
+    f("cuda, small tiles", mirrored{device, with(small_tile)});
+    f("cuda, odd tiles", mirrored{device, with(odd_tile)});
+    f("cuda, simt", only<float>(simt_tile));
+    f("cuda, tf32", only<float>(tf32_tile, true));
+    f("cuda, fp64", only<double>(fp64_tile));
+    f("cuda, wgmma", only<sg::half, sg::bfloat16>(wgmma_tile));
+    f("cuda, wgmma of int8", only<std::int8_t>(int8_tile));
+    f("strassen over cuda", mirrored{device, sg::strassen{device}});
+    f("recursive over strassen over cuda",
+      mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
+}
+
+} // namespace trials

@@ -1,0 +1,145 @@
+// The kernels of the CUDA backend, without a device:
+//   cuda_kernels write ARCHITECTURE FOLDER      the final source of every kernel that is built in for it
+//   cuda_kernels check ARCHITECTURE...          compiles them with NVRTC, and fails if a product spills registers
+// Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
+#include <stratagemm/backend/cuda.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+namespace sg = stratagemm;
+
+namespace {
+
+struct complex64 { // as the library recognises complex numbers
+    using value_type = float;
+    float re, im;
+    float real() const { return re; }
+    float imag() const { return im; }
+};
+struct complex128 {
+    using value_type = double;
+    double re, im;
+    double real() const { return re; }
+    double imag() const { return im; }
+};
+
+struct kernel {
+    std::string name;
+    sg::cuda_source source;
+    bool tuned; // held to its marks
+};
+
+// Row-major operands, or as the kernel wants them; whole sums, and sums of parts of k.
+template <class In, class Out>
+void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
+    sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
+    for (bool const partial : {false, true}) {
+        sg::cuda_form form = sg::form_for(tile.engine, sizeof(In), {});
+        form.partial = partial;
+        to.push_back({std::string(sg::name_of(tile.engine)) + '-' + sg::cuda_letter<In>() + '-' +
+                          std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
+                          std::to_string(tile.k) + (partial ? "-parts" : ""),
+                      sg::cuda_product_source<In, Out>(tile, form, none), true});
+    }
+}
+
+void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile) {
+    switch (type) {
+    case 's':
+    case 't': return add_tile<float, float>(to, tile);
+    case 'd': return add_tile<double, double>(to, tile);
+    case 'h': return add_tile<sg::half, sg::half>(to, tile);
+    case 'b': return add_tile<std::int8_t, std::int32_t>(to, tile);
+    case 'c': return add_tile<complex64, complex64>(to, tile);
+    case 'z': return add_tile<complex128, complex128>(to, tile);
+    default: return; // bfloat16 is as half
+    }
+}
+
+std::vector<kernel> kernels_for(int capability) {
+    std::vector<kernel> all;
+    sg::cuda_epilogue<float> const chain{
+        sg::then(sg::relu, sg::gelu, sg::clamp(-1.0f, 1.0f), sg::scale(2.0f))};
+    all.push_back(
+        {"direct-s", sg::cuda_source_of<float, float>("direct", sg::cuda_direct_text, chain), true});
+    all.push_back(
+        {"gather-s", sg::cuda_source_of<float, float>("gather", sg::cuda_gather_text, chain), true});
+    for (char const* const name : {"copy", "add", "fill", "apply"})
+        all.push_back({std::string(name) + "-s",
+                       sg::cuda_source_of<float, float>(name, sg::cuda_elementwise_text, chain), true});
+    for (char const* const transpose : {"0", "1"})
+        all.push_back({std::string("pack-h-") + transpose,
+                       sg::cuda_source_of<sg::half, sg::half>(
+                           "pack", sg::cuda_pack_text, chain,
+                           std::string("#define UNIT 1\n#define TRANSPOSE ") + transpose + '\n'),
+                       true});
+    sg::cuda_device device;
+    device.capability = capability;
+    device.shared_bytes = capability >= 90 ? 227 * 1024 : capability >= 80 ? 99 * 1024 : 64 * 1024;
+    for (sg::cuda_entry const& e : sg::cuda_entries)
+        for (char const* type = e.types; *type; ++type)
+            if (sg::can_run(e.tile, device, 1) && (*type != 't' || e.tile.engine == sg::cuda_engine::wgmma))
+                add_entry(all, *type, e.tile);
+    return all;
+}
+
+int number(std::string const& log, char const* pattern) {
+    std::smatch found;
+    return std::regex_search(log, found, std::regex(pattern)) ? std::atoi(found[1].str().c_str()) : -1;
+}
+
+bool check(char const* architecture) {
+    bool good = true;
+    std::printf("%-28s %9s %7s %7s\n", architecture, "registers", "spills", "stack");
+    for (kernel const& k : kernels_for(std::atoi(architecture + 3))) {
+        auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture, true);
+        if (!made) {
+            std::printf("%s: %s\n", k.name.c_str(), made.error().what());
+            good = false;
+            continue;
+        }
+        std::string const& text = made->log;
+        int const registers = number(text, "Used ([0-9]+) registers"),
+                  stack = number(text, "([0-9]+) bytes stack");
+        int const spills = number(text, "([0-9]+) bytes spill stores");
+        std::printf("%-28s %9d %7d %7d\n", k.name.c_str(), registers, spills, stack);
+        if (k.tuned && (registers < 0 || spills != 0 || stack != 0)) {
+            std::printf("%s: spills or needs local memory on %s\n", k.name.c_str(), architecture);
+            good = false;
+        }
+    }
+    return good;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 4 && std::strcmp(argv[1], "write") == 0) {
+        std::filesystem::path const folder = argv[3];
+        std::filesystem::create_directories(folder);
+        int written = 0;
+        for (kernel const& k : kernels_for(std::atoi(argv[2] + 3))) {
+            std::ofstream file(folder / (k.name + ".cu"));
+            file << k.source.text;
+            written += file.good();
+        }
+        std::printf("%d sources in %s\n", written, argv[3]);
+        return written == 0;
+    }
+    if (argc >= 3 && std::strcmp(argv[1], "check") == 0) {
+        if (std::string const& missing = sg::cuda_compiler::get().missing(); !missing.empty()) {
+            std::printf("skipped: %s\n", missing.c_str());
+            return 77;
+        }
+        bool good = true;
+        for (int i = 2; i < argc; ++i) good &= check(argv[i]);
+        return !good;
+    }
+    std::fprintf(stderr,
+                 "usage: cuda_kernels write ARCHITECTURE FOLDER | cuda_kernels check ARCHITECTURE...\n");
+    return 2;
+}

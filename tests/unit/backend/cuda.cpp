@@ -1,0 +1,231 @@
+// What the conformance suite does not see: devices, streams of one's own, graphs, errors.
+#include "catch.hpp"
+
+#include <stratagemm/algorithm/strassen.hpp>
+#include <stratagemm/backend/cuda.hpp>
+#include <stratagemm/backend/reference.hpp>
+
+#include <thread>
+#include <vector>
+
+namespace sg = stratagemm;
+
+namespace {
+
+sg::matrix<float> numbers(sg::index m, sg::index n, sg::index step) {
+    return {m, n,
+            [step](sg::index i, sg::index j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
+}
+
+// A product of integers, on the device and on the host.
+struct product {
+    sg::matrix<float> a = numbers(33, 21, 3), b = numbers(21, 40, 5), c{33, 40}, exact{33, 40};
+    product() { sg::gemm(sg::reference{}, a, b, exact); }
+    int wrong() const {
+        int n = 0;
+        for (sg::index i = 0; i < 33; ++i)
+            for (sg::index j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
+        return n;
+    }
+};
+
+// What a caller of the driver does.
+template <class Function>
+Function* entry(char const* name) {
+    static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+    return reinterpret_cast<Function*>(dlsym(library, name));
+}
+#define CALL(name, ...) REQUIRE(entry<decltype(name)>(#name)(__VA_ARGS__) == CUDA_SUCCESS)
+
+struct own_stream {
+    CUstream stream = nullptr;
+    own_stream() {
+        CUdevice device = 0;
+        CUcontext context = nullptr;
+        CALL(cuDeviceGet, &device, 0);
+        CALL(cuDevicePrimaryCtxRetain, &context, device);
+        CALL(cuCtxSetCurrent, context);
+        CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+    }
+    ~own_stream() { entry<decltype(cuStreamSynchronize)>("cuStreamSynchronize")(stream); }
+};
+
+struct nonsense {
+    float operator()(float x) const { return x; }
+    template <class To>
+    void device(To& to) const {
+        to("x + no_such_name");
+    }
+};
+// Numbers and values of several types.
+struct mixed {
+    sg::cuda_pointer<double const> per_row;
+    float operator()(float x, sg::index, sg::index) const { return x; }
+    template <class To>
+    void device(To& to) const {
+        to("$0 * x + $1[i]", 2, per_row);
+    }
+};
+
+bool says(sg::status const& s, char const* text) {
+    return std::string_view(s.error().what()).find(text) != std::string_view::npos;
+}
+
+} // namespace
+
+TEST_CASE("devices are listed") {
+    auto const all = sg::cuda::devices();
+    REQUIRE(!all.empty());
+    CHECK(!all[0].name.empty());
+    CHECK(all[0].capability >= 75);
+    CHECK(sg::cuda{}.where().name == all[0].name);
+    sg::cuda_device h;
+    h.capability = 90;
+    CHECK(h.architecture() == "sm_90a");
+    h.capability = 86;
+    CHECK(h.architecture() == "sm_86");
+}
+
+TEST_CASE("matrices go to the device and come back in any layout") {
+    sg::cuda const gpu;
+    auto const a = numbers(17, 23, 3);
+    sg::matrix<float> back(23, 17, sg::layout::col_major);
+    sg::cuda::matrix<float> rows(gpu, a), columns(gpu, 17, 23, sg::layout::col_major);
+    gpu.leaf().copy(rows.view(), columns.view()).or_throw();
+    columns.download(sg::transposed(back));
+    for (sg::index i = 0; i < 17; ++i)
+        for (sg::index j = 0; j < 23; ++j) CHECK(back(j, i) == a(i, j));
+    CHECK_THROWS_AS(rows.download(back), sg::error);
+}
+
+TEST_CASE("operands on a device have a policy by default, and a plan") {
+    product p;
+    sg::cuda const gpu;
+    sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+    sg::gemm(a, b, c);
+    c.download(p.c);
+    CHECK(p.wrong() == 0);
+    auto const own = sg::cuda::on_device(sg::row_major(c.data().address, 33, 40));
+    sg::gemm(gpu, 2.0f, a, b, -1.0f, own);
+    c.download(p.c);
+    CHECK(p.wrong() == 0);
+    auto const plan = sg::plan(sg::strassen{gpu}, sg::shape<float>{.m = 33, .n = 40, .k = 21});
+    CHECK(plan.describe().find("cuda: ") != std::string::npos);
+    auto arena = plan.reserve();
+    CHECK(plan.workspace().device > 0);
+    plan.run(a, b, c, arena);
+    c.download(p.c);
+    CHECK(p.wrong() == 0);
+}
+
+TEST_CASE("two streams at once, and threads with a stream each") {
+    own_stream const own[4];
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (auto const& stream : own)
+        threads.emplace_back([&] {
+            sg::cuda const gpu{.stream = stream.stream};
+            product p;
+            sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+            for (int i = 0; i < 20; ++i) {
+                sg::gemm(gpu, a, b, c);
+                sg::gemm(sg::strassen{gpu}, a, b, c);
+                c.download(p.c);
+                wrong += p.wrong();
+            }
+        });
+    for (auto& t : threads) t.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("a product is captured in a graph and replayed") {
+    own_stream const own;
+    sg::cuda const gpu{.stream = own.stream};
+    sg::index const n = 300, k = 9000; // in parts of k, so that there is workspace
+    sg::matrix<float> const ha = numbers(n, k, 3), hb = numbers(k, n, 5);
+    sg::matrix<float> exact(n, n), now(n, n);
+    sg::cuda::matrix<float> a(gpu, ha), b(gpu, hb), c(gpu, n, n);
+    auto const plan = sg::plan(gpu, sg::shape<float>{.m = n, .n = n, .k = k});
+    auto arena = plan.reserve();
+    CHECK(arena.size() > 0);
+    plan.run(a, b, c, arena);
+    c.download(exact);
+
+    CUgraph graph = nullptr;
+    CUgraphExec ready = nullptr;
+    CALL(cuStreamBeginCapture_v2, own.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    plan.run(a, b, c, arena);
+    CALL(cuStreamEndCapture, own.stream, &graph);
+    CALL(cuGraphInstantiateWithFlags, &ready, graph, 0);
+    for (int times = 0; times < 3; ++times) {
+        gpu.leaf().fill(c.view(), -1.0f).or_throw();
+        CALL(cuGraphLaunch, ready, own.stream);
+        c.download(now);
+        int wrong = 0;
+        for (sg::index i = 0; i < n; ++i)
+            for (sg::index j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j);
+        CHECK(wrong == 0);
+    }
+    CALL(cuGraphExecDestroy, ready);
+    CALL(cuGraphDestroy, graph);
+}
+
+TEST_CASE("what is refused, and why; C stays as it was") {
+    product p;
+    sg::cuda const gpu{.check_pointers = true};
+    sg::matrix<float> const ones(33, 40, [](sg::index, sg::index) { return 1; });
+    sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, ones);
+    auto untouched = [&] {
+        c.download(p.c);
+        int n = 0;
+        for (sg::index i = 0; i < 33; ++i)
+            for (sg::index j = 0; j < 40; ++j) n += p.c(i, j) == 1;
+        return n == 33 * 40;
+    };
+
+    SECTION("a pointer to the host") {
+        sg::status const s = sg::try_gemm(gpu, sg::cuda::on_device(p.a), b, c);
+        REQUIRE(!s);
+        CHECK(s.error().code() == sg::errc::argument);
+        CHECK(says(s, "memory of the host"));
+        CHECK(sg::try_gemm(gpu, a, b, c));
+        c.upload(ones);
+    }
+    SECTION("more memory than the device has") {
+        sg::footprint huge;
+        huge.device = std::size_t{1} << 50;
+        auto const arena = gpu.reserve(huge);
+        REQUIRE(!arena);
+        CHECK(arena.error().code() == sg::errc::memory);
+        CHECK(std::string_view(arena.error().what()).find("CUDA_ERROR_OUT_OF_MEMORY") !=
+              std::string_view::npos);
+    }
+    SECTION("no such device") {
+        sg::status const s = sg::try_gemm(sg::cuda{.device = 63}, a, b, c);
+        REQUIRE(!s);
+        CHECK(s.error().code() == sg::errc::unsupported);
+        CHECK(s.error().layer() == "cuda");
+    }
+    SECTION("a kernel that does not compile") {
+        sg::status const s = sg::try_gemm(gpu, a, b, c, nonsense{});
+        REQUIRE(!s);
+        CHECK(s.error().layer() == "cuda");
+        CHECK(says(s, "no_such_name"));
+    }
+    CHECK(untouched());
+}
+
+TEST_CASE("an epilogue with values of several types") {
+    product p;
+    sg::cuda const gpu;
+    sg::matrix<double> const rows(1, 33, [](sg::index, sg::index j) { return static_cast<double>(j % 5); });
+    sg::cuda::matrix<double> const values(gpu, rows);
+    sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+    sg::gemm(gpu, a, b, c, mixed{values.data()});
+    c.download(p.c);
+    int wrong = 0;
+    for (sg::index i = 0; i < 33; ++i)
+        for (sg::index j = 0; j < 40; ++j)
+            wrong += p.c(i, j) != 2 * p.exact(i, j) + static_cast<float>(i % 5);
+    CHECK(wrong == 0);
+}
