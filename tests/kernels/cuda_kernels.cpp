@@ -77,6 +77,14 @@ std::vector<kernel> kernels_for(int capability) {
                            "pack", sg::cuda_pack_text, chain,
                            std::string("#define UNIT 1\n#define TRANSPOSE ") + transpose + '\n'),
                        true});
+    for (sg::cuda_tile const& tile : {sg::tile_for_small(4, 4, 4, 4), sg::tile_for_small(32, 32, 32, 4),
+                                      sg::cuda_tile{.engine = sg::cuda_engine::vector, .m = 8, .n = 1}}) {
+        sg::cuda_form form;
+        form.dense = true;
+        all.push_back({std::string(sg::name_of(tile.engine)) + "-s-" + std::to_string(tile.m) + 'x' +
+                           std::to_string(tile.n) + 'x' + std::to_string(tile.k),
+                       sg::cuda_product_source<float, float>(tile, form, chain), true});
+    }
     sg::cuda_device device;
     device.capability = capability;
     device.shared_bytes = capability >= 90 ? 227 * 1024 : capability >= 80 ? 99 * 1024 : 64 * 1024;

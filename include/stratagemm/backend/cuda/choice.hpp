@@ -28,8 +28,12 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
     double const parts = part > 0 ? up(s.k, part) : 1, depth = static_cast<double>(part > 0 ? part : s.k);
     double const places = static_cast<double>(units) * blocks, all = tiles * parts;
     double const rounds = static_cast<double>(static_cast<std::ptrdiff_t>((all + places - 1) / places));
-    double const together = all < places ? all / units : blocks; // on a multiprocessor that is not full
-    double const tile = static_cast<double>(t.m) * t.n * (depth + t.k);
+    // A multiprocessor that is not full does not reach the rate of one that is.
+    double const present = all < places ? all / units : blocks;
+    double const together = present < blocks
+                                ? (present < 1 ? 1 : present) + 0.5 * (blocks - (present < 1 ? 1 : present))
+                                : blocks;
+    double const tile = static_cast<double>(t.m) * t.n * (depth + (fetches(t.engine) ? 4 : t.k));
     double const bytes = static_cast<double>(s.m) * static_cast<double>(s.n) * 4 * (2 * parts + 1);
     double const gathering = part > 0 ? 6000 + bytes / 16 / units : 0;
     // Storing: as much as memory takes, and not while the block multiplies; those beside it may.
@@ -39,7 +43,7 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
         t.engine == cuda_engine::simt
             ? 4000 + 8 * static_cast<double>(s.m) * static_cast<double>(s.k * s.count) / 16 / units
             : 0;
-    return rounds * ((tile / rate + storing) * (together < 1 ? 1 : together) + 1500) + gathering + copying;
+    return rounds * ((tile / rate + storing) * together + 1500) + gathering + copying;
 }
 
 // Whether an engine is for operands of a type: its letter (source.hpp), or t for floats that may be rounded to tf32.
@@ -77,6 +81,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
     if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
         return {tile_for_small(s.m, s.n, s.k, scalar)};
+    if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}};
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
     for (cuda_entry const& e : cuda_entries)

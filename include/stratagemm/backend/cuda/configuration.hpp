@@ -12,6 +12,7 @@ inline constexpr std::ptrdiff_t cuda_longest = 0x7fffffff; // sides are int in k
 // Ways to multiply: a kernel each, in kernels/.
 enum class cuda_engine : short {
     direct,  // each thread sums one element
+    vector,  // a matrix times a vector
     small,   // many small products, several to a block
     blocked, // tiles pass through registers to shared memory; any type, stride and architecture
     simt,    // floats on the FP32 units; tiles fetched by hardware, as in those that follow: sm_90
@@ -34,7 +35,8 @@ struct cuda_tile {
 struct cuda_form {
     bool a_along_k = true, b_along_k = false;
     bool partial = false; // sums of parts of k go to workspace
-    bool dense = false;   // a batch of A, and one of B, has no gaps; small only
+    bool dense =
+        false; // operands may be read as vectors: of vector, and of small, where batches have no gaps
 
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
 };
@@ -56,6 +58,7 @@ inline int threads_of(cuda_tile const& t) {
     switch (t.engine) {
     case cuda_engine::fp64: return t.m / t.micro_m * (t.n / t.micro_n) * 32;
     case cuda_engine::wgmma: return (t.m / 64 + 1) * 128;
+    case cuda_engine::vector: return 256;
     case cuda_engine::small: return ((t.m - 1) / t.micro_m + 1) * ((t.n - 1) / t.micro_n + 1) * t.stages;
     default: return t.m / t.micro_m * (t.n / t.micro_n);
     }
@@ -63,6 +66,7 @@ inline int threads_of(cuda_tile const& t) {
 
 // For a batch: as many to a block as fill it, and its shared memory.
 inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t scalar) {
+    if (m < 1 || n < 1 || k < 1) return {};
     auto const four = [](std::ptrdiff_t side) { return static_cast<short>(side < 4 ? side : 4); };
     cuda_tile t{cuda_engine::small,
                 static_cast<short>(m),
@@ -92,9 +96,9 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     auto define = [&](char const* name, int value) {
         ((((text += "#define ") += name) += ' ') += std::to_string(value)) += '\n';
     };
+    define("DENSE", f.dense);
     if (t.engine == cuda_engine::small) {
         define("SIDE_M", t.m), define("SIDE_N", t.n), define("SIDE_K", t.k), define("PRODUCTS", t.stages);
-        define("DENSE", f.dense);
     }
     define("TILE_M", t.m), define("TILE_N", t.n), define("TILE_K", t.k);
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
@@ -106,6 +110,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
 inline char const* name_of(cuda_engine e) {
     switch (e) {
     case cuda_engine::direct: return "direct";
+    case cuda_engine::vector: return "vector";
     case cuda_engine::small: return "small";
     case cuda_engine::blocked: return "blocked";
     case cuda_engine::simt: return "simt";
@@ -117,7 +122,7 @@ inline char const* name_of(cuda_engine e) {
 // As in describe(): blocked, tiles of 128x128x8, 256 threads.
 inline std::string describe(cuda_tile const& t) {
     std::string text = name_of(t.engine);
-    if (t.engine == cuda_engine::direct) return text;
+    if (t.engine <= cuda_engine::vector) return text;
     if (t.engine == cuda_engine::small)
         return text + ", " + std::to_string(t.stages) + " products to a block of " +
                std::to_string(threads_of(t)) + " threads";

@@ -92,7 +92,7 @@ status cuda_pack(cuda_session& session, CUstream stream, cuda_lying<T> const& x,
     if (!compiled) return compiled.take_status();
     index const each = 16 / static_cast<index>(sizeof(T));
     index const blocks = straight ? (((packed.length - 1) / each + 1) * packed.lines * count - 1) / 256 + 1
-                                  : ((packed.length - 1) / 64 + 1) * ((packed.lines - 1) / 32 + 1) * count;
+                                  : ((packed.length - 1) / 64 + 1) * ((packed.lines - 1) / 64 + 1) * count;
     if (blocks > cuda_longest)
         return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
     return session.launch(stream, **compiled, {static_cast<unsigned>(blocks), 256}, p);

@@ -6,7 +6,8 @@
 
 STRATAGEMM_BEGIN
 
-// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride.
+// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride. A vector is one
+// column.
 template <class Problem>
 class cuda_product {
     using In = typename Problem::a_type;
@@ -16,7 +17,7 @@ class cuda_product {
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given)
         : session_(session), stream_(stream), p_(given), epilogue_(given.epilogue),
-          turned_(cuda_turned(given.c)) {
+          turned_(given.c.cols != 1 && (given.c.rows == 1 || cuda_turned(given.c))) {
         if (!turned_) return;
         p_.a = transposed(given.b), p_.b = transposed(given.a);
         p_.c = transposed(given.c), p_.e = transposed(given.e);
@@ -59,6 +60,7 @@ public:
         cuda_arena::scope const until_return(memory);
         if (choice.tile.engine == cuda_engine::direct) return run_directly();
         cuda_arguments<Scalar> const x = arguments();
+        if (choice.tile.engine == cuda_engine::vector) return run_vector(x);
         if (choice.part == 0) return run_tiles(choice, form_of(choice.tile), x, epilogue_, memory);
 
         // Sums of parts of k, and then their sum. In that order always, so that the result is always the same.
@@ -75,7 +77,7 @@ public:
         if (!gather) return gather.take_status();
         cuda_epilogue<Scalar> const none{identity{}};
         if (status s = run_tiles(choice, form, sums, none, memory); !s) return s;
-        return launch(**gather, (elements - 1) / 256 + 1, 256, sum);
+        return launch(**gather, (p_.c.rows * ((p_.c.cols + 3) / 4) - 1) / 256 + 1, 256, sum);
     }
 
 private:
@@ -132,6 +134,22 @@ private:
             key, [&] { return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_); });
         if (!compiled) return compiled.take_status();
         return launch(**compiled, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128, arguments());
+    }
+
+    status run_vector(cuda_arguments<Scalar> const& x) const {
+        cuda_lying<In> const a = lying_a();
+        constexpr index unit = cuda_lines<In>::unit > 0 ? cuda_lines<In>::unit : 1;
+        cuda_form form;
+        form.a_along_k = a.along_k;
+        form.dense = a.view.col_stride == 1 && a.view.row_stride % unit == 0 && a.step % unit == 0 &&
+                     reinterpret_cast<std::uintptr_t>(a.view.data.address) % 16 == 0;
+        cuda_tile tile{.engine = cuda_engine::vector, .n = 1};
+        tile.m = static_cast<short>(a.along_k ? 8 : form.dense ? 32 * unit : 32);
+        auto compiled = session_.kernel(
+            {cuda_operation::product, {cuda_letter<In>(), cuda_letter<Out>()}, tile, form, epilogue_.text()},
+            [&] { return cuda_product_source<In, Out>(tile, form, epilogue_); });
+        if (!compiled) return compiled.take_status();
+        return launch(**compiled, ((p_.c.rows - 1) / tile.m + 1) * p_.count, threads_of(tile), x);
     }
 
     // To C, or of parts of k to workspace.

@@ -10,6 +10,7 @@
 #include "kernels/prelude.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/small.cu.hpp"
+#include "kernels/vector.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
 #include "session.hpp"
 
@@ -62,6 +63,8 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         return cuda_source_of<In, Out>("blocked", cuda_blocked_text, epilogue, definitions(tile, form));
     if (tile.engine == cuda_engine::small)
         return cuda_source_of<In, Out>("small", cuda_small_text, epilogue, definitions(tile, form));
+    if (tile.engine == cuda_engine::vector)
+        return cuda_source_of<In, Out>("vector", cuda_vector_text, epilogue, definitions(tile, form));
     std::string body = cuda_pipeline_text;
     switch (tile.engine) {
     case cuda_engine::simt: body += cuda_simt_text; break;

@@ -23,9 +23,18 @@ template <int SIDE, bool ALONG_K> struct loader {
     static constexpr int line = SIDE + 4;
     static_assert(SIDE * TILE_K % THREADS == 0, "whole rounds of loads");
 
+    /* Where a thread reads first, and how far it is from there to its other elements, if they are evenly apart. */
     IN const *from;
     index side_stride, k_stride;
     int side_left, conjugated;
+    static constexpr bool even = !COMPLEX && THREADS % (ALONG_K ? TILE_K : SIDE) == 0;
+    index apart; /* complex numbers need the registers for themselves */
+
+    loader(IN const *first, index side, index k, int left, int c)
+        : from(first), side_stride(side), k_stride(k), side_left(left), conjugated(c) {
+        apart = ALONG_K ? THREADS / TILE_K * side : THREADS / SIDE * k;
+        if (even) from += place(0) * side + depth(0) * k;
+    }
 
     static int place(int v) {
         int const e = threadIdx.x + v * THREADS;
@@ -40,7 +49,8 @@ template <int SIDE, bool ALONG_K> struct loader {
         for (int v = 0; v < loads; ++v) {
             bool const there = place(v) < side_left && depth(v) < k_left;
             next[v] = scalar{};
-            if (there) next[v] = (scalar)widen(from[place(v) * side_stride + depth(v) * k_stride]);
+            index const at = even ? v * apart : place(v) * side_stride + depth(v) * k_stride;
+            if (there) next[v] = (scalar)widen(from[at]);
         }
         from += TILE_K * k_stride;
     }
@@ -81,8 +91,8 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     index const product = batch;
 #endif
 
-    loader_a a{element<IN>(p.a, i0, l0, product), p.a.row, p.a.col, p.m - i0, p.flags & conjugate_a};
-    loader_b b{element<IN>(p.b, l0, j0, product), p.b.col, p.b.row, p.n - j0, p.flags & conjugate_b};
+    loader_a a(element<IN>(p.a, i0, l0, product), p.a.row, p.a.col, p.m - i0, p.flags & conjugate_a);
+    loader_b b(element<IN>(p.b, l0, j0, product), p.b.col, p.b.row, p.n - j0, p.flags & conjugate_b);
     scalar a_next[loader_a::loads], b_next[loader_b::loads];
     scalar sum[MICRO_M][MICRO_N] = {};
     int const thread_n = threadIdx.x % THREADS_N, thread_m = threadIdx.x / THREADS_N;
@@ -106,7 +116,10 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 #pragma unroll
             for (int i = 0; i < MICRO_M; ++i)
 #pragma unroll
-                for (int j = 0; j < MICRO_N; ++j) sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
+                for (int v = 0; v < MICRO_N; ++v) {
+                    int const j = !COMPLEX && i % 2 ? MICRO_N - 1 - v : v; /* a register read again at once costs nothing */
+                    sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
+                }
         }
         if (more) {
             a.put(a_tiles[now ^ 1], a_next);
@@ -132,16 +145,31 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 
 // The sum of sums of parts of k, in order, so that the result is always the same. A is the workspace.
 inline constexpr char cuda_gather_text[] = R"cu(
+/* Four neighbours in a row for each thread. */
 extern "C" __global__ void __launch_bounds__(256)
 gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    index const number = (index)blockIdx.x * 256 + threadIdx.x, size = (index)p.m * p.n;
-    if (number >= size) return;
-    scalar const *part = (scalar const *)p.a.data + number;
-    int const parts = (p.k - 1) / p.part + 1;
-    scalar sum = {};
-#pragma unroll 8
-    for (int t = 0; t < parts; ++t) sum = sum + part[t * size];
-    store(p, state, sum, number / p.n, number % p.n, 0);
+    unsigned const across = (p.n + 3) / 4, number = blockIdx.x * 256 + threadIdx.x;
+    unsigned const i = number / across, j = number % across * 4;
+    if (i >= p.m) return;
+    index const size = (index)p.m * p.n;
+    scalar const *part = (scalar const *)p.a.data + (i * (index)p.n + j);
+    int const parts = (p.k - 1) / p.part + 1, width = min(4, p.n - (int)j);
+    struct alignas(4 * sizeof(scalar) < 16 ? 4 * sizeof(scalar) : 16) four { scalar x[4]; } sum = {};
+    if (p.n % 4 == 0) {
+#pragma unroll 4
+        for (int t = 0; t < parts; ++t, part += size) {
+            four const more = *(four const *)part;
+#pragma unroll
+            for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more.x[w];
+        }
+    } else {
+#pragma unroll 4
+        for (int t = 0; t < parts; ++t, part += size)
+#pragma unroll
+            for (int w = 0; w < 4; ++w)
+                if (w < width) sum.x[w] = sum.x[w] + part[w];
+    }
+    store_run<4>(p, state, sum.x, i, j, 0);
 }
 )cu";
 

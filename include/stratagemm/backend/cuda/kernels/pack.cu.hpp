@@ -18,25 +18,26 @@ struct pack_arguments {
 };
 
 #if TRANSPOSE
-/* 64 elements of each of 32 lines, through shared memory. */
+/* 64 elements of each of 64 lines, through shared memory. */
 extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const pack_arguments p) {
-    __shared__ IN tile[64][33];
-    int const across = (p.length - 1) / 64 + 1, down = (p.lines - 1) / 32 + 1;
-    int const batch = blockIdx.x / (across * down), number = blockIdx.x % (across * down);
-    int const line = number % down * 32, first = number / down * 64;
+    __shared__ IN tile[64][65];
+    unsigned const across = (p.length - 1) / 64 + 1, down = (p.lines - 1) / 64 + 1, number = blockIdx.x;
+    unsigned const batch = number / (across * down), line = number % down * 64, first = number / down % across * 64;
+    unsigned const x = threadIdx.x % 64, y = threadIdx.x / 64;
     {
-        int const l = line + threadIdx.x % 32;
+        IN const *from = element<IN>(p.from, line + x, first + y, batch);
+        IN got[16];
 #pragma unroll
-        for (int x = threadIdx.x / 32; x < 64; x += 8)
-            if (l < p.lines && first + x < p.length)
-                tile[x][threadIdx.x % 32] = *element<IN>(p.from, l, first + x, batch);
+        for (int v = 0; v < 16; ++v, from += 4 * p.from.col)
+            if (line + x < p.lines && first + y + 4 * v < p.length) got[v] = *from;
+#pragma unroll
+        for (int v = 0; v < 16; ++v) tile[y + 4 * v][x] = got[v];
     }
     __syncthreads();
-    int const x = threadIdx.x % 64;
+    IN *to = p.to + batch * p.step + (index)(line + y) * p.line + first + x;
 #pragma unroll
-    for (int l = threadIdx.x / 64; l < 32; l += 4)
-        if (line + l < p.lines && first + x < p.length)
-            p.to[batch * p.step + (line + l) * p.line + first + x] = tile[x][l];
+    for (int v = 0; v < 16; ++v, to += 4 * p.line)
+        if (line + y + 4 * v < p.lines && first + x < p.length) *to = tile[x][y + 4 * v];
 }
 #else
 /* 16 bytes of a line for each thread. */

@@ -32,27 +32,36 @@ void gather_operand(scalar *to, operand const &o, index line_stride, index k_str
     constexpr int size = LINES * SIDE_K;
     IN const *const from = element<IN>(o, 0, 0, first);
 #if DENSE
-    /* Neighbours in memory; which element of a product that is follows from the strides. */
+    /* Neighbours in memory; which element of a product that is follows from the strides. All is asked for before the
+       first of it is put in its place. */
     constexpr int wide = PRODUCTS * size * sizeof(IN) % 16 == 0 && sizeof(IN) < 16 ? 16 / sizeof(IN) : 1;
+    constexpr int rounds = UP(PRODUCTS * size, THREADS * wide);
     bool const along_k = k_stride == 1;
     int const all = there * size;
-    for (int e = threadIdx.x * wide; e < all; e += THREADS * wide) {
-        struct alignas(wide == 1 ? alignof(IN) : 16) vector { IN x[wide]; } v;
+    struct alignas(wide == 1 ? alignof(IN) : 16) vector { IN x[wide]; } got[rounds];
+#pragma unroll
+    for (int r = 0; r < rounds; ++r) {
+        int const e = (threadIdx.x + r * THREADS) * wide;
         if (e + wide <= all)
-            v = *(vector const *)(from + e);
+            got[r] = *(vector const *)(from + e);
         else
 #pragma unroll
-            for (int w = 0; w < wide; ++w) v.x[w] = from[min(e + w, all - 1)];
-        if (!along_k && sizeof(IN) == 4 && sizeof(scalar) == 4 && wide == 4 && LINES % 4 == 0 && LINE % 4 == 0) { /* as they are */
+            for (int w = 0; w < wide; ++w) got[r].x[w] = from[min(e + w, all - 1)];
+    }
+#pragma unroll
+    for (int r = 0; r < rounds; ++r) {
+        int const e = (threadIdx.x + r * THREADS) * wide;
+        if (e >= all) break;
+        if (!along_k && sizeof(IN) == 4 && sizeof(scalar) == 4 && wide == 4 && LINES % 4 == 0 && LINE % 4 == 0) {
             int const product = e / size, line = e % LINES, l = e % size / LINES;
-            *(vector *)(to + product * PRODUCT + l * LINE + turned_line<LINE>(line, l)) = v;
+            *(vector *)(to + product * PRODUCT + l * LINE + turned_line<LINE>(line, l)) = got[r];
             continue;
         }
 #pragma unroll
         for (int w = 0; w < wide; ++w) {
             int const product = (e + w) / size, in = (e + w) % size;
             int const line = along_k ? in / SIDE_K : in % LINES, l = along_k ? in % SIDE_K : in / LINES;
-            scalar const x = conjugate_if(conjugated, (scalar)widen(v.x[w]));
+            scalar const x = conjugate_if(conjugated, (scalar)widen(got[r].x[w]));
             if (e + w < all) to[product * PRODUCT + l * LINE + turned_line<LINE>(line, l)] = x;
         }
     }

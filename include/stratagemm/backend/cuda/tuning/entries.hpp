@@ -28,9 +28,9 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"d", {cuda_engine::fp64, 128, 64, 16, 32, 32, 4, 8}, 1, 108},
     {"d", {cuda_engine::fp64, 64, 64, 16, 32, 32, 6, 8}, 2, 100},
 
-    {"sthwb", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 90},
-    {"sthwb", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 75},
-    {"sthwb", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 30},
+    {"sthwb", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 75},
+    {"sthwb", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 62},
+    {"sthwb", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 26},
     {"d", {cuda_engine::blocked, 64, 64, 16, 4, 4, 2, 8}, 3, 45},
     {"d", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 25},
     {"c", {cuda_engine::blocked, 64, 64, 8, 4, 4, 2, 8}, 3, 22},
