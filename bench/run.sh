@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds and runs the benchmark program of a backend, with its report.
-#   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"
+#   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy, a size
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 
@@ -31,7 +31,9 @@ set -- --benchmark_out="$build/$backend.json" --report="$build/report.html"
 case $filter in
 '') ;;
 quick) set -- "$@" --quick ;;
-*) set -- "$@" --benchmark_filter="$filter" ;;
+*)
+    if [ "$backend" = accuracy ]; then set -- "$@" "$filter"; else set -- "$@" --benchmark_filter="$filter"; fi
+    ;;
 esac
 "$build/bench/$program" "$@"
 
