@@ -1,6 +1,6 @@
 // The tile unit (AMX) in software, for machines that lack it: its instructions end in SIGILL there, and the handler
-// does what they would have done. So the code that the library has for such machines is tested on any other with
-// AVX-512; slowly, and with nothing in the library but the question whether it may.
+// does what they would have done. So the code that the library has for such machines is tested on any other with the
+// AVX-512 of those machines; slowly, and with nothing in the library but the question whether it may.
 //
 // Instructions and their encoding: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 #include "tile_emulator.hpp"
@@ -142,6 +142,8 @@ extern "C" int sigaction(int signal, struct sigaction const* wanted, struct siga
 bool tiles_are_emulated() {
     char const* const asked = std::getenv("STRATAGEMM_ISA");
     if (!asked || std::strcmp(asked, "amx") != 0) return false;
+    // What every machine with tiles has beside them.
+    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vnni")) return false;
     struct sigaction action = {};
     action.sa_sigaction = on_illegal_instruction;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;

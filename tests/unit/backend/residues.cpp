@@ -6,11 +6,13 @@
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/stratagemm.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdio>
 #include <limits>
 #include <random>
+#include <vector>
 
 namespace sg = stratagemm;
 namespace parts = stratagemm::ozaki_parts;
@@ -178,6 +180,76 @@ TEST_CASE("what no integer can be made of is left to the base") {
         sg::gemm(sg::ozaki{eager{}, {.report = &report}}, a, b, c);
         CHECK(report.scheme == sg::ozaki_report::native);
     }
+}
+
+TEST_CASE("fewer moduli take no more workspace, nor do threads for which there is no block") {
+    if (!here()) return;
+    for (sg::index k : {1, 64, 1000, 4096, 8192, 46592, 52480, 262144})
+        for (sg::index m : {1, 64, 1024, 5000})
+            for (int count = 2; count < 20; ++count) {
+                sg::residue_sizes const fewer(m, m, k, count), more(m, m, k, count + 1);
+                CAPTURE(k, m, count);
+                REQUIRE(fewer.bytes(count, 3) <= more.bytes(count + 1, 3));
+            }
+    sg::host_residues const one(1), many(64);
+    CHECK(many.bytes(32, 32, 262144, 20) == one.bytes(32, 32, 262144, 20));
+    agree<double>({33, 40, 52480, false, false, 3}, {});
+}
+
+namespace {
+
+// Lines that have nothing but a sum, of which some do not count.
+struct plain_lines {
+    std::vector<double> left, right;
+    std::vector<double>*most_left, *least_left, *most_right, *least_right;
+
+    bool left_counts(sg::index i) const { return left[std::size_t(i)] > 0; }
+    bool right_counts(sg::index j) const { return right[std::size_t(j)] > 0; }
+    double left_sum(sg::index i) const { return left[std::size_t(i)]; }
+    double right_sum(sg::index j) const { return right[std::size_t(j)]; }
+    struct pair {
+        double left, right;
+    };
+    pair shares(sg::index, sg::index, std::int32_t q) const { return {double(q), double(q)}; }
+    void take_left(sg::index i, double most, double least) const {
+        (*most_left)[std::size_t(i)] = most, (*least_left)[std::size_t(i)] = least;
+    }
+    void take_right(sg::index j, double most, double least) const {
+        (*most_right)[std::size_t(j)] = most, (*least_right)[std::size_t(j)] = least;
+    }
+};
+
+} // namespace
+
+TEST_CASE("no extreme of a line is lost, whatever is left over of it") {
+    if (!here()) return;
+    for (sg::index n : {1, 7, 8, 9, 12, 15, 17, 511, 513, 521})
+        for (sg::index weak : {sg::index{0}, sg::index{7}, n / 2, n - 1}) {
+            sg::index const m = 5;
+            if (weak >= n) continue;
+            sg::matrix<std::int32_t> const q(m, n, [&](sg::index i, sg::index j) {
+                return static_cast<std::int32_t>(j == weak ? 40 - 9 * i : 1000 + (i * 31 + j * 17) % 500);
+            });
+            auto const size = static_cast<std::size_t>(n);
+            std::vector<double> a(5), b(5), c(size), d(size);
+            plain_lines lines{{1, 2, 0, 4, 1}, std::vector<double>(size, 2), &a, &b, &c, &d};
+            if (n > 9) lines.right[9] = 0;
+            auto memory = sg::host{}.reserve({sg::crossing_bytes(m, n, 2)});
+            REQUIRE(memory);
+            sg::cross_lines(lines, sg::view<std::int32_t const>(q.view()), 2, *memory);
+            std::vector<double> expected_row(5, HUGE_VAL), expected_column(size, HUGE_VAL);
+            for (sg::index i = 0; i < m; ++i)
+                for (sg::index j = 0; j < n; ++j) {
+                    if (!lines.left_counts(i) || !lines.right_counts(j)) continue;
+                    auto const r = std::size_t(i), s = std::size_t(j);
+                    expected_row[r] = std::min(expected_row[r], q(i, j) * (1 / lines.right[s]));
+                    expected_column[s] = std::min(expected_column[s], q(i, j) * (1 / lines.left[r]));
+                }
+            CAPTURE(n, weak);
+            CHECK(b == expected_row);
+            for (sg::index j = 0; j < n; ++j)
+                if (lines.right_counts(j)) CHECK(d[std::size_t(j)] == expected_column[std::size_t(j)]);
+        }
 }
 
 TEST_CASE("operands that do not fit are packed in parts") {

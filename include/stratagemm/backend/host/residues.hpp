@@ -305,7 +305,8 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
 // ---- from products to residues ---------------------------------------------------------------------------
 
 // A finished block of sums, each at most 2^24, on its way to 32 x 32 residues; or added to them. The quotient may be
-// one off, and a residue one beyond half its modulus: it still fits.
+// one off, and a residue one beyond half its modulus: it still fits. What is beyond 2^24 with the residue that was
+// there, and so not exact as a float, is a sum for 256, where the low byte is all that counts.
 struct reduced {
     std::int32_t const* sum;
     std::int8_t* to;
@@ -412,8 +413,8 @@ struct residue_sizes {
     index steps, pairs, rows, cols, planes; // of A packed by a thread; of B packed for all; bytes of residues
 
     residue_sizes(index m, index n, index k, int count)
-        : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, side, index{64} << 20, count)),
-          cols(at_most(n, n + 32, index{256} << 20, count)), planes(rows * smaller(side, up(n)) + 320) {}
+        : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, side, index{80} << 20)),
+          cols(at_most(n, n + 32, index{320} << 20)), planes(rows * smaller(side, up(n)) + 320) {}
 
     index plane_of(index lines) const { return divide_up(lines, 32) * steps * sizes::pair; }
     std::size_t own(int count) const { // bytes of a thread
@@ -428,9 +429,11 @@ struct residue_sizes {
 
 private:
     static index up(index x) { return divide_up(x, 32) * 32; }
-    index at_most(index lines, index most, index budget, int count) const {
+    // What fits the budget with as many moduli as there may be, so that fewer never take more.
+    index at_most(index lines, index most, index budget) const {
+        constexpr index moduli = 20;
         return smaller(up(lines),
-                       larger_of(32, smaller(most / 32 * 32, budget / (count * steps * 64) / 32 * 32)));
+                       larger_of(32, smaller(most / 32 * 32, budget / (moduli * steps * 64) / 32 * 32)));
     }
 };
 

@@ -234,6 +234,7 @@ STRATAGEMM_RESIDUES void cross_rows(Crossing const& x, view<std::int32_t const> 
             sum[j] = counts ? 128 * x.right_sum(j0 + j) : -none;
             inverse[j] = counts ? 1 / x.right_sum(j0 + j) : none;
         }
+        for (index j = cols; j % 8 != 0; ++j) sum[j] = -none, inverse[j] = none; // what counts for nothing
         for (index i = i0; i < i1; ++i) {
             if (!x.left_counts(i)) continue;
             vec<double> const my_sum = all(128 * x.left_sum(i)), my_inverse = all(1 / x.left_sum(i));
@@ -246,7 +247,7 @@ STRATAGEMM_RESIDUES void cross_rows(Crossing const& x, view<std::int32_t const> 
                 asm("vcvtdq2pd %1, %0%{%2%}%{z%}"
                     : "=v"(v)
                     : "m"(*reinterpret_cast<ints const*>(from + j)), "Yk"(n.mask));
-                vec<double> const s = load_part(sum + j, n);
+                vec<double> const s = load(sum + j);
                 most = maximum(most, plus(v, s));
                 vec<double> const column = load_part(columns_most + j0 + j, n);
                 store_part(columns_most + j0 + j, maximum(column, plus(v, my_sum)), n);
@@ -254,7 +255,7 @@ STRATAGEMM_RESIDUES void cross_rows(Crossing const& x, view<std::int32_t const> 
                 std::uint8_t few;
                 asm("vcmppd $1, %2, %1, %0" : "=Yk"(few) : "v"(v), "v"(all(32.0)));
                 asm("vmovapd %2, %0%{%1%}" : "+v"(v) : "Yk"(few), "v"(small));
-                least = minimum(least, times(v, load_part(inverse + j, n)));
+                least = minimum(least, times(v, load(inverse + j)));
                 vec<double> const column_least = load_part(columns_least + j0 + j, n);
                 store_part(columns_least + j0 + j, minimum(column_least, times(v, my_inverse)), n);
                 for (unsigned left = few & n.mask; left != 0; left &= left - 1) {
@@ -310,7 +311,7 @@ void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team,
 #endif
 
 // What the host's leaf offers a layer that makes products by residues of a byte: all of one on the tile unit, and with
-// vectors what there is to be known of the operands before. Where it says false, nothing has been done.
+// vectors what there is to be known of the operands before. Where it says false, it has found nothing and C is as it was.
 class host_residues {
 public:
     explicit host_residues(int threads) : threads_(threads) {}
@@ -330,7 +331,7 @@ public:
     std::size_t bytes([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
                       [[maybe_unused]] int count) const {
 #if defined(__x86_64__)
-        if (here() && k <= longest) return residue_sizes(m, n, k, count).bytes(count, host_threads(threads_));
+        if (here() && k <= longest) return residue_sizes(m, n, k, count).bytes(count, team_of(m, n));
 #endif
         return 0;
     }
@@ -371,8 +372,8 @@ public:
     void cross([[maybe_unused]] Crossing const& lines, [[maybe_unused]] view<std::int32_t const> const& q,
                [[maybe_unused]] host_arena& arena) const {
 #if defined(__x86_64__)
-        int const team =
-            team_for(arena, [&](int each) { return stratagemm::crossing_bytes(q.rows, q.cols, each); });
+        int team = host_threads(threads_);
+        while (team > 1 && !arena.fits({stratagemm::crossing_bytes(q.rows, q.cols, team)})) --team;
         cross_lines(lines, q, team, arena);
 #endif
     }
@@ -380,23 +381,24 @@ public:
     bool multiply([[maybe_unused]] Job const& job, [[maybe_unused]] host_arena& arena) const {
 #if defined(__x86_64__)
         if (here() && job.bits <= host_tiles::most_bits && job.left.length() <= longest) {
+            index const m = job.left.count(), n = job.right.count();
             int const count = job.system.count();
-            residue_sizes const sizes(job.left.count(), job.right.count(), job.left.length(), count);
-            int const team = team_for(arena, [&](int each) { return sizes.bytes(count, each); });
-            multiply_residues(job, sizes, team, arena);
-            return true;
+            residue_sizes const sizes(m, n, job.left.length(), count);
+            int team = team_of(m, n); // the arena was sized earlier; OpenMP may offer more threads by now
+            while (team > 0 && !arena.fits({sizes.bytes(count, team)})) --team;
+            if (team > 0) multiply_residues(job, sizes, team, arena);
+            return team > 0;
         }
 #endif
         return false;
     }
 
 private:
-    // The arena was sized earlier; OpenMP may offer more threads by now.
-    template <class Bytes>
-    int team_for(host_arena const& arena, Bytes const& bytes) const {
-        int team = host_threads(threads_);
-        while (team > 1 && !arena.fits({bytes(team)})) --team;
-        return team;
+    // No more than there are blocks of C: each takes its own part of A.
+    int team_of(index m, index n) const {
+        index const blocks = (m + 31) / 32 * ((n + 31) / 32);
+        int const offered = host_threads(threads_);
+        return blocks < offered ? static_cast<int>(blocks) : offered;
     }
 
     int threads_;
