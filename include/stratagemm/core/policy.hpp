@@ -113,7 +113,7 @@ private:
 // and any may have, for layers that choose between ways to the same result, roughly
 //   double seconds(S) const    what a product of that shape takes
 //   double seconds_each() const   what apply() takes for an element
-// and whole jobs of particular layers, done its own way (backend/host.hpp: residues(), parts()).
+// and members that do a whole job of such a layer in a way of its own; a layer asks whether they are there.
 template <class P>
 concept policy = requires(P const& p, footprint f) {
     typename P::space;
