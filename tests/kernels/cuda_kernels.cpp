@@ -40,7 +40,7 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
     for (bool const partial : {false, true}) {
         sg::cuda_form form = sg::form_for(tile.engine, sizeof(In), {});
         form.partial = partial;
-        to.push_back({std::string(sg::name_of(tile.engine)) + '-' + sg::cuda_letter<In>() + '-' +
+        to.push_back({std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
                           std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
                           std::to_string(tile.k) + (partial ? "-parts" : ""),
                       sg::cuda_product_source<In, Out>(tile, form, none), true});

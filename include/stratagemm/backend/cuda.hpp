@@ -14,7 +14,7 @@
 #pragma once
 
 #include "../gemm.hpp"
-#include "cuda/matrix.hpp"
+#include "../jit/device_matrix.hpp"
 #include "cuda/product.hpp"
 
 STRATAGEMM_BEGIN
@@ -35,15 +35,8 @@ struct cuda {
         return all;
     }
 
-    // Row-major unless told; see cuda/matrix.hpp.
     template <element T>
-    class matrix : public cuda_matrix<T> {
-    public:
-        matrix() = default;
-        template <class... Arguments>
-        explicit matrix(cuda const& policy, Arguments&&... arguments)
-            : cuda_matrix<T>(policy.session(), policy.stream, static_cast<Arguments&&>(arguments)...) {}
-    };
+    using matrix = device_matrix<T, cuda>;
 
     // The same matrix, or batch, with a pointer that is one of a device.
     template <operand M>
@@ -70,7 +63,7 @@ struct cuda {
         !std::is_same_v<typename P::a_type, std::int32_t> &&
         (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
          (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)) &&
-        cuda_epilogue_for<typename P::epilogue_type, typename P::scalar>;
+        has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>;
 
     cuda_operations leaf() const { return cuda_operations(session(), stream); }
 
@@ -139,7 +132,7 @@ private:
 
     template <class In>
     cuda_choice choice_for(cuda_sides const& s) const {
-        char const type = tf32 && std::is_same_v<In, float> ? 't' : cuda_letter<In>();
+        char const type = tf32 && std::is_same_v<In, float> ? 't' : type_letter<In>();
         return choose(where(), type, sizeof(In), sizeof(accumulator_t<In>), s, tile);
     }
 };

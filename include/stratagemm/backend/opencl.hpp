@@ -15,7 +15,8 @@
 
 #include "../algorithm/staged.hpp"
 #include "../gemm.hpp"
-#include "opencl/matrix.hpp"
+#include "../jit/device_matrix.hpp"
+#include "../jit/trial.hpp"
 #include "opencl/product.hpp"
 #include "opencl/tuning/tuner.hpp"
 
@@ -51,15 +52,8 @@ public:
     explicit opencl(device const& d) : session_(std::make_shared<opencl_session>(d)) {}
     explicit opencl(cl_command_queue queue) : session_(std::make_shared<opencl_session>(queue)) {}
 
-    // Row-major unless told; see opencl/matrix.hpp.
     template <element T>
-    class matrix : public opencl_matrix<T> {
-    public:
-        matrix() = default;
-        template <class... Arguments>
-        explicit matrix(opencl const& policy, Arguments&&... arguments)
-            : opencl_matrix<T>(policy.session_, static_cast<Arguments&&>(arguments)...) {}
-    };
+    using matrix = device_matrix<T, opencl>;
 
     cl_command_queue queue() const { return session_->queue(); }
     cl_context context() const { return session_->context(); }
@@ -75,7 +69,7 @@ public:
         !std::is_same_v<typename P::a_type, std::int32_t> &&
         (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
          (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)) &&
-        opencl_epilogue_for<typename P::epilogue_type, typename P::scalar>;
+        has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>;
 
     opencl_operations leaf() const { return opencl_operations(session_); }
 
@@ -157,13 +151,13 @@ public:
         if (s.m < 1 || s.n < 1 || s.k < 1 || s.count != 1)
             return error(errc::shape, "opencl", "tuning is for one product with no empty side");
         try {
-            opencl_trial<T> trial(session_, s.m, s.n, s.k);
+            tuning_trial<T, opencl> trial(*this, s.m, s.n, s.k);
             opencl_tuned found;
             found.before = trial.measure(*this);
             auto const end =
                 std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
             double best = -1;
-            search_problem p = opencl_candidates(where(), opencl_letter<Scalar>(), sizeof(Scalar));
+            search_problem p = opencl_candidates(where(), type_letter<Scalar>(), sizeof(Scalar));
             p.seed = options.seed;
             p.more = [&] { return std::chrono::steady_clock::now() < end; };
             p.measure = [&](search_point const& x) {
@@ -176,7 +170,7 @@ public:
             found.measured = r.measured, found.after = r.seconds;
             if (r.best.empty()) return found;
             found.tile = tile_of(r.best);
-            session_->tuning().keep(bucket_of(opencl_letter<Scalar>(), {s.m, s.n, s.k, 1}), found.tile);
+            session_->tuning().keep(bucket_of(type_letter<Scalar>(), {s.m, s.n, s.k, 1}), found.tile);
             return found;
         } catch (error const& e) { // no memory for the operands
             return e;
@@ -212,7 +206,7 @@ private:
     template <class In>
     opencl_choice choice_for(opencl_sides const& s, bool along_k) const {
         using Scalar = accumulator_t<In>;
-        constexpr char sums = opencl_letter<Scalar>();
+        constexpr char sums = type_letter<Scalar>();
         opencl_choice only = only_;
         if (only.tile.threads() == 0 && s.count == 1) only.tile = session_->tuning().find(bucket_of(sums, s));
         return choose(session_->device(), sums, sizeof(Scalar), s, along_k, only);

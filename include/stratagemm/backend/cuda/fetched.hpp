@@ -84,7 +84,7 @@ status cuda_pack(cuda_session& session, CUstream stream, cuda_lying<T> const& x,
     cuda_form form; // stands for the two definitions
     form.a_along_k = straight, form.b_along_k = unit;
     auto compiled =
-        session.kernel({cuda_operation::pack, {cuda_letter<T>(), cuda_letter<T>()}, {}, form, {}}, [&] {
+        session.kernel({cuda_operation::pack, {type_letter<T>(), type_letter<T>()}, {}, form, {}}, [&] {
             return cuda_source_of<T, T>("pack", cuda_pack_text, cuda_epilogue<accumulator_t<T>>(identity{}),
                                         std::string("#define TRANSPOSE ") + (straight ? "0" : "1") +
                                             "\n#define UNIT " + (unit ? "1\n" : "0\n"));

@@ -36,11 +36,21 @@ public:
     }
 
     template <class F, class To>
-    requires cuda_epilogue_for<F, accumulator_t<To>> status apply(F const& f, cuda_view<To> to, index row0,
-                                                                  index col0)
+    requires has_source<F, cuda_epilogue<accumulator_t<To>>> status apply(F const& f, cuda_view<To> to,
+                                                                          index row0, index col0)
     const {
         return elementwise<To, To>(cuda_operation::apply, "apply", to, cuda_epilogue<accumulator_t<To>>(f),
                                    [&](auto& p) { p.row0 = row0, p.col0 = col0; });
+    }
+
+    // Between host memory and the device's; returns when it is done, after all that was queued on the stream before.
+    template <class T>
+    status upload(T const* from, cuda_pointer<T> to, index count) const {
+        return session_->upload(stream_, to.address, from, static_cast<std::size_t>(count) * sizeof(T));
+    }
+    template <class T>
+    status download(cuda_pointer<T> from, std::remove_const_t<T>* to, index count) const {
+        return session_->download(stream_, to, from.address, static_cast<std::size_t>(count) * sizeof(T));
     }
 
     status synchronize() const { return session_->synchronize(stream_); }
@@ -75,7 +85,7 @@ private:
         p.rows = static_cast<int>(across.rows), p.cols = static_cast<int>(across.cols);
         fill(p);
         auto compiled =
-            session_->kernel({operation, {cuda_letter<In>(), cuda_letter<To>()}, {}, {}, epilogue.text()},
+            session_->kernel({operation, {type_letter<In>(), type_letter<To>()}, {}, {}, epilogue.text()},
                              [&] { return cuda_source_of<In, To>(kernel, cuda_elementwise_text, epilogue); });
         if (!compiled) return compiled.take_status();
         return session_->launch(stream_, **compiled, {static_cast<unsigned>(blocks), 256}, p,

@@ -72,7 +72,7 @@ public:
         sums.part = sum.part = static_cast<int>(choice.part);
         sums.c.data = sum.a.data = partial.address;
         auto gather = session_.kernel(
-            {cuda_operation::gather, {cuda_letter<In>(), cuda_letter<Out>()}, {}, {}, epilogue_.text()},
+            {cuda_operation::gather, {type_letter<In>(), type_letter<Out>()}, {}, {}, epilogue_.text()},
             [&] { return cuda_source_of<In, Out>("gather", cuda_gather_text, epilogue_); });
         if (!gather) return gather.take_status();
         cuda_epilogue<Scalar> const none{identity{}};
@@ -129,7 +129,7 @@ private:
 
     status run_directly() const {
         cuda_kernel_key const key{
-            cuda_operation::product, {cuda_letter<In>(), cuda_letter<Out>()}, {}, {}, epilogue_.text()};
+            cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, {}, {}, epilogue_.text()};
         auto compiled = session_.kernel(
             key, [&] { return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_); });
         if (!compiled) return compiled.take_status();
@@ -146,7 +146,7 @@ private:
         cuda_tile tile{.engine = cuda_engine::vector, .n = 1};
         tile.m = static_cast<short>(a.along_k ? 8 : form.dense ? 32 * unit : 32);
         auto compiled = session_.kernel(
-            {cuda_operation::product, {cuda_letter<In>(), cuda_letter<Out>()}, tile, form, epilogue_.text()},
+            {cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()},
             [&] { return cuda_product_source<In, Out>(tile, form, epilogue_); });
         if (!compiled) return compiled.take_status();
         return launch(**compiled, ((p_.c.rows - 1) / tile.m + 1) * p_.count, threads_of(tile), x);
@@ -157,7 +157,7 @@ private:
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
         cuda_tile const& tile = choice.tile;
         auto compiled = session_.kernel(
-            {cuda_operation::product, {cuda_letter<In>(), cuda_letter<Out>()}, tile, form, epilogue.text()},
+            {cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue.text()},
             [&] { return cuda_product_source<In, Out>(tile, form, epilogue); });
         if (!compiled) return compiled.take_status();
         if (tile.engine == cuda_engine::small)

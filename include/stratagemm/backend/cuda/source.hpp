@@ -1,4 +1,4 @@
-// Kernel sources made final: definitions, the prelude, the kernel. What comes out compiles by itself.
+// The sources of the kernels, and their arguments.
 #pragma once
 
 #include "epilogue.hpp"
@@ -16,44 +16,10 @@
 
 STRATAGEMM_BEGIN
 
-// A letter for each element type.
-template <class T>
-constexpr char cuda_letter() {
-    if constexpr (complex_like<T>)
-        return sizeof(T) == 8 ? 'c' : 'z';
-    else if constexpr (std::is_same_v<T, std::int8_t>)
-        return 'b';
-    else if constexpr (std::is_same_v<T, std::int32_t>)
-        return 'i';
-    else if constexpr (std::is_same_v<T, float>)
-        return 's';
-    else if constexpr (std::is_same_v<T, double>)
-        return 'd';
-    else
-        return std::is_same_v<T, half> ? 'h' : 'w';
-}
-
-// The part of a source that says which element types it is for. Sums are kept in the accumulator of In.
-template <class In, class Out>
-std::string cuda_types() {
-    constexpr bool integer = std::is_integral_v<accumulator_t<In>>;
-    auto define = [](char const* name, char const* value) {
-        return std::string("#define ") + name + ' ' + value + '\n';
-    };
-    return define("IN", cuda_type<In>()) + define("OUT", cuda_type<Out>()) +
-           define("OUT_VALUE", cuda_type<accumulator_t<Out>>()) +
-           define("REAL", integer ? "unsigned" : cuda_type<real_t<In>>()) +
-           define("COMPLEX", complex_like<In> ? "1" : "0") + define("INTEGER", integer ? "1" : "0");
-}
-
 template <class In, class Out, class Epilogue>
 cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const& epilogue,
                            std::string const& definitions = {}) {
-    cuda_source source{kernel, cuda_types<In, Out>() + definitions};
-    epilogue.define(source.text);
-    source.text += cuda_prelude_text;
-    source.text += body;
-    return source;
+    return {kernel, kernel_text<In, Out>(cuda_prelude_text, body, epilogue, definitions)};
 }
 
 // The kernel of a product, but for the direct one.
@@ -70,7 +36,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     case cuda_engine::simt: body += cuda_simt_text; break;
     case cuda_engine::fp64: body += cuda_fp64_text; break;
     default: {
-        char const letter = cuda_letter<In>();
+        char const letter = type_letter<In>();
         char const* const type = letter == 'h'   ? "f16"
                                  : letter == 'w' ? "bf16"
                                  : letter == 'b' ? "s8"

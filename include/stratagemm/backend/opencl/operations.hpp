@@ -52,8 +52,8 @@ public:
     }
 
     template <class F, class To>
-    requires opencl_epilogue_for<F, accumulator_t<To>> status apply(F const& f, opencl_view<To> to,
-                                                                    index row0, index col0)
+    requires has_source<F, opencl_epilogue<accumulator_t<To>>> status apply(F const& f, opencl_view<To> to,
+                                                                            index row0, index col0)
     const {
         return elementwise<To, To>(
             opencl_operation::apply, "apply", to, opencl_epilogue<accumulator_t<To>>(f), {},
@@ -115,7 +115,7 @@ private:
         if (across.rows > opencl_longest || across.cols > opencl_longest)
             return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; work on blocks");
         auto compiled = session_->kernel(
-            {operation, {opencl_letter<In>(), opencl_letter<To>()}, {}, {}, epilogue.text()},
+            {operation, {type_letter<In>(), type_letter<To>()}, {}, {}, epilogue.text()},
             [&] { return opencl_source_of<In, To>(kernel, opencl_elementwise_text, epilogue); });
         if (!compiled) return compiled.take_status();
         auto const groups = [](index side, index items) {

@@ -138,7 +138,7 @@ private:
 
     opencl_kernel_key key(opencl_operation operation, opencl_tile const& tile = {},
                           opencl_form form = {}) const {
-        return {operation, {opencl_letter<In>(), opencl_letter<Out>()}, tile, form, epilogue_.text()};
+        return {operation, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()};
     }
     static std::size_t groups_of(opencl_tile const& tile, opencl_sides const& s) {
         auto const up = [](index x, index y) { return static_cast<std::size_t>((x + y - 1) / y); };

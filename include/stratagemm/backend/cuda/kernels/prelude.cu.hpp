@@ -15,6 +15,10 @@ typedef long long index;
 struct half { unsigned short bits; };
 struct bfloat16 { unsigned short bits; };
 template <class R> struct complex { R x, y; };
+typedef complex<float> complex64;
+typedef complex<double> complex128;
+typedef signed char byte;
+typedef unsigned uint;
 
 inline float widen(float x) { return x; }
 inline double widen(double x) { return x; }

@@ -18,7 +18,10 @@ inline constexpr char opencl_prelude_text[] = R"cl(
 #define PRAGMA(text) _Pragma(#text)
 #define UNROLLED(times) PRAGMA(unroll times)
 
-/* Elements as they lie in memory, and as numbers. 16-bit types are storage only. */
+/* Elements as they lie in memory, and as numbers. 16-bit types are storage only. Names are pasted, hence macros. */
+#define byte char
+#define complex64 float2
+#define complex128 double2
 typedef ushort bfloat16;
 float widen_bfloat16(ushort x) { return as_float((uint)x << 16); }
 ushort round_bfloat16(float x) {
