@@ -1,12 +1,15 @@
 // The policies under test on CUDA devices. A new one is one line here.
 #pragma once
 
-#include "mirrored.hpp"
+#include "conformance/device/mirrored.hpp"
 
 #include <stratagemm/algorithm/recursive.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
+#include <stratagemm/backend/cuda.hpp>
 
 namespace trials {
+
+using under_test = sg::cuda;
 
 // Tiles that the sizes of the suite are larger than.
 inline constexpr sg::cuda_tile small_tile{sg::cuda_engine::blocked, 16, 16, 8, 4, 2, 2, 2};
@@ -17,13 +20,14 @@ inline sg::cuda with(sg::cuda_tile const& tile) {
     policy.tile = tile;
     return policy;
 }
+inline sg::cuda with_small_tiles() { return with(small_tile); }
 
 // Engines of one type or a few: the rest would do what "cuda" does.
 template <class Base, class... T>
-struct only_for : mirrored<Base> {
+struct only_for : mirrored<sg::cuda, Base> {
     template <class P>
-    static constexpr bool
-        accepts = (std::is_same_v<typename P::a_type, T> || ...) && mirrored<Base>::template accepts<P>;
+    static constexpr bool accepts =
+        (std::is_same_v<typename P::a_type, T> || ...) && mirrored<sg::cuda, Base>::template accepts<P>;
 };
 template <class... T>
 auto only(sg::cuda_tile const& tile, bool tf32 = false) {

@@ -1,12 +1,15 @@
 // The policies under test on OpenCL devices. A new one is one line here.
 #pragma once
 
-#include "mirrored.hpp"
+#include "conformance/device/mirrored.hpp"
 
 #include <stratagemm/algorithm/recursive.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
+#include <stratagemm/backend/opencl.hpp>
 
 namespace trials {
+
+using under_test = sg::opencl;
 
 // Tiles that the sizes of the suite are larger than: one with two buffers, vectors and parts of k, one with neither.
 inline constexpr sg::opencl_tile small_tile{.threads_m = 4,
@@ -38,23 +41,26 @@ inline constexpr sg::opencl_tile sliced_tile{.threads_m = 2,
                                              .slices = 2,
                                              .ahead = 1};
 
+inline sg::opencl with_small_tiles() { return sg::opencl().with(small_tile, 64); }
+
 // Compilers for CPUs take a second for each kernel with tiles, and one is needed for each way that operands lie. So
 // the other types, and epilogues, have a few trials of their own.
 template <class Base>
-struct for_float : mirrored<Base> {
+struct for_float : mirrored<sg::opencl, Base> {
     template <class P>
-    static constexpr bool accepts = std::is_same_v<typename P::a_type, float>&&
-        std::is_same_v<typename P::epilogue_type, sg::identity>&& mirrored<Base>::template accepts<P>;
+    static constexpr bool accepts =
+        std::is_same_v<typename P::a_type, float>&& std::is_same_v<typename P::epilogue_type, sg::identity>&&
+            mirrored<sg::opencl, Base>::template accepts<P>;
 };
 template <class Base>
-for_float(mirrored<Base>) -> for_float<Base>;
+for_float(mirrored<sg::opencl, Base>) -> for_float<Base>;
 
 // f(name, policy) for each.
 template <class F>
 void for_each_policy(std::uint64_t, F&& f) {
     sg::opencl const device;
     f("opencl", mirrored{device, device});
-    f("opencl, small tiles", for_float{mirrored{device, device.with(small_tile, 64)}});
+    f("opencl, small tiles", for_float{mirrored{device, with_small_tiles()}});
     f("opencl, odd tiles", for_float{mirrored{device, device.with(odd_tile)}});
     f("opencl, sliced tiles", for_float{mirrored{device, device.with(sliced_tile)}});
     f("strassen over opencl", mirrored{device, sg::strassen{device}});

@@ -1,4 +1,5 @@
-// The conformance suite on OpenCL devices: a sample of each case, since a device is slow to start.
+// The conformance suite on devices: a sample of each case, since a device is slow to start. policies.hpp is that of
+// the backend under test.
 #pragma once
 
 #include "policies.hpp"
@@ -11,8 +12,7 @@ namespace trials {
 template <class TA, class TC>
 void small_tiles() {
     report note;
-    sg::opencl const device;
-    mirrored const policy{device, device.with(small_tile, 64)};
+    mirrored const policy{under_test{}, with_small_tiles()};
     chance from(29);
     for (index const size : {5, 17, 32, 50})
         for (int x = 0; x < 6; ++x) {
@@ -22,7 +22,7 @@ void small_tiles() {
             t.count = 1 + x % 2, t.repeat_a = t.repeat_b = false;
             t.a = t.b = {}, t.c.by_columns = t.c.turned = false;
             prepared<TA, TC> p(t);
-            note("opencl, small tiles", t, try_on(policy, p));
+            note("small tiles", t, try_on(policy, p));
         }
 }
 
@@ -30,7 +30,7 @@ void small_tiles() {
 template <class TA, class TC>
 void narrow_and_small(int count) {
     report note;
-    sg::opencl const device;
+    under_test const device;
     mirrored const policy{device, device};
     chance from(31);
     for (int x = 0; x < count; ++x) {
@@ -40,7 +40,7 @@ void narrow_and_small(int count) {
         if (x % 2) std::swap(t.m, t.n);
         t.count = 1 + x % 5 / 4;
         prepared<TA, TC> p(t);
-        note("opencl, narrow", t, try_on(policy, p));
+        note("narrow", t, try_on(policy, p));
     }
     for (int x = 0; x < count; ++x) {
         trial t = draw_trial(from);
@@ -48,13 +48,13 @@ void narrow_and_small(int count) {
         t.m = side, t.n = x % 2 ? side : 1 + from.below(32), t.k = x % 3 ? side : 1 + from.below(31);
         t.count = 16 + from.below(9);
         prepared<TA, TC> p(t);
-        note("opencl, small", t, try_on(policy, p));
+        note("small", t, try_on(policy, p));
     }
 }
 
 } // namespace trials
 
-#define STRATAGEMM_OPENCL_CONFORMANCE(TA, TC)                                                                \
+#define STRATAGEMM_DEVICE_CONFORMANCE(TA, TC)                                                                \
     TEST_CASE(#TA " to " #TC ": shapes and layouts") { shapes_and_layouts<TA, TC>(15); }                     \
     TEST_CASE(#TA " to " #TC ": long and thin") { long_and_thin<TA, TC>(7); }                                \
     TEST_CASE(#TA " to " #TC ": alpha, beta and data") { factors_and_data<TA, TC>(9); }                      \

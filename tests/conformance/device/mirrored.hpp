@@ -1,28 +1,29 @@
-// A policy of CUDA put to trials whose operands are on the host: device memory that holds the same bytes, the poison
-// between the elements included, with more poison before and behind them.
+// A policy of a device put to trials whose operands are on the host: device memory that holds the same bytes, the
+// poison between the elements included, with more poison before and behind them.
 #pragma once
 
 #include "conformance/trial.hpp"
 
-#include <stratagemm/backend/cuda.hpp>
-
 #include <list>
+#include <optional>
 
 namespace trials {
 
-template <class Base>
+template <class Device, class Base>
 struct mirrored {
-    sg::cuda device;
+    Device device;
     Base base;
+
+    using space = typename Device::space;
+    using memory = std::list<typename Device::arena>;
 
     template <class Problem>
     struct counterpart;
     template <class TA, class TB, class TC, class Epilogue>
     struct counterpart<sg::problem<TA, TB, TC, sg::host_memory, Epilogue>> {
-        using type =
-            sg::problem<TA, TB, TC, sg::cuda_memory,
-                        decltype(there(std::declval<mirrored const&>(), std::declval<Epilogue const&>(),
-                                       std::declval<std::list<sg::cuda::matrix<std::int8_t>>&>()))>;
+        using type = sg::problem<TA, TB, TC, space,
+                                 decltype(there(std::declval<mirrored const&>(),
+                                                std::declval<Epilogue const&>(), std::declval<memory&>()))>;
     };
     template <class P>
     static constexpr bool accepts = Base::template accepts<typename counterpart<P>::type>;
@@ -37,22 +38,23 @@ struct mirrored {
     sg::status run(Problem const& p) const {
         using In = typename Problem::a_type;
         using Out = typename Problem::c_type;
-        std::list<sg::cuda::matrix<std::int8_t>> kept;
+        memory kept;
         buffer const a(*this, p.a, p.count, p.a_step), b(*this, p.b, p.count, p.b_step),
             c(*this, p.c, p.count, p.c_step);
-        bool const apart = p.e.data != p.c.data;
-        buffer const e = apart ? buffer(*this, p.e, p.count, p.e_step) : buffer();
+        std::optional<buffer> const e =
+            p.e.data != p.c.data ? std::optional<buffer>(std::in_place, *this, p.e, p.count, p.e_step)
+                                 : std::nullopt;
 
         typename counterpart<Problem>::type q;
         q.alpha = p.alpha, q.beta = p.beta;
         q.a = moved<In const>(p.a, a), q.b = moved<In const>(p.b, b), q.c = moved<Out>(p.c, c);
-        q.e = moved<Out const>(p.e, apart ? e : c);
+        q.e = moved<Out const>(p.e, e ? *e : c);
         q.epilogue = there(*this, p.epilogue, kept);
         q.count = p.count, q.row0 = p.row0, q.col0 = p.col0;
         q.a_step = p.a_step, q.b_step = p.b_step, q.e_step = p.e_step, q.c_step = p.c_step;
         if (sg::status s = sg::run(base, q); !s) return s;
 
-        if (!a.unchanged() || !b.unchanged() || (apart && !e.unchanged()))
+        if (!a.unchanged() || !b.unchanged() || (e && !e->unchanged()))
             return sg::error(sg::errc::native, "mirrored", "an operand was written to");
         if (!c.come_back(p.c.data))
             return sg::error(sg::errc::native, "mirrored", "bytes beside C were written to");
@@ -62,84 +64,88 @@ struct mirrored {
 private:
     static constexpr std::size_t margin = 512;
 
-    // As a row of bytes.
-    template <class Bytes>
-    static auto bytes_of(Bytes& bytes) {
-        auto* const first = reinterpret_cast<std::int8_t*>(bytes.data());
-        return sg::row_major(first, 1, static_cast<index>(bytes.size()));
+    // A copy, in device memory.
+    template <class T>
+    auto copied(T const* from, index count, memory& kept) const {
+        sg::footprint f;
+        space::share(f) = static_cast<std::size_t>(count) * sizeof(T) + 1; // not nothing
+        auto arena = device.reserve(f);
+        arena.or_throw();
+        auto const to = arena->template take<T>(count);
+        device.leaf().upload(from, to, count).or_throw();
+        kept.push_back(std::move(*arena));
+        return to;
     }
 
     // The bytes that a (batch of) matrices spans.
     class buffer {
     public:
-        buffer() = default;
         template <class V>
-        buffer(mirrored const& m, V const& v, index count, index step) {
+        buffer(mirrored const& m, V const& v, index count, index step) : mirrored_(m) {
             using T = typename V::value_type;
             sg::extent const x =
                 sg::extent_of(v.rows, v.cols, v.row_stride, v.col_stride, count, step, sizeof(T));
-            auto const* const first = v.data ? reinterpret_cast<char const*>(v.data) + x.low : nullptr;
+            auto const* const first = v.data ? reinterpret_cast<std::byte const*>(v.data) + x.low : nullptr;
             // As far from a good alignment as on the host.
             auto const shift = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(first) % 64);
             low_ = x.low, at_ = margin + shift, size_ = static_cast<std::size_t>(x.high - x.low);
-            bytes_.assign(at_ + size_ + margin, '\xff'); // NaN in every type that has one
+            bytes_.assign(at_ + size_ + margin, std::byte{0xff}); // NaN in every type that has one
             if (size_ > 0) std::memcpy(bytes_.data() + at_, first, size_);
-            memory_ = std::make_shared<sg::cuda::matrix<std::int8_t>>(m.device, bytes_of(bytes_));
+            data_ = m.copied(bytes_.data(), static_cast<index>(bytes_.size()), memory_);
         }
         template <class T>
-        sg::cuda_pointer<T> place() const {
-            auto* const first = memory_->data().address + static_cast<index>(at_) - low_;
-            return {reinterpret_cast<T*>(first)};
+        auto place() const {
+            return space::template cast<T>(data_ + (static_cast<index>(at_) - low_));
         }
         bool unchanged() const { return now() == bytes_; }
         template <class T>
         bool come_back(T* to) const {
-            std::vector<char> const after = now();
-            if (size_ > 0) std::memcpy(reinterpret_cast<char*>(to) + low_, after.data() + at_, size_);
+            std::vector<std::byte> const after = now();
+            if (size_ > 0) std::memcpy(reinterpret_cast<std::byte*>(to) + low_, after.data() + at_, size_);
             return std::equal(after.begin(), after.begin() + static_cast<index>(at_), bytes_.begin()) &&
                    std::equal(after.end() - static_cast<index>(margin), after.end(),
                               bytes_.end() - static_cast<index>(margin));
         }
 
     private:
-        std::vector<char> now() const {
-            std::vector<char> bytes(bytes_.size());
-            memory_->download(bytes_of(bytes));
+        std::vector<std::byte> now() const {
+            std::vector<std::byte> bytes(bytes_.size());
+            mirrored_.device.leaf()
+                .download(data_, bytes.data(), static_cast<index>(bytes.size()))
+                .or_throw();
             return bytes;
         }
-        std::shared_ptr<sg::cuda::matrix<std::int8_t>> memory_;
-        std::vector<char> bytes_;
+        mirrored const& mirrored_;
+        memory memory_;
+        typename space::template handle<std::byte> data_;
+        std::vector<std::byte> bytes_;
         index low_ = 0;
         std::size_t at_ = 0, size_ = 0;
     };
 
     template <class T, class V>
-    static sg::view<T, sg::cuda_memory> moved(V const& v, buffer const& b) {
+    static sg::view<T, space> moved(V const& v, buffer const& b) {
         return {b.template place<T>(), v.rows, v.cols, v.row_stride, v.col_stride, v.scale, v.conjugate};
     }
 
     // An epilogue with its values where the operands are.
     template <class E>
-    friend auto there(mirrored const&, E const& e, std::list<sg::cuda::matrix<std::int8_t>>&) {
+    friend auto there(mirrored const&, E const& e, memory&) {
         return e;
     }
     template <class T>
-    friend auto there(mirrored const& m, sg::bias_epilogue<T> const& e,
-                      std::list<sg::cuda::matrix<std::int8_t>>& kept) {
-        auto const* const first = reinterpret_cast<std::int8_t const*>(e.values);
-        kept.emplace_back(m.device, sg::row_major(first, 1, e.count * static_cast<index>(sizeof(T))));
-        auto const* const there = reinterpret_cast<T const*>(kept.back().data().address);
-        return sg::bias_epilogue<T, sg::cuda_pointer<T const>>{{there}, e.count, e.axis};
+    friend auto there(mirrored const& m, sg::bias_epilogue<T> const& e, memory& kept) {
+        using handle = typename space::template handle<T const>;
+        return sg::bias_epilogue<T, handle>{m.copied(e.values, e.count, kept), e.count, e.axis};
     }
     template <class First, class Second>
-    friend auto there(mirrored const& m, sg::then_epilogue<First, Second> const& e,
-                      std::list<sg::cuda::matrix<std::int8_t>>& kept) {
+    friend auto there(mirrored const& m, sg::then_epilogue<First, Second> const& e, memory& kept) {
         auto first = there(m, e.first, kept);
         auto second = there(m, e.second, kept);
         return sg::then_epilogue<decltype(first), decltype(second)>{first, second};
     }
 };
-template <class Base>
-mirrored(sg::cuda, Base) -> mirrored<Base>;
+template <class Device, class Base>
+mirrored(Device, Base) -> mirrored<Device, Base>;
 
 } // namespace trials

@@ -6,11 +6,11 @@ using int32 = std::int32_t;
 using sg::bfloat16;
 using sg::half;
 
-STRATAGEMM_CUDA_CONFORMANCE(half, float)
-STRATAGEMM_CUDA_CONFORMANCE(half, half)
-STRATAGEMM_CUDA_CONFORMANCE(bfloat16, float)
-STRATAGEMM_CUDA_CONFORMANCE(bfloat16, bfloat16)
-STRATAGEMM_CUDA_CONFORMANCE(int8, int32)
+STRATAGEMM_DEVICE_CONFORMANCE(half, float)
+STRATAGEMM_DEVICE_CONFORMANCE(half, half)
+STRATAGEMM_DEVICE_CONFORMANCE(bfloat16, float)
+STRATAGEMM_DEVICE_CONFORMANCE(bfloat16, bfloat16)
+STRATAGEMM_DEVICE_CONFORMANCE(int8, int32)
 
 TEST_CASE("half to half: infinities and NaNs") { infinities_and_nans<half, half>(4); }
 TEST_CASE("bfloat16 to bfloat16: infinities and NaNs") { infinities_and_nans<bfloat16, bfloat16>(4); }

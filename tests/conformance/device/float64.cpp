@@ -2,6 +2,6 @@
 
 using namespace trials;
 
-STRATAGEMM_CUDA_CONFORMANCE(double, double)
+STRATAGEMM_DEVICE_CONFORMANCE(double, double)
 
 TEST_CASE("double to double: infinities and NaNs") { infinities_and_nans<double, double>(4); }

@@ -1,7 +1,0 @@
-#include "suite.hpp"
-
-using namespace trials;
-
-STRATAGEMM_OPENCL_CONFORMANCE(double, double)
-
-TEST_CASE("double to double: infinities and NaNs") { infinities_and_nans<double, double>(4); }
