@@ -44,7 +44,7 @@ public:
         typename arena::scope const scope(memory_);
         planes leading{};
         if (probes) leading = take_planes(1);
-        surveyed_ = survey(leading);
+        surveyed_ = survey(leading, options.moduli > 0 && !probes);
         if (!surveyed_) find(peak), find(exponent);
         if (char const* const reason = not_for_integers()) return {ozaki_report::native, 0, 0, 0, reason};
         if (by_contract) return choose(leading);
@@ -120,11 +120,11 @@ private:
     }
 
     // By the leaf, if it has a way of its own: all that a line has by itself, and the leading bits of its elements.
-    bool survey([[maybe_unused]] planes const& leading) {
+    bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
         auto leaf = policy_.leaf();
         if constexpr (requires { leaf.residues(); })
-            return leaf.residues().survey(a_, leading_of(a_.line, leading.a_all)) &&
-                   leaf.residues().survey(b_, leading_of(b_.line, leading.b_all));
+            return leaf.residues().survey(a_, leading_of(a_.line, leading.a_all), norms) &&
+                   leaf.residues().survey(b_, leading_of(b_.line, leading.b_all), norms);
         else
             return false;
     }

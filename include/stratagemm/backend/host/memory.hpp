@@ -44,11 +44,11 @@ void host_each([[maybe_unused]] int team, int count, F const& f) {
 }
 
 // Blocks of workspace. The last one released on a thread is kept for the next call: fresh pages cost more
-// than a product of a few hundred rows, and a tenth of an emulated one of a few thousand. Blocks above `keep` go back
-// to the system at once.
+// than a product of a few hundred rows, and up to a tenth of an emulated one of 4096, which just fits `keep`. Blocks
+// above that go back to the system at once.
 class host_block {
 public:
-    static constexpr std::size_t keep = std::size_t{128} << 20;
+    static constexpr std::size_t keep = std::size_t{320} << 20;
     static constexpr std::size_t huge_page = std::size_t{2} << 20;
 
     // At least `bytes`, which becomes what there is.

@@ -112,21 +112,28 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte
                                             finished<float> const& before) {
     static constexpr int order[9][2] = {{2, 2}, {2, 1}, {1, 2}, {2, 0}, {1, 1},
                                         {0, 2}, {1, 0}, {0, 1}, {0, 0}};
+    int x = 9 - products;
+    std::byte const *a = a_parts + order[x][0] * depth * packed_parts::pair,
+                    *b = b_parts + order[x][1] * depth * packed_parts::pair;
+    load_step(a, b);
     asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
-    index row = 0;
-    index const rows_a_step = divide_up(32, products * depth);
-    for (int x = 9 - products; x < 9; ++x) {
-        std::byte const* a = a_parts + order[x][0] * depth * packed_parts::pair;
-        std::byte const* b = b_parts + order[x][1] * depth * packed_parts::pair;
-        for (index s = 0; s < depth; ++s, a += packed_parts::pair, b += packed_parts::pair) {
-            host_tiles::step<bfloat16>(a, b);
-            if (row < before.rows) {
-                index const end = smaller(row + rows_a_step, before.rows);
-                before.write(row, end);
-                row = end;
-            }
+    index row = 0, left = depth;
+    index const steps = products * depth, rows_a_step = divide_up(32, steps);
+    for (index s = 1; s < steps; ++s) {
+        a += packed_parts::pair, b += packed_parts::pair;
+        if (--left == 0) {
+            left = depth, ++x;
+            a = a_parts + order[x][0] * depth * packed_parts::pair;
+            b = b_parts + order[x][1] * depth * packed_parts::pair;
+        }
+        multiply_and_load<bfloat16>(a, b);
+        if (row < before.rows) {
+            index const end = smaller(row + rows_a_step, before.rows);
+            before.write(row, end);
+            row = end;
         }
     }
+    multiply_last<bfloat16>();
     before.write(row, before.rows);
     asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
                  "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
@@ -147,19 +154,18 @@ struct parts_job {
 // Rows [i0, i1) and columns [j0, j1), by one thread.
 STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index i0, index i1, index j0,
                                                    index j1) {
-    alignas(64) float out[2][1024];
+    alignas(64) float out[1024];
     tile_unit const unit;
     finished<float> before{};
-    int turn = 0;
     for (index ib = i0; ib < i1; ib += 256)
         for (index jc = j0; jc < j1; jc += 512)
             for (index s = 0; s < job.a.steps; s += packed_parts::chunk)
                 for (index j = jc; j < smaller(j1, jc + 512); j += 32)
                     for (index i = ib; i < smaller(i1, ib + 256); i += 32) {
                         block_of_parts(job.products, job.a.depth(s), job.a.at(i / 32, s, 0),
-                                       job.b.at(j / 32, s, 0), out[turn], before);
+                                       job.b.at(j / 32, s, 0), out, before);
                         view<float const> const e = s == 0 ? job.e : job.c;
-                        before = {out[turn],
+                        before = {out,
                                   e.data + i * e.row_stride + j,
                                   job.c.data + i * job.c.row_stride + j,
                                   e.row_stride,
@@ -169,7 +175,6 @@ STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index i
                                   job.alpha,
                                   s == 0 ? job.beta : 1.0f,
                                   false};
-                        turn ^= 1;
                     }
     before.write(0, before.rows);
 }

@@ -25,7 +25,7 @@ STRATAGEMM_BEGIN
 #    ifdef __CUDACC__
 #        define STRATAGEMM_RESIDUES_UNROLL
 #    else
-#        define STRATAGEMM_RESIDUES_UNROLL _Pragma("GCC unroll 5")
+#        define STRATAGEMM_RESIDUES_UNROLL _Pragma("GCC unroll 8")
 #    endif
 
 namespace host_tiles {
@@ -87,7 +87,8 @@ constexpr double power_of_two(int e) {
 }
 
 // Added to an integer below 2^22, it leaves that in the low bits of a float.
-inline constexpr float magic = 0x1.8p23f;
+inline constexpr int magic_integer = 3 << 22;
+inline constexpr float magic = magic_integer;
 
 // ---- from numbers to residues ----------------------------------------------------------------------------
 
@@ -100,13 +101,13 @@ inline constexpr int most_bits = 90;
 // One modulus. The residue of an integer is that of the sum of its bytes times the weights of their places, less
 // what the turned bits add. `factor` comes into all of it.
 struct modulus {
-    float p, inverse;
-    std::int32_t start;    // what the turned bits add, and `magic`, as bits
+    int p;
+    float inverse;
+    std::int32_t start; // a multiple of p next to `magic`, less what the turned bits add, as bits of a float
     std::int32_t place[3]; // weights of the bytes, four in a word
 
     modulus() = default;
-    modulus(int m, int words, int factor)
-        : p(static_cast<float>(m)), inverse(1 / p), start(__builtin_bit_cast(std::int32_t, magic)), place{} {
+    modulus(int m, int words, int factor) : p(m), inverse(1 / static_cast<float>(m)), place{} {
         auto const centred = [&](int x) { return x > (m - 1) / 2 ? x - m : x; };
         int power = factor, excess = 0;
         for (int w = 0; w < words; ++w) {
@@ -119,7 +120,9 @@ struct modulus {
                 if (b == 3 && (w > 0 || words == 1)) excess += 128 * power;
             }
         }
-        start += centred((m - excess % m) % m);
+        int const multiple = (magic_integer + m - 1) / m;
+        start = __builtin_bit_cast(std::int32_t,
+                                   static_cast<float>(multiple * m + centred((m - excess % m) % m)));
     }
 };
 
@@ -219,18 +222,19 @@ STRATAGEMM_RESIDUES_OP words side_by_side(words x, words y, words z, words w) {
 
 // A modulus in registers.
 struct spread_modulus {
-    words start, place[3];
-    vec<float> big, inverse, p;
+    words start, place[3], p;
+    vec<float> inverse, big;
 };
 STRATAGEMM_RESIDUES_OP spread_modulus spread(modulus const& m) {
     return {all(m.start),
             {all(m.place[0]), all(m.place[1]), all(m.place[2])},
-            all(magic),
+            all(static_cast<std::int32_t>(m.p)),
             all(m.inverse),
-            all(m.p)};
+            all(magic)};
 }
 
-// Residues of 16 numbers, in the low bytes.
+// Residues of 16 numbers, in the low bytes. The quotient counts from `magic` and has that of `start` in it; times p it is
+// wrong by less than one, so a residue may be as much beyond half its modulus. It still fits a byte.
 template <int Words>
 STRATAGEMM_RESIDUES_OP words residues_at(tile_numbers const& t, index at, spread_modulus const& m) {
     using host_avx512::load;
@@ -240,13 +244,15 @@ STRATAGEMM_RESIDUES_OP words residues_at(tile_numbers const& t, index at, spread
         asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(load(t.word[1] + at)), "v"(m.place[1]));
     if constexpr (Words > 2)
         asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(load(t.word[2] + at)), "v"(m.place[2]));
-    auto const shifted = __builtin_bit_cast(vec<float>, sum);
-    vec<float> const quotient = minus(plus_product(m.big, minus(shifted, m.big), m.inverse), m.big);
-    return __builtin_bit_cast(words, less_product(shifted, quotient, m.p));
+    vec<float> const quotient = plus_product(m.big, __builtin_bit_cast(vec<float>, sum), m.inverse);
+    words multiple; // its low half, and of that only a byte matters
+    asm("vpmullw %2, %1, %0" : "=v"(multiple) : "v"(quotient), "v"(m.p));
+    return sum - multiple;
 }
 
 template <bool Quads, int Words>
-STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const& m, std::byte* tile) {
+STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const& m, bool past_caches,
+                                            std::byte* tile) {
     using namespace host_avx512;
     struct table {
         std::uint8_t at[64] = {};
@@ -261,7 +267,8 @@ STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const
         words out = side_by_side(residues_at<Words>(t, g, own), residues_at<Words>(t, g + 16, own),
                                  residues_at<Words>(t, g + 32, own), residues_at<Words>(t, g + 48, own));
         if constexpr (!Quads) asm("vpermb %1, %2, %0" : "=v"(out) : "v"(out), "v"(order));
-        store(reinterpret_cast<std::int32_t*>(tile) + g / 4, out);
+        auto* const to = reinterpret_cast<std::int32_t*>(tile) + g / 4;
+        past_caches ? stream(to, out) : store(to, out);
     }
 }
 
@@ -275,6 +282,7 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
     modulus moduli[32];
     for (int r = 0; r < system.count(); ++r)
         moduli[r] = modulus(system.modulus_of(r), words_each, Quads ? 1 : system.weight(r));
+    bool const past_caches = plane * system.count() > index{128} << 20; // it would not stay there
     alignas(64) tile_numbers t;
     bool lines_outside = !Quads;
     if constexpr (requires { x.by_lines(); }) lines_outside = x.by_lines().col_stride == 1;
@@ -298,8 +306,9 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
         auto const of_words = words_each == 1   ? residues_of<Quads, 1>
                               : words_each == 2 ? residues_of<Quads, 2>
                                                 : residues_of<Quads, 3>;
-        for (int r = 0; r < system.count(); ++r, tile += plane) of_words(t, moduli[r], tile);
+        for (int r = 0; r < system.count(); ++r, tile += plane) of_words(t, moduli[r], past_caches, tile);
     }
+    if (past_caches) asm volatile("sfence" : : : "memory");
 }
 
 // ---- from products to residues ---------------------------------------------------------------------------
@@ -408,19 +417,19 @@ STRATAGEMM_RESIDUES_OP vec<double> total(vec<double> high, vec<double> low, doub
 // How a product by residues is divided.
 struct residue_sizes {
     using sizes = tile_sizes<std::int8_t>;
-    static constexpr index side = 512, block = 32 * 32;
+    static constexpr index height = 512, width = 1024, block = 32 * 32; // of C at a time
 
     index steps, pairs, rows, cols, planes; // of A packed by a thread; of B packed for all; bytes of residues
 
     residue_sizes(index m, index n, index k, int count)
-        : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, side, index{80} << 20)),
-          cols(at_most(n, n + 32, index{320} << 20)), planes(rows * smaller(side, up(n)) + 320) {}
+        : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, height, index{80} << 20)),
+          cols(at_most(n, n + 32, index{320} << 20)), planes(rows * smaller(width, up(n)) + 320) {}
 
     index plane_of(index lines) const { return divide_up(lines, 32) * steps * sizes::pair; }
     std::size_t own(int count) const { // bytes of a thread
         return host_arena::rounded(static_cast<std::size_t>(plane_of(rows) * count)) +
                host_arena::rounded(static_cast<std::size_t>(2 * pairs * planes)) +
-               host_arena::rounded(2 * block * sizeof(std::int32_t));
+               host_arena::rounded(block * sizeof(std::int32_t));
     }
     std::size_t bytes(int count, int team) const {
         return host_arena::rounded(static_cast<std::size_t>(plane_of(cols) * count)) +
@@ -509,7 +518,7 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
                 plane_b = sizes.plane_of(sizes.cols);
     auto* const packed_a = arena.take<std::byte>(plane_a * count);
     auto* const residues = arena.take<std::int8_t>(2 * sizes.pairs * sizes.planes);
-    auto* const sums = arena.take<std::int32_t>(2 * residue_sizes::block);
+    auto* const sums = arena.take<std::int32_t>(residue_sizes::block);
     modulus moduli[32];
     for (int r = 0; r < count; ++r) moduli[r] = modulus(job.system.modulus_of(r), 1, 1);
     alignas(64) std::int32_t factors[16][8];
@@ -520,17 +529,16 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     static constexpr writer* writers[] = {write_block<1, Job>, write_block<2, Job>, write_block<3, Job>,
                                           write_block<4, Job>, write_block<5, Job>};
     writer* const write = writers[job.system.pieces() - 1];
-    index turn = 0;
     for (index ib = i0; ib < i1; ib += sizes.rows) {
         index const ib_end = smaller(i1, ib + sizes.rows);
         packed<element> a{packed_a, divide_up(ib_end - ib, 32), steps};
         pack_residues<false>(job.left, job.left_shift, words_for(job.bits), job.system, ib, ib_end, a,
                              plane_a);
-        for (index jc = j0; jc < j1; jc += residue_sizes::side) {
-            index const jc_end = smaller(j1, jc + residue_sizes::side);
+        for (index jc = j0; jc < j1; jc += residue_sizes::width) {
+            index const jc_end = smaller(j1, jc + residue_sizes::width);
             reduced before{nullptr, nullptr, 0, moduli, true};
             index const panels = divide_up(jc_end - jc, 32);
-            constexpr index chunk = tile_sizes<element>::chunk, pair = tile_sizes<element>::pair;
+            constexpr index chunk = tile_sizes<element>::chunk;
             for (int r = 0; r < count; ++r) {
                 a.data = packed_a + r * plane_a;
                 packed<element> const b{packed_b + r * plane_b, blocks_b, steps};
@@ -539,22 +547,19 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
                     index const depth = smaller(chunk, steps - s), first = (jc - jb) / 32;
                     // What follows this chunk: the next of k, or the first of the next modulus.
                     bool const more = s + depth < steps, last = !more && r + 1 == count;
-                    std::byte const* const a_next = last   ? a.at(0, s)
+                    std::byte const* const a_next = last   ? nullptr
                                                     : more ? a.at(0, s + chunk)
                                                            : a.data + plane_a;
-                    std::byte const* const b_next = last   ? b.at(first, s)
+                    std::byte const* const b_next = last   ? nullptr
                                                     : more ? b.at(first, s + chunk)
                                                            : b.at(first, 0) + plane_b;
                     for (index y = 0; y < panels; ++y) {
                         std::byte const* const panel = y + 1 < panels ? b.at(first + y + 1, s) : b_next;
                         for (index x = 0; x < a.blocks; ++x) {
-                            std::int32_t* const out = sums + turn * residue_sizes::block;
-                            host_tiles::block<element>(
-                                depth, a.at(x, s), b.at(first + y, s), nullptr, out, before,
-                                {a_next + (y * a.blocks + x) * pair, panel + x * pair});
-                            before = {out, plane + (y * a.blocks + x) * residue_sizes::block, 32, moduli + r,
+                            host_tiles::block<element>(depth, a.at(x, s), b.at(first + y, s), nullptr, sums,
+                                                       before, {a_next, panel, x, a.blocks, y, panels});
+                            before = {sums, plane + (y * a.blocks + x) * residue_sizes::block, 32, moduli + r,
                                       s == 0};
-                            turn ^= 1;
                         }
                     }
                 }

@@ -84,11 +84,15 @@ STRATAGEMM_RESIDUES_OP void store_leading(std::int8_t* to, vec<double> scaled, h
         asm("vpmovdb %1, %0%{%2%}" : "+m"(target) : "v"(bits), "Yk"(part.mask));
 }
 
+// If norms are all that is wanted, squares of the elements as they are will do for lines of such exponents: the scale
+// comes afterwards, and to the same bits.
+inline bool squares_in_range(std::int64_t exponent) { return exponent >= -400 && exponent <= 400; }
+
 // Lines [i0, i1) of v, contiguous; `plane` has the leading bits of the same lines, if it has any. False if a scale
 // is not to be had as one number.
 template <class T, class Survey>
-STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> const& plane, Survey const& to,
-                                     index i0, index i1) {
+STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
+                                     Survey const& to, index i0, index i1) {
     using namespace host_avx512;
     bool simple = true;
     part const whole = make_part<double>(8), rest = make_part<double>(static_cast<int>(v.cols % 8));
@@ -96,9 +100,12 @@ STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> c
     for (index i = i0; i < i1; ++i) {
         T const* const x = v.data + i * v.row_stride;
         longs most{};
+        vec<double> sum{}, squares{}, lowest = all(no_bit);
         for (index l = 0; l < v.cols; l += 8) {
             longs const now = magnitudes(x + l, l < even ? whole : rest);
             most = now > most ? now : most;
+            auto const number = __builtin_bit_cast(vec<double>, now);
+            squares = plus_product(squares, number, number);
         }
         line_facts f{};
         for (int p = 0; p < 8; ++p) f.largest = most[p] > f.largest ? most[p] : f.largest;
@@ -106,9 +113,10 @@ STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> c
         bool const usable = f.largest < infinite_bits && f.exponent >= -1000 && f.exponent <= 1000;
         simple = simple && (usable || f.largest >= infinite_bits);
         vec<double> const scale = all(usable ? power_of_two(static_cast<int>(-f.exponent)) : 0.0);
-        vec<double> sum{}, squares{}, lowest = all(no_bit);
-        f.at = -1;
-        for (index l = 0; l < v.cols; l += 8) {
+        bool const done = norms && squares_in_range(f.exponent);
+        squares = done ? times(times(squares, scale), scale) : vec<double>{};
+        f.at = done ? 0 : -1;
+        for (index l = done ? v.cols : 0; l < v.cols; l += 8) {
             part const n = l < even ? whole : rest;
             longs const bits = magnitudes(x + l, n);
             if (f.at < 0) {
@@ -134,52 +142,88 @@ STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> c
     return simple;
 }
 
-// The same for lines that lie side by side, many at a time.
+// The same for lines that lie side by side: many at a time, and of each some elements, so that these stay near while
+// what is known of eight lines is in registers.
 template <class T, class Survey>
-STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane,
+STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
                                         Survey const& to, index i0, index i1) {
     using namespace host_avx512;
-    constexpr int most_lines = 256; // half a page of each row at a time, and all that is kept of them in L1
+    constexpr int most_lines = 256, depth = 64;
     bool simple = true;
     alignas(64) std::int64_t most[most_lines], at[most_lines];
     alignas(64) double scale[most_lines], lowest[most_lines], sum[8][most_lines], squares[8][most_lines];
-    part each[most_lines / 8];
+    part const none = make_part<double>(0);
     for (index first = i0; first < i1; first += most_lines) {
         int const lines = static_cast<int>(smaller(most_lines, i1 - first));
-        for (int i = 0; i < lines; i += 8) each[i / 8] = make_part<double>(lines - i);
         __builtin_memset(most, 0, sizeof(most)), __builtin_memset(at, 0, sizeof(at));
-        for (index l = 0; l < v.cols; ++l) {
-            T const* const x = v.data + first + l * v.col_stride;
+        __builtin_memset(sum, 0, sizeof(sum)), __builtin_memset(squares, 0, sizeof(squares));
+        for (index l0 = 0; l0 < v.cols; l0 += depth)
             for (int i = 0; i < lines; i += 8) {
-                __builtin_prefetch(x + i + 8 * v.col_stride);
-                longs const now = magnitudes(x + i, each[i / 8]), before = load_longs(most + i);
-                longs const larger = now > before;
-                store_longs(most + i, larger ? now : before);
-                store_longs(at + i, larger ? all(l) : load_longs(at + i));
+                part const each = make_part<double>(lines - i);
+                longs largest = load_longs(most + i), where = load_longs(at + i);
+                vec<double> square[8];
+                for (int p = 0; p < 8; ++p) square[p] = load(squares[p] + i);
+                for (index l = l0; l < smaller(v.cols, l0 + depth); l += 8) {
+                    T const* const x = v.data + first + i + l * v.col_stride;
+                    STRATAGEMM_RESIDUES_UNROLL
+                    for (int p = 0; p < 8; ++p) {
+                        T const* const y = x + p * v.col_stride;
+                        __builtin_prefetch(y + depth * v.col_stride, 0, 2);
+                        longs const now = magnitudes(y, l + p < v.cols ? each : none), larger = now > largest;
+                        largest = larger ? now : largest;
+                        if (norms) {
+                            auto const number = __builtin_bit_cast(vec<double>, now);
+                            square[p] = plus_product(square[p], number, number);
+                        } else {
+                            where = larger ? all(l + p) : where;
+                        }
+                    }
+                }
+                store_longs(most + i, largest), store_longs(at + i, where);
+                for (int p = 0; p < 8; ++p) store(squares[p] + i, square[p]);
             }
-        }
+        bool done = norms;
         for (int i = 0; i < lines; ++i) {
             std::int64_t const e = exponent_of_bits(most[i]);
             bool const usable = most[i] < infinite_bits && e >= -1000 && e <= 1000;
             simple = simple && (usable || most[i] >= infinite_bits);
             scale[i] = usable ? power_of_two(static_cast<int>(-e)) : 0;
             lowest[i] = no_bit;
+            done = done && squares_in_range(e);
         }
-        __builtin_memset(sum, 0, sizeof(sum)), __builtin_memset(squares, 0, sizeof(squares));
-        for (index l = 0; l < v.cols; ++l) {
-            T const* const x = v.data + first + l * v.col_stride;
+        if (done)
+            for (auto& part : squares)
+                for (int i = 0; i < lines; ++i) part[i] = part[i] * scale[i] * scale[i];
+        else
+            __builtin_memset(squares, 0, sizeof(squares));
+        for (index l0 = done ? v.cols : 0; l0 < v.cols; l0 += depth)
             for (int i = 0; i < lines; i += 8) {
-                longs const bits = magnitudes(x + i, each[i / 8]);
-                vec<double> const scaled = times(__builtin_bit_cast(vec<double>, bits), load(scale + i));
-                double *const s = sum[l % 8] + i, *const q = squares[l % 8] + i;
-                store(s, plus(load(s), scaled));
-                store(lowest + i, least_bit(load(lowest + i), bits));
-                if (plane.data)
-                    store_leading(&plane(first + i, l), scaled, each[i / 8]);
-                else
-                    store(q, plus_product(load(q), scaled, scaled));
+                part const each = make_part<double>(lines - i);
+                vec<double> const factor = load(scale + i);
+                vec<double> least = load(lowest + i), total[8];
+                for (int p = 0; p < 8; ++p) total[p] = load(sum[p] + i);
+                for (index l = l0; l < smaller(v.cols, l0 + depth); l += 8) {
+                    T const* const x = v.data + first + i + l * v.col_stride;
+                    STRATAGEMM_RESIDUES_UNROLL
+                    for (int p = 0; p < 8; ++p) {
+                        T const* const y = x + p * v.col_stride;
+                        __builtin_prefetch(y + depth * v.col_stride, 0, 2);
+                        part const n = l + p < v.cols ? each : none;
+                        longs const bits = magnitudes(y, n);
+                        vec<double> const scaled = times(__builtin_bit_cast(vec<double>, bits), factor);
+                        total[p] = plus(total[p], scaled);
+                        least = least_bit(least, bits);
+                        if (plane.data) {
+                            if (l + p < v.cols) store_leading(&plane(first + i, l + p), scaled, each);
+                        } else {
+                            double* const q = squares[p] + i;
+                            store(q, plus_product(load(q), scaled, scaled));
+                        }
+                    }
+                }
+                store(lowest + i, least);
+                for (int p = 0; p < 8; ++p) store(sum[p] + i, total[p]);
             }
-        }
         for (int i = 0; i < lines; ++i)
             to.take(first + i, line_facts{at[i], most[i], exponent_of_bits(most[i]), lowest[i], sum[0] + i,
                                           squares[0] + i, most_lines});
@@ -189,9 +233,10 @@ STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t
 
 } // namespace host_tiles
 
-// False if the elements do not lie so that vectors can read them, or if a line is beyond the range of scales.
+// False if the elements do not lie so that vectors can read them, or if a line is beyond the range of scales. `norms`
+// is true where exponents and squares are all that is wanted.
 template <class Survey>
-bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, int team) {
+bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool norms, int team) {
     if constexpr (requires { survey.line.by_lines(); }) {
         auto const v = survey.line.by_lines();
         bool const rows = v.col_stride == 1;
@@ -199,8 +244,8 @@ bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, int team
         bool simple = true;
         host_each(team, team, [&](int, int x) {
             index const i0 = cut(v.rows, x, team, 8), i1 = cut(v.rows, x + 1, team, 8);
-            if (!(rows ? host_tiles::survey_rows(v, plane, survey, i0, i1)
-                       : host_tiles::survey_columns(v, plane, survey, i0, i1)))
+            if (!(rows ? host_tiles::survey_rows(v, plane, norms, survey, i0, i1)
+                       : host_tiles::survey_columns(v, plane, norms, survey, i0, i1)))
                 __atomic_store_n(&simple, false, __ATOMIC_RELAXED);
         });
         return simple;
@@ -351,19 +396,21 @@ public:
             auto const a = static_cast<double>(m) * static_cast<double>(k),
                        b = static_cast<double>(k) * static_cast<double>(n),
                        c = static_cast<double>(m) * static_cast<double>(n);
-            return ((count + 1) * 2 * c * static_cast<double>(k) / (0.6 * 7.4e12) +
-                    (a + b) * (count * 0.085e-9 + 1e-9) + c * 4e-9) *
+            return ((count + 1) * 2 * c * static_cast<double>(k) / (0.62 * 7.4e12) +
+                    (a + b) * (count * 0.085e-9 + 0.8e-9) + c * 3.5e-9) *
                    tiles_are_slow_by(c * static_cast<double>(k)) / host_threads(threads_);
         }
 #endif
         return std::numeric_limits<double>::infinity();
     }
 
-    // `of` takes what is found of its lines; their leading bits go into a plane, if there is one.
+    // `of` takes what is found of its lines, or of `norms` only exponents and squares; their leading bits go into a
+    // plane, if there is one.
     template <class Survey>
-    bool survey([[maybe_unused]] Survey const& of, [[maybe_unused]] view<std::int8_t> const& leading) const {
+    bool survey([[maybe_unused]] Survey const& of, [[maybe_unused]] view<std::int8_t> const& leading,
+                [[maybe_unused]] bool norms) const {
 #if defined(__x86_64__)
-        if (here()) return survey_lines(of, leading, host_threads(threads_));
+        if (here()) return survey_lines(of, leading, norms, host_threads(threads_));
 #endif
         return false;
     }

@@ -5,11 +5,13 @@
 // A as they are; tiles of B have the elements that one product adds (two bfloat16, four int8) side by side.
 // Both are packed tile after tile, all of k.
 //
-// What decides the speed is where tiles come from: the unit eats 64 bytes a cycle, and the second-level cache
-// gives less (the loop alone runs at 0.8 of the unit's rate, 0.99 with half of the loads left out). So a panel of 32 columns of B, 16 steps deep, stays in the first level, while blocks of A stream
-// past it from the second, loaded with the hint that they will not be used again soon. Sums of unfinished blocks
-// wait in the second level too, as tiles, so the loops over a macro-block of C have k outside.
-// A finished block leaves through a buffer and is written row by row between the steps of the next one.
+// What decides the speed is where tiles come from: the unit eats 64 bytes a cycle, and the second-level cache gives
+// less (the loop alone runs at 0.8 to 0.9 of the unit's rate, 0.99 with half of the loads left out). So a panel of 32
+// columns of B, 16 steps deep, stays in the first level, while blocks of A stream past it from the second, loaded with
+// the hint that they will not be used again soon. The third level gives a good deal less: what comes from there is
+// asked for a panel or more before. Sums of unfinished blocks wait in the second level, as tiles, so the loops over a
+// macro-block of C have k outside. A finished block leaves through a buffer and is written row by row between the
+// steps of the next one.
 //
 // The unit reads subnormal bfloat16 numbers as zero and flushes subnormal sums; integers are exact.
 #pragma once
@@ -117,35 +119,76 @@ struct finished {
     }
 };
 
-// The four products of one step of A and B, added to the accumulators.
+// The tiles of one step of A and B; and the four products of a step, added to the accumulators, between which the tiles
+// of the next are loaded, each as soon as its place is free.
+STRATAGEMM_TILES inline __attribute__((always_inline)) void load_step(std::byte const* a,
+                                                                      std::byte const* b) {
+    asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloadd (%1,%2,1), %%tmm6\n\t"
+                 "tileloaddt1 1024(%0,%2,1), %%tmm5\n\ttileloadd 1024(%1,%2,1), %%tmm7"
+                 :
+                 : "r"(a), "r"(b), "r"(index{64})
+                 : "memory");
+}
 template <class T>
-STRATAGEMM_TILES inline __attribute__((always_inline)) void step(std::byte const* a, std::byte const* b) {
-#    define STRATAGEMM_TILE_STEP(PRODUCT)                                                                    \
-        asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"                \
-                     "tileloadd (%1,%2,1), %%tmm6\n\ttileloadd 1024(%1,%2,1), %%tmm7\n\t" PRODUCT            \
-                     " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT " %%tmm7, %%tmm4, %%tmm1\n\t" PRODUCT             \
-                     " %%tmm6, %%tmm5, %%tmm2\n\t" PRODUCT " %%tmm7, %%tmm5, %%tmm3"                         \
+STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_and_load(std::byte const* a,
+                                                                              std::byte const* b) {
+#    define STRATAGEMM_TILES_STEP(PRODUCT)                                                                   \
+        asm volatile(PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT                                           \
+                             " %%tmm7, %%tmm4, %%tmm1\n\ttileloaddt1 (%0,%2,1), %%tmm4\n\t" PRODUCT          \
+                             " %%tmm6, %%tmm5, %%tmm2\n\ttileloadd (%1,%2,1), %%tmm6\n\t" PRODUCT            \
+                             " %%tmm7, %%tmm5, %%tmm3\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"              \
+                             "tileloadd 1024(%1,%2,1), %%tmm7"                                               \
                      :                                                                                       \
                      : "r"(a), "r"(b), "r"(index{64})                                                        \
                      : "memory")
     if constexpr (std::is_same_v<T, bfloat16>)
-        STRATAGEMM_TILE_STEP("tdpbf16ps");
+        STRATAGEMM_TILES_STEP("tdpbf16ps");
     else
-        STRATAGEMM_TILE_STEP("tdpbssd");
-#    undef STRATAGEMM_TILE_STEP
+        STRATAGEMM_TILES_STEP("tdpbssd");
+#    undef STRATAGEMM_TILES_STEP
+}
+template <class T>
+STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_last() {
+    if constexpr (std::is_same_v<T, bfloat16>)
+        asm volatile("tdpbf16ps %tmm6, %tmm4, %tmm0\n\ttdpbf16ps %tmm7, %tmm4, %tmm1\n\t"
+                     "tdpbf16ps %tmm6, %tmm5, %tmm2\n\ttdpbf16ps %tmm7, %tmm5, %tmm3");
+    else
+        asm volatile("tdpbssd %tmm6, %tmm4, %tmm0\n\ttdpbssd %tmm7, %tmm4, %tmm1\n\t"
+                     "tdpbssd %tmm6, %tmm5, %tmm2\n\ttdpbssd %tmm7, %tmm5, %tmm3");
 }
 
-// What will be needed before long, of A and of B: 2 KiB of each are brought to the second-level cache.
+// What is needed next is brought to the second-level cache: with every block a piece of the next panel of B, and, over
+// the last panels, one of the next chunk of A, which is large and would not stay there for long. Null is nothing.
 struct ahead {
-    std::byte const *a, *b;
+    static constexpr index parts = 8, part = 4096; // 32 KiB of a panel, or of 32 rows
+
+    ahead() = default;
+    ahead(std::byte const* next_a, std::byte const* next_b, index x, index rows, index y, index cols)
+        : a(next_a && y >= cols - parts ? next_a + ((y - larger_of(0, cols - parts)) * rows + x) * part
+                                        : nullptr),
+          b(next_b && x < parts ? next_b + x * part : nullptr) {}
+
+    inline __attribute__((always_inline)) void fetch() { // in each of 16 steps
+        fetch(a);
+        fetch(b);
+    }
+
+private:
+    static inline __attribute__((always_inline)) void fetch(std::byte const*& from) {
+        if (!from) return;
+        for (index line = 0; line < part / 16; line += 64) __builtin_prefetch(from + line, 0, 2);
+        from += part / 16;
+    }
+    std::byte const *a = nullptr, *b = nullptr;
 };
 
 // to (four tiles) = from (likewise, or zero) + `steps` steps of A and B; meanwhile `before`, a block that is
-// finished, is written, and what comes next is fetched.
+// finished, is written, and what comes next is fetched. `before` is read before `to` is written.
 template <class T, class Finished>
 STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte const* b,
                                    accumulator_t<T> const* from, accumulator_t<T>* to, Finished const& before,
-                                   ahead next = {nullptr, nullptr}) {
+                                   ahead next = {}) {
+    load_step(a, b);
     if (from)
         asm volatile("tileloadd (%0,%1,1), %%tmm0\n\ttileloadd 1024(%0,%1,1), %%tmm1\n\t"
                      "tileloadd 2048(%0,%1,1), %%tmm2\n\ttileloadd 3072(%0,%1,1), %%tmm3"
@@ -155,21 +198,18 @@ STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte co
     else
         asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
     index row = 0;
-    for (; steps > 0; --steps, a += 2048, b += 2048) {
-        step<T>(a, b);
-        if (next.a) {
-            for (index line = 0; line < 128; line += 64) {
-                __builtin_prefetch(next.a + line, 0, 2);
-                __builtin_prefetch(next.b + line, 0, 2);
-            }
-            next.a += 128, next.b += 128;
-        }
+    while (--steps > 0) {
+        a += tile_sizes<T>::pair, b += tile_sizes<T>::pair;
+        multiply_and_load<T>(a, b);
+        next.fetch();
         if (row < before.rows) {
             index const end = smaller(row + 2, before.rows);
             before.write(row, end);
             row = end;
         }
     }
+    multiply_last<T>();
+    next.fetch();
     before.write(row, before.rows);
     asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
                  "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
@@ -315,7 +355,7 @@ struct tile_scratch {
     using acc = accumulator_t<T>;
     static constexpr index block = 32 * 32;
     std::byte* a;
-    acc *sums, *out, *stage; // unfinished blocks; two finished ones; one in rows
+    acc *sums, *out, *stage; // unfinished blocks; a finished one; one in rows
 
     static index a_bytes(index m, index k) {
         return host_tiles::packed<T>::bytes(sizes::packed_rows(m, k), k);
@@ -328,11 +368,11 @@ struct tile_scratch {
     static std::size_t bytes(index m, index n, index k) {
         return host_arena::rounded(static_cast<std::size_t>(a_bytes(m, k))) +
                host_arena::rounded(static_cast<std::size_t>(sum_count(m, n, k)) * sizeof(acc)) +
-               3 * block * sizeof(acc);
+               2 * block * sizeof(acc);
     }
     tile_scratch(host_arena& arena, index m, index n, index k)
         : a(arena.take<std::byte>(a_bytes(m, k))), sums(arena.take<acc>(sum_count(m, n, k))),
-          out(arena.take<acc>(2 * block)), stage(arena.take<acc>(block)) {}
+          out(arena.take<acc>(block)), stage(arena.take<acc>(block)) {}
 };
 
 // Rows [i0, i1) and columns [j0, j1) of a job, by one thread. b is packed from column jb on.
@@ -349,7 +389,6 @@ STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, ind
     bool const streams = !job.write && job.beta == acc(0) &&
                          job.rows() * job.cols() * 4 > second_level_cache() && job.c_row % 16 == 0 &&
                          reinterpret_cast<std::uintptr_t>(job.c + j0) % 64 == 0;
-    index turn = 0;
     for (index ib = i0; ib < i1; ib += rows) {
         index const ib_end = smaller(i1, ib + rows);
         host_tiles::packed<T> const a{scratch.a, divide_up(ib_end - ib, 32), steps};
@@ -360,13 +399,22 @@ STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, ind
             for (index s = 0; s < steps; s += sizes::chunk) {
                 index const depth = smaller(sizes::chunk, steps - s);
                 bool const last = s + depth == steps;
+                std::byte const* const a_next = !last         ? a.at(0, s + sizes::chunk)
+                                                : jc_end < j1 ? a.at(0, 0)
+                                                              : nullptr;
                 for (index j = jc; j < jc_end; j += 32) {
                     std::byte const* const bj = b.at((j - jb) / 32, s);
+                    std::byte const* const b_next = j + 32 < jc_end ? b.at((j - jb) / 32 + 1, s)
+                                                    : !last         ? b.at((jc - jb) / 32, s + sizes::chunk)
+                                                    : jc_end < j1   ? b.at((jc_end - jb) / 32, 0)
+                                                                    : nullptr;
                     for (index i = ib; i < ib_end; i += 32) {
                         index const x = (i - ib) / 32;
                         acc* const sum = scratch.sums + ((j - jc) / 32 * a.blocks + x) * block;
-                        acc* const out = last ? scratch.out + turn * block : sum;
-                        host_tiles::block<T>(depth, a.at(x, s), bj, s == 0 ? nullptr : sum, out, before);
+                        acc* const out = last ? scratch.out : sum;
+                        host_tiles::block<T>(
+                            depth, a.at(x, s), bj, s == 0 ? nullptr : sum, out, before,
+                            {a_next, b_next, x, a.blocks, (j - jc) / 32, divide_up(jc_end - jc, 32)});
                         before.rows = 0;
                         if (!last) continue;
                         index const height = smaller(32, ib_end - i), width = smaller(32, jc_end - j);
@@ -387,7 +435,6 @@ STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, ind
                                       job.alpha,
                                       job.beta,
                                       streams && width == 32};
-                            turn ^= 1;
                         }
                     }
                 }
