@@ -103,7 +103,8 @@ struct cuda {
             double const spread = complex_like<TA> ? 1.5 : cuts ? 2 : 1;
             double const tf = cuts && sizeof(TA) == 4 ? 0x1p-9 : 0;
             auto const length = static_cast<double>(s.k);
-            double const expected = spread * (3 + 2 * __builtin_sqrt(length)) + (cuts ? length / 16 : 0);
+            double const rounded = (complex_like<TA> ? spread : 1) * (3 + 2 * __builtin_sqrt(length));
+            double const expected = rounded + (cuts ? length / 16 : 0);
             return {spread * 1.01 * (length + 4) * u + last + tf, expected * u + last + tf};
         }
     }

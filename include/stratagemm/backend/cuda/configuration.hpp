@@ -82,7 +82,9 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
 // Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
     if (!fetches(t.engine)) return 0;
-    return 1024 +
+    // Results of wgmma pass through it to C: 4 KiB for each warp, of 16 rows.
+    std::size_t const results = t.engine == cuda_engine::wgmma ? static_cast<std::size_t>(t.m) * 256 : 0;
+    return 1024 + results +
            static_cast<std::size_t>(t.stages) * (static_cast<std::size_t>((t.m + t.n) * t.k) * element + 16);
 }
 inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element) {

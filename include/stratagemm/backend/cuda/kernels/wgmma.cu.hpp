@@ -61,70 +61,158 @@ inline unsigned long long descriptor(unsigned address, bool along_k) {
 inline void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 inline void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int N> void wait_but_for() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
-
-/* A thread has pairs of neighbours in a row, and with the three next to it eight of them. They exchange, so that each
-   has 16 bytes of the row: of 32-bit words a pair for a pair, of 16-bit words four for four. */
-inline void exchange(unsigned &x, unsigned &y, int distance) {
-    bool const second = threadIdx.x & distance;
-    unsigned const got = __shfl_xor_sync(~0u, second ? x : y, distance);
-    (second ? x : y) = got;
-}
-template <class T> struct alignas(16) run { T x[16 / sizeof(T)]; };
-
-/* Of a part of k, to workspace. */
-inline void store_parts(arguments const &p, scalar const (&sum)[TILE_N / 2], int i0, int j0, int part) {
+/* The sums are there: nothing that the compiler makes of them may come before. */
+inline void are_there(scalar (&sum)[TILE_N / 2]) {
 #pragma unroll
-    for (int j = 0; j < TILE_N / 8; ++j)
-#pragma unroll
-        for (int h = 0; h < 2; ++h) store_partial<2>(p, &sum[4 * j + 2 * h], i0 + 8 * h, j0 + 8 * j, part);
+    for (int i = 0; i < TILE_N / 2; ++i)
+#if INTEGER
+        asm volatile("" : "+r"(sum[i])::"memory");
+#else
+        asm volatile("" : "+f"(sum[i])::"memory");
+#endif
 }
 
-template <bool ADDS>
-inline void store_sums(arguments const &p, epilogue_state const &state, scalar const (&sum)[TILE_N / 2], int i0, int j0,
-                       int batch) {
-    int const quad = threadIdx.x % 4;
-    constexpr int together = sizeof(OUT) == 2 ? 4 : 2; /* blocks of 8 columns */
+/* Results go to memory in whole rows: a warp puts 16 rows of 256 bytes to shared memory and reads them back as they lie
+   in C. Pieces of 16 bytes are swizzled, such that neither meets in a bank. */
+#define ROW_BYTES 256
+#define WARP_BYTES (16 * ROW_BYTES)
+/* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
+inline int lane_now() {
+    int lane;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane)::"memory");
+    return lane;
+}
+template <int BYTES> unsigned place_in_row(unsigned byte, int row) {
+    return byte ^ (BYTES == 2 ? row & 7 : (row & 3) << 1 | (row >> 2 & 1)) << 4;
+}
+inline unsigned word_at(unsigned address) {
+    unsigned x;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
+    return x;
+}
+inline uint4 words_at(unsigned address) {
+    uint4 x;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(address)
+                 : "memory");
+    return x;
+}
+
+/* The rows of a warp to `to`, the place of the first of them; so many of them, and of their columns, are in C. */
+template <class T, int width> inline void write_rows(unsigned from, T *to, index row, index col, int rows, int cols) {
+    int const lane = lane_now();
+    if (col == 1 && cols >= width && ((unsigned long long)to | row * sizeof(T)) % 16 == 0) {
+        constexpr int each = 16 / sizeof(T), lanes = width / each;
+        int const first = lane / lanes, at = lane % lanes;
+        T *c = to + (first * row + at * each);
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-        int const i = i0 + 8 * h;
-        OUT *const c = (OUT *)element<OUT>(p.c, i, j0, batch);
-        OUT const *const e = ADDS ? element<OUT>(p.e, i, j0, batch) : nullptr;
-        /* The same for the four threads of a row, and nearly always for all. */
-        bool const whole = p.c.col == 1 && (unsigned long long)(c - 2 * quad) % 16 == 0 &&
-                           j0 - 2 * quad + TILE_N <= p.n;
-        if (__all_sync(~0u, whole)) {
+        for (int r = first; r < 16; r += 32 / lanes, c += 32 / lanes * row) {
+            uint4 const x = words_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(at * 16, r));
+            if (r < rows) *(uint4 *)c = x;
+        }
+        return;
+    }
+#pragma unroll 4
+    for (int r = 0; r < rows; ++r, to += row) {
+        auto const word = [&](int w) { return word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(w * 4, r)); };
+        if (sizeof(T) == 4) {
 #pragma unroll
-            for (int j = 0; j < TILE_N / 8; j += together) {
-                union { OUT x[2 * together]; unsigned word[2 * together * sizeof(OUT) / 4]; run<OUT> as_run; } u;
+            for (int w = lane; w < width; w += 32)
+                if (w < cols) *(unsigned *)(to + w * col) = word(w);
+        } else if (col == 1) {
+            /* Words of two elements as memory has them: from an odd place on, of two words of shared memory. */
+            int const odd = (unsigned long long)to / 2 % 2;
 #pragma unroll
-                for (int b = 0; b < together; ++b)
-#pragma unroll
-                    for (int w = 0; w < 2; ++w) {
-                        int const col = 8 * (j + b) + w;
-                        bool const reads_e = ADDS && i < p.m;
-                        u.x[2 * b + w] = finished(p, state, sum[4 * (j + b) + 2 * h + w], reads_e,
-                                                  e + (reads_e ? col * p.e.col : 0), i, j0 + col);
-                    }
-                int block, first;
-                if (sizeof(OUT) == 2) {
-                    exchange(u.word[0], u.word[1], 1), exchange(u.word[2], u.word[3], 1);
-                    exchange(u.word[0], u.word[2], 2), exchange(u.word[1], u.word[3], 2);
-                    block = quad, first = 0;
-                } else {
-                    exchange(u.word[0], u.word[2], 1), exchange(u.word[1], u.word[3], 1);
-                    block = quad % 2, first = quad / 2 * 4;
-                }
-                if (i < p.m) *(run<OUT> *)(c - 2 * quad + 8 * (j + block) + first) = u.as_run;
+            for (int w = lane; w < width / 2 + 32; w += 32) {
+                int const first = 2 * w - odd;
+                if (first >= width) break;
+                unsigned x = first + 1 < width ? word(w) : 0;
+                if (odd) x = __byte_perm(first >= 0 ? word(w - 1) : 0, x, 0x5432);
+                unsigned short *const c = (unsigned short *)to + first;
+                bool const low = first >= 0 && first < cols, high = first + 1 < width && first + 1 < cols;
+                if (low && high)
+                    *(unsigned *)c = x;
+                else if (low)
+                    c[0] = (unsigned short)x;
+                else if (high)
+                    c[1] = (unsigned short)(x >> 16);
             }
-        } else if (i < p.m) {
+        } else {
 #pragma unroll
-            for (int j = 0; j < TILE_N / 4; ++j) {
-                int const col = 8 * (j / 2) + j % 2;
-                if (j0 + col < p.n)
-                    c[col * p.c.col] = finished(p, state, sum[4 * (j / 2) + 2 * h + j % 2], ADDS, e + col * p.e.col,
-                                                i, j0 + col);
+            for (int w = lane; w < width / 2; w += 32) {
+                unsigned const x = word(w);
+                unsigned short *const c = (unsigned short *)to + 2 * w * col;
+                if (2 * w < cols) c[0] = (unsigned short)x;
+                if (2 * w + 1 < cols) c[col] = (unsigned short)(x >> 16);
             }
         }
+    }
+}
+
+/* Neighbours to shared memory. Floats stay floats: made words of, the compiler would do so before they are there. */
+inline void put(unsigned at, float x, float y) {
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
+}
+inline void put(unsigned at, unsigned x, unsigned y) {
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(x), "r"(y) : "memory");
+}
+inline void put(unsigned at, int x, int y) { put(at, (unsigned)x, (unsigned)y); }
+template <class T> void put(unsigned at, T x, T y) {
+    asm volatile("st.shared.v2.b16 [%0], {%1, %2};" ::"r"(at), "h"(x.bits), "h"(y.bits) : "memory");
+}
+
+/* The way back, of E. What is outside of it is not read. */
+template <class T, int width>
+inline void read_rows(unsigned staging, T const *from, index row, index col, int rows, int cols) {
+    int const lane = lane_now();
+#pragma unroll 4
+    for (int r = 0; r < rows; ++r, from += row)
+#pragma unroll
+        for (int j = lane; j < width; j += 32)
+            if (j < cols) {
+                unsigned const to = staging + r * ROW_BYTES + place_in_row<sizeof(T)>(j * sizeof(T), r);
+                if (sizeof(T) == 2)
+                    asm volatile("st.shared.b16 [%0], %1;" ::"r"(to), "h"(*(unsigned short const *)(from + j * col))
+                                 : "memory");
+                else
+                    asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(*(unsigned const *)(from + j * col))
+                                 : "memory");
+            }
+}
+
+/* The sums of a warp, the first of them C's (i0, j0), to c, or to workspace. A thread has pairs of neighbours in rows
+   lane / 4 and 8 more. `finish(x, e, i, j)` makes a T of a sum and of what is at `e`, if that is not null. */
+template <class T, class Finish>
+inline void store_sums(unsigned staging, scalar const (&sum)[TILE_N / 2], int i0, int j0, operand const &c,
+                       operand const *e, int m, int n, index batch, Finish &&finish) {
+    constexpr int width = ROW_BYTES / sizeof(T) < TILE_N ? ROW_BYTES / sizeof(T) : TILE_N;
+    int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2, rows = min(16, m - i0);
+#pragma unroll
+    for (int first = 0; first < TILE_N; first += width) {
+        int const cols = n - j0 - first;
+        __syncwarp();
+        if (e) {
+            read_rows<T, width>(staging, element<T>(*e, i0, j0 + first, batch), e->row, e->col, rows, cols);
+            __syncwarp();
+        }
+#pragma unroll
+        for (int b = 0; b < width / 8; ++b)
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                scalar const *const s = &sum[4 * (first / 8 + b) + 2 * h];
+                unsigned const at =
+                    staging + (i + 8 * h) * ROW_BYTES + place_in_row<sizeof(T)>((8 * b + j) * sizeof(T), i);
+                union { T x[2]; unsigned word[sizeof(T) / 2]; } before;
+#pragma unroll
+                for (int w = 0; w < (int)sizeof(T) / 2; ++w) before.word[w] = e ? word_at(at + 4 * w) : 0;
+                T x[2];
+                /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
+#pragma unroll
+                for (int w = 0; w < 2; ++w)
+                    x[w] = finish(s[w], &before.x[w], min(i0 + i + 8 * h, m - 1), min(j0 + first + 8 * b + j + w, n - 1));
+                put(at, x[0], x[1]);
+            }
+        __syncwarp();
+        write_rows<T, width>(staging, (T *)element<T>(c, i0, j0 + first, batch), c.row, c.col, rows, cols);
     }
 }
 
@@ -209,7 +297,8 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
         }
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-        int const lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+        int const warp = threadIdx.x % 128 / 32;
+        unsigned const staging = barriers + STAGES * 16 + (threadIdx.x / 32 - 4) * WARP_BYTES;
         unsigned const a_part = (group - 1) * 64 * 128 / (A_ALONG_K ? 1 : LINE) * (A_ALONG_K ? 1 : TILE_K);
         auto const release = [&](int which) {
             if (CLUSTER > 1) {
@@ -237,17 +326,18 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 next_stage();
             }
             wait_but_for<0>();
+            are_there(sum);
             release(before);
 
-            int const i0 = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16 + lane / 4;
-            int const j0 = t.j * TILE_N + lane % 4 * 2;
+            int const i0 = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
 #if PARTIAL
-            store_parts(p, sum, i0, j0, t.batch);
+            operand const parts = {p.c.data, p.n, 1, (index)p.m * p.n};
+            store_sums<scalar>(staging, sum, i0, j0, parts, nullptr, p.m, p.n, t.batch,
+                               [](scalar x, scalar const *, int, int) { return x; });
 #else
-            if (p.flags & adds)
-                store_sums<true>(p, state, sum, i0, j0, t.batch);
-            else
-                store_sums<false>(p, state, sum, i0, j0, t.batch);
+            bool const reads_e = p.flags & adds;
+            store_sums<OUT>(staging, sum, i0, j0, p.c, reads_e ? &p.e : nullptr, p.m, p.n, t.batch,
+                            [&](scalar x, OUT const *e, int i, int j) { return finished(p, state, x, reads_e, e, i, j); });
 #endif
         }
     }
