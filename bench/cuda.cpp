@@ -212,7 +212,8 @@ private:
                (a * static_cast<sg::index>(sizeof(TA)) + s_.m * s_.n * static_cast<sg::index>(sizeof(TC)));
     }
     bool theirs() const {
-        return cublas::get().handle && !(std::is_same_v<TA, std::int8_t> && (s_.n % 4 || s_.k % 4));
+        return cublas::get().handle && !sg::is_fp8<TA> && // which cuBLASLt alone has
+               !(std::is_same_v<TA, std::int8_t> && (s_.n % 4 || s_.k % 4));
     }
     auto c(sg::index set) {
         return sg::cuda_view<TC>{c_.data() + set * s_.m * s_.n * s_.count, s_.m, s_.n, s_.n, 1};
@@ -307,15 +308,14 @@ void add(std::string const& name, options const& o, sides s, bool tf32 = false) 
     if (s.count > 1) label += '*' + std::to_string(s.count);
     sg::cuda gpu = o.gpu;
     gpu.tf32 = tf32;
-    benchmark::RegisterBenchmark(
-        label.c_str(),
-        [=, rounds = o.rounds](benchmark::State& state) {
-            try {
-                contest<TA, TC>(gpu, s, std::is_same_v<TA, std::int8_t>).run(state, rounds);
-            } catch (sg::error const& e) {
-                state.SkipWithError(e.what());
-            }
-        })
+    benchmark::RegisterBenchmark(label.c_str(),
+                                 [=, rounds = o.rounds](benchmark::State& state) {
+                                     try {
+                                         contest<TA, TC>(gpu, s, sizeof(TA) == 1).run(state, rounds);
+                                     } catch (sg::error const& e) {
+                                         state.SkipWithError(e.what());
+                                     }
+                                 })
         ->UseManualTime()
         ->Iterations(o.rounds)
         ->Unit(benchmark::kMillisecond);
@@ -331,6 +331,7 @@ void add_all(options const& o) {
         add<sg::half, sg::half>("fp16", o, {n, n, n});
         add<float>("tf32", o, {n, n, n}, true);
         add<std::int8_t>("int8", o, {n, n, n});
+        add<sg::fp8_e4m3, sg::bfloat16>("fp8", o, {n, n, n});
     }
     if (o.quick) return;
     for (sides const s : {sides{1023, 1025, 1027},

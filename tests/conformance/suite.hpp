@@ -181,7 +181,10 @@ void bounds(int one_in) {
                         double& seen = largest[which++];
                         if (data == values::random) seen = v.observed;
                         sg::bound const bound = policy.error_bound(p.call.shape());
-                        if (data == values::positive && too_loose(bound, seen = std::max(seen, v.observed))) {
+                        seen = std::max(seen, v.observed);
+                        // Sums of fp8 often fit into a float to the last bit.
+                        bool const exact = sg::is_fp8<TA> && seen == 0;
+                        if (data == values::positive && !exact && too_loose(bound, seen)) {
                             std::ostringstream loose;
                             loose << "  the bound is too loose: expected " << bound.expected << ", observed "
                                   << seen << '\n';

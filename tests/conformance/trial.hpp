@@ -326,7 +326,10 @@ T draw_value(chance& from, values kind) {
         }
         case values::positive: return 0.5 + 0.5 * from.unit();
         case values::spread: {
-            int const reach = StaysNarrow ? 3 : sizeof(T) == 2 ? 6 : sizeof(sg::real_t<T>) == 8 ? 200 : 20;
+            int const reach = StaysNarrow || sg::is_fp8<T> ? 3
+                              : sizeof(T) == 2             ? 6
+                              : sizeof(sg::real_t<T>) == 8 ? 200
+                                                           : 20;
             return std::ldexp(from.symmetric(), from.below(2 * reach + 1) - reach);
         }
         default: return from.symmetric();

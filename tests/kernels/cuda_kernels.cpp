@@ -54,6 +54,7 @@ void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile) {
     case 'd': return add_tile<double, double>(to, tile);
     case 'h': return add_tile<sg::half, sg::half>(to, tile);
     case 'b': return add_tile<std::int8_t, std::int32_t>(to, tile);
+    case '4': return add_tile<sg::fp8_e4m3, float>(to, tile);
     case 'c': return add_tile<complex64, complex64>(to, tile);
     case 'z': return add_tile<complex128, complex128>(to, tile);
     default: return; // bfloat16 is as half
@@ -90,7 +91,8 @@ std::vector<kernel> kernels_for(int capability) {
     device.shared_bytes = capability >= 90 ? 227 * 1024 : capability >= 80 ? 99 * 1024 : 64 * 1024;
     for (sg::cuda_entry const& e : sg::cuda_entries)
         for (char const* type = e.types; *type; ++type)
-            if (sg::can_run(e.tile, device, 1) && (*type != 't' || e.tile.engine == sg::cuda_engine::wgmma))
+            if (sg::can_run(e.tile, device, 1) && (*type != 't' || sg::reads_lines(e.tile.engine)) &&
+                sg::takes(e.tile.engine, *type, device))
                 add_entry(all, *type, e.tile);
     return all;
 }

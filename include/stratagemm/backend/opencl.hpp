@@ -66,7 +66,7 @@ public:
     template <class P>
     static constexpr bool accepts =
         std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-        !std::is_same_v<typename P::a_type, std::int32_t> &&
+        !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
         (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
          (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)) &&
         has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>;

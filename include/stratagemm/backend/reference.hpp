@@ -1,6 +1,6 @@
 // The oracle: three loops, sums in wider arithmetic than the result, one rounding at the end.
 //
-// float, half and bfloat16 are summed in double; double in double-double (Ogita, Rump, Oishi: Accurate sum
+// float, half, bfloat16 and fp8 are summed in double; double in double-double (Ogita, Rump, Oishi: Accurate sum
 // and dot product, 2005); int8 in 64 bits. It takes every combination of types that any backend takes, and
 // also a wider C (double for float), so that errors of others can be measured against it.
 #pragma once
@@ -52,7 +52,8 @@ struct reference {
                                     (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
                                      std::is_same_v<typename P::c_type, typename P::a_type> ||
                                      (std::is_same_v<accumulator_t<typename P::a_type>, float> &&
-                                      std::is_same_v<typename P::c_type, double>));
+                                      std::is_same_v<typename P::c_type, double>) ||
+                                     (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2));
 
     host_operations leaf() const { return {}; }
     result<arena> reserve(footprint f) const { return reserve_host(f, "reference"); }

@@ -1,7 +1,7 @@
-// Element types: the 16-bit storage types, and what each type accumulates in.
+// Element types: the storage types of 16 and 8 bits, and what each type accumulates in.
 //
-// `half` and `bfloat16` hold bits and convert; they do no arithmetic. They are bit-compatible with the types
-// of the vendors' libraries. Complex types are recognised by shape (value_type, real(), imag()), so that
+// `half`, `bfloat16`, `fp8_e4m3` and `fp8_e5m2` hold bits and convert; they do no arithmetic. They are bit-compatible
+// with the types of the vendors' libraries. Complex types are recognised by shape (value_type, real(), imag()), so that
 // std::complex and its relatives work without this header including any of them.
 #pragma once
 
@@ -68,6 +68,56 @@ struct half {
     }
 };
 
+// A sign, 7 - Mantissa bits of exponent, Mantissa of fraction (Micikevicius et al.: FP8 formats for deep learning,
+// 2022). What is too large for it becomes its largest number, as NVIDIA's instructions have it. With three bits of
+// fraction there is no infinity, and one code is NaN.
+template <int Mantissa>
+struct fp8 {
+    std::uint8_t bits = 0;
+
+    fp8() = default;
+    explicit constexpr fp8(float value) {
+        auto const u = __builtin_bit_cast(std::uint32_t, value);
+        std::uint32_t const magnitude = u & 0x7fffffffu;
+        std::uint32_t r = 0;
+        if (magnitude > 0x7f800000u) { // NaN
+            r = 0x7fu;
+        } else if (magnitude >= __builtin_bit_cast(std::uint32_t, largest)) {
+            r = largest_bits;
+        } else if (magnitude < least_exponent << 23) { // subnormal: let the FPU round at the right place
+            float const place = __builtin_bit_cast(float, (least_exponent + 23 - Mantissa) << 23);
+            r = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, magnitude) + place) -
+                __builtin_bit_cast(std::uint32_t, place);
+        } else {
+            std::uint32_t const half_way = (1u << (lost - 1)) - 1 + ((magnitude >> lost) & 1u);
+            r = (magnitude - ((least_exponent - 1) << 23) + half_way) >> lost;
+        }
+        bits = static_cast<std::uint8_t>(r | ((u >> 24) & 0x80u));
+    }
+    constexpr operator float() const {
+        std::uint32_t const sign = (bits & 0x80u) << 24, magnitude = bits & 0x7fu;
+        std::uint32_t u = (magnitude << lost) + ((least_exponent - 1) << 23);
+        if (magnitude > largest_bits)
+            u = Mantissa == 2 && magnitude == largest_bits + 1 ? 0x7f800000u : 0x7fc00000u;
+        else if (magnitude >> Mantissa == 0) // the value is magnitude x 2^-9, or 2^-16, exactly
+            u = __builtin_bit_cast(std::uint32_t,
+                                   static_cast<float>(magnitude) * (Mantissa == 3 ? 0x1p-9f : 0x1p-16f));
+        return __builtin_bit_cast(float, u | sign);
+    }
+
+private:
+    static_assert(Mantissa == 3 || Mantissa == 2, "the two formats that there are");
+    static constexpr int lost = 23 - Mantissa; // bits of a float's fraction
+    static constexpr std::uint32_t least_exponent =
+        Mantissa == 3 ? 121 : 113; // of a normal number, as a float's
+    static constexpr float largest = Mantissa == 3 ? 448.0f : 57344.0f;
+    static constexpr std::uint32_t largest_bits = Mantissa == 3 ? 0x7eu : 0x7bu;
+};
+using fp8_e4m3 = fp8<3>;
+using fp8_e5m2 = fp8<2>;
+template <class T>
+inline constexpr bool is_fp8 = std::is_same_v<T, fp8_e4m3> || std::is_same_v<T, fp8_e5m2>;
+
 template <class T>
 concept complex_like = requires(T const& z) {
     typename T::value_type;
@@ -90,6 +140,10 @@ template <>
 struct accumulator<bfloat16> {
     using type = float;
 };
+template <int Mantissa>
+struct accumulator<fp8<Mantissa>> {
+    using type = float;
+};
 template <>
 struct accumulator<std::int8_t> {
     using type = std::int32_t;
@@ -100,7 +154,7 @@ using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 template <class T>
 concept element =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, half> || std::same_as<T, bfloat16> ||
-    std::same_as<T, std::int8_t> || std::same_as<T, std::int32_t> || complex_like<T>;
+    is_fp8<T> || std::same_as<T, std::int8_t> || std::same_as<T, std::int32_t> || complex_like<T>;
 
 // The real type beneath T: float for float, half and complex<float>.
 template <class T>
@@ -121,6 +175,8 @@ constexpr double unit_roundoff() {
         return 0x1p-11;
     else if constexpr (std::is_same_v<T, bfloat16>)
         return 0x1p-8;
+    else if constexpr (is_fp8<T>)
+        return std::is_same_v<T, fp8_e4m3> ? 0x1p-4 : 0x1p-3;
     else if constexpr (std::is_integral_v<T>)
         return 0.0;
     else
@@ -146,6 +202,8 @@ constexpr char const* type_name() {
         return "half";
     else if constexpr (std::is_same_v<T, bfloat16>)
         return "bfloat16";
+    else if constexpr (is_fp8<T>)
+        return std::is_same_v<T, fp8_e4m3> ? "fp8_e4m3" : "fp8_e5m2";
     else if constexpr (std::is_same_v<T, std::int8_t>)
         return "int8";
     else if constexpr (std::is_same_v<T, std::int32_t>)

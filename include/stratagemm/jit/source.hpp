@@ -34,6 +34,8 @@ constexpr char type_letter() {
         return 's';
     else if constexpr (std::is_same_v<T, double>)
         return 'd';
+    else if constexpr (is_fp8<T>)
+        return std::is_same_v<T, fp8_e4m3> ? '4' : '5';
     else
         return std::is_same_v<T, half> ? 'h' : 'w';
 }

@@ -39,7 +39,12 @@ inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 
     fp64_tile{sg::cuda_engine::fp64, 32, 64, 16, 32, 32, 3, 2},
     wgmma_tile{sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2, 2},
     tf32_tile{sg::cuda_engine::wgmma, 64, 128, 32, 1, 1, 2, 2},
-    int8_tile{sg::cuda_engine::wgmma, 128, 64, 128, 1, 1, 2, 2, 2};
+    int8_tile{sg::cuda_engine::wgmma, 128, 64, 128, 1, 1, 2, 2, 2},
+    mma_tile{sg::cuda_engine::mma, 64, 64, 32, 32, 32, 3, 2},
+    thin_mma_tile{sg::cuda_engine::mma, 32, 64, 64, 16, 32, 2, 2},
+    fp8_tile{sg::cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2},
+    mma_fp8_tile{sg::cuda_engine::mma, 64, 64, 128, 32, 32, 2, 2},
+    mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2};
 
 // f(name, policy) for each.
 template <class F>
@@ -53,6 +58,11 @@ void for_each_policy(std::uint64_t, F&& f) {
     f("cuda, fp64", only<double>(fp64_tile));
     f("cuda, wgmma", only<sg::half, sg::bfloat16>(wgmma_tile));
     f("cuda, wgmma of int8", only<std::int8_t>(int8_tile));
+    f("cuda, mma", only<sg::half, sg::bfloat16>(mma_tile));
+    f("cuda, mma of thin tiles", only<sg::half, sg::bfloat16, std::int8_t>(thin_mma_tile));
+    f("cuda, wgmma of fp8", only<sg::fp8_e4m3, sg::fp8_e5m2>(fp8_tile));
+    f("cuda, mma of fp8", only<sg::fp8_e4m3, sg::fp8_e5m2>(mma_fp8_tile));
+    f("cuda, mma of tf32", only<float>(mma_tf32_tile, true));
     f("strassen over cuda", mirrored{device, sg::strassen{device}});
     f("recursive over strassen over cuda",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});

@@ -31,6 +31,49 @@ double defined_value(unsigned bits) {
         exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
     return bits & 0x8000 ? -size : size;
 }
+// The same of an fp8 with so many bits of fraction; not for NaN and infinity.
+double defined_value(unsigned bits, int fraction_bits) {
+    int const exponent = static_cast<int>((bits & 0x7f) >> fraction_bits), bias = fraction_bits == 3 ? 7 : 15;
+    int const fraction = static_cast<int>(bits) & ((1 << fraction_bits) - 1), first = 1 << fraction_bits;
+    double const size = exponent == 0 ? std::ldexp(fraction, 1 - bias - fraction_bits)
+                                      : std::ldexp(first + fraction, exponent - bias - fraction_bits);
+    return bits & 0x80 ? -size : size;
+}
+template <class T>
+T fp8_of(unsigned bits) {
+    T x;
+    x.bits = static_cast<std::uint8_t>(bits);
+    return x;
+}
+// Each code, and the middles between neighbours. `last`: the code of the largest number.
+template <class T>
+int wrong_of_fp8(int fraction_bits, unsigned last) {
+    int wrong = 0;
+    for (unsigned bits = 0; bits < 256; ++bits) {
+        float const f = fp8_of<T>(bits);
+        unsigned const magnitude = bits & 0x7f, sign = bits & 0x80;
+        if (magnitude > last) {
+            bool const infinite = fraction_bits == 2 && magnitude == last + 1;
+            wrong += infinite ? !std::isinf(f) || T(f).bits != (last | sign) : !std::isnan(f);
+            wrong += !infinite && T(f).bits != (0x7f | sign);
+            wrong += std::signbit(f) != (sign != 0);
+            continue;
+        }
+        wrong += static_cast<double>(f) != defined_value(bits, fraction_bits) || T(f).bits != bits ||
+                 std::signbit(f) != (sign != 0);
+        if (sign != 0 || magnitude == last) continue;
+        auto const middle = static_cast<float>(
+            (defined_value(bits, fraction_bits) + defined_value(bits + 1, fraction_bits)) / 2);
+        unsigned const even = bits % 2 == 0 ? bits : bits + 1;
+        for (float const side : {1.0f, -1.0f}) {
+            unsigned const s = side < 0 ? 0x80 : 0;
+            wrong += T(side * middle).bits != (even | s);
+            wrong += T(side * std::nextafter(middle, 1e30f)).bits != ((bits + 1) | s);
+            wrong += T(side * std::nextafter(middle, 0.0f)).bits != (bits | s);
+        }
+    }
+    return wrong;
+}
 float infinity() { return std::numeric_limits<float>::infinity(); }
 
 } // namespace
@@ -117,7 +160,20 @@ TEST_CASE("float to bfloat16 rounds to nearest, ties to even") {
         static_cast<float>(sg::bfloat16(from_bits(0x7f800001))))); // its payload is in the lost bits
 }
 
+TEST_CASE("each fp8 has the value of its bits, survives a round trip, and is rounded to") {
+    CHECK(wrong_of_fp8<sg::fp8_e4m3>(3, 0x7e) == 0);
+    CHECK(wrong_of_fp8<sg::fp8_e5m2>(2, 0x7b) == 0);
+    CHECK(sg::fp8_e4m3(449.0f).bits == 0x7e); // what is too large becomes the largest
+    CHECK(sg::fp8_e4m3(-infinity()).bits == 0xfe);
+    CHECK(sg::fp8_e5m2(1e30f).bits == 0x7b);
+    CHECK(sg::fp8_e4m3(0x1p-10f).bits == 0); // a tie, to even
+    CHECK(sg::fp8_e4m3(0x1.8p-9f).bits == 2);
+    CHECK(sg::fp8_e5m2(-0.0f).bits == 0x80);
+    CHECK(sg::fp8_e5m2(std::numeric_limits<float>::denorm_min()).bits == 0);
+}
+
 TEST_CASE("conversions work in constant expressions") {
+    static_assert(sg::fp8_e4m3(1.5f).bits == 0x3c && static_cast<float>(sg::fp8_e5m2(0x1p-16f)) == 0x1p-16f);
     static_assert(sg::half(1.5f).bits == 0x3e00);
     static_assert(static_cast<float>(sg::half(0x1p-24f)) == 0x1p-24f);
     static_assert(sg::bfloat16(1.0f).bits == 0x3f80);
@@ -127,6 +183,8 @@ TEST_CASE("conversions work in constant expressions") {
 TEST_CASE("what each type accumulates in, and its rounding") {
     static_assert(std::is_same_v<sg::accumulator_t<sg::half>, float>);
     static_assert(std::is_same_v<sg::accumulator_t<sg::bfloat16 const>, float>);
+    static_assert(std::is_same_v<sg::accumulator_t<sg::fp8_e4m3>, float> && sizeof(sg::fp8_e5m2) == 1);
+    static_assert(sg::unit_roundoff<sg::fp8_e4m3>() == 0x1p-4 && sg::unit_roundoff<sg::fp8_e5m2>() == 0x1p-3);
     static_assert(std::is_same_v<sg::accumulator_t<std::int8_t>, std::int32_t>);
     static_assert(std::is_same_v<sg::accumulator_t<std::complex<double>>, std::complex<double>>);
     static_assert(std::is_same_v<sg::real_t<std::complex<float>>, float>);

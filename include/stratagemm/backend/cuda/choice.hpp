@@ -46,12 +46,18 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
     return rounds * ((tile / rate + storing) * together + 1500) + gathering + copying;
 }
 
-// Whether an engine is for operands of a type: its letter (source.hpp), or t for floats that may be rounded to tf32.
-inline bool takes(cuda_engine e, char type) {
+// Whether an engine is for operands of a type on a device: its letter (source.hpp), or t for floats that may be rounded
+// to tf32.
+inline bool takes(cuda_engine e, char type, cuda_device const& d) {
     switch (e) {
     case cuda_engine::simt: return type == 's';
     case cuda_engine::fp64: return type == 'd';
-    case cuda_engine::wgmma: return std::strchr("hwbt", type) != nullptr;
+    case cuda_engine::wgmma: return std::strchr("hwbt45", type) != nullptr;
+    case cuda_engine::mma:
+        return std::strchr(d.capability >= 89   ? "hwbt45"
+                           : d.capability >= 80 ? "hwbt"
+                                                : "hb",
+                           type) != nullptr;
     default: return true;
     }
 }
@@ -76,7 +82,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             with_parts(part);
         }
     };
-    if (only.engine != cuda_engine::direct && takes(only.engine, type)) consider(only, 1, 1);
+    if (only.engine != cuda_engine::direct && takes(only.engine, type, d)) consider(only, 1, 1);
     if (best.tile.engine != cuda_engine::direct) return best;
     constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
     if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
@@ -84,9 +90,13 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}};
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
-    for (cuda_entry const& e : cuda_entries)
-        if (std::strchr(e.types, type) && !(fetches(e.tile.engine) && work < 128 * 128 * 128))
-            consider(e.tile, e.blocks, static_cast<double>(e.rate));
+    for (cuda_entry const& e : cuda_entries) {
+        cuda_engine const engine = e.tile.engine;
+        if (!std::strchr(e.types, type) || !takes(engine, type, d)) continue;
+        if (reads_lines(engine) && work < 128 * 128 * 128) continue;
+        if (engine == cuda_engine::mma && d.capability == 90) continue; // half as fast as wgmma there
+        consider(e.tile, e.blocks, static_cast<double>(e.rate));
+    }
     return best;
 }
 

@@ -18,12 +18,13 @@ enum class cuda_engine : short {
     simt,    // floats on the FP32 units; tiles fetched by hardware, as in those that follow: sm_90
     fp64,    // doubles on the tensor cores of sm_90
     wgmma,   // narrow types, and floats rounded to tf32, on the tensor cores of sm_90a
+    mma,     // the same on those of any architecture; tiles are copied by threads
 };
 
 struct cuda_tile {
     cuda_engine engine = cuda_engine::direct;
     short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
-    short micro_m = 1, micro_n = 1; // of C for each thread; for a warp in fp64; not used by wgmma
+    short micro_m = 1, micro_n = 1; // of C for each thread; for a warp in fp64 and mma; not used by wgmma
     short stages = 1;               // of shared memory; products of a block in small
     short group = 1;                // rows of tiles that are walked through together
     short cluster = 1;              // blocks that share what is fetched; wgmma only
@@ -44,19 +45,24 @@ struct cuda_form {
 // The form that an engine takes, if operands lie as given: some take one only.
 inline cuda_form form_for(cuda_engine e, std::size_t element, cuda_form given) {
     if (e == cuda_engine::simt) given.a_along_k = given.b_along_k = false;
-    if (e == cuda_engine::wgmma && element != 2) given.a_along_k = given.b_along_k = true;
+    if ((e == cuda_engine::wgmma || e == cuda_engine::mma) && element != 2)
+        given.a_along_k = given.b_along_k = true;
     return given;
 }
 
-// Whether tiles are fetched by hardware, which asks for aligned operands along one of their sides.
-constexpr bool fetches(cuda_engine e) { return e >= cuda_engine::simt; }
+// Whether operands have to be aligned lines along one of their sides, or are copied to be so.
+constexpr bool reads_lines(cuda_engine e) { return e >= cuda_engine::simt; }
+
+// Whether tiles are fetched by hardware.
+constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engine::mma; }
 
 // Whether blocks stay and take tile after tile, so that one is fetched while another is stored.
 constexpr bool persists(cuda_engine e) { return e == cuda_engine::wgmma; }
 
 inline int threads_of(cuda_tile const& t) {
     switch (t.engine) {
-    case cuda_engine::fp64: return t.m / t.micro_m * (t.n / t.micro_n) * 32;
+    case cuda_engine::fp64:
+    case cuda_engine::mma: return t.m / t.micro_m * (t.n / t.micro_n) * 32;
     case cuda_engine::wgmma: return (t.m / 64 + 1) * 128;
     case cuda_engine::vector: return 256;
     case cuda_engine::small: return ((t.m - 1) / t.micro_m + 1) * ((t.n - 1) / t.micro_n + 1) * t.stages;
@@ -81,11 +87,12 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
 }
 // Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
-    if (!fetches(t.engine)) return 0;
+    if (!reads_lines(t.engine)) return 0;
+    std::size_t const stage = static_cast<std::size_t>((t.m + t.n) * t.k) * element;
+    if (t.engine == cuda_engine::mma) return static_cast<std::size_t>(t.stages) * stage;
     // Results of wgmma pass through it to C: 4 KiB for each warp, of 16 rows.
     std::size_t const results = t.engine == cuda_engine::wgmma ? static_cast<std::size_t>(t.m) * 256 : 0;
-    return 1024 + results +
-           static_cast<std::size_t>(t.stages) * (static_cast<std::size_t>((t.m + t.n) * t.k) * element + 16);
+    return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
 inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element) {
     if (fetches(t.engine) && d.capability < 90) return false;
@@ -117,6 +124,7 @@ inline char const* name_of(cuda_engine e) {
     case cuda_engine::blocked: return "blocked";
     case cuda_engine::simt: return "simt";
     case cuda_engine::fp64: return "fp64";
+    case cuda_engine::mma: return "mma";
     default: return "wgmma";
     }
 }

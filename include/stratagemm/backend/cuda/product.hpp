@@ -50,7 +50,7 @@ public:
         if (choice.part > 0)
             bytes +=
                 cuda_arena::rounded(static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n) * sizeof(Scalar));
-        if (fetches(choice.tile.engine))
+        if (reads_lines(choice.tile.engine))
             bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
                      cuda_lines<In>::bytes_either(s.k, s.n, s.count);
         return bytes;
@@ -163,11 +163,17 @@ private:
         if (tile.engine == cuda_engine::small)
             return launch(**compiled, (p_.count - 1) / tile.stages + 1, threads_of(tile), x);
         index const tiles = tiles_of(tile, sides()) * (form.partial ? choice.parts(p_.a.cols) : p_.count);
-        if (!fetches(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
+        if (!reads_lines(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
 
         cuda_lines<In> a, b;
         if (status s = fetchable(lying_a(), form.a_along_k, a, memory); !s) return s;
         if (status s = fetchable(lying_b(), form.b_along_k, b, memory); !s) return s;
+        if (!fetches(tile.engine)) {
+            cuda_arguments<Scalar> lying = x;
+            lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
+            lying.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
+            return launch(**compiled, tiles, threads_of(tile), lying);
+        }
         index const line = 128 / static_cast<index>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index side) {
             if (along_k) return cuda_map_of(session_, to, l, line, side);

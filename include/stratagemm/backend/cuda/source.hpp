@@ -6,6 +6,7 @@
 #include "kernels/direct.cu.hpp"
 #include "kernels/elementwise.cu.hpp"
 #include "kernels/fp64.cu.hpp"
+#include "kernels/mma.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
 #include "kernels/simt.cu.hpp"
@@ -22,6 +23,22 @@ cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const&
     return {kernel, kernel_text<In, Out>(cuda_prelude_text, body, epilogue, definitions)};
 }
 
+// The tensor cores keep 13 bits after the first of a sum of products of fp8, so that sums are kept outside of them.
+inline std::string cuda_promotes(char letter) {
+    return letter == '4' || letter == '5' ? "#define PROMOTES 1\n" : "#define PROMOTES 0\n";
+}
+
+// What mma.cu.hpp asks for.
+inline std::string cuda_mma_operands(char letter) {
+    char const* const type = letter == 'h'   ? "m16n8k16.row.col.f32.f16.f16.f32"
+                             : letter == 'w' ? "m16n8k16.row.col.f32.bf16.bf16.f32"
+                             : letter == 'b' ? "m16n8k32.row.col.s32.s8.s8.s32"
+                             : letter == '4' ? "m16n8k32.row.col.f32.e4m3.e4m3.f32"
+                             : letter == '5' ? "m16n8k32.row.col.f32.e5m2.e5m2.f32"
+                                             : "m16n8k8.row.col.f32.tf32.tf32.f32";
+    return std::string("#define MMA_TYPE \"") + type + "\"\n" + cuda_promotes(letter);
+}
+
 // The kernel of a product, but for the direct one.
 template <class In, class Out, class Epilogue>
 cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Epilogue const& epilogue) {
@@ -35,13 +52,16 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     switch (tile.engine) {
     case cuda_engine::simt: body += cuda_simt_text; break;
     case cuda_engine::fp64: body += cuda_fp64_text; break;
+    case cuda_engine::mma: body += cuda_mma_operands(type_letter<In>()) + cuda_mma_text; break;
     default: {
         char const letter = type_letter<In>();
         char const* const type = letter == 'h'   ? "f16"
                                  : letter == 'w' ? "bf16"
                                  : letter == 'b' ? "s8"
+                                 : letter == '4' ? "e4m3"
+                                 : letter == '5' ? "e5m2"
                                                  : "tf32";
-        body += cuda_wgmma_instruction(type, tile.n) + cuda_wgmma_text;
+        body += cuda_promotes(letter) + cuda_wgmma_instruction(type, tile.n) + cuda_wgmma_text;
     }
     }
     cuda_source source =

@@ -11,9 +11,11 @@ STRATAGEMM_BEGIN
 inline constexpr char cuda_prelude_text[] = R"cu(
 typedef long long index;
 
-/* Elements as they lie in memory, and as numbers. 16-bit types are storage only. */
+/* Elements as they lie in memory, and as numbers. Types of 16 bits, and fp8, are storage only. */
 struct half { unsigned short bits; };
 struct bfloat16 { unsigned short bits; };
+struct fp8_e4m3 { unsigned char bits; };
+struct fp8_e5m2 { unsigned char bits; };
 template <class R> struct complex { R x, y; };
 typedef complex<float> complex64;
 typedef complex<double> complex128;
@@ -30,6 +32,13 @@ inline float widen(half x) {
     return y;
 }
 inline float widen(bfloat16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+/* The upper half of a half; with an exponent that is 8 less. */
+inline float widen(fp8_e5m2 x) { return widen(half{(unsigned short)(x.bits << 8)}); }
+inline float widen(fp8_e4m3 x) {
+    bool const nan = (x.bits & 0x7f) == 0x7f;
+    return nan ? __uint_as_float(0x7fc00000u)
+               : 256 * widen(half{(unsigned short)((x.bits & 0x80) << 8 | (x.bits & 0x7f) << 7)});
+}
 template <class R> complex<R> widen(complex<R> x) { return x; }
 
 template <class T> struct to { template <class S> static T from(S x) { return (T)x; } };
@@ -52,6 +61,25 @@ template <> struct to<bfloat16> {
         return {(unsigned short)(nan ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16)};
 #endif
     }
+};
+/* As core/types.hpp has it. */
+inline unsigned char narrow(float x, unsigned fraction, unsigned least, unsigned most, unsigned most_bits) {
+    unsigned const u = __float_as_uint(x), size = u & 0x7fffffffu, lost = 23 - fraction;
+    unsigned r = most_bits;
+    float const place = __uint_as_float((least + lost) << 23);
+    if (size > 0x7f800000u)
+        r = 0x7f;
+    else if (size < least << 23)
+        r = __float_as_uint(__uint_as_float(size) + place) - __float_as_uint(place);
+    else if (size < most)
+        r = (size - ((least - 1) << 23) + (1u << (lost - 1)) - 1 + (size >> lost & 1)) >> lost;
+    return r | (u >> 24 & 0x80);
+}
+template <> struct to<fp8_e4m3> {
+    static fp8_e4m3 from(float x) { return {narrow(x, 3, 121, 0x43e00000u, 0x7e)}; }
+};
+template <> struct to<fp8_e5m2> {
+    static fp8_e5m2 from(float x) { return {narrow(x, 2, 113, 0x47600000u, 0x7b)}; }
 };
 template <class R> struct to<complex<R>> {
     template <class S> static complex<R> from(complex<S> x) { return {(R)x.x, (R)x.y}; }

@@ -4,6 +4,9 @@
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is 128 bytes,
 // swizzled.
+//
+// PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8), so that what a stage adds up to is added to
+// the sum outside of them.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -12,7 +15,8 @@
 
 STRATAGEMM_BEGIN
 
-// One instruction: 64 x n, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8.
+// One instruction: 64 x n, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8, e4m3,
+// e5m2.
 inline std::string cuda_wgmma_instruction(std::string const& type, int n) {
     bool const integer = type == "s8", turns = type == "f16" || type == "bf16";
     int const sums = n / 2;
@@ -29,9 +33,9 @@ inline std::string cuda_wgmma_instruction(std::string const& type, int n) {
            "p;\\n"
            "setp.ne.b32 p, " +
            operand(2) + ", 0;\\nwgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + 'k' +
-           (turns     ? "16"
-            : integer ? "32"
-                      : "8") +
+           (turns                       ? "16"
+            : integer || type[0] == 'e' ? "32"
+                                        : "8") +
            (integer ? ".s32." : ".f32.") + type + '.' + type + " {" + list + "}, " + operand(0) + ", " +
            operand(1) + ", p" + (integer ? "" : ", 1, 1") +
            (turns ? ", " + operand(3) + ", " + operand(4) : "") + ";\\n}\" : " + outputs +
@@ -311,6 +315,23 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             place const t = place_of_tile(number, tiles_m, tiles_n);
             int const steps = steps_of(t);
             scalar sum[TILE_N / 2];
+#if PROMOTES
+            scalar part[TILE_N / 2];
+            for (int step = 0; step < steps; ++step) {
+                full(stage).wait(parity);
+                unsigned long long a = descriptor(a_tiles + stage * A_BYTES + a_part, A_ALONG_K);
+                unsigned long long b = descriptor(b_tiles + stage * B_BYTES, B_ALONG_K);
+                begin();
+#pragma unroll
+                for (int d = 0; d < 4; ++d, a += A_ADVANCE, b += B_ADVANCE) multiply(part, a, b, d);
+                commit();
+                wait_but_for<0>();
+                release(stage);
+                next_stage();
+#pragma unroll
+                for (int i = 0; i < TILE_N / 2; ++i) sum[i] = step > 0 ? sum[i] + part[i] : part[i];
+            }
+#else
             int before = 0;
             for (int step = 0; step < steps; ++step) {
                 full(stage).wait(parity);
@@ -328,6 +349,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             wait_but_for<0>();
             are_there(sum);
             release(before);
+#endif
 
             int const i0 = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
 #if PARTIAL
