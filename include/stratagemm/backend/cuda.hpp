@@ -6,6 +6,7 @@
 //   auto b = sg::cuda::on_device(sg::row_major(pointer, k, n));     memory of your own, such as cudaMalloc's
 //   sg::gemm(gpu, a, b, c);                           returns when it is queued
 //   c.download(host_c);                               waits
+//   sg::gemm(gpu, host_a, host_b, host_c);            brings them there and back, and waits
 //
 // It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and NVRTC
 // unless all kernels are in the cache. Without them every call says so. A policy is a device and a stream and no
@@ -13,6 +14,7 @@
 // captured in a graph, once it has run before, which compiles its kernels.
 #pragma once
 
+#include "../algorithm/staged.hpp"
 #include "../gemm.hpp"
 #include "../jit/device_matrix.hpp"
 #include "cuda/product.hpp"
@@ -68,6 +70,9 @@ struct cuda {
         has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>;
 
     cuda_operations leaf() const { return cuda_operations(session(), stream); }
+
+    // Operands on the host are brought to the device, and C back; see algorithm/staged.hpp.
+    auto across(host_memory) const { return staged<cuda>(*this); }
 
     result<arena> reserve(footprint f) const {
         if (status s = ready(); !s) return result<arena>(std::move(s));

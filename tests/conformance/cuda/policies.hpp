@@ -63,6 +63,7 @@ void for_each_policy(std::uint64_t, F&& f) {
     f("cuda, wgmma of fp8", only<sg::fp8_e4m3, sg::fp8_e5m2>(fp8_tile));
     f("cuda, mma of fp8", only<sg::fp8_e4m3, sg::fp8_e5m2>(mma_fp8_tile));
     f("cuda, mma of tf32", only<float>(mma_tf32_tile, true));
+    f("staged over cuda", sg::staged{device});
     f("strassen over cuda", mirrored{device, sg::strassen{device}});
     f("recursive over strassen over cuda",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});

@@ -5,7 +5,11 @@
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/backend/reference.hpp>
 
+#include <cstdio>
+#include <cstdlib>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace sg = stratagemm;
@@ -116,6 +120,74 @@ TEST_CASE("operands on a device have a policy by default, and a plan") {
     plan.run(a, b, c, arena);
     c.download(p.c);
     CHECK(p.wrong() == 0);
+}
+
+TEST_CASE("operands on the host go to the device and back, in more pieces than one") {
+    sg::cuda const gpu;
+    for (auto const& [m, n, k] : {std::array<sg::index, 3>{33, 40, 21}, {1700, 1600, 3}, {3, 2, 1200000}}) {
+        sg::matrix<float> const a = numbers(m, k, 3), b = numbers(k, n, 5);
+        sg::matrix<float> c(m, n), exact(m, n), odd(n, m + 1, [](sg::index, sg::index) { return 7; });
+        sg::gemm(sg::reference{}, a, b, exact);
+        sg::gemm(gpu, a, b, c);
+        auto const turned = sg::transposed(odd.block(0, 1, n, m));
+        sg::gemm(gpu, 2.0f, a, b, 0.0f, turned);
+        int wrong = 0;
+        for (sg::index i = 0; i < m; ++i)
+            for (sg::index j = 0; j < n; ++j)
+                wrong += c(i, j) != exact(i, j) || turned(i, j) != 2 * exact(i, j);
+        for (sg::index j = 0; j < n; ++j) wrong += odd(j, 0) != 7;
+        CHECK(wrong == 0);
+    }
+    void* pinned = nullptr;
+    CALL(cuMemHostAlloc, &pinned, 4000, 0);
+    auto const row = sg::row_major(static_cast<float*>(pinned), 1, 1000);
+    for (sg::index j = 0; j < 1000; ++j) row(0, j) = static_cast<float>(j);
+    sg::cuda::matrix<float> there(gpu, row);
+    for (sg::index j = 0; j < 1000; ++j) row(0, j) = 0;
+    there.download(row);
+    CHECK(row(0, 999) == 999);
+    CALL(cuMemFreeHost, pinned);
+}
+
+TEST_CASE("several devices in one program, by index") {
+    int const count = static_cast<int>(sg::cuda::devices().size());
+    if (count < 2) WARN("skipped: one device here");
+    for (int device = 0; device < count && count > 1; ++device) {
+        sg::cuda const gpu{.device = device, .check_pointers = true};
+        product p;
+        sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+        sg::gemm(gpu, a, b, c);
+        c.download(p.c);
+        CHECK(p.wrong() == 0);
+        sg::status const s =
+            sg::try_gemm(sg::cuda{.device = (device + 1) % count, .check_pointers = true}, a, b, c);
+        REQUIRE(!s);
+        CHECK(says(s, "another device"));
+    }
+}
+
+// In a process of its own, since no other product can run in it then.
+TEST_CASE("what a kernel did before is told", "[.]") {
+    product p;
+    sg::cuda const gpu;
+    sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b);
+    auto const nowhere = sg::cuda::on_device(sg::row_major(reinterpret_cast<float*>(64), 33, 40));
+    REQUIRE(sg::try_gemm(gpu, a, b, nowhere)); // queued
+    sg::status const first = gpu.synchronize();
+    sg::status const next = sg::try_gemm(gpu, a, b, nowhere);
+    bool const told = !first && says(first, "a kernel that ran before has failed") && !next &&
+                      says(next, "a kernel that ran before has failed");
+    if (!first) std::printf("%s\n", first.error().what());
+    if (!next) std::printf("%s\n", next.error().what());
+    std::fflush(stdout);
+    std::_Exit(told ? 42 : 1);
+}
+TEST_CASE("a device error from before") {
+    char self[4096] = "";
+    REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    std::string const command = std::string("'") + self + "' 'what a kernel did before is told'";
+    int const ended = std::system(command.c_str());
+    CHECK(WEXITSTATUS(ended) == 42);
 }
 
 TEST_CASE("two streams at once, and threads with a stream each") {

@@ -29,9 +29,15 @@ STRATAGEMM_BEGIN
     X(cuMemPoolTrimTo)                                                                                       \
     X(cuMemAllocFromPoolAsync)                                                                               \
     X(cuMemFreeAsync)                                                                                        \
+    X(cuMemHostAlloc)                                                                                        \
+    X(cuMemFreeHost)                                                                                         \
     X(cuMemcpyHtoDAsync)                                                                                     \
     X(cuMemcpyDtoHAsync)                                                                                     \
     X(cuPointerGetAttribute)                                                                                 \
+    X(cuEventCreate)                                                                                         \
+    X(cuEventRecord)                                                                                         \
+    X(cuEventSynchronize)                                                                                    \
+    X(cuEventDestroy)                                                                                        \
     X(cuStreamSynchronize)                                                                                   \
     X(cuModuleLoadData)                                                                                      \
     X(cuModuleGetFunction)                                                                                   \
@@ -98,6 +104,8 @@ public:
         text += "; a kernel that ran before has failed, and the device takes no more work from this process: "
                 "compute-sanitizer finds which";
         break;
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_INVALID_CONTEXT: text += "; is the stream one of the policy's device?"; break;
     case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
         text += "; run the product once before it is captured, and give it an arena";

@@ -7,6 +7,7 @@
 #include "compiler.hpp"
 #include "configuration.hpp"
 #include "memory.hpp"
+#include "transfer.hpp"
 
 #include <array>
 #include <unordered_map>
@@ -100,17 +101,22 @@ public:
         if (fault_) return *fault_;
         context_scope const in(context_);
         unsigned kind = 0;
-        auto const address = reinterpret_cast<CUdeviceptr>(p);
-        CUresult const code =
-            driver().cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
-        if (code == CUDA_SUCCESS && kind == CU_MEMORYTYPE_DEVICE) return {};
-        if (code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE)
+        CUresult code = ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p, kind);
+        if (code == CUDA_ERROR_INVALID_VALUE || (code == CUDA_SUCCESS && kind != CU_MEMORYTYPE_DEVICE))
             return error(
                 errc::argument, "cuda",
                 "CUDA_ERROR_INVALID_VALUE: an operand is in memory of the host; copy it to the device, as "
                 "sg::cuda::matrix does",
                 CUDA_ERROR_INVALID_VALUE);
-        return cuda_error(code, "cuPointerGetAttribute");
+        int ordinal = 0;
+        if (code == CUDA_SUCCESS) code = ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p, ordinal);
+        if (code != CUDA_SUCCESS) return cuda_error(code, "cuPointerGetAttribute");
+        if (ordinal != device_.ordinal)
+            return error(errc::argument, "cuda",
+                         "CUDA_ERROR_INVALID_VALUE: an operand is on another device; copy it, or name that "
+                         "device in the policy",
+                         CUDA_ERROR_INVALID_VALUE);
+        return {};
     }
 
     // How the hardware fetches tiles of a matrix.
@@ -142,19 +148,36 @@ public:
         (void)driver().cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(p), stream);
     }
 
-    status upload(CUstream stream, void* to, void const* from, std::size_t bytes) const {
+    // What is pinned the device reads and writes itself; else through pieces that are.
+    status upload(CUstream stream, void* to, void const* from, std::size_t bytes) {
         if (fault_) return *fault_;
         context_scope const in(context_);
-        CUresult code = driver().cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(to), from, bytes, stream);
-        if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
+        auto const there = reinterpret_cast<CUdeviceptr>(to);
+        CUresult code = CUDA_SUCCESS;
+        if (is_pinned(from)) {
+            code = driver().cuMemcpyHtoDAsync(there, from, bytes, stream);
+            if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
+        } else {
+            code = transfers_.with_pieces([&](cuda_pieces& pieces) {
+                return pieces.upload(stream, there, static_cast<char const*>(from), bytes);
+            });
+        }
         if (code != CUDA_SUCCESS) return cuda_error(code, "a copy to " + device_.name);
         return {};
     }
-    status download(CUstream stream, void* to, void const* from, std::size_t bytes) const {
+    status download(CUstream stream, void* to, void const* from, std::size_t bytes) {
         if (fault_) return *fault_;
         context_scope const in(context_);
-        CUresult code = driver().cuMemcpyDtoHAsync(to, reinterpret_cast<CUdeviceptr>(from), bytes, stream);
-        if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
+        auto const there = reinterpret_cast<CUdeviceptr>(from);
+        CUresult code = CUDA_SUCCESS;
+        if (is_pinned(to)) {
+            code = driver().cuMemcpyDtoHAsync(to, there, bytes, stream);
+            if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
+        } else {
+            code = transfers_.with_pieces([&](cuda_pieces& pieces) {
+                return pieces.download(stream, static_cast<char*>(to), there, bytes);
+            });
+        }
         if (code != CUDA_SUCCESS) return cuda_error(code, "a copy from " + device_.name);
         return {};
     }
@@ -263,6 +286,14 @@ private:
         return made;
     }
 
+    template <class T>
+    static CUresult ask(CUpointer_attribute what, void const* p, T& answer) {
+        return driver().cuPointerGetAttribute(&answer, what, reinterpret_cast<CUdeviceptr>(p));
+    }
+    static bool is_pinned(void const* p) {
+        unsigned kind = 0;
+        return ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p, kind) == CUDA_SUCCESS && kind == CU_MEMORYTYPE_HOST;
+    }
     static cuda_driver const& driver() { return cuda_driver::get(); }
 
     cuda_device device_;
@@ -271,6 +302,7 @@ private:
     std::optional<error> fault_;
     disk_cache cache_ = disk_cache::standard();
     build_once<cuda_kernel_key, cuda_compiled> kernels_;
+    cuda_transfers transfers_;
 };
 
 // Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is and no
