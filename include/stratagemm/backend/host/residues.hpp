@@ -282,7 +282,7 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
     modulus moduli[32];
     for (int r = 0; r < system.count(); ++r)
         moduli[r] = modulus(system.modulus_of(r), words_each, Quads ? 1 : system.weight(r));
-    bool const past_caches = plane * system.count() > index{128} << 20; // it would not stay there
+    bool const past_caches = plane * system.count() > index{48} << 20; // it would not stay there
     alignas(64) tile_numbers t;
     bool lines_outside = !Quads;
     if constexpr (requires { x.by_lines(); }) lines_outside = x.by_lines().col_stride == 1;

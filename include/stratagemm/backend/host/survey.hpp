@@ -142,46 +142,37 @@ STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> c
     return simple;
 }
 
-// The same for lines that lie side by side: many at a time, and of each some elements, so that these stay near while
-// what is known of eight lines is in registers.
+// The same for lines that lie side by side, many at a time.
 template <class T, class Survey>
 STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
                                         Survey const& to, index i0, index i1) {
     using namespace host_avx512;
-    constexpr int most_lines = 256, depth = 64;
+    constexpr int most_lines = 256; // half a page of each row at a time, and all that is kept of them in L1
     bool simple = true;
     alignas(64) std::int64_t most[most_lines], at[most_lines];
     alignas(64) double scale[most_lines], lowest[most_lines], sum[8][most_lines], squares[8][most_lines];
-    part const none = make_part<double>(0);
+    part each[most_lines / 8];
     for (index first = i0; first < i1; first += most_lines) {
         int const lines = static_cast<int>(smaller(most_lines, i1 - first));
+        for (int i = 0; i < lines; i += 8) each[i / 8] = make_part<double>(lines - i);
         __builtin_memset(most, 0, sizeof(most)), __builtin_memset(at, 0, sizeof(at));
         __builtin_memset(sum, 0, sizeof(sum)), __builtin_memset(squares, 0, sizeof(squares));
-        for (index l0 = 0; l0 < v.cols; l0 += depth)
+        for (index l = 0; l < v.cols; ++l) {
+            T const* const x = v.data + first + l * v.col_stride;
             for (int i = 0; i < lines; i += 8) {
-                part const each = make_part<double>(lines - i);
-                longs largest = load_longs(most + i), where = load_longs(at + i);
-                vec<double> square[8];
-                for (int p = 0; p < 8; ++p) square[p] = load(squares[p] + i);
-                for (index l = l0; l < smaller(v.cols, l0 + depth); l += 8) {
-                    T const* const x = v.data + first + i + l * v.col_stride;
-                    STRATAGEMM_RESIDUES_UNROLL
-                    for (int p = 0; p < 8; ++p) {
-                        T const* const y = x + p * v.col_stride;
-                        __builtin_prefetch(y + depth * v.col_stride, 0, 2);
-                        longs const now = magnitudes(y, l + p < v.cols ? each : none), larger = now > largest;
-                        largest = larger ? now : largest;
-                        if (norms) {
-                            auto const number = __builtin_bit_cast(vec<double>, now);
-                            square[p] = plus_product(square[p], number, number);
-                        } else {
-                            where = larger ? all(l + p) : where;
-                        }
-                    }
+                __builtin_prefetch(x + i + 8 * v.col_stride);
+                longs const now = magnitudes(x + i, each[i / 8]), before = load_longs(most + i);
+                longs const larger = now > before;
+                store_longs(most + i, larger ? now : before);
+                if (norms) {
+                    auto const number = __builtin_bit_cast(vec<double>, now);
+                    double* const q = squares[l % 8] + i;
+                    store(q, plus_product(load(q), number, number));
+                } else {
+                    store_longs(at + i, larger ? all(l) : load_longs(at + i));
                 }
-                store_longs(most + i, largest), store_longs(at + i, where);
-                for (int p = 0; p < 8; ++p) store(squares[p] + i, square[p]);
             }
+        }
         bool done = norms;
         for (int i = 0; i < lines; ++i) {
             std::int64_t const e = exponent_of_bits(most[i]);
@@ -196,34 +187,20 @@ STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t
                 for (int i = 0; i < lines; ++i) part[i] = part[i] * scale[i] * scale[i];
         else
             __builtin_memset(squares, 0, sizeof(squares));
-        for (index l0 = done ? v.cols : 0; l0 < v.cols; l0 += depth)
+        for (index l = done ? v.cols : 0; l < v.cols; ++l) {
+            T const* const x = v.data + first + l * v.col_stride;
             for (int i = 0; i < lines; i += 8) {
-                part const each = make_part<double>(lines - i);
-                vec<double> const factor = load(scale + i);
-                vec<double> least = load(lowest + i), total[8];
-                for (int p = 0; p < 8; ++p) total[p] = load(sum[p] + i);
-                for (index l = l0; l < smaller(v.cols, l0 + depth); l += 8) {
-                    T const* const x = v.data + first + i + l * v.col_stride;
-                    STRATAGEMM_RESIDUES_UNROLL
-                    for (int p = 0; p < 8; ++p) {
-                        T const* const y = x + p * v.col_stride;
-                        __builtin_prefetch(y + depth * v.col_stride, 0, 2);
-                        part const n = l + p < v.cols ? each : none;
-                        longs const bits = magnitudes(y, n);
-                        vec<double> const scaled = times(__builtin_bit_cast(vec<double>, bits), factor);
-                        total[p] = plus(total[p], scaled);
-                        least = least_bit(least, bits);
-                        if (plane.data) {
-                            if (l + p < v.cols) store_leading(&plane(first + i, l + p), scaled, each);
-                        } else {
-                            double* const q = squares[p] + i;
-                            store(q, plus_product(load(q), scaled, scaled));
-                        }
-                    }
-                }
-                store(lowest + i, least);
-                for (int p = 0; p < 8; ++p) store(sum[p] + i, total[p]);
+                longs const bits = magnitudes(x + i, each[i / 8]);
+                vec<double> const scaled = times(__builtin_bit_cast(vec<double>, bits), load(scale + i));
+                double *const s = sum[l % 8] + i, *const q = squares[l % 8] + i;
+                store(s, plus(load(s), scaled));
+                store(lowest + i, least_bit(load(lowest + i), bits));
+                if (plane.data)
+                    store_leading(&plane(first + i, l), scaled, each[i / 8]);
+                else
+                    store(q, plus_product(load(q), scaled, scaled));
             }
+        }
         for (int i = 0; i < lines; ++i)
             to.take(first + i, line_facts{at[i], most[i], exponent_of_bits(most[i]), lowest[i], sum[0] + i,
                                           squares[0] + i, most_lines});

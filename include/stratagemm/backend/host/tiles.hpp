@@ -159,27 +159,31 @@ STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_last() {
 
 // What is needed next is brought to the second-level cache: with every block a piece of the next panel of B, and, over
 // the last panels, one of the next chunk of A, which is large and would not stay there for long. Null is nothing.
-struct ahead {
-    static constexpr index parts = 8, part = 4096; // 32 KiB of a panel, or of 32 rows
-
+class ahead {
+public:
     ahead() = default;
     ahead(std::byte const* next_a, std::byte const* next_b, index x, index rows, index y, index cols)
-        : a(next_a && y >= cols - parts ? next_a + ((y - larger_of(0, cols - parts)) * rows + x) * part
-                                        : nullptr),
-          b(next_b && x < parts ? next_b + x * part : nullptr) {}
+        : wide_(rows < 16) {
+        index const parts = wide_ ? 8 : 16; // of a panel
+        if (next_b && x < parts) b_ = next_b + x * (panel / parts);
+        if (next_a && y >= cols - 8) a_ = next_a + ((y - larger_of(0, cols - 8)) * rows + x) * (panel / 8);
+    }
 
     inline __attribute__((always_inline)) void fetch() { // in each of 16 steps
-        fetch(a);
-        fetch(b);
+        if (b_) b_ = wide_ ? fetch<256>(b_) : fetch<128>(b_);
+        if (a_) a_ = fetch<256>(a_);
     }
 
 private:
-    static inline __attribute__((always_inline)) void fetch(std::byte const*& from) {
-        if (!from) return;
-        for (index line = 0; line < part / 16; line += 64) __builtin_prefetch(from + line, 0, 2);
-        from += part / 16;
+    static constexpr index panel = 32 << 10; // of 32 columns, or rows
+
+    template <index Bytes>
+    static inline __attribute__((always_inline)) std::byte const* fetch(std::byte const* from) {
+        for (index line = 0; line < Bytes; line += 64) __builtin_prefetch(from + line, 0, 2);
+        return from + Bytes;
     }
-    std::byte const *a = nullptr, *b = nullptr;
+    std::byte const *a_ = nullptr, *b_ = nullptr;
+    bool wide_ = false;
 };
 
 // to (four tiles) = from (likewise, or zero) + `steps` steps of A and B; meanwhile `before`, a block that is
