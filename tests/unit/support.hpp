@@ -77,4 +77,39 @@ arena_use try_arena(Policy const& policy, Problem const& p) {
     return use;
 }
 
+// Whether an epilogue gives what it would on the finished C, bit for bit, for the C of alpha A B + beta E in both
+// orders, once and in a batch.
+template <class Policy, class T, class F>
+bool finishes(Policy const& policy, sg::matrix<T> const& a, sg::matrix<T> const& b, sg::matrix<T> const& e,
+              T alpha, T beta, F const& f) {
+    sg::index const m = a.rows(), n = b.cols();
+    for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+        sg::matrix<T> c(m, n, order), expected(m, n, order), twice(2 * m, n);
+        sg::gemm(policy, alpha, a, b, beta, e, expected);
+        for (sg::index i = 0; i < m; ++i)
+            for (sg::index j = 0; j < n; ++j) expected(i, j) = sg::apply_epilogue(f, expected(i, j), i, j);
+        sg::gemm(policy, alpha, a, b, beta, e, c, f);
+        if (!same_bits(c, expected)) return false;
+        if (order == sg::layout::col_major) break;
+        sg::gemm(policy, alpha, a, b, beta, e, sg::batched(sg::row_major(twice.data(), m, n), 2, m * n), f);
+        for (sg::index i = 0; i < 2 * m; ++i)
+            for (sg::index j = 0; j < n; ++j)
+                if (std::memcmp(&twice(i, j), &expected(i % m, j), sizeof(T)) != 0) return false;
+    }
+    return true;
+}
+template <class Policy, class T>
+bool finishes(Policy const& policy, sg::matrix<T> const& a, sg::matrix<T> const& b, sg::matrix<T> const& e,
+              T alpha, T beta) {
+    std::vector<T> values;
+    for (sg::index j = 0; j < b.cols(); ++j) values.push_back(T(static_cast<sg::real_t<T>>(j) / 3));
+    auto const places = [](T x, sg::index i, sg::index j) {
+        using R = sg::real_t<T>;
+        return x * R(1.1) + T(static_cast<R>(100 * i + j)); // contracted, it would round differently
+    };
+    return finishes(policy, a, b, e, alpha, beta, sg::then(sg::bias(values), sg::scale(T(3)))) &&
+           finishes(policy, a, b, e, alpha, beta, [](T x) { return x * x; }) &&
+           finishes(policy, a, b, e, alpha, beta, places);
+}
+
 } // namespace support

@@ -314,15 +314,9 @@ private:
         plan.reason = "the native product is faster";
         if (!by_contract() || !native_is_faster(p.shape(), least_plan<typename P::a_type>())) {
             typename arena::scope const scope(memory);
-            auto const plain = p.without_epilogue();
-            ozaki_parts::product<ozaki, std::remove_const_t<decltype(plain)>> work(*this, plain, memory);
+            ozaki_parts::product<ozaki, P> work(*this, p, memory);
             plan = work.plan();
-            if (plan.scheme != ozaki_report::native || !work.good()) {
-                if (status s = work.run(plan); !s) return s;
-                if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
-                    return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
-                return {};
-            }
+            if (plan.scheme != ozaki_report::native || !work.good()) return work.run(plan);
         }
         if (options_.report) *options_.report = plan;
         return base_(p, memory);

@@ -252,14 +252,7 @@ private:
             if (status s = real(problem<float, float, float, space>{1, a, b, 0, c, c}, memory, ran); !s)
                 return s;
             if (ran.products == 0) return {};
-            auto const plain = p.without_epilogue();
-            if (status s = leaf().apply(split_parts::finish<std::remove_const_t<decltype(plain)>>{plain, c},
-                                        p.c, 0, 0);
-                !s)
-                return s;
-            if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
-                return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
-            return {};
+            return leaf().apply(split_parts::finish<P>{p, c}, p.c, 0, 0);
         }
     }
 
@@ -267,17 +260,12 @@ private:
     status real(P const& p, arena& memory, split_report& ran) const {
         if constexpr (fuses) {
             bool const turned = p.c.col_stride != 1 && p.c.row_stride == 1;
-            auto one = p.without_epilogue();
+            P one = p;
             if (turned) {
                 one.a = transposed(p.b), one.b = transposed(p.a), one.c = transposed(p.c);
                 if (p.beta != 0) one.e = transposed(p.e);
             }
-            if (leaf().parts().takes(one)) {
-                if (status s = fused(one, memory, ran); !s || ran.products == 0) return s;
-                if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
-                    return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
-                return {};
-            }
+            if (leaf().parts().takes(one)) return fused(one, turned, memory, ran);
         }
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
         auto const odd = view<std::int32_t, space>{memory.template take<std::int32_t>(1), 1, 1, 1, 1};
@@ -325,7 +313,7 @@ private:
 
     // The same by a leaf that packs parts and multiplies them all at once.
     template <class P>
-    status fused(P const& p, arena& memory, split_report& ran) const {
+    status fused(P const& p, bool turned, arena& memory, split_report& ran) const {
         auto const by = leaf().parts();
         index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
         auto const pack = [&](measured const& x, bool as_b, auto const& to) {
@@ -343,7 +331,7 @@ private:
             if (status s = rescale(a, b, alpha, memory, ran); !s || *ran.reason) return s;
             pack(a, false, left), pack(b, true, right);
         }
-        by.multiply(products(), left, right, alpha, p);
+        by.multiply(products(), left, right, alpha, p, turned);
         ran = report();
         return {};
     }

@@ -649,6 +649,20 @@ TEST_CASE("ozaki applies an epilogue once to each element, with its place") {
     }
 }
 
+TEMPLATE_TEST_CASE("ozaki: an epilogue does as it would to the finished C", "", float, double,
+                   std::complex<float>) {
+    using T = TestType;
+    auto const a = integers<T>(11, 19, 1), b = integers<T>(19, 13, 2), e = integers<T>(11, 13, 3);
+    for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 3}, {.moduli = 6}})
+        for (T const alpha : {T(1), T(0), T(0.7f)})
+            for (T const beta : {T(0), T(-1.3f)}) {
+                CHECK(support::finishes(sg::ozaki{untimed{}, options}, a, b, e, alpha, beta));
+                CHECK(support::finishes(sg::ozaki{sg::reference{}, options}, a, b, e, alpha, beta));
+            }
+    sg::matrix<T> const none(11, 0), nothing(0, 13);
+    CHECK(support::finishes(sg::ozaki{untimed{}, {.moduli = 6}}, none, nothing, e, T(1), T(2)));
+}
+
 TEST_CASE("complex products: as accurate as real ones") {
     using T = std::complex<double>;
     chance from(11);

@@ -262,3 +262,15 @@ TEST_CASE("split: complex, with everything") {
     for (sg::index i = 0; i < 9; ++i)
         for (sg::index j = 0; j < 8; ++j) CHECK(std::abs(c(i, j) - want(i, j)) < 2e-5f);
 }
+
+TEMPLATE_TEST_CASE("split: an epilogue does as it would to the finished C", "", float, std::complex<float>) {
+    using T = TestType;
+    auto const a = support::integers<T>(70, 40, 1), b = support::integers<T>(40, 45, 2),
+               e = support::integers<T>(70, 45, 3);
+    for (int products : {3, 6, 9})
+        for (T const beta : {T(0), T(0.3f)}) {
+            CHECK(support::finishes(sg::split{sg::host{.threads = 2}, {.products = products}}, a, b, e,
+                                    T(1.5f), beta));
+            CHECK(support::finishes(sg::split{sg::reference{}, {.products = products}}, a, b, e, T(1), beta));
+        }
+}

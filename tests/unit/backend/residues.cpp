@@ -132,6 +132,32 @@ TEST_CASE("strides of any sign, and a C of columns") {
     CHECK(same_bits(run(untimed{}), run(sg::host{})));
 }
 
+TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bits", "", float, double,
+                   std::complex<double>) {
+    if (!here()) return;
+    using T = TestType;
+    numbers from(7);
+    auto const fill = [&](sg::index, sg::index) { return number<T>(from, 0); };
+    sg::matrix<T> const a(70, 40, fill), b(40, 45, fill), e(70, 45, fill);
+    for (int count : {3, 8, 15, 18})
+        for (T const beta : {T(0), T(0.3f)})
+            CHECK(support::finishes(sg::ozaki{sg::host{.threads = 2}, {.moduli = count}}, a, b, e, T(1.5f),
+                                    beta));
+    CHECK(support::finishes(sg::ozaki{eager{}, {}}, a, b, e, T(1), T(0)));
+    if constexpr (std::is_same_v<T, float>) // the other layer that has a fused form
+        for (int products : {3, 6, 9})
+            for (T const beta : {T(0), T(1)})
+                CHECK(support::finishes(sg::split{sg::host{.threads = 2}, {.products = products}}, a, b, e,
+                                        T(1), beta));
+    if constexpr (std::is_same_v<T, double>) { // so far apart that they are written by the layer
+        sg::matrix<T> const x(
+            40, 50, [&](sg::index i, sg::index) { return std::ldexp(from(0), i % 2 ? 900 : -900); }),
+            y(50, 36, [&](sg::index, sg::index j) { return std::ldexp(from(0), j % 3 ? -900 : 100); });
+        CHECK(
+            support::finishes(sg::ozaki{sg::host{}, {.moduli = 15}}, x, y, sg::matrix<T>(40, 36), 1.0, 0.0));
+    }
+}
+
 TEST_CASE("lines far apart in size") {
     if (!here()) return;
     numbers from(6);

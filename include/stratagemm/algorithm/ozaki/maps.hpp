@@ -6,6 +6,7 @@
 
 #include "arithmetic.hpp"
 
+#include "../../core/epilogue.hpp"
 #include "../../core/view.hpp"
 
 STRATAGEMM_BEGIN
@@ -371,7 +372,7 @@ struct from_residues {
     }
 };
 
-// C = alpha X 2^-(shifts) + beta E, rounded once.
+// C = epilogue(alpha X 2^-(shifts) + beta E), whose argument is rounded once.
 template <class Problem, class Sum>
 struct finish {
     using S = typename Problem::scalar;
@@ -383,6 +384,11 @@ struct finish {
     int exponent;
 
     S operator()(S, index i, index j) const {
+        return apply_epilogue(p.epilogue, rounded(i, j), p.row0 + i, p.col0 + j);
+    }
+
+private:
+    S rounded(index i, index j) const {
         S e{};
         if (p.beta != S(0)) e = p.e.conjugate ? conjugate(p.e(i, j)) : p.e(i, j);
         if constexpr (complex_like<S>) {
@@ -397,7 +403,6 @@ struct finish {
         }
     }
 
-private:
     struct factors {
         R x, y;
     };
@@ -430,9 +435,11 @@ struct residue_job {
     int bits;                                         // at most 2^bits in magnitude
     residue_system const& system;
 
+    // Out of line, since in code for another instruction set a compiler might contract what it does not here.
+    //
     // C from (i, j) on, of whole elements, from integers that are each a sum of two doubles, `row` apart.
-    void store(index i, index j, index rows, index cols, double const* high, double const* low,
-               index row) const {
+    [[gnu::noinline]] void store(index i, index j, index rows, index cols, double const* high,
+                                 double const* low, index row) const {
         struct given {
             double const *high, *low;
             index row;
@@ -447,6 +454,15 @@ struct residue_job {
         for (index r = 0; r < rows / p; ++r)
             for (index c = 0; c < cols; ++c) f.p.c(r, c) = f(element{}, r, c);
     }
+    // The epilogue alone, for elements of C that were written without it.
+    [[gnu::noinline]] void finish_block(index i, index j, index rows, index cols) const {
+        for (index r = i; r < i + rows; ++r)
+            for (index c = j; c < j + cols; ++c) {
+                element& x = problem.c(r, c);
+                x = apply_epilogue(problem.epilogue, x, problem.row0 + r, problem.col0 + c);
+            }
+    }
+    static constexpr bool finishes = !std::is_same_v<typename Problem::epilogue_type, identity>;
 };
 
 } // namespace ozaki_parts

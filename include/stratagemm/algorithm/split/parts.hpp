@@ -137,7 +137,7 @@ struct right_as_real {
     }
 };
 
-// C = alpha (X + i Y) + beta E, where X lies above Y. Rounded once.
+// C = epilogue(alpha (X + i Y) + beta E), where X lies above Y. The argument is rounded once.
 template <class Problem>
 struct finish {
     using S = typename Problem::scalar;
@@ -156,7 +156,8 @@ struct finish {
             S const e = p.e(i, j);
             add(p.beta, e.real(), p.e.conjugate ? -e.imag() : e.imag());
         }
-        return S(static_cast<float>(re), static_cast<float>(im));
+        return apply_epilogue(p.epilogue, S(static_cast<float>(re), static_cast<float>(im)), p.row0 + i,
+                              p.col0 + j);
     }
 };
 

@@ -142,13 +142,16 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte
                  : "memory");
 }
 
-// C = alpha A B + beta E, all rows contiguous.
+// C = alpha A B + beta E, all rows contiguous; `finish`, if not null, does to a block of C what is left to do.
 struct parts_job {
     int products;
     packed_parts a, b;
     float alpha, beta;
     view<float const> e;
     view<float> c;
+    void (*finish)(void const* problem, bool turned, index i, index j, index rows, index cols);
+    void const* problem;
+    bool turned;
 };
 
 // Rows [i0, i1) and columns [j0, j1), by one thread.
@@ -158,7 +161,7 @@ STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index i
     tile_unit const unit;
     finished<float> before{};
     for (index ib = i0; ib < i1; ib += 256)
-        for (index jc = j0; jc < j1; jc += 512)
+        for (index jc = j0; jc < j1; jc += 512) {
             for (index s = 0; s < job.a.steps; s += packed_parts::chunk)
                 for (index j = jc; j < smaller(j1, jc + 512); j += 32)
                     for (index i = ib; i < smaller(i1, ib + 256); i += 32) {
@@ -176,6 +179,11 @@ STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index i
                                   s == 0 ? job.beta : 1.0f,
                                   false};
                     }
+            if (!job.finish) continue;
+            before.write(0, before.rows);
+            before = {};
+            job.finish(job.problem, job.turned, ib, jc, smaller(256, i1 - ib), smaller(512, j1 - jc));
+        }
     before.write(0, before.rows);
 }
 
@@ -219,10 +227,13 @@ public:
         });
         return odd == 0;
     }
-    // C = alpha A B + beta E
+    // C = epilogue(alpha A B + beta E); or the transpose of what the epilogue is for, if it is `turned`.
     template <class P>
-    void multiply(int products, operand const& a, operand const& b, float alpha, P const& p) const {
-        host_tiles::parts_job const job{products, a, b, alpha, p.beta, p.e, p.c};
+    void multiply(int products, operand const& a, operand const& b, float alpha, P const& p,
+                  bool turned) const {
+        constexpr bool finishes = !std::is_same_v<typename P::epilogue_type, identity>;
+        host_tiles::parts_job const job{
+            products, a, b, alpha, p.beta, p.e, p.c, finishes ? finish<P> : nullptr, &p, turned};
         index const m = p.c.rows, n = p.c.cols;
         int const size = team(m, n, p.a.cols);
         host_grid const grid = grid_of(size, m, n, 32, 32);
@@ -250,6 +261,15 @@ public:
     }
 
 private:
+    template <class P>
+    static void finish(void const* problem, bool turned, index i, index j, index rows, index cols) {
+        auto const& p = *static_cast<P const*>(problem);
+        for (index r = i; r < i + rows; ++r)
+            for (index c = j; c < j + cols; ++c) {
+                float& x = p.c(r, c);
+                x = apply_epilogue(p.epilogue, x, p.row0 + (turned ? c : r), p.col0 + (turned ? r : c));
+            }
+    }
     int team(index m, index n, index k) const {
         return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < 0x1p20
                    ? 1

@@ -8,7 +8,8 @@
 //
 // The job is the layer's, so its types are names here: `left` and `right` are matrices by lines (rows of A, columns
 // of B) with `left_shift` and `right_shift`, powers of two that make integers of them; `system` has the moduli and
-// the way back; `bits` is how many bits the integers take, and `store(i, j, high, low)` writes what has no vectors.
+// the way back; `bits` is how many bits the integers take, `store(i, j, high, low)` writes what has no vectors, and if
+// it `finishes`, `finish_block` does to a block of C what the caller asked for beside alpha, beta and E.
 #pragma once
 
 #include "tiles.hpp"
@@ -494,6 +495,7 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factor
                     }
                 }
             }
+            if constexpr (Job::finishes) job.finish_block(i, j, rows, cols);
             return;
         }
     }
