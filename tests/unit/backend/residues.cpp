@@ -115,7 +115,37 @@ TEST_CASE("in every layout, over passes of k, and with any number of threads") {
     for (sg::index n : {1, 2, 31, 32, 33}) agree<double>({n, 34 - n, n}, {.moduli = 15});
     agree<double>({530, 33, 65, true, false, 2}, {.moduli = 15});
     agree<double>({3, 600, 64, false, false, 2}, {.moduli = 15});
+    agree<double>({34, 1100, 65}, {.moduli = 15});                // two blocks of columns
+    agree<double>({20, 2100, 1600, false, true}, {.moduli = 15}); // what is packed of B goes past the caches
 }
+
+TEST_CASE("a hundred runs, the same bits") {
+    if (!here()) return;
+    numbers from(11);
+    sg::matrix<double> const a(37, 80, [&](sg::index, sg::index) { return from(0.5); }),
+        b(80, 41, [&](sg::index, sg::index) { return from(0.5); });
+    sg::matrix<double> first(37, 41), c(37, 41);
+    for (int run = 0; run < 100; ++run) {
+        eager cpu;
+        cpu.threads = 1 + run % 2;
+        sg::ozaki_report ran;
+        sg::gemm(sg::ozaki{cpu, {.report = &ran}}, a, b, run == 0 ? first : c);
+        REQUIRE(ran.scheme == sg::ozaki_report::moduli);
+        if (run > 0) REQUIRE(same_bits(first, c));
+    }
+}
+
+#    ifdef STRATAGEMM_TILES_EMULATED
+TEST_CASE("while the tile unit is slow, the native product runs") {
+    if (!here()) return;
+    sg::matrix<double> const a(640, 640), b(640, 640); // so much work that somebody looks
+    sg::matrix<double> c(640, 640);
+    sg::ozaki_report ran;
+    sg::gemm(sg::ozaki{sg::host{.threads = 1}, {.report = &ran}}, a, b, c);
+    CHECK(ran.scheme == sg::ozaki_report::native);
+    CHECK(ran.products == 0);
+}
+#    endif
 
 TEST_CASE("strides of any sign, and a C of columns") {
     if (!here()) return;
