@@ -8,7 +8,7 @@
 //
 // No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
 // nothing is checked in the loop; what they share with their neighbours is computed twice and stored once. The
-// odd part of k comes first, padded with zeros, and then whole tiles only.
+// odd part of k, if there is one, comes first, padded with zeros, and then whole tiles only.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -240,8 +240,12 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) sum[r][s] = (lanes_n)ZERO;
 
     int const tiles = (k + DEPTH - 1) / DEPTH, first = k - (tiles - 1) * DEPTH;
-    FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, first);
-    FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, first);
+    if (first == DEPTH && !GUARD)
+        FETCH;
+    else {
+        FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, first);
+        FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, first);
+    }
     local scalar *a_put = buffer + (A_ALONG_K ? a_place * A_LINE + a_row : a_row * A_LINE + a_place);
     local scalar *b_put = buffer + A_TILE + (B_ALONG_K ? b_place * B_LINE + b_row : b_row * B_LINE + b_place);
     local scalar const *a_lines = buffer + share * A_LINE + my_m * LANES_M;

@@ -16,10 +16,10 @@ struct opencl_entry {
 
 // threads, micro-tile, depth, unroll, lanes, widths of loads, buffers, padding, swizzle, slices, ahead.
 //
-// Those of NVIDIA for float were found on an H200, and rate and alone fitted to times measured there. Nobody has timed
-// the others: their rate is the multiply-adds that a compute unit can issue in a clock (gfx803, GCN and RDNA 64, an
-// Intel EU 8) times what tests/kernels/gfx803.sh predicts for the tile on gfx803, or 0.6 for Intel; alone is what one
-// group keeps of it with that many waves. Intel's tiles are small because a work-item has 64 registers there.
+// Those of NVIDIA for float and double were found on an H200, and rate and alone fitted to times measured there. Nobody
+// has timed the others: their rate is the multiply-adds that a compute unit can issue in a clock (gfx803, GCN and RDNA
+// 64, an Intel EU 8) times what tests/kernels/gfx803.sh predicts for the tile on gfx803, or 0.6 for Intel; alone is what
+// one group keeps of it with that many waves. Intel's tiles are small because a work-item has 64 registers there.
 inline constexpr opencl_entry opencl_entries[] = {
     {opencl_family::gfx803, 's', {16, 16, 8, 8, 8, 8, 4, 4, 4, 4, 2, 4, 8}, 2, 60, 0.8f},
     {opencl_family::gfx803, 's', {16, 16, 8, 4, 8, 8, 4, 4, 4, 2, 2, 4, 8}, 4, 54, 0.6f},
@@ -52,6 +52,7 @@ inline constexpr opencl_entry opencl_entries[] = {
     {opencl_family::intel, 'z', {16, 16, 2, 1, 16, 16, 1, 1, 1, 1, 1, 1, 8}, 1, 0.3f, 1},
 
     {opencl_family::nvidia, 's', {8, 16, 16, 8, 8, 8, 4, 4, 4, 4, 1, 4, 8, 1, 1}, 2, 98.5f, 0.75f},
+    {opencl_family::nvidia, 's', {8, 16, 8, 8, 16, 16, 4, 4, 4, 4, 1, 4, 8, 2, 1}, 1, 85, 1},
     {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 2, 1}, 3, 83.8f, 0.66f},
     {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 1, 88.4f, 0.78f},
     {opencl_family::nvidia, 's', {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 1, 1}, 6, 82.3f, 0.33f},
@@ -59,7 +60,8 @@ inline constexpr opencl_entry opencl_entries[] = {
     {opencl_family::nvidia, 's', {8, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 4, 47.8f, 0.7f},
     {opencl_family::nvidia, 's', {8, 4, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 42.7f, 0.36f},
     {opencl_family::nvidia, 's', {4, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 46.9f, 0.36f},
-    {opencl_family::nvidia, 'd', {16, 16, 4, 4, 16, 16, 2, 2, 2, 2, 2, 2, 8}, 3, 48, 0.5f},
+    {opencl_family::nvidia, 'd', {4, 16, 8, 8, 8, 8, 2, 2, 2, 2, 1, 4, 4, 1, 1}, 4, 43.2f, 0.47f},
+    {opencl_family::nvidia, 'd', {16, 16, 4, 4, 16, 16, 2, 2, 2, 2, 2, 2, 8}, 3, 33, 0.48f},
     {opencl_family::nvidia, 'c', {16, 16, 4, 4, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 3, 20, 0.5f},
     {opencl_family::nvidia, 'z', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 4, 10, 0.4f},
 
