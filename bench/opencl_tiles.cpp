@@ -17,7 +17,7 @@ namespace {
 
 constexpr struct {
     char const* name;
-    sg::opencl_tile tile; // threads, micro-tile, depth, unroll, lanes, widths, buffers, padding, swizzle
+    sg::opencl_tile tile; // in the order of its members
 } candidates[] = {
     {"chosen", {}},
     {"128x128x8 pad 4", {16, 16, 8, 8, 8, 8, 4, 4, 4, 4, 2, 4, 8}},
@@ -33,6 +33,11 @@ constexpr struct {
     {"64x128x16 8x8", {8, 16, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8}},
     {"64x64x16 8x8", {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8}},
     {"64x64x16 4x4", {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 2, 4, 8}},
+    {"64x64x16 2 slices", {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 2, 1}},
+    {"64x64x16 2 sl. 1 buf.", {8, 8, 8, 8, 16, 16, 4, 4, 4, 4, 1, 4, 8, 2, 1}},
+    {"64x128x16 2 slices", {8, 16, 8, 8, 16, 16, 4, 4, 4, 4, 2, 4, 8, 2, 1}},
+    {"64x128x16 2 sl. 1 buf.", {8, 16, 8, 8, 16, 16, 4, 4, 4, 4, 1, 4, 8, 2, 1}},
+    {"128x128x8 16x8", {8, 16, 16, 8, 8, 8, 4, 4, 4, 4, 1, 4, 8, 1, 1}},
 };
 
 constexpr struct {
@@ -81,7 +86,8 @@ int main(int argc, char** argv) try {
         };
         std::vector<row> rows;
         for (auto const& x : candidates) {
-            row r{x.name, x.tile.threads() ? gpu.with(x.tile) : gpu, {}};
+            index const part = s.m * s.n < 1000000 ? -1 : 0; // of k: as seems best for few tiles, else none
+            row r{x.name, x.tile.threads() ? gpu.with(x.tile, part) : gpu, {}};
             auto const shape = sg::shape<float>{.m = s.m, .n = s.n, .k = s.k};
             if (x.tile.threads() && !sg::fits_device(x.tile, gpu.where(), sizeof(float))) continue;
             auto arena = r.policy.reserve(r.policy.workspace(shape));
