@@ -1,6 +1,6 @@
 // bench_cuda: the CUDA backend against cuBLAS, which is opened when this runs, on one device and one stream.
 //
-//   bench_cuda [--quick] [--rounds=7] [--tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER]
+//   bench_cuda [--quick] [--rounds=7] [--tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS]
 //              [Google Benchmark's options]
 //
 // One Google Benchmark entry a case; each of its iterations is a round in which both take a turn. Its counters are
@@ -360,21 +360,13 @@ int main(int argc, char** argv) {
         } else if (std::strncmp(argv[i], "--rounds=", 9) == 0) {
             o.rounds = std::atoi(argv[i] + 9);
         } else if (std::strncmp(argv[i], "--tile=", 7) == 0) {
-            short parts[9] = {0, 0, 0, 0, 1, 1, 1, 1, 1};
+            std::vector<short> parts = {0, 0, 0, 0, 1, 1, 1, 1, 1, 0};
             char* at = argv[i] + 7;
             for (short& part : parts) {
                 part = static_cast<short>(std::strtol(at, &at, 10));
                 if (*at == ',') ++at;
             }
-            o.gpu.tile = {static_cast<sg::cuda_engine>(parts[0]),
-                          parts[1],
-                          parts[2],
-                          parts[3],
-                          parts[4],
-                          parts[5],
-                          parts[6],
-                          parts[7],
-                          parts[8]};
+            o.gpu.tile = sg::cuda_tile::of(parts);
         } else if (std::strncmp(argv[i], "--report=", 9) != 0) { // there is no report of this race
             rest.push_back(argv[i]);
         }

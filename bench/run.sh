@@ -20,12 +20,14 @@ cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTRATAGEMM_BENCHMARKS=
 cmake --build "$build" --target "$program" -j "$(nproc)"
 
 # The first product of a process, with an empty cache and with a full one.
-if [ "$backend" = opencl ]; then
-    cmake --build "$build" --target opencl_start
+case $backend in
+opencl | cuda)
+    cmake --build "$build" --target "${backend}_start"
     cache=$(mktemp -d)
-    for _ in first second third; do STRATAGEMM_CACHE_DIR="$cache" "$build/bench/opencl_start" || true; done
+    for _ in first second third; do STRATAGEMM_CACHE_DIR="$cache" "$build/bench/${backend}_start" || true; done
     rm -rf "$cache"
-fi
+    ;;
+esac
 
 set -- --benchmark_out="$build/$backend.json" --report="$build/report.html"
 case $filter in

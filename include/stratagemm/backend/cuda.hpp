@@ -18,6 +18,7 @@
 #include "../gemm.hpp"
 #include "../jit/device_matrix.hpp"
 #include "cuda/product.hpp"
+#include "cuda/tuning/tuner.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -137,6 +138,23 @@ struct cuda {
         return (choice.part ? text + ", k in parts of " + std::to_string(choice.part) : text) + copies;
     }
 
+    // Looks for the best tile for products of T of about this size, and keeps it for them: in this process, and in
+    // the user's cache for the next. Nothing else looks for tiles; it takes as long as it is given.
+    template <class T>
+    result<cuda_tuned> tune(stratagemm::shape<T> const& s, cuda_tuning_options const& options = {}) const {
+        auto found = tune_tile(
+            *this, s,
+            cuda_candidates(where(), letter<T>(), sizeof(T), sizeof(accumulator_t<T>), {s.m, s.n, s.k, 1}),
+            options, [&](cuda_tile const& with) {
+                cuda one = *this;
+                one.tile = with;
+                return one;
+            });
+        if (found && found->tile.engine != cuda_engine::direct)
+            session().keep_tuned({letter<T>(), s.m, s.n, s.k}, found->tile);
+        return found;
+    }
+
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
         cuda_product<Problem> const product(session(), stream, p);
@@ -147,10 +165,17 @@ struct cuda {
 private:
     cuda_session& session() const { return cuda_session::of(device); }
 
+    // Of the operands: t for floats that may be rounded.
+    template <class In>
+    char letter() const {
+        return tf32 && std::is_same_v<In, float> ? 't' : type_letter<In>();
+    }
     template <class In>
     cuda_choice choice_for(cuda_sides const& s) const {
-        char const type = tf32 && std::is_same_v<In, float> ? 't' : type_letter<In>();
-        return choose(where(), type, sizeof(In), sizeof(accumulator_t<In>), s, tile);
+        cuda_tile only = tile;
+        if (only.engine == cuda_engine::direct && s.count == 1)
+            only = session().tuned_for({letter<In>(), s.m, s.n, s.k});
+        return choose(where(), letter<In>(), sizeof(In), sizeof(accumulator_t<In>), s, only);
     }
 };
 

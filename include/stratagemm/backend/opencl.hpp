@@ -147,34 +147,11 @@ public:
     result<opencl_tuned> tune(stratagemm::shape<T> const& s,
                               opencl_tuning_options const& options = {}) const {
         using Scalar = accumulator_t<T>;
-        if (status r = ready(); !r) return result<opencl_tuned>(std::move(r));
-        if (s.m < 1 || s.n < 1 || s.k < 1 || s.count != 1)
-            return error(errc::shape, "opencl", "tuning is for one product with no empty side");
-        try {
-            tuning_trial<T, opencl> trial(*this, s.m, s.n, s.k);
-            opencl_tuned found;
-            found.before = trial.measure(*this);
-            auto const end =
-                std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
-            double best = -1;
-            search_problem p = opencl_candidates(where(), type_letter<Scalar>(), sizeof(Scalar));
-            p.seed = options.seed;
-            p.more = [&] { return std::chrono::steady_clock::now() < end; };
-            p.measure = [&](search_point const& x) {
-                double const seconds = trial.measure(with(tile_of(x)));
-                if (seconds >= 0 && (best < 0 || seconds < best)) best = seconds;
-                if (options.progress) options.progress(tile_of(x), seconds, best);
-                return seconds;
-            };
-            search_result const r = search(p);
-            found.measured = r.measured, found.after = r.seconds;
-            if (r.best.empty()) return found;
-            found.tile = tile_of(r.best);
-            session_->tuning().keep(bucket_of(type_letter<Scalar>(), {s.m, s.n, s.k, 1}), found.tile);
-            return found;
-        } catch (error const& e) { // no memory for the operands
-            return e;
-        }
+        constexpr char sums = type_letter<Scalar>();
+        auto found = tune_tile(*this, s, opencl_candidates(where(), sums, sizeof(Scalar)), options,
+                               [&](opencl_tile const& tile) { return with(tile); });
+        if (found && found->tile.threads() > 0) session_->tuning().keep({sums, s.m, s.n, s.k}, found->tile);
+        return found;
     }
 
     template <class Problem>
@@ -208,7 +185,8 @@ private:
         using Scalar = accumulator_t<In>;
         constexpr char sums = type_letter<Scalar>();
         opencl_choice only = only_;
-        if (only.tile.threads() == 0 && s.count == 1) only.tile = session_->tuning().find(bucket_of(sums, s));
+        if (only.tile.threads() == 0 && s.count == 1)
+            only.tile = session_->tuning().find({sums, s.m, s.n, s.k});
         return choose(session_->device(), sums, sizeof(Scalar), s, along_k, only);
     }
 

@@ -190,6 +190,37 @@ TEST_CASE("a device error from before") {
     CHECK(WEXITSTATUS(ended) == 42);
 }
 
+TEST_CASE("tuning keeps the best tile, for products of that size and for the next process") {
+    sg::cuda const gpu;
+    sg::shape<sg::half> const shape{.m = 300, .n = 280, .k = 1000};
+    int calls = 0, wrong = 0;
+    sg::cuda_tuning_options options;
+    options.seconds = 4;
+    options.progress = [&](sg::cuda_tile const& tile, double seconds, double) {
+        ++calls, wrong += seconds < 0;
+        if (seconds < 0) std::printf("failed: %s\n", sg::describe(tile).c_str());
+    };
+    auto tuned = gpu.tune(shape, options);
+    REQUIRE(tuned);
+    CHECK(tuned->measured == calls);
+    CHECK(wrong == 0);
+    CHECK(tuned->before > 0);
+    REQUIRE(tuned->tile.engine != sg::cuda_engine::direct);
+    auto const text = sg::describe(tuned->tile);
+    CHECK(gpu.describe(shape).find(text) != std::string::npos);
+    CHECK(gpu.describe(sg::shape<sg::half>{.m = 310, .n = 270, .k = 900}).find(text) != std::string::npos);
+    CHECK(!gpu.tune(sg::shape<float>{.m = 0, .n = 1, .k = 1}));
+    for (sg::cuda_entry const& e : sg::cuda_entries) // what is built in is tried first
+        for (char const* type = e.types; *type; ++type) {
+            std::size_t const bytes = std::strchr("45b", *type)  ? 1
+                                      : std::strchr("hw", *type) ? 2
+                                      : std::strchr("st", *type) ? 4
+                                      : *type == 'z'             ? 16
+                                                                 : 8;
+            CHECK(sg::is_legal(e.tile, bytes, bytes < 4 ? 4 : bytes));
+        }
+}
+
 TEST_CASE("two streams at once, and threads with a stream each") {
     own_stream const own[4];
     std::vector<std::thread> threads;

@@ -278,10 +278,9 @@ TEST_CASE("tuning keeps the best tile, for products of that size and for the nex
     CHECK(sg::is_legal(tuned->tile, {}));
     CHECK(sg::fits_device(tuned->tile, gpu.where(), sizeof(float)));
 
-    auto const bucket = sg::bucket_of('s', {130, 140, 150, 1});
     sg::opencl_session next(gpu.where()); // as in another process: from the cache on disk
-    CHECK(next.tuning().find(bucket) == tuned->tile);
-    CHECK(next.tuning().find(sg::bucket_of('s', {4096, 140, 150, 1})).threads() == 0);
+    CHECK(next.tuning().find({'s', 130, 140, 150}) == tuned->tile);
+    CHECK(next.tuning().find({'s', 4096, 140, 150}).threads() == 0);
     CHECK(gpu.describe(shape).find(sg::describe(tuned->tile)) != std::string::npos);
     CHECK(!gpu.tune(sg::shape<float>{.m = 0, .n = 1, .k = 1}));
 }

@@ -82,7 +82,14 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             with_parts(part);
         }
     };
-    if (only.engine != cuda_engine::direct && takes(only.engine, type, d)) consider(only, 1, 1);
+    if (only.engine != cuda_engine::direct && takes(only.engine, type, d)) {
+        consider(only, 1, 1);
+        if (only.parts > 0 && best.tile.engine != cuda_engine::direct) {
+            std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
+            best.part = only.parts > 1 && s.count == 1 && part > 0 && part < s.k ? part : 0;
+            best.tile.parts = 0;
+        }
+    }
     if (best.tile.engine != cuda_engine::direct) return best;
     constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
     if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)

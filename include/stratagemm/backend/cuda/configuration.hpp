@@ -28,9 +28,27 @@ struct cuda_tile {
     short stages = 1;               // of shared memory; products of a block in small
     short group = 1;                // rows of tiles that are walked through together
     short cluster = 1;              // blocks that share what is fetched; wgmma only
+    short parts = 0;                // of k, summed each by itself; 0: as the model says
 
     friend auto operator<=>(cuda_tile const&, cuda_tile const&) = default;
+
+    // From the list of its parameters, in the order above; values_of() is the list.
+    static cuda_tile of(std::vector<short> const& v) {
+        return {static_cast<cuda_engine>(v[0]), v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9]};
+    }
 };
+inline std::vector<short> values_of(cuda_tile const& t) {
+    return {static_cast<short>(t.engine),
+            t.m,
+            t.n,
+            t.k,
+            t.micro_m,
+            t.micro_n,
+            t.stages,
+            t.group,
+            t.cluster,
+            t.parts};
+}
 
 // How the operands of one product lie; compiled into the kernel.
 struct cuda_form {

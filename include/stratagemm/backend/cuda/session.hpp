@@ -4,8 +4,14 @@
 #include "../../jit/build_once.hpp"
 #include "../../jit/disk_cache.hpp"
 #include "../../jit/dump.hpp"
+#include "../../jit/tuning.hpp"
 #include "compiler.hpp"
 #include "configuration.hpp"
+#include "kernels/blocked.cu.hpp"
+#include "kernels/fp64.cu.hpp"
+#include "kernels/mma.cu.hpp"
+#include "kernels/simt.cu.hpp"
+#include "kernels/wgmma.cu.hpp"
 #include "memory.hpp"
 #include "transfer.hpp"
 
@@ -68,6 +74,10 @@ public:
         return {};
     }
     cuda_device const& device() const { return device_; }
+
+    // The tile that was found by tuning for products of that size, and keeping one; none if there is none.
+    cuda_tile tuned_for(tuning_bucket const& b) { return tuning_ ? tuning_->find(b) : cuda_tile{}; }
+    void keep_tuned(tuning_bucket const& b, cuda_tile const& tile) { tuning_->keep(b, tile); }
 
     template <class Make> // gives a cuda_source
     result<cuda_compiled*> kernel(cuda_kernel_key const& key, Make&& make) {
@@ -239,6 +249,11 @@ private:
             return;
         }
         make_pool();
+        tuning_.emplace(disk_cache::standard(),
+                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
+                            cuda_compiler::get().version(),
+                        std::string(cuda_blocked_text) + cuda_simt_text + cuda_fp64_text + cuda_wgmma_text +
+                            cuda_mma_text);
     }
 
     // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory
@@ -302,6 +317,7 @@ private:
     std::optional<error> fault_;
     disk_cache cache_ = disk_cache::standard();
     build_once<cuda_kernel_key, cuda_compiled> kernels_;
+    std::optional<tuning_store<cuda_tile>> tuning_;
     cuda_transfers transfers_;
 };
 

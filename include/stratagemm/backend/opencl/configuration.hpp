@@ -23,7 +23,12 @@ struct opencl_tile {
     short ahead = 0;                // 1: local memory is read a term ahead of the products
 
     friend auto operator<=>(opencl_tile const&, opencl_tile const&) = default;
-    static constexpr std::size_t parameters = 15;
+
+    // From the list of its parameters, in the order above; values_of() is the list.
+    static opencl_tile of(std::vector<short> const& v) {
+        return {v[0], v[1], v[2],  v[3],  v[4],  v[5],  v[6], v[7],
+                v[8], v[9], v[10], v[11], v[12], v[13], v[14]};
+    }
 
     int threads() const { return threads_m * threads_n * slices; }
     int tile_m() const { return threads_m * micro_m; }
@@ -33,13 +38,9 @@ struct opencl_tile {
     }
 };
 
-// A tile as the list of its parameters, in the order above.
 inline std::vector<short> values_of(opencl_tile const& t) {
     return {t.threads_m, t.threads_n, t.micro_m, t.micro_n, t.depth,   t.unroll, t.lanes_m, t.lanes_n,
             t.a_width,   t.b_width,   t.buffers, t.padding, t.swizzle, t.slices, t.ahead};
-}
-inline opencl_tile tile_of(std::vector<short> const& v) {
-    return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14]};
 }
 
 // How the operands of one product lie; compiled into the kernel.

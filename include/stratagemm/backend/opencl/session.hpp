@@ -4,8 +4,10 @@
 #include "../../jit/build_once.hpp"
 #include "../../jit/disk_cache.hpp"
 #include "../../jit/dump.hpp"
+#include "../../jit/tuning.hpp"
+#include "configuration.hpp"
+#include "kernels/tiled.cl.hpp"
 #include "memory.hpp"
-#include "tuning/store.hpp"
 
 #include <array>
 
@@ -161,7 +163,7 @@ public:
         return buffer;
     }
 
-    opencl_tuning_store& tuning() { return tuning_; }
+    tuning_store<opencl_tile>& tuning() { return tuning_; }
 
     status synchronize() const {
         if (fault_) return *fault_;
@@ -268,7 +270,7 @@ private:
     bool in_order_ = true;
     std::optional<error> fault_;
     disk_cache cache_ = disk_cache::standard();
-    opencl_tuning_store tuning_{disk_cache::standard(), target()};
+    tuning_store<opencl_tile> tuning_{disk_cache::standard(), target(), opencl_tiled_text};
     build_once<opencl_kernel_key, opencl_compiled> kernels_;
 };
 

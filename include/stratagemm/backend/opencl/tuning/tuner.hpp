@@ -1,24 +1,13 @@
-// Tuning: the fastest tile for a product on the device at hand, looked for under a budget of time.
-//
-// What cannot be compiled or does not fit is not tried; what is found is kept for products of about that size.
+// The tiles that tuning (jit/tuning.hpp) tries: those that compile and fit.
 #pragma once
 
-#include "../../../jit/search.hpp"
-#include "store.hpp"
+#include "../../../jit/tuning.hpp"
+#include "../choice.hpp"
 
 STRATAGEMM_BEGIN
 
-struct opencl_tuning_options {
-    double seconds = 60; // after which nothing new is tried
-    std::uint64_t seed = 1;
-    // Called for each candidate with its time, or -1 if it failed, and with the best so far.
-    std::function<void(opencl_tile const& tile, double seconds, double best)> progress;
-};
-struct opencl_tuned {
-    opencl_tile tile;               // the best; none if nothing could be run
-    double before = -1, after = -1; // seconds of one product: as chosen until now, and with the tile
-    int measured = 0;
-};
+using opencl_tuning_options = tuning_options<opencl_tile>;
+using opencl_tuned = tuned<opencl_tile>;
 
 // Candidates for sums of `scalar` bytes; `complex` ones have no vectors.
 inline search_problem opencl_candidates(opencl_device const& d, char sums, std::size_t scalar) {
@@ -43,7 +32,7 @@ inline search_problem opencl_candidates(opencl_device const& d, char sums, std::
                 cpu ? std::vector<short>{1} : std::vector<short>{1, 2, 4},
                 cpu ? std::vector<short>{0} : std::vector<short>{0, 1}};
     p.legal = [d, scalar, cpu](search_point const& x) {
-        opencl_tile const t = tile_of(x);
+        opencl_tile const t = opencl_tile::of(x);
         opencl_form rows;
         rows.aligned = true;
         opencl_tile narrow = t;
