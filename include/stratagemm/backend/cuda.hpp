@@ -119,7 +119,7 @@ struct cuda {
                 // Of fp8 they add 32 products and a sum, and keep 13 bits after the first of the largest of these
                 // (Khattak, Mikaitis: Accurate models of NVIDIA tensor cores, 2025); up to four times in a row.
                 double const times = !is_fp8<TA> ? 0 : s.k < 128 ? static_cast<double>((s.k + 31) / 32) : 4;
-                b.worst += 33 * times * 0x1p-13, b.expected += 2 * times * (times + 1) * 0x1p-13;
+                b.worst += 33 * times * 0x1p-13, b.expected += 2 * times * 0x1p-13;
             }
             if (b.expected > b.worst) b.expected = b.worst;
             return {b.worst + last, b.expected + last};

@@ -138,6 +138,7 @@ TEST_CASE("operands on the host go to the device and back, in more pieces than o
         for (sg::index j = 0; j < n; ++j) wrong += odd(j, 0) != 7;
         CHECK(wrong == 0);
     }
+    own_stream const context; // of the driver's calls below
     void* pinned = nullptr;
     CALL(cuMemHostAlloc, &pinned, 4000, 0);
     auto const row = sg::row_major(static_cast<float*>(pinned), 1, 1000);

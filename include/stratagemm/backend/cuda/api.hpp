@@ -33,7 +33,7 @@ STRATAGEMM_BEGIN
     X(cuMemFreeHost)                                                                                         \
     X(cuMemcpyHtoDAsync)                                                                                     \
     X(cuMemcpyDtoHAsync)                                                                                     \
-    X(cuPointerGetAttribute)                                                                                 \
+    X(cuPointerGetAttributes)                                                                                \
     X(cuEventCreate)                                                                                         \
     X(cuEventRecord)                                                                                         \
     X(cuEventSynchronize)                                                                                    \

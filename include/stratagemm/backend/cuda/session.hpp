@@ -110,18 +110,15 @@ public:
     status check_pointer(void const* p) const {
         if (fault_) return *fault_;
         context_scope const in(context_);
-        unsigned kind = 0;
-        CUresult code = ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p, kind);
-        if (code == CUDA_ERROR_INVALID_VALUE || (code == CUDA_SUCCESS && kind != CU_MEMORYTYPE_DEVICE))
+        origin const o(p);
+        if (o.code != CUDA_SUCCESS) return cuda_error(o.code, "cuPointerGetAttributes");
+        if (o.kind != CU_MEMORYTYPE_DEVICE)
             return error(
                 errc::argument, "cuda",
                 "CUDA_ERROR_INVALID_VALUE: an operand is in memory of the host; copy it to the device, as "
                 "sg::cuda::matrix does",
                 CUDA_ERROR_INVALID_VALUE);
-        int ordinal = 0;
-        if (code == CUDA_SUCCESS) code = ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p, ordinal);
-        if (code != CUDA_SUCCESS) return cuda_error(code, "cuPointerGetAttribute");
-        if (ordinal != device_.ordinal)
+        if (o.ordinal != device_.ordinal)
             return error(errc::argument, "cuda",
                          "CUDA_ERROR_INVALID_VALUE: an operand is on another device; copy it, or name that "
                          "device in the policy",
@@ -164,7 +161,7 @@ public:
         context_scope const in(context_);
         auto const there = reinterpret_cast<CUdeviceptr>(to);
         CUresult code = CUDA_SUCCESS;
-        if (is_pinned(from)) {
+        if (origin(from).is_pinned()) {
             code = driver().cuMemcpyHtoDAsync(there, from, bytes, stream);
             if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
         } else {
@@ -180,7 +177,7 @@ public:
         context_scope const in(context_);
         auto const there = reinterpret_cast<CUdeviceptr>(from);
         CUresult code = CUDA_SUCCESS;
-        if (is_pinned(to)) {
+        if (origin(to).is_pinned()) {
             code = driver().cuMemcpyDtoHAsync(to, there, bytes, stream);
             if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
         } else {
@@ -301,14 +298,19 @@ private:
         return made;
     }
 
-    template <class T>
-    static CUresult ask(CUpointer_attribute what, void const* p, T& answer) {
-        return driver().cuPointerGetAttribute(&answer, what, reinterpret_cast<CUdeviceptr>(p));
-    }
-    static bool is_pinned(void const* p) {
+    // Where memory is, as the driver knows; of what it has not allocated the kind stays 0.
+    struct origin {
         unsigned kind = 0;
-        return ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p, kind) == CUDA_SUCCESS && kind == CU_MEMORYTYPE_HOST;
-    }
+        int ordinal = 0;
+        CUresult code;
+        explicit origin(void const* p) {
+            CUpointer_attribute what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                          CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+            void* answers[] = {&kind, &ordinal};
+            code = driver().cuPointerGetAttributes(2, what, answers, reinterpret_cast<CUdeviceptr>(p));
+        }
+        bool is_pinned() const { return code == CUDA_SUCCESS && kind == CU_MEMORYTYPE_HOST; }
+    };
     static cuda_driver const& driver() { return cuda_driver::get(); }
 
     cuda_device device_;

@@ -1,5 +1,5 @@
 // Copies of operands for kernels that want them aligned, and along k or not: lines of elements one after another, each
-// beginning at a multiple of 16 bytes. Nobody reads what lies between the lines.
+// beginning at a multiple of 16 bytes, with zeros to the next.
 //
 // TRANSPOSE: neighbours within a line are not neighbours in memory, but elements of neighbouring lines are. UNIT: those
 // neighbours are next to each other.
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const p
         IN got[16];
 #pragma unroll
         for (int v = 0; v < 16; ++v, from += 4 * p.from.col)
-            if (line + x < p.lines && first + y + 4 * v < p.length) got[v] = *from;
+            got[v] = line + x < p.lines && first + y + 4 * v < p.length ? *from : IN();
 #pragma unroll
         for (int v = 0; v < 16; ++v) tile[y + 4 * v][x] = got[v];
     }
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const p
     IN *to = p.to + batch * p.step + (index)(line + y) * p.line + first + x;
 #pragma unroll
     for (int v = 0; v < 16; ++v, to += 4 * p.line)
-        if (line + y + 4 * v < p.lines && first + x < p.length) *to = tile[x][y + 4 * v];
+        if (line + y + 4 * v < p.lines && first + x < p.line) *to = tile[x][y + 4 * v];
 }
 #else
 /* 16 bytes of a line for each thread. */
@@ -63,8 +63,7 @@ extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const p
     *(uint4 *)to = whole;
 #else
 #pragma unroll
-    for (int x = 0; x < each; ++x)
-        if (at + x < p.length) to[x] = from[x * p.from.col];
+    for (int x = 0; x < each; ++x) to[x] = at + x < p.length ? from[x * p.from.col] : IN();
 #endif
 }
 #endif
