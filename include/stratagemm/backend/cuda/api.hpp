@@ -42,6 +42,7 @@ STRATAGEMM_BEGIN
     X(cuModuleLoadData)                                                                                      \
     X(cuModuleGetFunction)                                                                                   \
     X(cuFuncSetAttribute)                                                                                    \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                           \
     X(cuLaunchKernelEx)                                                                                      \
     X(cuTensorMapEncodeTiled)
 

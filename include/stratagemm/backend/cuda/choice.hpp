@@ -38,7 +38,7 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
     double const gathering = part > 0 ? 6000 + bytes / 16 / units : 0;
     // Storing: as much as memory takes, and not while the block multiplies; those beside it may.
     double const storing = static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 *
-                           (blocks > 1 || persists(t.engine) ? 0.5 : 1);
+                           (blocks > 1 || fetches(t.engine) ? 0.5 : 1);
     double const copying =
         t.engine == cuda_engine::simt
             ? 4000 + 8 * static_cast<double>(s.m) * static_cast<double>(s.k * s.count) / 16 / units

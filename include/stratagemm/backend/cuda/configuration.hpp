@@ -60,22 +60,20 @@ struct cuda_form {
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
 };
 
-// The form that an engine takes, if operands lie as given: some take one only.
-inline cuda_form form_for(cuda_engine e, std::size_t element, cuda_form given) {
-    if (e == cuda_engine::simt) given.a_along_k = given.b_along_k = false;
-    if ((e == cuda_engine::wgmma || e == cuda_engine::mma) && element != 2)
-        given.a_along_k = given.b_along_k = true;
+// The form that a tile takes, if operands lie as given: some take one only.
+inline cuda_form form_for(cuda_tile const& t, std::size_t element, cuda_form given) {
+    bool const lines_along_k = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
+    if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64) given.a_along_k = given.b_along_k = false;
+    if (lines_along_k && element != 2) given.a_along_k = given.b_along_k = true;
     return given;
 }
 
 // Whether operands have to be aligned lines along one of their sides, or are copied to be so.
 constexpr bool reads_lines(cuda_engine e) { return e >= cuda_engine::simt; }
 
-// Whether tiles are fetched by hardware.
+// Whether tiles are fetched by hardware. Blocks then stay and take tile after tile, so that one is fetched while
+// another is stored.
 constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engine::mma; }
-
-// Whether blocks stay and take tile after tile, so that one is fetched while another is stored.
-constexpr bool persists(cuda_engine e) { return e == cuda_engine::wgmma; }
 
 inline int threads_of(cuda_tile const& t) {
     switch (t.engine) {

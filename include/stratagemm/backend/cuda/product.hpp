@@ -71,13 +71,20 @@ public:
         cuda_arguments<Scalar> sums = x, sum = x;
         sums.part = sum.part = static_cast<int>(choice.part);
         sums.c.data = sum.a.data = partial.address;
+        sums.alpha = Scalar(1);
+        // Many parts of few elements: several threads for each.
+        int const slices = choice.parts(p_.a.cols) < 16 ? 1 : elements > 100000 ? 8 : 32;
+        cuda_tile shared;
+        shared.stages = static_cast<short>(slices);
         auto gather = session_.kernel(
-            {cuda_operation::gather, {type_letter<In>(), type_letter<Out>()}, {}, {}, epilogue_.text()},
-            [&] { return cuda_source_of<In, Out>("gather", cuda_gather_text, epilogue_); });
+            {cuda_operation::gather, {type_letter<In>(), type_letter<Out>()}, shared, {}, epilogue_.text()}, [&] {
+                return cuda_source_of<In, Out>("gather", cuda_gather_text, epilogue_,
+                                               "#define SLICES " + std::to_string(slices) + '\n');
+            });
         if (!gather) return gather.take_status();
         cuda_epilogue<Scalar> const none{identity{}};
         if (status s = run_tiles(choice, form, sums, none, memory); !s) return s;
-        return launch(**gather, (p_.c.rows * ((p_.c.cols + 3) / 4) - 1) / 256 + 1, 256, sum);
+        return launch(**gather, (p_.c.rows * ((p_.c.cols + 3) / 4) - 1) / (256 / slices) + 1, 256, sum);
     }
 
 private:
@@ -96,7 +103,7 @@ private:
             f = {};
             f.dense = dense(lying_a()) && dense(lying_b());
         }
-        return form_for(tile.engine, sizeof(In), f);
+        return form_for(tile, sizeof(In), f);
     }
     cuda_lying<In> lying_a() const { return cuda_lying_of<In>(p_.a, p_.a_step, p_.count); }
     cuda_lying<In> lying_b() const { return cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count); }
@@ -183,13 +190,11 @@ private:
         if (status s = map(a_map, a, form.a_along_k, tile.m); !s) return s;
         if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? tile.n / tile.cluster : tile.n); !s)
             return s;
-        cuda_grid grid{static_cast<unsigned>(tiles), static_cast<unsigned>(threads_of(tile)),
-                       static_cast<unsigned>(tile.cluster)};
-        if (persists(tile.engine)) {
-            index const most = session_.device().units / tile.cluster * tile.cluster;
-            index const asked = (tiles + tile.cluster - 1) * tile.cluster;
-            grid.blocks = static_cast<unsigned>(asked < most ? asked : most);
-        }
+        cuda_grid grid;
+        grid.threads = static_cast<unsigned>(threads_of(tile)), grid.cluster = static_cast<unsigned>(tile.cluster);
+        index const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
+        index const asked = (tiles + tile.cluster - 1) * tile.cluster;
+        grid.blocks = static_cast<unsigned>(asked < most ? asked : most);
         return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
     }
 

@@ -38,11 +38,13 @@ struct cuda_source {
     char const* kernel; // its name
     std::string text;
     std::size_t shared_bytes = 0; // dynamic shared memory of a block
+    int threads = 0;              // of a block, if as many blocks are launched as there is room for
 };
 
 struct cuda_compiled {
     CUfunction function = nullptr; // of a module that stays as long as the process
     unsigned shared_bytes = 0;
+    int resident = 1; // blocks that a multiprocessor has room for
 };
 
 struct cuda_grid {
@@ -96,11 +98,19 @@ public:
         config.blockDimX = grid.threads, config.blockDimY = 1, config.blockDimZ = 1;
         config.sharedMemBytes = compiled.shared_bytes;
         config.hStream = stream;
-        CUlaunchAttribute cluster{};
-        cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        cluster.value.clusterDim.x = grid.cluster, cluster.value.clusterDim.y = 1,
-        cluster.value.clusterDim.z = 1;
-        if (grid.cluster > 1) config.attrs = &cluster, config.numAttrs = 1;
+        CUlaunchAttribute attributes[2] = {};
+        config.attrs = attributes;
+        // Kernels wait for those before them by themselves, once they have begun (prelude.cu.hpp). Drivers before
+        // 12.3 cannot capture that.
+        if (device_.capability >= 90 && device_.driver >= 12030) {
+            attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+            attributes[config.numAttrs++].value.programmaticStreamSerializationAllowed = 1;
+        }
+        if (grid.cluster > 1) {
+            attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+            auto& sides = attributes[config.numAttrs++].value.clusterDim;
+            sides.x = grid.cluster, sides.y = 1, sides.z = 1;
+        }
         CUresult const code = driver().cuLaunchKernelEx(&config, compiled.function, pointers, nullptr);
         if (code != CUDA_SUCCESS) return cuda_error(code, "a launch on " + device_.name);
         return {};
@@ -292,6 +302,9 @@ private:
         if (code == CUDA_SUCCESS && source.shared_bytes > 48 * 1024)
             code = driver().cuFuncSetAttribute(made.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                static_cast<int>(source.shared_bytes));
+        if (code == CUDA_SUCCESS && source.threads > 0)
+            code = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&made.resident, made.function,
+                                                                        source.threads, source.shared_bytes);
         if (code != CUDA_SUCCESS)
             return cuda_error(code, std::string("the kernel '") + source.kernel + "' on " + device_.name);
         made.shared_bytes = static_cast<unsigned>(source.shared_bytes);

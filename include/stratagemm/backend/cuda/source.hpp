@@ -67,6 +67,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     cuda_source source =
         cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue, definitions(tile, form));
     source.shared_bytes = shared_bytes_of(tile, sizeof(In));
+    source.threads = threads_of(tile);
     return source;
 }
 

@@ -71,6 +71,7 @@ template <int VECTOR, int APART> int place_of(int i, int thread) {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    wait_for_earlier();
     typedef loader<TILE_M, A_ALONG_K> loader_a;
     typedef loader<TILE_N, B_ALONG_K> loader_b;
     __shared__ __align__(16) scalar a_tiles[2][TILE_K * loader_a::line];
@@ -145,31 +146,46 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 
 // The sum of sums of parts of k, in order, so that the result is always the same. A is the workspace.
 inline constexpr char cuda_gather_text[] = R"cu(
-/* Four neighbours in a row for each thread. */
+/* Four neighbours in a row for each thread; or for SLICES threads of a block, which share the parts, one after another. */
 extern "C" __global__ void __launch_bounds__(256)
 gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    unsigned const across = (p.n + 3) / 4, number = blockIdx.x * 256 + threadIdx.x;
+    wait_for_earlier();
+    struct alignas(4 * sizeof(scalar) < 16 ? 4 * sizeof(scalar) : 16) four { scalar x[4]; };
+    constexpr unsigned each = 256 / SLICES;
+    unsigned const across = (p.n + 3) / 4, number = blockIdx.x * each + threadIdx.x % each, slice = threadIdx.x / each;
     unsigned const i = number / across, j = number % across * 4;
-    if (i >= p.m) return;
+    int const parts = (p.k - 1) / p.part + 1, share = (parts + SLICES - 1) / SLICES, first = slice * share;
+    int const last = min(parts, first + share), width = min(4, p.n - (int)j);
     index const size = (index)p.m * p.n;
-    scalar const *part = (scalar const *)p.a.data + (i * (index)p.n + j);
-    int const parts = (p.k - 1) / p.part + 1, width = min(4, p.n - (int)j);
-    struct alignas(4 * sizeof(scalar) < 16 ? 4 * sizeof(scalar) : 16) four { scalar x[4]; } sum = {};
-    if (p.n % 4 == 0) {
-#pragma unroll 4
-        for (int t = 0; t < parts; ++t, part += size) {
-            four const more = *(four const *)part;
+    scalar const *part = (scalar const *)p.a.data + (i * (index)p.n + j + first * size);
+    four sum = {};
+    if (i < p.m) {
+        if (p.n % 4 == 0) {
+#pragma unroll 8
+            for (int t = first; t < last; ++t, part += size) {
+                four const more = *(four const *)part;
 #pragma unroll
-            for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more.x[w];
+                for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more.x[w];
+            }
+        } else {
+#pragma unroll 4
+            for (int t = first; t < last; ++t, part += size)
+#pragma unroll
+                for (int w = 0; w < 4; ++w)
+                    if (w < width) sum.x[w] = sum.x[w] + part[w];
         }
-    } else {
-#pragma unroll 4
-        for (int t = 0; t < parts; ++t, part += size)
-#pragma unroll
-            for (int w = 0; w < 4; ++w)
-                if (w < width) sum.x[w] = sum.x[w] + part[w];
     }
-    store_run<4>(p, state, sum.x, i, j, 0);
+#if SLICES > 1
+    __shared__ __align__(16) char memory[256 * sizeof(four)];
+    four *const sums = (four *)memory;
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (slice > 0) return;
+    for (int t = 1; t < SLICES; ++t)
+#pragma unroll
+        for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + sums[threadIdx.x + t * each].x[w];
+#endif
+    if (i < p.m) store_run<4>(p, state, sum.x, i, j, 0);
 }
 )cu";
 

@@ -10,6 +10,7 @@ inline constexpr char cuda_direct_text[] = R"cu(
 /* Elements are numbered along the columns first. */
 extern "C" __global__ void __launch_bounds__(128)
 direct(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    wait_for_earlier();
     index const number = (index)blockIdx.x * 128 + threadIdx.x;
     int const j = (int)(number % p.n), i = (int)(number / p.n % p.m);
     index const t = number / p.n / p.m;

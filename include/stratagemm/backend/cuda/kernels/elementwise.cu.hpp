@@ -29,12 +29,14 @@ struct elementwise_arguments {
 inline OUT as_out(scalar x) { return to<OUT>::from(to<OUT_VALUE>::from((value)x)); }
 
 extern "C" __global__ void __launch_bounds__(256) copy(ARGUMENTS) {
+    wait_for_earlier();
     PLACE;
     scalar const x = (scalar)widen(*element<IN>(p.x, i, j));
     *result = as_out(scale_by(p.x_scale, conjugate_if(p.x_conjugated, x)));
 }
 
 extern "C" __global__ void __launch_bounds__(256) add(ARGUMENTS) {
+    wait_for_earlier();
     PLACE;
     scalar const x = (scalar)widen(*element<IN>(p.x, i, j)), y = (scalar)widen(*element<IN>(p.y, i, j));
     *result = as_out(scale_by(p.x_scale, conjugate_if(p.x_conjugated, x)) +
@@ -42,11 +44,13 @@ extern "C" __global__ void __launch_bounds__(256) add(ARGUMENTS) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) fill(ARGUMENTS) {
+    wait_for_earlier();
     PLACE;
     *result = as_out(p.x_scale);
 }
 
 extern "C" __global__ void __launch_bounds__(256) apply(ARGUMENTS) {
+    wait_for_earlier();
     PLACE;
     value const x = epilogue((value)(scalar)widen(*result), p.row0 + (p.turned ? j : i),
                              p.col0 + (p.turned ? i : j), state);

@@ -113,17 +113,14 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 
     int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     int const warp_m = warp / WARPS_N * MICRO_M, warp_n = warp % WARPS_N * MICRO_N;
-    place const tile = place_of_tile(blockIdx.x, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
-    int const i0 = tile.i * TILE_M, j0 = tile.j * TILE_N;
-#if PARTIAL
-    int const l0 = tile.batch * p.part, l1 = min(p.k, l0 + p.part), batch = 0;
-#else
-    int const l0 = 0, l1 = p.k, batch = tile.batch;
-#endif
-    int const steps = (l1 - l0 - 1) / TILE_K + 1, batch_a = p.a.step ? batch : 0, batch_b = p.b.step ? batch : 0;
 
     /* Every warp fetches its share of the boxes. */
-    auto const refill = [&](int stage, int l) {
+    __shared__ walk walks[WARPS];
+    walk &ahead = walks[warp];
+    auto const refill = [&](int stage) {
+        place const &t = ahead.tile;
+        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N, l = first_term(p, t) + ahead.step * TILE_K;
+        int const batch_a = matrix_of(p.a, t), batch_b = matrix_of(p.b, t);
         if (warp == 0) full(stage).expect(A_BYTES + B_BYTES);
         unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
         constexpr int boxes_a = A_ALONG_K ? 1 : TILE_M / 16, boxes_b = B_ALONG_K ? 1 : TILE_N / 16;
@@ -135,18 +132,23 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             else if (y < boxes_b)
                 fetch(b + y * 2048, b_map, B_ALONG_K ? l : j0 + y * 16, B_ALONG_K ? j0 : l, batch_b, full(stage));
         }
+        ahead.next_step(p);
     };
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(WARPS);
         barriers_are_ready();
+        fetch_map(a_map), fetch_map(b_map);
     }
     __syncthreads();
-    if (lane == 0)
-        for (int s = 0; s < STAGES && s < steps; ++s) refill(s, l0 + s * TILE_K);
+    wait_for_earlier();
+    if (lane == 0) {
+        ahead.begin(p);
+        for (int s = 0; s < STAGES && ahead.more(p); ++s) refill(s);
+    }
 
     lines<X_ALONG_K> const at_x(lane);
     lines<Y_ALONG_K> const at_y(lane);
-    double sum[BLOCKS_X][BLOCKS_Y][2][4] = {};
+    double sum[BLOCKS_X][BLOCKS_Y][2][4];
     double x[2][BLOCKS_X][2][2], y[2][BLOCKS_Y][2][2];
     auto const read_half = [&](int which, int h) {
         unsigned const a = a_tiles + which * A_BYTES + warp_m * 128, b = b_tiles + which * B_BYTES + warp_n * 128;
@@ -169,29 +171,41 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     };
     /* One half is read while the other is multiplied; the first half of a stage during the second of that before. */
     int stage = 0, parity = 0;
-    full(0).wait(0);
-    read_half(0, 0);
-    for (int step = 0; step < steps; ++step) {
-        int const now = stage, now_parity = parity;
-        if (++stage == STAGES) stage = 0, parity ^= 1;
-        read_half(now, 1);
-        multiply_half(0);
-        __syncwarp();
-        if (lane == 0) empty(now).arrive();
-        if (step + 1 < steps) {
-            full(stage).wait(parity);
-            read_half(stage, 0);
+    bool begun = false;
+    for (int number = blockIdx.x; number < tiles_of(p); number += gridDim.x) {
+        place const t = tile_at(p, number);
+        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N, steps = steps_of(p, t);
+#pragma unroll
+        for (int i = 0; i < BLOCKS_X; ++i)
+#pragma unroll
+            for (int j = 0; j < BLOCKS_Y; ++j)
+#pragma unroll
+                for (int e = 0; e < 8; ++e) sum[i][j][e / 4][e % 4] = 0;
+        full(stage).wait(parity);
+        read_half(stage, 0);
+        for (int step = 0; step < steps; ++step) {
+            int const now = stage, now_parity = parity;
+            if (++stage == STAGES) stage = 0, parity ^= 1;
+            read_half(now, 1);
+            multiply_half(0);
+            __syncwarp();
+            if (lane == 0) empty(now).arrive();
+            if (step + 1 < steps) {
+                full(stage).wait(parity);
+                read_half(stage, 0);
+            }
+            multiply_half(1);
+            /* The stage of the step before has been read by all, or nearly so. */
+            if (lane == 0 && begun && ahead.more(p)) {
+                int const past = now == 0 ? STAGES - 1 : now - 1;
+                empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
+                refill(past);
+            }
+            begun = true;
+            __syncwarp();
         }
-        multiply_half(1);
-        /* The stage of the step before has been read by all, or nearly so. */
-        if (lane == 0 && step > 0 && step - 1 + STAGES < steps) {
-            int const past = now == 0 ? STAGES - 1 : now - 1;
-            empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
-            refill(past, l0 + (step - 1 + STAGES) * TILE_K);
-        }
-        __syncwarp();
+        store_sums(p, state, sum, SWAPPED ? j0 + warp_n : i0 + warp_m, SWAPPED ? i0 + warp_m : j0 + warp_n, t.batch);
     }
-    store_sums(p, state, sum, SWAPPED ? j0 + warp_n : i0 + warp_m, SWAPPED ? i0 + warp_m : j0 + warp_n, tile.batch);
 }
 )cu";
 

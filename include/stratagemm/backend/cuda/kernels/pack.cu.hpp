@@ -20,6 +20,7 @@ struct pack_arguments {
 #if TRANSPOSE
 /* 64 elements of each of 64 lines, through shared memory. */
 extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const pack_arguments p) {
+    wait_for_earlier();
     __shared__ IN tile[64][65];
     unsigned const across = (p.length - 1) / 64 + 1, down = (p.lines - 1) / 64 + 1, number = blockIdx.x;
     unsigned const batch = number / (across * down), line = number % down * 64, first = number / down % across * 64;
@@ -42,6 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const p
 #else
 /* 16 bytes of a line for each thread. */
 extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const pack_arguments p) {
+    wait_for_earlier();
     constexpr int each = 16 / sizeof(IN);
     int const parts = (p.length - 1) / each + 1;
     index const number = (index)blockIdx.x * 256 + threadIdx.x, line_number = number / parts;

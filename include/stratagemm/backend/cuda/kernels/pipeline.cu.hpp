@@ -69,6 +69,36 @@ inline place place_of_tile(int number, int tiles_m, int tiles_n) {
     int const in_group = tile - first * tiles_n;
     return {first + in_group % rows, in_group / rows, batch};
 }
+/* Matrices of a batch, or parts of k. */
+inline int batches_of(arguments const &p) { return PARTIAL ? (p.k - 1) / p.part + 1 : p.count; }
+inline int first_term(arguments const &p, place const &t) { return PARTIAL ? t.batch * p.part : 0; }
+inline int steps_of(arguments const &p, place const &t) {
+    int const l = first_term(p, t);
+    return ((PARTIAL ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
+}
+inline int matrix_of(operand const &o, place const &t) { return PARTIAL || !o.step ? 0 : t.batch; }
+
+inline int tiles_of(arguments const &p) {
+    return ((p.m - 1) / TILE_M + 1) * ((p.n - 1) / TILE_N + 1) * batches_of(p);
+}
+inline place tile_at(arguments const &p, int number) {
+    return place_of_tile(number, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
+}
+
+/* Blocks stay and take tile after tile. This goes through the steps of k of all the tiles of a block: what is fetched
+   runs ahead of what is multiplied, into the next tile while this one is stored. In shared memory it takes no
+   registers. */
+struct walk {
+    int number, step;
+    place tile;
+    void begin(arguments const &p) { number = blockIdx.x, step = 0, tile = tile_at(p, number); }
+    bool more(arguments const &p) const { return number < tiles_of(p); }
+    void next_step(arguments const &p) {
+        if (++step < steps_of(p, tile)) return;
+        number += gridDim.x, step = 0;
+        if (more(p)) tile = tile_at(p, number);
+    }
+};
 )cu";
 
 STRATAGEMM_END

@@ -141,6 +141,14 @@ template <class T> T const *element(operand const &o, index i, index j, index ba
     return (T const *)o.data + (i * o.row + j * o.col + batch * o.step);
 }
 
+/* From sm_90 on a kernel may be started while those queued before it still run (session.hpp). It reads and writes
+   nothing of theirs until they have ended, and lets the next one be started. */
+inline void wait_for_earlier() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 enum { conjugate_a = 1, conjugate_b = 2, conjugate_e = 4, adds = 8 /* E is read */, turned = 16
        /* this is C^T = B^T A^T: rows are the caller's columns */ };
 

@@ -1,8 +1,9 @@
 // The product of floats on the FP32 units of sm_90 and later: tiles come through the tensor memory accelerator, so that
 // nearly all instructions are multiply-adds. Each thread has MICRO_M x MICRO_N elements of C in registers.
 //
-// A lies along m and B along n, as they are read. (With A along k the compiler finds no assignment of registers without
-// many conflicts between banks; a transposing copy of A costs less.)
+// A lies along m and B along n, as they are read, or along k in lines of 32, swizzled, which are read four terms at a
+// time. (The compiler then finds no assignment of registers without many conflicts between banks. For large tiles a
+// transposing copy costs less.)
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -13,12 +14,15 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define THREADS_M (TILE_M / MICRO_M)
 #define THREADS_N (TILE_N / MICRO_N)
 #define THREADS (THREADS_M * THREADS_N)
-#define WARPS_N (THREADS_N / 8)
+#define WARP_N (THREADS_N < 8 ? THREADS_N : 8) /* threads of a warp along n */
+#define WARPS_N (THREADS_N / WARP_N)
 #define A_BYTES (TILE_M * TILE_K * 4)
 #define B_BYTES (TILE_N * TILE_K * 4)
-static_assert(!A_ALONG_K && !B_ALONG_K, "lines along m and n");
+#define RESIDENT ((MICRO_M * MICRO_N > 64 ? 256 : 512) / THREADS)
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
-static_assert(THREADS_M % 8 == 0 && THREADS_N % 8 == 0 && MICRO_M % 4 == 0 && MICRO_N % 4 == 0, "vectors of 4");
+static_assert(TILE_K == 32 || !(A_ALONG_K || B_ALONG_K), "a line of shared memory is the depth of a tile");
+static_assert(THREADS % 32 == 0 && THREADS_N % WARP_N == 0 && THREADS_M % (32 / WARP_N) == 0, "whole warps");
+static_assert(MICRO_M % 4 == 0 && MICRO_N % 4 == 0, "vectors of 4");
 
 inline float4 at(unsigned address) {
     float4 x;
@@ -27,7 +31,43 @@ inline float4 at(unsigned address) {
     return x;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 256 / THREADS > 0 ? 256 / THREADS : 1)
+/* The lines of a thread, SIDE / MICRO threads share them all: vectors of four, or one by one if they lie along k. */
+template <bool ALONG_K, int SIDE, int MICRO> int line_of(int i, int thread) {
+    constexpr int threads = SIDE / MICRO;
+    return ALONG_K ? i * threads + thread : i / 4 * (threads * 4) + thread * 4 + i % 4;
+}
+/* Four terms of k of them. */
+template <bool ALONG_K, int SIDE, int MICRO> void read_four(float (&x)[4][MICRO], unsigned tile, int l, int thread) {
+    if (ALONG_K) {
+#pragma unroll
+        for (int i = 0; i < MICRO; ++i) {
+            int const line = line_of<ALONG_K, SIDE, MICRO>(i, thread);
+            float4 const v = at(tile + line * 128 + (l / 4 ^ (line & 7)) * 16);
+            x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
+        }
+    } else {
+#pragma unroll
+        for (int d = 0; d < 4; ++d)
+#pragma unroll
+            for (int i = 0; i < MICRO; i += 4) {
+                float4 const v = at(tile + ((l + d) * SIDE + line_of<ALONG_K, SIDE, MICRO>(i, thread)) * 4);
+                x[d][i] = v.x, x[d][i + 1] = v.y, x[d][i + 2] = v.z, x[d][i + 3] = v.w;
+            }
+    }
+}
+/* To and fro, so that each multiply-add shares an operand with the one before: a register that is read again at once
+   costs nothing. */
+inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], float const (&y)[MICRO_N]) {
+#pragma unroll
+    for (int i = 0; i < MICRO_M; ++i)
+#pragma unroll
+        for (int v = 0; v < MICRO_N; ++v) {
+            int const j = i % 2 ? MICRO_N - 1 - v : v;
+            sum[i][j] = fmaf(x[i], y[j], sum[i][j]);
+        }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
@@ -36,96 +76,116 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
 
+    /* Shared memory serves half a warp at a time if each lane reads what its neighbour reads, or what the next but one
+       does. */
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    /* Four by eight threads to a warp. Shared memory serves half a warp at a time if each lane reads what its neighbour
-       reads (B), or what the next but one does (A). */
-    int const thread_m = warp / WARPS_N * 4 + (lane & 1) + lane / 16 * 2, thread_n = warp % WARPS_N * 8 + lane / 2 % 8;
-    place const tile = place_of_tile(blockIdx.x, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
-    int const i0 = tile.i * TILE_M, j0 = tile.j * TILE_N;
-#if PARTIAL
-    int const l0 = tile.batch * p.part, l1 = min(p.k, l0 + p.part), batch = 0;
-#else
-    int const l0 = 0, l1 = p.k, batch = tile.batch;
-#endif
-    int const steps = (l1 - l0 - 1) / TILE_K + 1, batch_a = p.a.step ? batch : 0, batch_b = p.b.step ? batch : 0;
+    int const few = (lane & 1) + lane / 16 * 2, many = lane / 2 % 8;
+    int const in_m = WARP_N == 8 ? few : WARP_N == 4 ? many : lane / WARP_N;
+    int const in_n = WARP_N == 8 ? many : WARP_N == 4 ? few : lane % WARP_N;
+    int const thread_m = warp / WARPS_N * (32 / WARP_N) + in_m, thread_n = warp % WARPS_N * WARP_N + in_n;
 
-    auto const refill = [&](int stage, int l) {
+    __shared__ walk ahead; /* of the first thread, which fetches */
+    auto const refill = [&](int stage) {
+        place const &t = ahead.tile;
         unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
+        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N, l = first_term(p, t) + ahead.step * TILE_K;
         full(stage).expect(A_BYTES + B_BYTES);
-        fetch(a, a_map, i0, l, batch_a, full(stage));
-        fetch(b, b_map, j0, l, batch_b, full(stage));
+        fetch(a, a_map, A_ALONG_K ? l : i0, A_ALONG_K ? i0 : l, matrix_of(p.a, t), full(stage));
+        fetch(b, b_map, B_ALONG_K ? l : j0, B_ALONG_K ? j0 : l, matrix_of(p.b, t), full(stage));
+        ahead.next_step(p);
     };
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(THREADS / 32);
         barriers_are_ready();
+        fetch_map(a_map), fetch_map(b_map);
     }
     __syncthreads();
-    if (threadIdx.x == 0)
-        for (int s = 0; s < STAGES && s < steps; ++s) refill(s, l0 + s * TILE_K);
-
-    /* Elements of a line: vectors of four that lie THREADS of them apart. */
-    auto const read = [](auto &x, unsigned from, int apart) {
-        constexpr int count = sizeof(x) / 4;
-#pragma unroll
-        for (int i = 0; i < count; i += 4) {
-            float4 const v = at(from + i * apart);
-            x[i] = v.x, x[i + 1] = v.y, x[i + 2] = v.z, x[i + 3] = v.w;
-        }
-    };
-    float x[2][MICRO_M], y[2][MICRO_N], sum[MICRO_M][MICRO_N] = {};
-    int stage = 0, parity = 0;
-    full(0).wait(0);
-    unsigned a = a_tiles + thread_m * 16, b = b_tiles + thread_n * 16;
-    read(x[0], a, THREADS_M * 4);
-    read(y[0], b, THREADS_N * 4);
-    for (int step = 0; step < steps; ++step) {
-        int const now = stage, now_parity = parity;
-        if (++stage == STAGES) stage = 0, parity ^= 1;
-#pragma unroll 1
-        for (int l = 0; l < TILE_K; l += 8) {
-            /* The term after these eight is in the next stage, after the last. */
-            bool const last = l + 8 == TILE_K;
-            unsigned const a_after = last ? a_tiles + stage * A_BYTES + thread_m * 16 : a + 8 * TILE_M * 4;
-            unsigned const b_after = last ? b_tiles + stage * B_BYTES + thread_n * 16 : b + 8 * TILE_N * 4;
-#pragma unroll
-            for (int d = 0; d < 8; ++d) {
-                if (d == 5 && last && step + 1 < steps) full(stage).wait(parity);
-                read(y[(d + 1) % 2], d < 7 ? b + (d + 1) * TILE_N * 4 : b_after, THREADS_N * 4);
-                read(x[(d + 1) % 2], d < 7 ? a + (d + 1) * TILE_M * 4 : a_after, THREADS_M * 4);
-                /* To and fro, so that each multiply-add shares an operand with the one before: a register that is read
-                   again at once costs nothing. */
-#pragma unroll
-                for (int i = 0; i < MICRO_M; ++i)
-#pragma unroll
-                    for (int v = 0; v < MICRO_N; ++v) {
-                        int const j = i % 2 ? MICRO_N - 1 - v : v;
-                        sum[i][j] = fmaf(x[d % 2][i], y[d % 2][j], sum[i][j]);
-                    }
-            }
-            a = a_after, b = b_after;
-        }
-        __syncwarp();
-        if (lane == 0) empty(now).arrive();
-        /* The stage of the step before has been read by all, or nearly so. */
-        if (threadIdx.x == 0 && step > 0 && step - 1 + STAGES < steps) {
-            int const past = now == 0 ? STAGES - 1 : now - 1;
-            empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
-            refill(past, l0 + (step - 1 + STAGES) * TILE_K);
-        }
+    wait_for_earlier();
+    if (threadIdx.x == 0) {
+        ahead.begin(p);
+        for (int s = 0; s < STAGES && ahead.more(p); ++s) refill(s);
     }
 
+    int stage = 0, parity = 0;
+    bool begun = false;
+    for (int number = blockIdx.x; number < tiles_of(p); number += gridDim.x) {
+        place const t = tile_at(p, number);
+        int const steps = steps_of(p, t);
+        float sum[MICRO_M][MICRO_N] = {};
+        full(stage).wait(parity);
+#if !A_ALONG_K && !B_ALONG_K
+        float x[2][MICRO_M], y[2][MICRO_N];
+        auto const read = [](auto &to, unsigned from, int apart) {
+            constexpr int count = sizeof(to) / 4;
 #pragma unroll
-    for (int i = 0; i < MICRO_M; ++i)
-#pragma unroll
-        for (int j = 0; j < MICRO_N; j += 4) {
-            int const row = i0 + i / 4 * (THREADS_M * 4) + thread_m * 4 + i % 4;
-            int const col = j0 + j * THREADS_N + thread_n * 4;
-#if PARTIAL
-            store_partial<4>(p, &sum[i][j], row, col, tile.batch);
-#else
-            store_run<4>(p, state, &sum[i][j], row, col, tile.batch);
+            for (int i = 0; i < count; i += 4) {
+                float4 const v = at(from + i * apart);
+                to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
+            }
+        };
+        unsigned a = a_tiles + stage * A_BYTES + thread_m * 16, b = b_tiles + stage * B_BYTES + thread_n * 16;
+        read(x[0], a, THREADS_M * 4);
+        read(y[0], b, THREADS_N * 4);
 #endif
+        for (int step = 0; step < steps; ++step) {
+            int const now = stage, now_parity = parity;
+            if (++stage == STAGES) stage = 0, parity ^= 1;
+#if A_ALONG_K || B_ALONG_K
+#pragma unroll 2
+            for (int l = 0; l < TILE_K; l += 4) {
+                float x[4][MICRO_M], y[4][MICRO_N];
+                read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * A_BYTES, l, thread_m);
+                read_four<B_ALONG_K, TILE_N, MICRO_N>(y, b_tiles + now * B_BYTES, l, thread_n);
+#pragma unroll
+                for (int d = 0; d < 4; ++d) multiply(sum, x[d], y[d]);
+            }
+            if (step + 1 < steps) full(stage).wait(parity);
+#else
+#pragma unroll 1
+            for (int l = 0; l < TILE_K; l += 8) {
+                /* The term after these eight is in the next stage, after the last. */
+                bool const last = l + 8 == TILE_K;
+                unsigned const a_after = last ? a_tiles + stage * A_BYTES + thread_m * 16 : a + 8 * TILE_M * 4;
+                unsigned const b_after = last ? b_tiles + stage * B_BYTES + thread_n * 16 : b + 8 * TILE_N * 4;
+#pragma unroll
+                for (int d = 0; d < 8; ++d) {
+                    if (d == 5 && last && step + 1 < steps) full(stage).wait(parity);
+                    read(y[(d + 1) % 2], d < 7 ? b + (d + 1) * TILE_N * 4 : b_after, THREADS_N * 4);
+                    read(x[(d + 1) % 2], d < 7 ? a + (d + 1) * TILE_M * 4 : a_after, THREADS_M * 4);
+                    multiply(sum, x[d % 2], y[d % 2]);
+                }
+                a = a_after, b = b_after;
+            }
+#endif
+            __syncwarp();
+            if (lane == 0) empty(now).arrive();
+            /* The stage of the step before has been read by all, or nearly so. */
+            if (threadIdx.x == 0 && begun && ahead.more(p)) {
+                int const past = now == 0 ? STAGES - 1 : now - 1;
+                empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
+                refill(past);
+            }
+            begun = true;
         }
+        constexpr int width = B_ALONG_K ? 1 : 4;
+#pragma unroll
+        for (int i = 0; i < MICRO_M; ++i)
+#pragma unroll
+            for (int j = 0; j < MICRO_N; j += width) {
+                int const row = t.i * TILE_M + line_of<A_ALONG_K, TILE_M, MICRO_M>(i, thread_m);
+                int const col = t.j * TILE_N + line_of<B_ALONG_K, TILE_N, MICRO_N>(j, thread_n);
+#if PARTIAL
+                /* alpha is 1. Stored as they are, sums would have to be in registers one after another, and so in the
+                   banks of what they are multiplied from. */
+                float part[width];
+#pragma unroll
+                for (int w = 0; w < width; ++w) part[w] = p.alpha * sum[i][j + w];
+                store_partial<width>(p, part, row, col, t.batch);
+#else
+                store_run<width>(p, state, &sum[i][j], row, col, t.batch);
+#endif
+            }
+    }
 }
 )cu";
 

@@ -78,6 +78,7 @@ void gather_operand(scalar *to, operand const &o, index line_stride, index k_str
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 small(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    wait_for_earlier();
     __shared__ __align__(16) scalar a[PRODUCTS * A_PRODUCT];
     __shared__ __align__(16) scalar b[PRODUCTS * B_PRODUCT];
     index const first = (index)blockIdx.x * PRODUCTS;

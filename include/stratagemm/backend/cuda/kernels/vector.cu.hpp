@@ -14,6 +14,7 @@ struct alignas(DENSE ? 16 : alignof(IN)) vector_of { IN x[WIDE]; };
 
 extern "C" __global__ void __launch_bounds__(256)
 vector(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    wait_for_earlier();
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, first = blockIdx.x % blocks * TILE_M;
     IN const *const x = element<IN>(p.b, 0, 0, batch);

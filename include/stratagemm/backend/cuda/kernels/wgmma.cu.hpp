@@ -234,25 +234,17 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(CONSUMERS * CLUSTER);
         barriers_are_ready();
+        fetch_map(a_map), fetch_map(b_map);
     }
     if (CLUSTER > 1)
         cluster_sync();
     else
         __syncthreads();
+    wait_for_earlier();
 
     /* A cluster takes tiles below each other. */
     int const tiles_m = ((p.m - 1) / TILE_M + CLUSTER) / CLUSTER, tiles_n = (p.n - 1) / TILE_N + 1;
-#if PARTIAL
-    int const batches = (p.k - 1) / p.part + 1;
-#else
-    int const batches = p.count;
-#endif
-    int const tiles = tiles_m * tiles_n * batches, first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
-    auto const begin_of = [&](place const &t) { return PARTIAL ? t.batch * p.part : 0; };
-    auto const steps_of = [&](place const &t) {
-        int const l0 = begin_of(t), l1 = PARTIAL ? min(p.k, l0 + p.part) : p.k;
-        return (l1 - l0 - 1) / TILE_K + 1;
-    };
+    int const tiles = tiles_m * tiles_n * batches_of(p), first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
     int stage = 0, parity = 0;
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -261,12 +253,10 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     if (group == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
-            fetch_map(a_map), fetch_map(b_map);
             for (int number = first; number < tiles; number += stride) {
                 place const t = place_of_tile(number, tiles_m, tiles_n);
-                int const i0 = (t.i * CLUSTER + rank) * TILE_M, j0 = t.j * TILE_N, l0 = begin_of(t);
-                int const steps = steps_of(t);
-                int const batch_a = PARTIAL || !p.a.step ? 0 : t.batch, batch_b = PARTIAL || !p.b.step ? 0 : t.batch;
+                int const i0 = (t.i * CLUSTER + rank) * TILE_M, j0 = t.j * TILE_N, l0 = first_term(p, t);
+                int const steps = steps_of(p, t), batch_a = matrix_of(p.a, t), batch_b = matrix_of(p.b, t);
                 for (int step = 0; step < steps; ++step, next_stage()) {
                     int const l = l0 + step * TILE_K;
                     empty(stage).wait(parity ^ 1);
@@ -313,7 +303,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
         };
         for (int number = first; number < tiles; number += stride) {
             place const t = place_of_tile(number, tiles_m, tiles_n);
-            int const steps = steps_of(t);
+            int const steps = steps_of(p, t);
             scalar sum[TILE_N / 2];
 #if PROMOTES
             scalar part[TILE_N / 2];
