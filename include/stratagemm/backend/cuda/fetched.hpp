@@ -98,10 +98,10 @@ status cuda_pack(cuda_session& session, CUstream stream, cuda_lying<T> const& x,
     return session.launch(stream, **compiled, {static_cast<unsigned>(blocks), 256}, p);
 }
 
-// A box: so many elements along a line, of so many lines. A line of 128 bytes is swizzled.
+// A box: so many elements along a line, of so many lines. Swizzled, lines are of 128 bytes.
 template <class T>
 status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> const& l, index along,
-                   index lines) {
+                   index lines, bool swizzled) {
     constexpr CUtensorMapDataType type = sizeof(T) == 8   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
                                          : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
                                          : sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
@@ -113,7 +113,7 @@ status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> 
     cuuint64_t const sides[3] = {number(l.length), number(l.lines), batch ? number(l.count) : 1};
     cuuint64_t const strides[2] = {bytes(l.stride), batch ? bytes(l.step) : bytes(l.stride)};
     cuuint32_t const box[3] = {static_cast<cuuint32_t>(along), static_cast<cuuint32_t>(lines), 1};
-    CUresult const code = session.encode(map, type, l.data, sides, strides, box, bytes(along) == 128);
+    CUresult const code = session.encode(map, type, l.data, sides, strides, box, swizzled);
     if (code != CUDA_SUCCESS) return cuda_error(code, "cuTensorMapEncodeTiled");
     return {};
 }

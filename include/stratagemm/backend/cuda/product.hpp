@@ -183,8 +183,9 @@ private:
         }
         index const line = 128 / static_cast<index>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index side) {
-            if (along_k) return cuda_map_of(session_, to, l, line, side);
-            return cuda_map_of(session_, to, l, tile.engine == cuda_engine::simt ? side : line, tile.k);
+            if (along_k) return cuda_map_of(session_, to, l, line, side, true);
+            bool const swizzled = tile.engine != cuda_engine::simt;
+            return cuda_map_of(session_, to, l, swizzled ? line : side, tile.k, swizzled);
         };
         CUtensorMap a_map, b_map;
         if (status s = map(a_map, a, form.a_along_k, tile.m); !s) return s;

@@ -59,16 +59,12 @@ template <bool ALONG_K> struct lines {
 };
 
 /* Pairs of the 8 x 8 and 16 x 8 blocks to C: rows of X are those of C, or columns if swapped. */
+template <bool WHOLE>
 inline void store_sums(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
                        int x0, int y0, int part) {
     int const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     auto const put = [&](auto width, double const *values, int i, int j) {
-        constexpr int W = sizeof(width);
-#if PARTIAL
-        store_partial<W>(p, values, i, j, part);
-#else
-        store_run<W>(p, state, values, i, j, part);
-#endif
+        store_some<WHOLE, sizeof(width)>(p, state, values, i, j, part);
     };
     struct one { char bytes[1]; };
     struct two { char bytes[2]; };
@@ -115,12 +111,9 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     int const warp_m = warp / WARPS_N * MICRO_M, warp_n = warp % WARPS_N * MICRO_N;
 
     /* Every warp fetches its share of the boxes. */
-    __shared__ walk walks[WARPS];
-    walk &ahead = walks[warp];
+    walk ahead;
     auto const refill = [&](int stage) {
-        place const &t = ahead.tile;
-        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N, l = first_term(p, t) + ahead.step * TILE_K;
-        int const batch_a = matrix_of(p.a, t), batch_b = matrix_of(p.b, t);
+        int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0, batch_a = ahead.batch_a, batch_b = ahead.batch_b;
         if (warp == 0) full(stage).expect(A_BYTES + B_BYTES);
         unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
         constexpr int boxes_a = A_ALONG_K ? 1 : TILE_M / 16, boxes_b = B_ALONG_K ? 1 : TILE_N / 16;
@@ -142,8 +135,8 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     __syncthreads();
     wait_for_earlier();
     if (lane == 0) {
-        ahead.begin(p);
-        for (int s = 0; s < STAGES && ahead.more(p); ++s) refill(s);
+        ahead.tile(p, blockIdx.x);
+        for (int s = 0; s < STAGES && ahead.left > 0; ++s) refill(s);
     }
 
     lines<X_ALONG_K> const at_x(lane);
@@ -170,6 +163,8 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 }
     };
     /* One half is read while the other is multiplied; the first half of a stage during the second of that before. */
+    take_turns(p);
+
     int stage = 0, parity = 0;
     bool begun = false;
     for (int number = blockIdx.x; number < tiles_of(p); number += gridDim.x) {
@@ -196,7 +191,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             }
             multiply_half(1);
             /* The stage of the step before has been read by all, or nearly so. */
-            if (lane == 0 && begun && ahead.more(p)) {
+            if (lane == 0 && begun && ahead.left > 0) {
                 int const past = now == 0 ? STAGES - 1 : now - 1;
                 empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
                 refill(past);
@@ -204,7 +199,11 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             begun = true;
             __syncwarp();
         }
-        store_sums(p, state, sum, SWAPPED ? j0 + warp_n : i0 + warp_m, SWAPPED ? i0 + warp_m : j0 + warp_n, t.batch);
+        int const x0 = SWAPPED ? j0 + warp_n : i0 + warp_m, y0 = SWAPPED ? i0 + warp_m : j0 + warp_n;
+        if (is_whole<2>(p, t))
+            store_sums<true>(p, state, sum, x0, y0, t.batch);
+        else
+            store_sums<false>(p, state, sum, x0, y0, t.batch);
     }
 }
 )cu";

@@ -85,18 +85,75 @@ inline place tile_at(arguments const &p, int number) {
     return place_of_tile(number, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
 }
 
+/* Whether all of a tile is within C, or the workspace of a part of k, and can be stored in runs of W. Nearly all tiles
+   are, and what they go through should be short. */
+template <int W> bool is_whole(arguments const &p, place const &t) {
+    int const i = t.i * TILE_M, j = t.j * TILE_N;
+    bool const within = i + TILE_M <= p.m && j + TILE_N <= p.n;
+#if PARTIAL
+    return within && p.n % W == 0;
+#else
+    unsigned long long const c = (unsigned long long)element<OUT>(p.c, i, j, t.batch);
+    return within && p.c.col == 1 && (c | p.c.row * sizeof(OUT)) % alignof(run_of<OUT, W>) == 0;
+#endif
+}
+template <bool WHOLE, int W>
+void store_some(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j, int batch) {
+    if constexpr (WHOLE) {
+#if PARTIAL
+        run_of<scalar, W> result;
+#pragma unroll
+        for (int w = 0; w < W; ++w) result.x[w] = sum[w];
+        *(run_of<scalar, W> *)((scalar *)p.c.data + (((index)batch * p.m + i) * p.n + j)) = result;
+#else
+        run_of<OUT, W> result;
+        bool const reads_e = p.flags & adds;
+#pragma unroll
+        for (int w = 0; w < W; ++w) {
+            OUT const *const e = reads_e ? element<OUT>(p.e, i, j + w, batch) : nullptr;
+            result.x[w] = finished(p, state, sum[w], reads_e, e, i, j + w);
+        }
+        *(run_of<OUT, W> *)element<OUT>(p.c, i, j, batch) = result;
+#endif
+    } else {
+#pragma unroll
+        for (int w = 0; w < W; ++w)
+            if (i < p.m && j + w < p.n)
+#if PARTIAL
+                ((scalar *)p.c.data)[((index)batch * p.m + i) * p.n + j + w] = sum[w];
+#else
+                store(p, state, sum[w], i, j + w, batch);
+#endif
+    }
+}
+
+/* Where there are few steps to a tile, the blocks of a multiprocessor begin one after another. In step they would all
+   store at once, and nobody would multiply meanwhile. */
+inline void take_turns(arguments const &p) {
+    unsigned units;
+    asm volatile("mov.u32 %0, %%nsmid;" : "=r"(units));
+    int const steps = (p.k - 1) / TILE_K + 1;
+    if (GROUP % 2 || PARTIAL || steps * TILE_K > 256 || tiles_of(p) <= gridDim.x) return;
+    long long const until = clock64() + blockIdx.x / units * (steps * TILE_K * (TILE_M * TILE_N / 128));
+    while (clock64() < until) __nanosleep(64);
+}
+
 /* Blocks stay and take tile after tile. This goes through the steps of k of all the tiles of a block: what is fetched
    runs ahead of what is multiplied, into the next tile while this one is stored. In shared memory it takes no
    registers. */
 struct walk {
-    int number, step;
-    place tile;
-    void begin(arguments const &p) { number = blockIdx.x, step = 0, tile = tile_at(p, number); }
-    bool more(arguments const &p) const { return number < tiles_of(p); }
+    int left, l, i0, j0; /* steps of k in this tile, 0: there is no tile; where it is */
+    int batch_a, batch_b, number;
+    void tile(arguments const &p, int n) {
+        number = n, left = 0;
+        if (n >= tiles_of(p)) return;
+        place const t = tile_at(p, n);
+        left = steps_of(p, t), l = first_term(p, t), i0 = t.i * TILE_M, j0 = t.j * TILE_N;
+        batch_a = matrix_of(p.a, t), batch_b = matrix_of(p.b, t);
+    }
     void next_step(arguments const &p) {
-        if (++step < steps_of(p, tile)) return;
-        number += gridDim.x, step = 0;
-        if (more(p)) tile = tile_at(p, number);
+        l += TILE_K;
+        if (--left == 0) tile(p, number + gridDim.x);
     }
 };
 )cu";

@@ -175,6 +175,12 @@ inline void store(arguments const &p, epilogue_state const &state, scalar sum, i
     *(OUT *)element<OUT>(p.c, i, j, batch) = finished(p, state, sum, reads_e, e, i, j);
 }
 
+/* W elements that are loaded or stored at once, as far as the hardware can. */
+constexpr int alignment_of(int bytes, int least) {
+    return bytes % 16 == 0 ? 16 : bytes % 8 == 0 && least <= 8 ? 8 : bytes % 4 == 0 && least <= 4 ? 4 : least;
+}
+template <class T, int W> struct alignas(alignment_of(W * sizeof(T), alignof(T))) run_of { T x[W]; };
+
 /* A run of W elements of a row of C, which no other thread has. The common case: vectors, all within C. */
 template <int W> void store_run(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j,
                                 index batch) {

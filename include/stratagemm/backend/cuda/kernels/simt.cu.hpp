@@ -18,7 +18,8 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define WARPS_N (THREADS_N / WARP_N)
 #define A_BYTES (TILE_M * TILE_K * 4)
 #define B_BYTES (TILE_N * TILE_K * 4)
-#define RESIDENT ((MICRO_M * MICRO_N > 64 ? 256 : 512) / THREADS)
+/* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
+#define RESIDENT ((MICRO_M * MICRO_N > 64 ? 256 : MICRO_M * MICRO_N > 32 ? 384 : 512) / THREADS)
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 32 || !(A_ALONG_K || B_ALONG_K), "a line of shared memory is the depth of a tile");
 static_assert(THREADS % 32 == 0 && THREADS_N % WARP_N == 0 && THREADS_M % (32 / WARP_N) == 0, "whole warps");
@@ -67,6 +68,25 @@ inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], 
         }
 }
 
+template <bool WHOLE>
+inline void store_sums(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
+                       place const &t, int thread_m, int thread_n) {
+    constexpr int width = B_ALONG_K ? 1 : 4;
+#pragma unroll
+    for (int i = 0; i < MICRO_M; ++i)
+#pragma unroll
+        for (int j = 0; j < MICRO_N; j += width) {
+            int const row = t.i * TILE_M + line_of<A_ALONG_K, TILE_M, MICRO_M>(i, thread_m);
+            int const col = t.j * TILE_N + line_of<B_ALONG_K, TILE_N, MICRO_N>(j, thread_n);
+            float x[width];
+            /* For a part of k alpha is 1. Stored as they are, sums would have to be in registers one after another, and
+               so in the banks of what they are multiplied from. */
+#pragma unroll
+            for (int w = 0; w < width; ++w) x[w] = PARTIAL ? p.alpha * sum[i][j + w] : sum[i][j + w];
+            store_some<WHOLE, width>(p, state, x, row, col, t.batch);
+        }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
@@ -86,12 +106,11 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 
     __shared__ walk ahead; /* of the first thread, which fetches */
     auto const refill = [&](int stage) {
-        place const &t = ahead.tile;
         unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
-        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N, l = first_term(p, t) + ahead.step * TILE_K;
+        int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
         full(stage).expect(A_BYTES + B_BYTES);
-        fetch(a, a_map, A_ALONG_K ? l : i0, A_ALONG_K ? i0 : l, matrix_of(p.a, t), full(stage));
-        fetch(b, b_map, B_ALONG_K ? l : j0, B_ALONG_K ? j0 : l, matrix_of(p.b, t), full(stage));
+        fetch(a, a_map, A_ALONG_K ? l : i0, A_ALONG_K ? i0 : l, ahead.batch_a, full(stage));
+        fetch(b, b_map, B_ALONG_K ? l : j0, B_ALONG_K ? j0 : l, ahead.batch_b, full(stage));
         ahead.next_step(p);
     };
     if (threadIdx.x == 0) {
@@ -102,9 +121,11 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     __syncthreads();
     wait_for_earlier();
     if (threadIdx.x == 0) {
-        ahead.begin(p);
-        for (int s = 0; s < STAGES && ahead.more(p); ++s) refill(s);
+        ahead.tile(p, blockIdx.x);
+        for (int s = 0; s < STAGES && ahead.left > 0; ++s) refill(s);
     }
+
+    take_turns(p);
 
     int stage = 0, parity = 0;
     bool begun = false;
@@ -160,31 +181,17 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             __syncwarp();
             if (lane == 0) empty(now).arrive();
             /* The stage of the step before has been read by all, or nearly so. */
-            if (threadIdx.x == 0 && begun && ahead.more(p)) {
+            if (threadIdx.x == 0 && begun && ahead.left > 0) {
                 int const past = now == 0 ? STAGES - 1 : now - 1;
                 empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
                 refill(past);
             }
             begun = true;
         }
-        constexpr int width = B_ALONG_K ? 1 : 4;
-#pragma unroll
-        for (int i = 0; i < MICRO_M; ++i)
-#pragma unroll
-            for (int j = 0; j < MICRO_N; j += width) {
-                int const row = t.i * TILE_M + line_of<A_ALONG_K, TILE_M, MICRO_M>(i, thread_m);
-                int const col = t.j * TILE_N + line_of<B_ALONG_K, TILE_N, MICRO_N>(j, thread_n);
-#if PARTIAL
-                /* alpha is 1. Stored as they are, sums would have to be in registers one after another, and so in the
-                   banks of what they are multiplied from. */
-                float part[width];
-#pragma unroll
-                for (int w = 0; w < width; ++w) part[w] = p.alpha * sum[i][j + w];
-                store_partial<width>(p, part, row, col, t.batch);
-#else
-                store_run<width>(p, state, &sum[i][j], row, col, t.batch);
-#endif
-            }
+        if (is_whole<B_ALONG_K ? 1 : 4>(p, t))
+            store_sums<true>(p, state, sum, t, thread_m, thread_n);
+        else
+            store_sums<false>(p, state, sum, t, thread_m, thread_n);
     }
 }
 )cu";
