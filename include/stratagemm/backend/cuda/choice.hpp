@@ -34,16 +34,21 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
                                 ? (present < 1 ? 1 : present) + 0.5 * (blocks - (present < 1 ? 1 : present))
                                 : blocks;
     double const tile = static_cast<double>(t.m) * t.n * (depth + (fetches(t.engine) ? 4 : t.k));
-    double const bytes = static_cast<double>(s.m) * static_cast<double>(s.n) * 4 * (2 * parts + 1);
-    double const gathering = part > 0 ? 6000 + bytes / 16 / units : 0;
-    // Storing: as much as memory takes, and not while the block multiplies; those beside it may.
-    double const storing = static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 *
-                           (blocks > 1 || fetches(t.engine) ? 0.5 : 1);
-    double const copying =
-        t.engine == cuda_engine::simt
-            ? 4000 + 8 * static_cast<double>(s.m) * static_cast<double>(s.k * s.count) / 16 / units
-            : 0;
-    return rounds * ((tile / rate + storing) * together + 1500) + gathering + copying;
+    double const sum = static_cast<double>(element < 4 ? 4 : element);
+    double const bytes = static_cast<double>(s.m) * static_cast<double>(s.n) * sum * (2 * parts + 1);
+    double const gathering = part > 0 ? 4000 + bytes / 24 / units : 0;
+    // Storing: as much as memory takes, less what those beside it multiply meanwhile.
+    double const storing = static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 / blocks;
+    // Copies: of A, which is nearly always along k, for an engine that does not take it so; and, if rows have no gaps,
+    // of what does not lie at multiples of 16 bytes.
+    auto const copying = [&](std::ptrdiff_t rows, std::ptrdiff_t length, bool turns) {
+        bool const copies = turns || static_cast<std::size_t>(length) * element % 16 != 0;
+        double const size = static_cast<double>(rows) * static_cast<double>(length * s.count);
+        return reads_lines(t.engine) && copies ? 3000 + 2 * size * static_cast<double>(element) / 16 / units : 0;
+    };
+    bool const turns = t.engine == cuda_engine::simt && !form_for(t, element, {}).a_along_k;
+    return rounds * ((tile / rate + storing) * together + 3000) + gathering + copying(s.m, s.k, turns) +
+           copying(s.k, s.n, false);
 }
 
 // Whether an engine is for operands of a type on a device: its letter (source.hpp), or t for floats that may be rounded
@@ -76,9 +81,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             least = cycles;
         };
         with_parts(0);
+        std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
-            if (part < 4 * tile.k) break;
+            if (part < least_part) break;
             with_parts(part);
         }
     };
@@ -100,7 +106,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
         if (!std::strchr(e.types, type) || !takes(engine, type, d)) continue;
-        if (reads_lines(engine) && work < 128 * 128 * 128) continue;
+        if (reads_lines(engine) && work * static_cast<double>(s.count) < 128 * 128 * 128) continue;
         if (engine == cuda_engine::mma && d.capability == 90) continue; // half as fast as wgmma there
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
     }

@@ -49,7 +49,7 @@ public:
         std::size_t bytes = 0;
         if (choice.part > 0)
             bytes +=
-                cuda_arena::rounded(static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n) * sizeof(Scalar));
+                cuda_arena::rounded(static_cast<std::size_t>(sums_of_parts(choice, s)) * sizeof(Scalar));
         if (reads_lines(choice.tile.engine))
             bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
                      cuda_lines<In>::bytes_either(s.k, s.n, s.count);
@@ -66,14 +66,13 @@ public:
         // Sums of parts of k, and then their sum. In that order always, so that the result is always the same.
         cuda_form form = form_of(choice.tile);
         form.partial = true;
-        index const elements = p_.c.rows * p_.c.cols;
-        cuda_pointer<Scalar> const partial = memory.take<Scalar>(choice.parts(p_.a.cols) * elements);
+        cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(choice, sides()));
         cuda_arguments<Scalar> sums = x, sum = x;
         sums.part = sum.part = static_cast<int>(choice.part);
         sums.c.data = sum.a.data = partial.address;
         sums.alpha = Scalar(1);
         // Many parts of few elements: several threads for each.
-        int const slices = choice.parts(p_.a.cols) < 16 ? 1 : elements > 100000 ? 8 : 32;
+        int const slices = choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
         cuda_tile shared;
         shared.stages = static_cast<short>(slices);
         auto gather = session_.kernel(
@@ -88,6 +87,10 @@ public:
     }
 
 private:
+    // Rows of workspace begin at multiples of four.
+    static index sums_of_parts(cuda_choice const& choice, cuda_sides const& s) {
+        return choice.parts(s.k) * s.m * ((s.n + 3) / 4 * 4);
+    }
     bool adds() const { return p_.beta != Scalar(0); }
 
     // As the operands lie, or as their copies will.

@@ -156,11 +156,11 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     unsigned const i = number / across, j = number % across * 4;
     int const parts = (p.k - 1) / p.part + 1, share = (parts + SLICES - 1) / SLICES, first = slice * share;
     int const last = min(parts, first + share), width = min(4, p.n - (int)j);
-    index const size = (index)p.m * p.n;
-    scalar const *part = (scalar const *)p.a.data + (i * (index)p.n + j + first * size);
+    index const size = (index)p.m * line_of_parts(p);
+    scalar const *part = (scalar const *)p.a.data + (i * (index)line_of_parts(p) + j + first * size);
     four sum = {};
     if (i < p.m) {
-        if (p.n % 4 == 0) {
+        if (width == 4) {
 #pragma unroll 8
             for (int t = first; t < last; ++t, part += size) {
                 four const more = *(four const *)part;

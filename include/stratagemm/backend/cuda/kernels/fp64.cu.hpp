@@ -111,9 +111,10 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     int const warp_m = warp / WARPS_N * MICRO_M, warp_n = warp % WARPS_N * MICRO_N;
 
     /* Every warp fetches its share of the boxes. */
-    walk ahead;
+    walk ahead = {};
     auto const refill = [&](int stage) {
-        int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0, batch_a = ahead.batch_a, batch_b = ahead.batch_b;
+        int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
+        int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
         if (warp == 0) full(stage).expect(A_BYTES + B_BYTES);
         unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
         constexpr int boxes_a = A_ALONG_K ? 1 : TILE_M / 16, boxes_b = B_ALONG_K ? 1 : TILE_N / 16;
@@ -163,13 +164,10 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 }
     };
     /* One half is read while the other is multiplied; the first half of a stage during the second of that before. */
-    take_turns(p);
-
     int stage = 0, parity = 0;
     bool begun = false;
     for (int number = blockIdx.x; number < tiles_of(p); number += gridDim.x) {
-        place const t = tile_at(p, number);
-        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N, steps = steps_of(p, t);
+        int const steps = steps_of(p, tile_at(p, number));
 #pragma unroll
         for (int i = 0; i < BLOCKS_X; ++i)
 #pragma unroll
@@ -199,6 +197,10 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             begun = true;
             __syncwarp();
         }
+        /* Found anew: it should not take registers all along. */
+        asm volatile("" : "+r"(number));
+        place const t = tile_at(p, number);
+        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N;
         int const x0 = SWAPPED ? j0 + warp_n : i0 + warp_m, y0 = SWAPPED ? i0 + warp_m : j0 + warp_n;
         if (is_whole<2>(p, t))
             store_sums<true>(p, state, sum, x0, y0, t.batch);

@@ -76,7 +76,7 @@ inline int steps_of(arguments const &p, place const &t) {
     int const l = first_term(p, t);
     return ((PARTIAL ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
 }
-inline int matrix_of(operand const &o, place const &t) { return PARTIAL || !o.step ? 0 : t.batch; }
+inline int matrix_of(operand const &o, int batch) { return PARTIAL || !o.step ? 0 : batch; }
 
 inline int tiles_of(arguments const &p) {
     return ((p.m - 1) / TILE_M + 1) * ((p.n - 1) / TILE_N + 1) * batches_of(p);
@@ -91,7 +91,7 @@ template <int W> bool is_whole(arguments const &p, place const &t) {
     int const i = t.i * TILE_M, j = t.j * TILE_N;
     bool const within = i + TILE_M <= p.m && j + TILE_N <= p.n;
 #if PARTIAL
-    return within && p.n % W == 0;
+    return within;
 #else
     unsigned long long const c = (unsigned long long)element<OUT>(p.c, i, j, t.batch);
     return within && p.c.col == 1 && (c | p.c.row * sizeof(OUT)) % alignof(run_of<OUT, W>) == 0;
@@ -104,7 +104,7 @@ void store_some(arguments const &p, epilogue_state const &state, scalar const *s
         run_of<scalar, W> result;
 #pragma unroll
         for (int w = 0; w < W; ++w) result.x[w] = sum[w];
-        *(run_of<scalar, W> *)((scalar *)p.c.data + (((index)batch * p.m + i) * p.n + j)) = result;
+        *(run_of<scalar, W> *)((scalar *)p.c.data + (((index)batch * p.m + i) * line_of_parts(p) + j)) = result;
 #else
         run_of<OUT, W> result;
         bool const reads_e = p.flags & adds;
@@ -120,36 +120,24 @@ void store_some(arguments const &p, epilogue_state const &state, scalar const *s
         for (int w = 0; w < W; ++w)
             if (i < p.m && j + w < p.n)
 #if PARTIAL
-                ((scalar *)p.c.data)[((index)batch * p.m + i) * p.n + j + w] = sum[w];
+                ((scalar *)p.c.data)[((index)batch * p.m + i) * line_of_parts(p) + j + w] = sum[w];
 #else
                 store(p, state, sum[w], i, j + w, batch);
 #endif
     }
 }
 
-/* Where there are few steps to a tile, the blocks of a multiprocessor begin one after another. In step they would all
-   store at once, and nobody would multiply meanwhile. */
-inline void take_turns(arguments const &p) {
-    unsigned units;
-    asm volatile("mov.u32 %0, %%nsmid;" : "=r"(units));
-    int const steps = (p.k - 1) / TILE_K + 1;
-    if (GROUP % 2 || PARTIAL || steps * TILE_K > 256 || tiles_of(p) <= gridDim.x) return;
-    long long const until = clock64() + blockIdx.x / units * (steps * TILE_K * (TILE_M * TILE_N / 128));
-    while (clock64() < until) __nanosleep(64);
-}
-
 /* Blocks stay and take tile after tile. This goes through the steps of k of all the tiles of a block: what is fetched
    runs ahead of what is multiplied, into the next tile while this one is stored. In shared memory it takes no
    registers. */
 struct walk {
-    int left, l, i0, j0; /* steps of k in this tile, 0: there is no tile; where it is */
-    int batch_a, batch_b, number;
+    int left, l, i0, j0, batch; /* steps of k in this tile, 0: there is no tile; where it is */
+    int number;
     void tile(arguments const &p, int n) {
         number = n, left = 0;
         if (n >= tiles_of(p)) return;
         place const t = tile_at(p, n);
-        left = steps_of(p, t), l = first_term(p, t), i0 = t.i * TILE_M, j0 = t.j * TILE_N;
-        batch_a = matrix_of(p.a, t), batch_b = matrix_of(p.b, t);
+        left = steps_of(p, t), l = first_term(p, t), i0 = t.i * TILE_M, j0 = t.j * TILE_N, batch = t.batch;
     }
     void next_step(arguments const &p) {
         l += TILE_K;

@@ -202,16 +202,16 @@ template <int W> void store_run(arguments const &p, epilogue_state const &state,
     for (int w = 0; w < W; ++w)
         if (j + w < p.n) store(p, state, sum[w], i, j + w, batch);
 }
-/* The same of a part of k, to workspace. */
+/* The same of a part of k, to workspace, whose rows begin at multiples of four. */
+inline int line_of_parts(arguments const &p) { return (p.n + 3) / 4 * 4; }
 template <int W> void store_partial(arguments const &p, scalar const *sum, int i, int j, int part) {
     if (i >= p.m) return;
-    scalar *const c = (scalar *)p.c.data + (((index)part * p.m + i) * p.n + j);
-    constexpr int bytes = W * sizeof(scalar), vector = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
-    struct alignas(scalar) alignas(vector) run { scalar x[W]; } result;
+    scalar *const c = (scalar *)p.c.data + (((index)part * p.m + i) * line_of_parts(p) + j);
+    run_of<scalar, W> result;
 #pragma unroll
     for (int w = 0; w < W; ++w) result.x[w] = sum[w];
-    if (j + W <= p.n && (unsigned long long)c % vector == 0)
-        *(run *)c = result;
+    if (j + W <= p.n && (unsigned long long)c % alignof(run_of<scalar, W>) == 0)
+        *(run_of<scalar, W> *)c = result;
     else
 #pragma unroll
         for (int w = 0; w < W; ++w)

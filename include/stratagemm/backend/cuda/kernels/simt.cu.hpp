@@ -68,6 +68,17 @@ inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], 
         }
 }
 
+/* Where there are few steps to a tile, the blocks of a multiprocessor begin one after another. In step they would all
+   store at once, and nobody would multiply meanwhile. */
+inline void take_turns(arguments const &p) {
+    unsigned units;
+    asm volatile("mov.u32 %0, %%nsmid;" : "=r"(units));
+    int const steps = (p.k - 1) / TILE_K + 1;
+    if (PARTIAL || steps * TILE_K > 256 || tiles_of(p) <= gridDim.x) return;
+    long long const until = clock64() + blockIdx.x / units * (steps * TILE_K * (TILE_M * TILE_N / 128));
+    while (clock64() < until) __nanosleep(64);
+}
+
 template <bool WHOLE>
 inline void store_sums(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
                        place const &t, int thread_m, int thread_n) {
@@ -109,8 +120,8 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
         int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
         full(stage).expect(A_BYTES + B_BYTES);
-        fetch(a, a_map, A_ALONG_K ? l : i0, A_ALONG_K ? i0 : l, ahead.batch_a, full(stage));
-        fetch(b, b_map, B_ALONG_K ? l : j0, B_ALONG_K ? j0 : l, ahead.batch_b, full(stage));
+        fetch(a, a_map, A_ALONG_K ? l : i0, A_ALONG_K ? i0 : l, matrix_of(p.a, ahead.batch), full(stage));
+        fetch(b, b_map, B_ALONG_K ? l : j0, B_ALONG_K ? j0 : l, matrix_of(p.b, ahead.batch), full(stage));
         ahead.next_step(p);
     };
     if (threadIdx.x == 0) {

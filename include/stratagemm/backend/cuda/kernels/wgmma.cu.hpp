@@ -256,7 +256,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             for (int number = first; number < tiles; number += stride) {
                 place const t = place_of_tile(number, tiles_m, tiles_n);
                 int const i0 = (t.i * CLUSTER + rank) * TILE_M, j0 = t.j * TILE_N, l0 = first_term(p, t);
-                int const steps = steps_of(p, t), batch_a = matrix_of(p.a, t), batch_b = matrix_of(p.b, t);
+                int const steps = steps_of(p, t), batch_a = matrix_of(p.a, t.batch), batch_b = matrix_of(p.b, t.batch);
                 for (int step = 0; step < steps; ++step, next_stage()) {
                     int const l = l0 + step * TILE_K;
                     empty(stage).wait(parity ^ 1);
@@ -343,7 +343,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 
             int const i0 = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
 #if PARTIAL
-            operand const parts = {p.c.data, p.n, 1, (index)p.m * p.n};
+            operand const parts = {p.c.data, line_of_parts(p), 1, (index)p.m * line_of_parts(p)};
             store_sums<scalar>(staging, sum, i0, j0, parts, nullptr, p.m, p.n, t.batch,
                                [](scalar x, scalar const *, int, int) { return x; });
 #else
