@@ -44,7 +44,8 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
     auto const copying = [&](std::ptrdiff_t rows, std::ptrdiff_t length, bool turns) {
         bool const copies = turns || static_cast<std::size_t>(length) * element % 16 != 0;
         double const size = static_cast<double>(rows) * static_cast<double>(length * s.count);
-        return reads_lines(t.engine) && copies ? 3000 + 2 * size * static_cast<double>(element) / 16 / units : 0;
+        return reads_lines(t.engine) && copies ? 3000 + 2 * size * static_cast<double>(element) / 16 / units
+                                               : 0;
     };
     bool const turns = t.engine == cuda_engine::simt && !form_for(t, element, {}).a_along_k;
     return rounds * ((tile / rate + storing) * together + 3000) + gathering + copying(s.m, s.k, turns) +

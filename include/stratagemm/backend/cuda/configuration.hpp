@@ -63,7 +63,8 @@ struct cuda_form {
 // The form that a tile takes, if operands lie as given: some take one only.
 inline cuda_form form_for(cuda_tile const& t, std::size_t element, cuda_form given) {
     bool const lines_along_k = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
-    if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64) given.a_along_k = given.b_along_k = false;
+    if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64)
+        given.a_along_k = given.b_along_k = false;
     if (lines_along_k && element != 2) given.a_along_k = given.b_along_k = true;
     return given;
 }

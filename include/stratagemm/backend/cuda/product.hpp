@@ -48,8 +48,7 @@ public:
     static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s) {
         std::size_t bytes = 0;
         if (choice.part > 0)
-            bytes +=
-                cuda_arena::rounded(static_cast<std::size_t>(sums_of_parts(choice, s)) * sizeof(Scalar));
+            bytes += cuda_arena::rounded(static_cast<std::size_t>(sums_of_parts(choice, s)) * sizeof(Scalar));
         if (reads_lines(choice.tile.engine))
             bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
                      cuda_lines<In>::bytes_either(s.k, s.n, s.count);
@@ -76,7 +75,8 @@ public:
         cuda_tile shared;
         shared.stages = static_cast<short>(slices);
         auto gather = session_.kernel(
-            {cuda_operation::gather, {type_letter<In>(), type_letter<Out>()}, shared, {}, epilogue_.text()}, [&] {
+            {cuda_operation::gather, {type_letter<In>(), type_letter<Out>()}, shared, {}, epilogue_.text()},
+            [&] {
                 return cuda_source_of<In, Out>("gather", cuda_gather_text, epilogue_,
                                                "#define SLICES " + std::to_string(slices) + '\n');
             });
@@ -195,7 +195,8 @@ private:
         if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? tile.n / tile.cluster : tile.n); !s)
             return s;
         cuda_grid grid;
-        grid.threads = static_cast<unsigned>(threads_of(tile)), grid.cluster = static_cast<unsigned>(tile.cluster);
+        grid.threads = static_cast<unsigned>(threads_of(tile)),
+        grid.cluster = static_cast<unsigned>(tile.cluster);
         index const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
         index const asked = (tiles + tile.cluster - 1) * tile.cluster;
         grid.blocks = static_cast<unsigned>(asked < most ? asked : most);
