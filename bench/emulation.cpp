@@ -49,6 +49,11 @@ struct racer {
     std::vector<double> gflops; // one a round
 };
 
+std::string dimensions(problem const& p) {
+    std::string const n = std::to_string(p.n);
+    return p.m == p.n && p.k == p.n ? n : std::to_string(p.m) + "x" + n + "x" + std::to_string(p.k);
+}
+
 // ---- one case --------------------------------------------------------------------------------------------
 
 double best_tile_rate = 0;                            // seen so far, for one thread
@@ -91,8 +96,9 @@ public:
             (tiles_[i] >= 0.6 * best_tile_rate ? fast : slow).push_back(i);
         auto const [least, most] = std::minmax_element(tiles_.begin(), tiles_.end());
         std::printf(
-            "\n%s, n = %ld, %d thread%s; tile unit %.0f to %.0f Gop/s a thread, fast in %zu rounds of %zu\n",
-            type, p_.n, p_.threads, p_.threads == 1 ? "" : "s", *least, *most, fast.size(), tiles_.size());
+            "\n%s, %s, %d thread%s; tile unit %.0f to %.0f Gop/s a thread, fast in %zu rounds of %zu\n", type,
+            dimensions(p_).c_str(), p_.threads, p_.threads == 1 ? "" : "s", *least, *most, fast.size(),
+            tiles_.size());
         std::printf("  %-20s %9s %9s %9s %9s %9s  %s\n", "", "GFLOP/s", "/ native", "/ peer", "error",
                     "bound", "what ran");
         racer const* native = nullptr;
@@ -182,7 +188,7 @@ template <class T>
 void register_case(problem const& p, std::vector<contender*> const& field, double patience) {
     int const rounds = 5;
     std::string const type = sizeof(T) == 8 ? "FP64" : "FP32";
-    std::string const name = type + "/" + std::to_string(p.n) + "/threads:" + std::to_string(p.threads);
+    std::string const name = type + "/" + dimensions(p) + "/threads:" + std::to_string(p.threads);
     auto const current = std::make_shared<std::unique_ptr<contest<T>>>();
     benchmark::RegisterBenchmark(name.c_str(),
                                  [=, &field](benchmark::State& state) {
@@ -259,6 +265,9 @@ int main(int argc, char** argv) {
             register_case<double>({element::f64, n, n, n, t}, field, a.patience);
             if (n % 1024 == 0) register_case<float>({element::f32, n, n, n, t}, field, a.patience);
         }
+    for (long m : {64, 128}) // times a large B, which may be kept
+        for (int t : a.threads)
+            if (!a.quick) register_case<double>({element::f64, m, 4096, 4096, t}, field, a.patience);
     quiet display;
     benchmark::RunSpecifiedBenchmarks(&display);
     benchmark::Shutdown();

@@ -3,6 +3,8 @@
 
 #include <stratagemm/stratagemm.hpp>
 
+#include <optional>
+
 namespace sg = stratagemm;
 
 namespace bench {
@@ -104,6 +106,44 @@ private:
     bool singles_only_;
 };
 
+// Ozaki with B kept as residues, which is not timed: for many products of few rows each.
+template <class Base>
+class with_b_kept final : public emulator {
+public:
+    explicit with_b_kept(int moduli) : options_{.moduli = moduli} {}
+
+    std::string name() const override {
+        return "ozaki, " + std::to_string(options_.moduli) + " moduli, B kept";
+    }
+    bool by_contract() const override { return false; }
+    std::string ran() const override { return doubles_->describe(sg::shape<double>{}); }
+    bool takes(problem const& p) const override {
+        return p.type == element::f64 && p.count == 1 && !p.a_transposed && !p.b_transposed && 8 * p.m <= p.n;
+    }
+    void prepare(problem const& p, operands const& x) override { doubles_.emplace(policy(p), b(p, x)); }
+    void run(problem const& p, operands const& x) override {
+        sg::gemm(*doubles_, sg::row_major(static_cast<double const*>(x.a), p.m, p.k), b(p, x),
+                 sg::row_major(static_cast<double*>(x.c), p.m, p.n));
+    }
+    guarantee bound(problem const& p) const override {
+        auto const b = policy(p).error_bound(sg::shape<double>{p.m, p.n, p.k});
+        return {b.worst, b.normwise};
+    }
+
+private:
+    sg::ozaki<Base> policy(problem const& p) const {
+        Base base;
+        base.threads = p.threads;
+        return sg::ozaki<Base>{base, options_};
+    }
+    static sg::view<double const> b(problem const& p, operands const& x) {
+        return sg::row_major(static_cast<double const*>(x.b), p.k, p.n);
+    }
+
+    sg::ozaki_options options_;
+    std::optional<sg::quantized<Base, double>> doubles_;
+};
+
 template <class Base>
 std::vector<std::unique_ptr<emulator>> over() {
     std::vector<std::unique_ptr<emulator>> all;
@@ -115,6 +155,7 @@ std::vector<std::unique_ptr<emulator>> over() {
     add("ozaki fp32", by_ozaki{{.accuracy = sg::accuracy::fp32}, true});
     for (int const count : {7, 8, 14, 15, 16})
         add("ozaki, " + std::to_string(count) + " moduli", by_ozaki{{.moduli = count}});
+    all.push_back(std::make_unique<with_b_kept<Base>>(15));
     for (int const count : {3, 4, 7, 8})
         add("ozaki, " + std::to_string(count) + " slices", by_ozaki{{.slices = count}});
     add("split fp32", by_split{{.accuracy = sg::accuracy::fp32}, true}, true);

@@ -3,7 +3,7 @@
 
 #include "gemm.hpp"
 
-#include "algorithm/ozaki.hpp"
+#include "algorithm/quantized.hpp"
 #include "algorithm/recursive.hpp"
 #include "algorithm/split.hpp"
 #include "algorithm/strassen.hpp"

@@ -15,7 +15,7 @@
 //
 // Nothing here knows the machine: integer products come from the base, and everything else goes through apply()
 // of its leaf. A leaf may have a way of its own to do all of it by residues(), and to the same bits. To bound the
-// workspace, put `recursive` on top.
+// workspace, put `recursive` on top; `quantized` keeps an operand.
 //
 // Ozaki, Ogita, Oishi, Rump: Error-free transformations of matrix multiplication by using fast routines of matrix
 // multiplication, 2012. Ootomo, Ozaki, Yokota: DGEMM on integer matrix multiplication unit, 2024 (arXiv
@@ -70,26 +70,8 @@ public:
     result<arena> reserve(footprint f) const { return base_.reserve(f); }
 
     template <class S>
-    footprint workspace(S s) const {
-        s.count = 1; // one after the other
-        footprint const native = base_.workspace(s);
-        if (s.k == 0 || !valid(s)) return native; // nothing is multiplied
-        real_shape const r(s);
-        auto const of_lines = [](index count) {
-            return bytes<double>(count, ozaki_parts::quantities) + bytes<std::int32_t>(count, 1);
-        };
-        footprint phase;
-        if (options_.slices > 0) {
-            phase = of_slices(r, options_.slices);
-        } else if (options_.moduli > 0) {
-            phase = of_moduli(r, options_.moduli);
-            if (probes(options_.moduli)) phase = larger(phase, of_probe(r));
-        } else {
-            phase = larger(of_moduli(r, most_moduli), of_probe(r));
-            for (int x = least_slices; x <= most_chosen_slices && slices_may_do<typename S::c_type>(); ++x)
-                phase = larger(phase, of_slices(r, x));
-        }
-        return larger(native, own(of_lines(r.m) + of_lines(r.n)) + phase);
+    footprint workspace(S const& s) const {
+        return workspace_beside(s, false, false);
     }
 
     // By contract: componentwise, the accuracy and the rounding of C, or the base's own where that is larger, since
@@ -217,25 +199,50 @@ private:
         space::share(f) = bytes;
         return f;
     }
+    // Beside what is kept of an operand, if one is.
+    template <class S>
+    footprint workspace_beside(S s, bool kept_a, bool kept_b) const {
+        s.count = 1; // one after the other
+        footprint const native = base_.workspace(s);
+        if (s.k == 0 || !valid(s)) return native; // nothing is multiplied
+        real_shape const r(s);
+        footprint phase;
+        if (options_.slices > 0) {
+            phase = of_slices(r, options_.slices);
+        } else if (options_.moduli > 0) {
+            phase = of_moduli(r, options_.moduli, kept_a, kept_b);
+            if (probes(options_.moduli)) phase = larger(phase, of_probe(r));
+        } else {
+            phase = larger(of_moduli(r, most_moduli), of_probe(r));
+            for (int x = least_slices; x <= most_chosen_slices && slices_may_do<typename S::c_type>(); ++x)
+                phase = larger(phase, of_slices(r, x));
+        }
+        return larger(native,
+                      own((kept_a ? 0 : bytes_of_lines(r.m)) + (kept_b ? 0 : bytes_of_lines(r.n))) + phase);
+    }
+    static std::size_t bytes_of_lines(index count) {
+        return bytes<double>(count, ozaki_parts::quantities) + bytes<std::int32_t>(count, 1);
+    }
     // Planes of both operands, `products` side by side, and their product; with what the base needs.
-    footprint of_planes(real_shape const& s, int products) const {
+    footprint of_planes(real_shape const& s, int products, bool kept_a = false, bool kept_b = false) const {
         index const chunk = chunk_of(s.k, products), rest = s.k % chunk;
         footprint base;
         for (int x = 1; x <= products; ++x) {
             base = larger(base, base_.workspace(integer_shape{s.m, s.n, chunk * x}));
             if (rest > 0) base = larger(base, base_.workspace(integer_shape{s.m, s.n, rest * x}));
         }
-        return base + own(bytes<std::int8_t>(s.m, chunk * products) +
-                          bytes<std::int8_t>(chunk * products, s.n) + bytes<std::int32_t>(s.m, s.n));
+        return base +
+               own((kept_a ? 0 : bytes<std::int8_t>(s.m, chunk * products)) +
+                   (kept_b ? 0 : bytes<std::int8_t>(chunk * products, s.n)) + bytes<std::int32_t>(s.m, s.n));
     }
     footprint of_slices(real_shape const& s, int count) const {
         return of_planes(s, count) + own(2 * bytes<double>(s.m, s.n));
     }
-    footprint of_moduli(real_shape const& s, int count) const {
-        footprint const planes = of_planes(s, 1) + own(bytes<std::int8_t>(s.m * s.n, count));
+    footprint of_moduli(real_shape const& s, int count, bool kept_a = false, bool kept_b = false) const {
         if constexpr (requires { leaf().residues(); })
-            return larger(planes, own(leaf().residues().bytes(s.m, s.n, s.k, count)));
-        return planes;
+            if (std::size_t const fused = leaf().residues().bytes(s.m, s.n, s.k, count, kept_a, kept_b))
+                return own(fused);
+        return of_planes(s, 1, kept_a, kept_b) + own(bytes<std::int8_t>(s.m * s.n, count));
     }
     footprint of_probe(real_shape const& s) const {
         std::size_t rest = bytes<double>(s.m, s.n);
@@ -308,13 +315,17 @@ private:
 
     // ---- one product -------------------------------------------------------------------------------------
 
+    // Of which an operand may be kept.
     template <class P>
-    status multiply(P const& p, arena& memory) const {
+    using work_on = ozaki_parts::product<ozaki, P>;
+    template <class P, class Left = typename work_on<P>::left, class Right = typename work_on<P>::right>
+    status multiply(P const& p, arena& memory, ozaki_parts::kept_lines<Left> const* kept_a = nullptr,
+                    ozaki_parts::kept_lines<Right> const* kept_b = nullptr) const {
         ozaki_report plan;
         plan.reason = "the native product is faster";
         if (!by_contract() || !native_is_faster(p.shape(), least_plan<typename P::a_type>())) {
             typename arena::scope const scope(memory);
-            ozaki_parts::product<ozaki, P> work(*this, p, memory);
+            work_on<P> work(*this, p, memory, kept_a, kept_b);
             plan = work.plan();
             if (plan.scheme != ozaki_report::native || !work.good()) return work.run(plan);
         }
@@ -324,6 +335,8 @@ private:
 
     template <class, class>
     friend class ozaki_parts::product;
+    template <policy, class>
+    friend class quantized;
 
     Base base_;
     ozaki_options options_;

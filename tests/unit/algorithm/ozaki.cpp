@@ -561,6 +561,19 @@ TEST_CASE("fp32 takes half of what fp64 takes") {
     CHECK(count(x, y, sg::accuracy::fp64) <= 8); // C holds no more
 }
 
+TEST_CASE("lines that one power of two cannot scale are left to the base") {
+    auto const b = fractions<double>(12, 10, 2);
+    for (sg::ozaki_options options : {sg::ozaki_options{}, {.moduli = 9}, {.moduli = 15}})
+        for (double const size : {0x1p-900, 0x1p-1000}) {
+            auto a = fractions<double>(9, 12, 1);
+            for (sg::index l = 0; l < 12; ++l) a(4, l) *= size;
+            sg::ozaki_report report;
+            options.report = &report;
+            CHECK(exact(a, b).error(multiply(sg::ozaki{sg::reference{}, options}, a, b)) < 1e-6);
+            CHECK((report.scheme == sg::ozaki_report::native) == (size == 0x1p-1000));
+        }
+}
+
 TEMPLATE_TEST_CASE("Inf, NaN and what overflows come out as from the native product", "", float, double) {
     using T = TestType;
     T const inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),

@@ -292,6 +292,14 @@ struct scale_of_slices {
 
 // ---- planes of int8 --------------------------------------------------------------------------------------
 
+// One operand with all that depends on it alone, kept for many products: what was measured, its scales, and its
+// residues modulo one modulus after another, as the leaf packs them or as matrices of int8.
+template <class Lines>
+struct kept_lines {
+    measured<Lines> of;
+    std::byte* residues;
+};
+
 // Elements scaled to integers, and of these one digit or one residue.
 template <class Lines>
 struct digits {
@@ -434,6 +442,7 @@ struct residue_job {
     view<std::int32_t const> left_shift, right_shift; // x 2^shift is to be rounded to an integer,
     int bits;                                         // at most 2^bits in magnitude
     residue_system const& system;
+    std::byte *left_packed = nullptr, *right_packed = nullptr; // if the leaf has packed the operand before
 
     // Out of line, since in code for another instruction set a compiler might contract what it does not here.
     //

@@ -26,13 +26,16 @@ class product {
     using arena = typename Policy::arena;
     using real_shape = typename Policy::real_shape;
     using T = typename P::c_type;
+
+public:
     using left = lines<T, side::left>;
     using right = lines<T, side::right>;
 
-public:
-    product(Policy const& policy, P const& p, arena& memory)
-        : policy_(policy), p_(p), memory_(memory), size_(p.shape()), a_(prepare(left{p.a})),
-          b_(prepare(right{p.b})) {}
+    // Operands that are kept need not be measured, scaled or taken apart.
+    product(Policy const& policy, P const& p, arena& memory, kept_lines<left> const* kept_a = nullptr,
+            kept_lines<right> const* kept_b = nullptr)
+        : policy_(policy), p_(p), memory_(memory), kept_a_(kept_a), kept_b_(kept_b), size_(p.shape()),
+          a_(kept_a ? kept_a->of : prepare(left{p.a})), b_(kept_b ? kept_b->of : prepare(right{p.b})) {}
 
     bool good() const { return static_cast<bool>(status_); }
 
@@ -53,8 +56,8 @@ public:
                     "as told"};
         if (!surveyed_) find(probes ? sum : squares);
         if (probes) probe(leading, {ceiling});
-        scale_residues(options.moduli, probes);
-        return {ozaki_report::moduli, options.moduli, options.moduli + probes, 0, "as told"};
+        return scale_residues({ozaki_report::moduli, options.moduli, options.moduli + probes, 0, "as told"},
+                              probes);
     }
 
     status run(ozaki_report const& plan) {
@@ -64,6 +67,36 @@ public:
             multiply_slices(plan.count);
         else
             multiply_residues(plan.count);
+        return std::move(status_);
+    }
+
+    // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep, and how
+    // many bytes its residues take.
+    measured<left> const& lines_of(left const&) const { return a_; }
+    measured<right> const& lines_of(right const&) const { return b_; }
+    template <class Lines>
+    static std::size_t kept_bytes(Policy const& policy, Lines const& x, int count) {
+        if (std::size_t const packed = packed_bytes(policy, x, count)) return packed;
+        return static_cast<std::size_t>(x.count() * x.length()) * static_cast<std::size_t>(count);
+    }
+    template <class Lines>
+    status keep(measured<Lines> const& x, int count, std::byte* to) {
+        if (!status_) return std::move(status_);
+        residue_system const system(count);
+        constexpr bool is_left = std::is_same_v<Lines, left>;
+        if constexpr (requires { policy_.leaf().residues(); })
+            if (packed_bytes(policy_, x.line, count) > 0) {
+                policy_.leaf().residues().template pack<is_left>(x.line, x.shift, bits_of(x), system, to);
+                return std::move(status_);
+            }
+        for (int r = 0; r < count; ++r) {
+            auto const plane = kept_plane(x, to, r);
+            if constexpr (is_left)
+                form(residues<left>{x, 0, modulus(moduli[r])}, plane);
+            else
+                form_right(residues<right>{x, 0, modulus(moduli[r])}, plane);
+        }
+        ready();
         return std::move(status_);
     }
 
@@ -85,8 +118,8 @@ private:
         return {line, take<double>(line.count(), quantities), take<std::int32_t>(line.count(), 1)};
     }
     void find(quantity what) {
-        map(measure<left>{a_}, column(a_, what), what);
-        map(measure<right>{b_}, column(b_, what), what);
+        if (!kept_a_) map(measure<left>{a_}, column(a_, what), what);
+        if (!kept_b_) map(measure<right>{b_}, column(b_, what), what);
     }
     template <class Lines>
     static view<double> column(measured<Lines> const& x, quantity what) {
@@ -114,6 +147,7 @@ private:
     char const* not_for_integers() {
         ready();
         if (any_not_finite(a_) || any_not_finite(b_)) return "there are Inf or NaN";
+        if (size_.m == 0 || size_.n == 0) return nullptr; // there are no sums
         double const reach =
             largest(a_, exponent) + largest(b_, exponent) + exponent_of(static_cast<double>(size_.k));
         return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
@@ -123,8 +157,8 @@ private:
     bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
         auto leaf = policy_.leaf();
         if constexpr (requires { leaf.residues(); })
-            return leaf.residues().survey(a_, leading_of(a_.line, leading.a_all), norms) &&
-                   leaf.residues().survey(b_, leading_of(b_.line, leading.b_all), norms);
+            return (kept_a_ || leaf.residues().survey(a_, leading_of(a_.line, leading.a_all), norms)) &&
+                   (kept_b_ || leaf.residues().survey(b_, leading_of(b_.line, leading.b_all), norms));
         else
             return false;
     }
@@ -192,8 +226,7 @@ private:
         }
         if (plan.count > 0 && policy_.native_is_faster(p_.shape(), plan))
             plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
-        if (plan.scheme == ozaki_report::moduli) scale_residues(plan.count, true);
-        return plan;
+        return plan.scheme == ozaki_report::moduli ? scale_residues(plan, true) : plan;
     }
 
     // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2, and
@@ -224,15 +257,25 @@ private:
         return 4 * (count + 1.1) * power(-8 * count) * static_cast<double>(size_.k) * largest(a_, thinnest);
     }
 
-    void scale_residues(int count, bool by_product) {
-        double const r = room(count);
+    // The plan, unless a scale is beyond what one factor can do.
+    ozaki_report scale_residues(ozaki_report const& plan, bool by_product) {
+        double const r = room(plan.count);
         if (by_product) {
             map(scale_by_product<left>{a_, r}, a_.shift);
             map(scale_by_product<right>{b_, r}, b_.shift);
         } else {
-            map(scale_by_norms<left>{a_, r}, a_.shift);
-            map(scale_by_norms<right>{b_, r}, b_.shift);
+            if (!kept_a_) map(scale_by_norms<left>{a_, r}, a_.shift);
+            if (!kept_b_) map(scale_by_norms<right>{b_, r}, b_.shift);
         }
+        ready();
+        if (in_reach(a_) && in_reach(b_)) return plan;
+        return {ozaki_report::native, 0, 0, plan.spread, "a line is too near the ends of double's range"};
+    }
+    template <class Lines>
+    static bool in_reach(measured<Lines> const& x) {
+        for (index i = 0; i < x.table.rows; ++i)
+            if (x(i, peak) >= 0 && (x.shift(i, 0) < -1000 || x.shift(i, 0) > 1000)) return false;
+        return true;
     }
 
     // ---- the schemes ---------------------------------------------------------------------------------
@@ -276,44 +319,72 @@ private:
             fill(sum);
             for (index first = 0; first < size_.k; first += t.chunk) {
                 index const k = smaller(t.chunk, size_.k - first);
-                form(residues<left>{a_, first, mod}, t.a(k));
-                form_right(residues<right>{b_, first, mod}, t.b(k));
-                multiply(t.a(k), t.b(k), t.c);
+                if (!kept_a_) form(residues<left>{a_, first, mod}, t.a(k));
+                if (!kept_b_) form_right(residues<right>{b_, first, mod}, t.b(k));
+                multiply(kept_a_ ? kept_plane(a_, kept_a_->residues, x).block(0, first, size_.m, k) : t.a(k),
+                         kept_b_ ? kept_plane(b_, kept_b_->residues, x).block(first, 0, k, size_.n) : t.b(k),
+                         t.c);
                 map(add_residues{t.c, mod, system.weight(x)}, sum);
             }
         }
         store(from_residues{system, sums, step}, 0);
     }
 
-    // By the leaf, if it can do it without planes, and the integers are not too long for it.
+    // By the leaf, if it can do it without planes.
     bool fused_residues([[maybe_unused]] residue_system const& system) {
         auto leaf = policy_.leaf();
-        residue_job<P> const job{
-            p_, a_.line, b_.line, a_.shift, b_.shift, larger(bits_of(a_), bits_of(b_)), system};
+        residue_job<P> const job{p_,
+                                 a_.line,
+                                 b_.line,
+                                 a_.shift,
+                                 b_.shift,
+                                 larger(bits_of(a_), bits_of(b_)),
+                                 system,
+                                 kept_a_ ? kept_a_->residues : nullptr,
+                                 kept_b_ ? kept_b_->residues : nullptr};
         if constexpr (requires { leaf.residues(); })
             return status_ && leaf.residues().multiply(job, memory_);
         else
             return false;
     }
-    // Below 2^bits are all scaled elements; too many if a scale is beyond what one factor can do.
+    // Below 2^bits are all scaled elements.
     template <class Lines>
     static int bits_of(measured<Lines> const& x) {
         int most = 0;
         for (index i = 0; i < x.table.rows; ++i) {
             if (x(i, peak) < 0) continue;
-            int const shift = x.shift(i, 0), bits = shift + x.power_of(i);
-            if (shift < -1000 || shift > 1000) return 1 << 20;
+            int const bits = x.shift(i, 0) + x.power_of(i);
             if (bits > most) most = bits;
         }
         return most;
     }
     static int larger(int x, int y) { return x < y ? y : x; }
 
+    // Whether an operand is kept as the leaf packs it.
+    template <class Lines>
+    static std::size_t packed_bytes([[maybe_unused]] Policy const& policy, [[maybe_unused]] Lines const& x,
+                                    [[maybe_unused]] int count) {
+        if constexpr (requires { policy.leaf().residues(); })
+            return policy.leaf().residues().packed_bytes(x.count(), x.length(), count);
+        else
+            return 0;
+    }
+    template <class Lines>
+    static bytes_view kept_plane(measured<Lines> const& x, std::byte* residues, int r) {
+        index const count = x.line.count(), length = x.line.length();
+        auto* const data = reinterpret_cast<std::int8_t*>(residues) + r * count * length;
+        if constexpr (std::is_same_v<Lines, left>)
+            return {data, count, length, length, 1};
+        else
+            return {data, length, count, count, 1};
+    }
+
     // ---- what they are made of -----------------------------------------------------------------------
 
     planes take_planes(int products) {
         index const chunk = Policy::chunk_of(size_.k, products);
-        return {take<std::int8_t>(size_.m, chunk * products), take<std::int8_t>(chunk * products, size_.n),
+        return {kept_a_ ? bytes_view{} : take<std::int8_t>(size_.m, chunk * products),
+                kept_b_ ? bytes_view{} : take<std::int8_t>(chunk * products, size_.n),
                 take<std::int32_t>(size_.m, size_.n), chunk};
     }
     template <class Element>
@@ -353,6 +424,8 @@ private:
     Policy const& policy_;
     P const& p_;
     arena& memory_;
+    kept_lines<left> const* kept_a_;
+    kept_lines<right> const* kept_b_;
     real_shape size_;
     status status_;
     bool surveyed_ = false; // by the leaf

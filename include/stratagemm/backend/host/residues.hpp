@@ -421,19 +421,24 @@ struct residue_sizes {
     static constexpr index height = 512, width = 1024, block = 32 * 32; // of C at a time
 
     index steps, pairs, rows, cols, planes; // of A packed by a thread; of B packed for all; bytes of residues
+    index kept_rows, kept_cols;             // of A or B, if it has been packed before, and as a whole
 
-    residue_sizes(index m, index n, index k, int count)
+    residue_sizes(index m, index n, index k, int count, bool left_kept = false, bool right_kept = false)
         : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, height, index{80} << 20)),
-          cols(at_most(n, n + 32, index{320} << 20)), planes(rows * smaller(width, up(n)) + 320) {}
+          cols(right_kept ? up(n) : at_most(n, n + 32, index{320} << 20)),
+          planes(rows * smaller(width, up(n)) + 320), kept_rows(left_kept ? m : 0),
+          kept_cols(right_kept ? n : 0) {}
 
-    index plane_of(index lines) const { return divide_up(lines, 32) * steps * sizes::pair; }
+    static index plane_of(index lines, index steps) { return divide_up(lines, 32) * steps * sizes::pair; }
+    index left_plane() const { return plane_of(kept_rows ? kept_rows : rows, steps); }
+    index right_plane() const { return plane_of(cols, steps); }
     std::size_t own(int count) const { // bytes of a thread
-        return host_arena::rounded(static_cast<std::size_t>(plane_of(rows) * count)) +
+        return host_arena::rounded(static_cast<std::size_t>(kept_rows ? 0 : left_plane() * count)) +
                host_arena::rounded(static_cast<std::size_t>(2 * pairs * planes)) +
                host_arena::rounded(block * sizeof(std::int32_t));
     }
     std::size_t bytes(int count, int team) const {
-        return host_arena::rounded(static_cast<std::size_t>(plane_of(cols) * count)) +
+        return host_arena::rounded(static_cast<std::size_t>(kept_cols ? 0 : right_plane() * count)) +
                own(count) * static_cast<std::size_t>(team);
     }
 
@@ -516,9 +521,9 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     using element = std::int8_t;
     tile_unit const unit;
     int const count = job.system.count();
-    index const steps = sizes.steps, plane_a = sizes.plane_of(sizes.rows),
-                plane_b = sizes.plane_of(sizes.cols);
-    auto* const packed_a = arena.take<std::byte>(plane_a * count);
+    index const steps = sizes.steps, plane_a = sizes.left_plane(), plane_b = sizes.right_plane();
+    bool const kept = sizes.kept_rows > 0;
+    auto* const packed_a = kept ? job.left_packed : arena.take<std::byte>(plane_a * count);
     auto* const residues = arena.take<std::int8_t>(2 * sizes.pairs * sizes.planes);
     auto* const sums = arena.take<std::int32_t>(residue_sizes::block);
     modulus moduli[32];
@@ -533,9 +538,11 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     writer* const write = writers[job.system.pieces() - 1];
     for (index ib = i0; ib < i1; ib += sizes.rows) {
         index const ib_end = smaller(i1, ib + sizes.rows);
-        packed<element> a{packed_a, divide_up(ib_end - ib, 32), steps};
-        pack_residues<false>(job.left, job.left_shift, words_for(job.bits), job.system, ib, ib_end, a,
-                             plane_a);
+        index const high = divide_up(ib_end - ib, 32), top = kept ? ib / 32 : 0; // blocks of A, and which
+        packed<element> a{packed_a, kept ? divide_up(sizes.kept_rows, 32) : high, steps};
+        if (!kept)
+            pack_residues<false>(job.left, job.left_shift, words_for(job.bits), job.system, ib, ib_end, a,
+                                 plane_a);
         for (index jc = j0; jc < j1; jc += residue_sizes::width) {
             index const jc_end = smaller(j1, jc + residue_sizes::width);
             reduced before{nullptr, nullptr, 0, moduli, true};
@@ -550,17 +557,17 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
                     // What follows this chunk: the next of k, or the first of the next modulus.
                     bool const more = s + depth < steps, last = !more && r + 1 == count;
                     std::byte const* const a_next = last   ? nullptr
-                                                    : more ? a.at(0, s + chunk)
-                                                           : a.data + plane_a;
+                                                    : more ? a.at(top, s + chunk)
+                                                           : a.at(top, 0) + plane_a;
                     std::byte const* const b_next = last   ? nullptr
                                                     : more ? b.at(first, s + chunk)
                                                            : b.at(first, 0) + plane_b;
                     for (index y = 0; y < panels; ++y) {
                         std::byte const* const panel = y + 1 < panels ? b.at(first + y + 1, s) : b_next;
-                        for (index x = 0; x < a.blocks; ++x) {
-                            host_tiles::block<element>(depth, a.at(x, s), b.at(first + y, s), nullptr, sums,
-                                                       before, {a_next, panel, x, a.blocks, y, panels});
-                            before = {sums, plane + (y * a.blocks + x) * residue_sizes::block, 32, moduli + r,
+                        for (index x = 0; x < high; ++x) {
+                            host_tiles::block<element>(depth, a.at(top + x, s), b.at(first + y, s), nullptr,
+                                                       sums, before, {a_next, panel, x, high, y, panels});
+                            before = {sums, plane + (y * high + x) * residue_sizes::block, 32, moduli + r,
                                       s == 0};
                         }
                     }
@@ -570,7 +577,7 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
             for (index j = jc; j < jc_end; j += 32)
                 for (index i = ib; i < ib_end; i += 32)
                     write(job, factors,
-                          residues + ((j - jc) / 32 * a.blocks + (i - ib) / 32) * residue_sizes::block,
+                          residues + ((j - jc) / 32 * high + (i - ib) / 32) * residue_sizes::block,
                           sizes.planes, plain, i, j, smaller(32, ib_end - i), smaller(32, jc_end - j));
         }
     }
@@ -578,13 +585,27 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
 
 } // namespace host_tiles
 
+// Residues of lines [from, end) into packed operands `plane` bytes apart, one for each modulus, by all threads.
+template <bool Quads, class Lines, class System>
+void pack_lines(Lines const& x, view<std::int32_t const> const& shift, int bits, System const& system,
+                index from, index end, index steps, index plane, int team, std::byte* to) {
+    index const count = end - from;
+    host_tiles::packed<std::int8_t> const lines{to, divide_up(count, 32), steps};
+    host_each(team, team, [&](int, int t) {
+        index const i0 = cut(count, t, team, 32), i1 = cut(count, t + 1, team, 32);
+        host_tiles::pack_residues<Quads>(x, shift, host_tiles::words_for(bits), system, from + i0, from + i1,
+                                         lines, plane, i0 / 32);
+    });
+}
+
 template <class Job>
 void multiply_residues(Job const& job, residue_sizes const& sizes, int team, host_arena& arena) {
     host_arena::scope const scope(arena);
     auto const& system = job.system;
     int const count = system.count();
     index const m = job.left.count(), n = job.right.count();
-    auto* const packed_b = arena.take<std::byte>(sizes.plane_of(sizes.cols) * count);
+    bool const kept = sizes.kept_cols > 0;
+    auto* const packed_b = kept ? job.right_packed : arena.take<std::byte>(sizes.right_plane() * count);
     std::size_t const bytes = sizes.own(count);
     auto* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
     // One factor undoes both scales, unless a power of two would leave the range of double.
@@ -598,14 +619,9 @@ void multiply_residues(Job const& job, residue_sizes const& sizes, int team, hos
                        furthest(job.left_shift, -1) + furthest(job.right_shift, -1) <= 1000;
     for (index jb = 0; jb < n; jb += sizes.cols) {
         index const jb_end = smaller(n, jb + sizes.cols), blocks = divide_up(jb_end - jb, 32);
-        host_tiles::packed<std::int8_t> const b{packed_b, blocks, sizes.steps};
-        host_each(team, team, [&](int, int x) {
-            index const from = jb + cut(jb_end - jb, x, team, 32),
-                        to = jb + cut(jb_end - jb, x + 1, team, 32);
-            host_tiles::pack_residues<true>(job.right, job.right_shift, host_tiles::words_for(job.bits),
-                                            system, from, to, b, sizes.plane_of(sizes.cols),
-                                            (from - jb) / 32);
-        });
+        if (!kept)
+            pack_lines<true>(job.right, job.right_shift, job.bits, system, jb, jb_end, sizes.steps,
+                             sizes.right_plane(), team, packed_b);
         int const down = static_cast<int>(smaller(team, divide_up(m, 128))), across = team / down;
         host_each(down * across, down * across, [&](int thread, int x) {
             index const row = x / across, col = x % across;

@@ -349,13 +349,35 @@ public:
     // All of k is packed at once.
     static constexpr index longest = index{1} << 18;
 
-    // Workspace.
+    // Workspace of multiply(); none if it cannot. An operand may have been packed before.
     std::size_t bytes([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
-                      [[maybe_unused]] int count) const {
+                      [[maybe_unused]] int count, [[maybe_unused]] bool left_kept = false,
+                      [[maybe_unused]] bool right_kept = false) const {
 #if defined(__x86_64__)
-        if (here() && k <= longest) return residue_sizes(m, n, k, count).bytes(count, team_of(m, n));
+        if (here() && k <= longest)
+            return residue_sizes(m, n, k, count, left_kept, right_kept).bytes(count, team_of(m, n));
 #endif
         return 0;
+    }
+    // An operand packed once, for many products: what it takes (nothing if it cannot be), and how it comes there.
+    std::size_t packed_bytes([[maybe_unused]] index lines, [[maybe_unused]] index length,
+                             [[maybe_unused]] int count) const {
+#if defined(__x86_64__)
+        if (here() && length <= longest)
+            return static_cast<std::size_t>(
+                residue_sizes::plane_of(lines, residue_sizes::sizes::steps(length)) * count);
+#endif
+        return 0;
+    }
+    template <bool Left, class Lines, class System>
+    void pack([[maybe_unused]] Lines const& x, [[maybe_unused]] view<std::int32_t const> const& shift,
+              [[maybe_unused]] int bits, [[maybe_unused]] System const& system,
+              [[maybe_unused]] std::byte* to) const {
+#if defined(__x86_64__)
+        index const steps = residue_sizes::sizes::steps(x.length());
+        pack_lines<!Left>(x, shift, bits, system, 0, x.count(), steps,
+                          residue_sizes::plane_of(x.count(), steps), host_threads(threads_), to);
+#endif
     }
     std::size_t crossing_bytes([[maybe_unused]] index m, [[maybe_unused]] index n) const {
 #if defined(__x86_64__)
@@ -404,10 +426,10 @@ public:
     template <class Job>
     bool multiply([[maybe_unused]] Job const& job, [[maybe_unused]] host_arena& arena) const {
 #if defined(__x86_64__)
-        if (here() && job.bits <= host_tiles::most_bits && job.left.length() <= longest) {
+        if (here() && job.left.length() <= longest) {
             index const m = job.left.count(), n = job.right.count();
             int const count = job.system.count();
-            residue_sizes const sizes(m, n, job.left.length(), count);
+            residue_sizes const sizes(m, n, job.left.length(), count, job.left_packed, job.right_packed);
             int team = team_of(m, n); // the arena was sized earlier; OpenMP may offer more threads by now
             while (team > 0 && !arena.fits({sizes.bytes(count, team)})) --team;
             if (team > 0) multiply_residues(job, sizes, team, arena);
