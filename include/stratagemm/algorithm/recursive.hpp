@@ -1,10 +1,11 @@
-// Block recursion: halves the longest side of a product until its operands fit a budget of bytes.
+// Block recursion: halves the longest side of a product until its operands fit a budget of bytes, or the longer side
+// of C until its base's workspace does.
 //
 // All eight products of each 2 x 2 x 2 split are done, so nothing is saved but traffic: the order of the
 // halves is Morton's, and a block of C meets blocks of A and B that are still near, in every cache there is
 // (Frigo, Leiserson, Prokop, Ramachandran: Cache-oblivious algorithms, 1999). There is no workspace but the
 // base's. Each result is the base's, added up in C over the parts of k; where C is narrower than the sums
-// are kept, k stays whole, so that nothing is rounded twice.
+// are kept, k stays whole, so that nothing is rounded twice. So it does where workspace is what is bounded.
 #pragma once
 
 #include "../core/policy.hpp"
@@ -13,6 +14,8 @@ STRATAGEMM_BEGIN
 
 struct recursive_options {
     std::size_t leaf_bytes = std::size_t{4} << 20; // of A, B and C together, for one product of the base
+    // If not 0, what bounds products instead: the base's workspace, as far as blocks of C of 32 x 32 allow.
+    std::size_t workspace_bytes = 0;
 };
 
 template <policy Base>
@@ -31,7 +34,9 @@ public:
     result<arena> reserve(footprint f) const { return base_.reserve(f); }
 
     template <class S>
-    footprint workspace(S const& s) const {
+    footprint workspace(S s) const {
+        if (together(s)) return base_.workspace(s);
+        s.count = 1;
         halves<S> const split = split_of(s);
         if (split.along == side::none) return base_.workspace(s);
         footprint const first = workspace(split.first);
@@ -60,7 +65,7 @@ public:
 
     template <class P>
     status operator()(P const& p, arena& memory) const {
-        if (split_of(p.shape()).along == side::none) return base_(p, memory); // a batch stays one call
+        if (together(p.shape())) return base_(p, memory); // a batch stays one call
         for (index i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i), memory); !s) return s;
         return {};
@@ -121,7 +126,33 @@ private:
     static double root_of_squares(double x, double y) { return __builtin_sqrt(x * x + y * y); }
 
     template <class S>
+    bool fits(S const& s) const {
+        footprint const f = base_.workspace(s);
+        return f.host + f.pinned + f.device <= options_.workspace_bytes;
+    }
+    template <class S>
+    bool together(S const& s) const {
+        return split_of(s).along == side::none && (options_.workspace_bytes == 0 || fits(s));
+    }
+
+    template <class S>
     halves<S> split_of(S const& s) const {
+        return options_.workspace_bytes == 0 ? split_by_operands(s) : split_by_workspace(s);
+    }
+    template <class S>
+    halves<S> split_by_workspace(S s) const {
+        s.count = 1; // else it is one after the other
+        halves<S> split{side::none, s, s};
+        bool const rows = s.m >= s.n;
+        index S::*const longer = rows ? &S::m : &S::n;
+        if (s.*longer < 64 || fits(s)) return split;
+        split.along = rows ? side::m : side::n;
+        split.first.*longer = middle(s.*longer);
+        split.second.*longer = s.*longer - middle(s.*longer);
+        return split;
+    }
+    template <class S>
+    halves<S> split_by_operands(S const& s) const {
         using C = typename S::c_type;
         constexpr bool whole_k = !std::is_same_v<C, accumulator_t<C>>;
         auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);

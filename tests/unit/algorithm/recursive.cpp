@@ -126,3 +126,72 @@ TEST_CASE("what fits is left to the base") {
     static_assert(std::is_same_v<decltype(sg::recursive{sg::recursive{sg::reference{}}}),
                                  sg::recursive<sg::recursive<sg::reference>>>);
 }
+
+namespace {
+
+std::size_t const limits[] = {20000, 60000, 200000, 1000000};
+
+template <class Policy>
+void check_limit(Policy const& base, sg::index m, sg::index n, sg::index k, std::size_t limit, bool same) {
+    CAPTURE(m, n, k, limit);
+    sg::recursive const policy{base, {.workspace_bytes = limit}};
+    sg::shape<double> const s{m, n, k}, least{m < 63 ? m : 63, n < 63 ? n : 63, k};
+    std::size_t const needed = base.workspace(least).host;
+    CHECK(policy.workspace(s).host <= (needed < limit ? limit : needed));
+    CHECK(policy.workspace(s).host <= base.workspace(s).host);
+    auto const a = fractions<double>(m, k, 1), b = fractions<double>(k, n, 2);
+    sg::matrix<double> c(m, n), expected(m, n);
+    CHECK(support::try_arena(policy, sg::product(a, b, c)).stayed_inside);
+    sg::gemm(base, a, b, expected);
+    if (same) {
+        CHECK(same_bits(c, expected));
+        return;
+    }
+    double worst = 0;
+    for (sg::index i = 0; i < m * n; ++i) {
+        double const off = c.data()[i] - expected.data()[i];
+        worst = off > worst ? off : -off > worst ? -off : worst;
+    }
+    CHECK(worst <= 2 * policy.error_bound(s).worst * static_cast<double>(k) / 4);
+}
+
+} // namespace
+
+TEST_CASE("workspace below a limit, by blocks of C, to the same bits") {
+    for (auto const& [m, n, k] :
+         {std::array<sg::index, 3>{300, 200, 40}, {129, 1, 64}, {1, 257, 33}, {65, 70, 500}, {10, 10, 9}})
+        for (std::size_t const limit : limits) {
+            check_limit(sg::ozaki{sg::reference{}, {.moduli = 15}}, m, n, k, limit, true);
+            check_limit(sg::ozaki{sg::host{.threads = 2}, {.moduli = 9}}, m, n, k, limit, true);
+            check_limit(sg::ozaki{sg::host{.threads = 1}, {.slices = 3}}, m, n, k, limit, true);
+            check_limit(sg::ozaki{sg::reference{}}, m, n, k, limit, false); // each block measured by itself
+        }
+    // A limit that nothing meets: as small as blocks get, and no smaller.
+    sg::recursive const tight{sg::ozaki{sg::reference{}, {.moduli = 15}}, {.workspace_bytes = 1}};
+    CHECK(contains(tight.describe(sg::shape<double>{300, 200, 40}), "blocks such as "));
+    CHECK(tight.workspace(sg::shape<double>{300, 200, 40}).host > 40 * 2 * 16);
+    check_limit(sg::ozaki{sg::reference{}, {.moduli = 3}}, 130, 140, 20, 1, true);
+}
+
+TEST_CASE("a limit for workspace holds for a batch, which is taken one by one where it has to be") {
+    sg::host const cpu{.threads = 2};
+    sg::index const m = 40, count = 6;
+    auto const a = fractions<float>(count * m, m, 1), b = fractions<float>(m, m, 2);
+    sg::matrix<float> c(count * m, m), expected(count * m, m);
+    auto const into = [&](sg::matrix<float>& x) {
+        return sg::product(sg::batched(sg::row_major(a.data(), m, m), count, m * m), b,
+                           sg::batched(sg::row_major(x.data(), m, m), count, m * m));
+    };
+    sg::gemm(cpu, sg::batched(sg::row_major(a.data(), m, m), count, m * m), b,
+             sg::batched(sg::row_major(expected.data(), m, m), count, m * m));
+    auto const shape = into(c).shape();
+    auto one = shape;
+    one.count = 1;
+    for (std::size_t const limit :
+         {cpu.workspace(shape).host, cpu.workspace(shape).host - 1, cpu.workspace(one).host}) {
+        sg::recursive const policy{cpu, {.workspace_bytes = limit}};
+        CHECK(policy.workspace(shape).host <= limit);
+        CHECK(support::try_arena(policy, into(c)).stayed_inside);
+        CHECK(same_bits(c, expected));
+    }
+}
