@@ -72,7 +72,7 @@ public:
         sums.alpha = Scalar(1);
         // Many parts of few elements: several threads for each.
         int const slices = choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
-        cuda_tile shared;
+        cuda_tile shared; // stands for the definition
         shared.stages = static_cast<short>(slices);
         auto gather = session_.kernel(
             {cuda_operation::gather, {type_letter<In>(), type_letter<Out>()}, shared, {}, epilogue_.text()},
