@@ -9,7 +9,8 @@
 // The job is the layer's, so its types are names here: `left` and `right` are matrices by lines (rows of A, columns
 // of B) with `left_shift` and `right_shift`, powers of two that make integers of them; `system` has the moduli and
 // the way back; `bits` is how many bits the integers take, `store(i, j, high, low)` writes what has no vectors, and if
-// it `finishes`, `finish_block` does to a block of C what the caller asked for beside alpha, beta and E.
+// it `finishes`, `finish_block` does to a block of C what the caller asked for beside alpha, beta and E. `left_packed` and
+// `right_packed`, if not null, are operands that pack_lines has packed before.
 #pragma once
 
 #include "tiles.hpp"
