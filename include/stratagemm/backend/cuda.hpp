@@ -151,7 +151,7 @@ struct cuda {
                 return one;
             });
         if (found && found->tile.engine != cuda_engine::direct)
-            session().keep_tuned({letter<T>(), s.m, s.n, s.k}, found->tile);
+            session().keep_tuned(tuning_bucket(letter<T>(), s.m, s.n, s.k), found->tile);
         return found;
     }
 
@@ -174,7 +174,7 @@ private:
     cuda_choice choice_for(cuda_sides const& s) const {
         cuda_tile only = tile;
         if (only.engine == cuda_engine::direct && s.count == 1)
-            only = session().tuned_for({letter<In>(), s.m, s.n, s.k});
+            only = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
         return choose(where(), letter<In>(), sizeof(In), sizeof(accumulator_t<In>), s, only);
     }
 };

@@ -150,7 +150,8 @@ public:
         constexpr char sums = type_letter<Scalar>();
         auto found = tune_tile(*this, s, opencl_candidates(where(), sums, sizeof(Scalar)), options,
                                [&](opencl_tile const& tile) { return with(tile); });
-        if (found && found->tile.threads() > 0) session_->tuning().keep({sums, s.m, s.n, s.k}, found->tile);
+        if (found && found->tile.threads() > 0)
+            session_->tuning().keep(tuning_bucket(sums, s.m, s.n, s.k), found->tile);
         return found;
     }
 
@@ -186,7 +187,7 @@ private:
         constexpr char sums = type_letter<Scalar>();
         opencl_choice only = only_;
         if (only.tile.threads() == 0 && s.count == 1)
-            only.tile = session_->tuning().find({sums, s.m, s.n, s.k});
+            only.tile = session_->tuning().find(tuning_bucket(sums, s.m, s.n, s.k));
         return choose(session_->device(), sums, sizeof(Scalar), s, along_k, only);
     }
 
