@@ -18,14 +18,16 @@ inline bool is_legal(cuda_tile const& t, std::size_t element, std::size_t scalar
     };
     int const across_m = t.m / t.micro_m, across_n = t.n / t.micro_n, threads = threads_of(t);
     if (t.engine == cuda_engine::wgmma)
-        return (t.m == 64 || t.m == 128) && (element != 2 || t.n >= line * t.cluster) && t.k == line &&
-               t.micro_m == 1 && t.micro_n == 1 && t.stages >= 2;
+        return (t.m == 64 || t.m == 128) && t.n >= 64 && (element != 2 || t.n >= line * t.cluster) &&
+               t.k == line && t.micro_m == 1 && t.micro_n == 1 && t.stages >= 2;
     if (t.cluster != 1 || threads < 64 || threads > 512) return false;
     std::size_t const sums = static_cast<std::size_t>(t.micro_m * t.micro_n) * scalar;
     switch (t.engine) {
-    case cuda_engine::simt:
-        return whole(4, 4) && across_m % 8 == 0 && across_n % 8 == 0 && t.k % 8 == 0 && t.stages >= 3 &&
-               sums <= 512;
+    case cuda_engine::simt: {
+        int const warp_n = across_n < 8 ? across_n : 8;
+        return whole(4, 4) && across_n % warp_n == 0 && 32 % warp_n == 0 && across_m % (32 / warp_n) == 0 &&
+               threads <= 256 && t.k == 32 && t.stages >= 3 && sums <= 512;
+    }
     case cuda_engine::fp64: return whole(16, 16) && t.k == 16 && t.stages >= 3 && sums <= 32 * 512;
     case cuda_engine::mma: {
         auto const rounds = [&](int bytes, int lines) { // of copies
@@ -60,7 +62,7 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
     std::vector<short> const micro = {1, 2, 4, 8, 16, 32, 64};
     p.values = {engines,
                 {32, 64, 128, 256},
-                {32, 64, 128, 256},
+                {16, 32, 64, 128, 256},
                 {8, 16, 32, 64, 128},
                 micro,
                 micro,
