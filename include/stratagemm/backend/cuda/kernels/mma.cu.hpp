@@ -143,7 +143,6 @@ inline void multiply(scalar (&c)[4], unsigned const (&a)[4], unsigned const *b) 
 extern "C" __global__ void __launch_bounds__(THREADS, THREADS <= 128 ? 2 : 1)
 mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
-    wait_for_earlier();
     extern __shared__ __align__(128) char memory[];
     unsigned const a_tiles = shared_address(memory), b_tiles = a_tiles + STAGES * A_BYTES;
     place const tile = place_of_tile(blockIdx.x, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
