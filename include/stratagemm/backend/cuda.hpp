@@ -109,8 +109,11 @@ struct cuda {
             auto const length = static_cast<double>(s.k);
             double const spread = complex_like<TA> ? 1.5 : 1;
             bound b{spread * 1.01 * (length + 4) * u, spread * (3 + 2 * __builtin_sqrt(length)) * u};
-            cuda_engine const engine = choice_for<TA>({s.m, s.n, s.k, s.count}).tile.engine;
-            if (engine == cuda_engine::wgmma || engine == cuda_engine::mma) {
+            auto const on_tensor_cores = [&](cuda_sides const& sides) {
+                cuda_engine const engine = choice_for<TA>(sides).tile.engine;
+                return engine == cuda_engine::wgmma || engine == cuda_engine::mma;
+            };
+            if (on_tensor_cores({s.m, s.n, s.k, s.count}) || on_tensor_cores({s.n, s.m, s.k, s.count})) {
                 // Tensor cores cut off where others round, once for so many terms or so.
                 double const at_once = where().capability >= 90 ? 16 : where().capability >= 80 ? 8 : 4;
                 b = {2 * b.worst, b.expected + length / at_once * u};
@@ -159,7 +162,19 @@ struct cuda {
     status operator()(Problem const& p, arena& memory) const {
         cuda_product<Problem> const product(session(), stream, p);
         if (status s = product.check(check_pointers); !s) return s;
-        return product.run(choice_for<typename Problem::a_type>(product.sides()), memory);
+        using In = typename Problem::a_type;
+        cuda_sides const sides = product.sides();
+        auto const fits = [&](cuda_choice const& choice) {
+            footprint f;
+            f.device = cuda_product<Problem>::workspace(choice, sides);
+            return memory.fits(f);
+        };
+        cuda_choice choice = choice_for<In>(sides);
+        if (!fits(choice)) choice = choice_with<In>(sides, tile); // tuned since the arena was sized
+        if (!fits(choice))
+            return failure(errc::memory, "cuda",
+                           "the workspace was sized for another tile; ask for its size again");
+        return product.run(choice, memory);
     }
 
 private:
@@ -175,6 +190,10 @@ private:
         cuda_tile only = tile;
         if (only.engine == cuda_engine::direct && s.count == 1)
             only = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
+        return choice_with<In>(s, only);
+    }
+    template <class In>
+    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only) const {
         return choose(where(), letter<In>(), sizeof(In), sizeof(accumulator_t<In>), s, only);
     }
 };

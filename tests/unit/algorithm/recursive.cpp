@@ -190,7 +190,8 @@ TEST_CASE("a limit for workspace holds for a batch, which is taken one by one wh
     for (std::size_t const limit :
          {cpu.workspace(shape).host, cpu.workspace(shape).host - 1, cpu.workspace(one).host}) {
         sg::recursive const policy{cpu, {.workspace_bytes = limit}};
-        CHECK(policy.workspace(shape).host <= limit);
+        // With one thread a batch takes no more than each of its products, and these are too small to be divided.
+        CHECK(policy.workspace(shape).host <= sg::larger(limit, cpu.workspace(one).host));
         CHECK(support::try_arena(policy, into(c)).stayed_inside);
         CHECK(same_bits(c, expected));
     }

@@ -36,7 +36,7 @@ public:
         return code;
     }
 
-    // `from` has been read when it returns; `to` is there for what is queued afterwards.
+    // `to` is there when it returns.
     CUresult upload(CUstream stream, CUdeviceptr to, char const* from, std::size_t count) {
         CUresult code = CUDA_SUCCESS;
         for (std::size_t at = 0, i = 0; at < count && code == CUDA_SUCCESS; at += bytes, i ^= 1) {
@@ -48,9 +48,11 @@ public:
             code = driver().cuMemcpyHtoDAsync(to + at, p.place, part, stream);
             if (code == CUDA_SUCCESS) code = driver().cuEventRecord(p.done, stream);
         }
+        for (piece const& p : all_)
+            if (code == CUDA_SUCCESS) code = driver().cuEventSynchronize(p.done);
         return code;
     }
-    // `to` is there when it returns.
+    // Likewise.
     CUresult download(CUstream stream, char* to, CUdeviceptr from, std::size_t count) {
         CUresult code = CUDA_SUCCESS;
         std::size_t arrived = 0;
@@ -98,6 +100,7 @@ public:
             if (CUresult const code = own->make(); code != CUDA_SUCCESS) return code;
         }
         CUresult const code = f(*own);
+        if (code != CUDA_SUCCESS) return code; // something may still be on its way: freeing waits for it
         std::lock_guard const lock(mutex_);
         idle_.push_back(std::move(own));
         return code;

@@ -89,7 +89,7 @@ inline place tile_at(arguments const &p, int number) {
    are, and what they go through should be short. */
 template <int W> bool is_whole(arguments const &p, place const &t) {
     int const i = t.i * TILE_M, j = t.j * TILE_N;
-    bool const within = i + TILE_M <= p.m && j + TILE_N <= p.n;
+    bool const within = i <= p.m - TILE_M && j <= p.n - TILE_N;
 #if PARTIAL
     return within;
 #else

@@ -70,10 +70,10 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
                 {1, 4, 8, 16},
                 {1, 2},
                 {1, 2, 3, 4, 6, 8, 12, 16, 32}};
-    p.legal = [d, element, scalar, s](search_point const& x) {
+    p.legal = [d, type, element, scalar, s](search_point const& x) {
         cuda_tile const t = cuda_tile::of(x);
         bool const deep = t.parts == 1 || s.k >= std::ptrdiff_t{4} * t.k * t.parts;
-        return deep && can_run(t, d, element) && is_legal(t, element, scalar);
+        return deep && takes(t.engine, type, d) && can_run(t, d, element) && is_legal(t, element, scalar);
     };
     for (cuda_entry const& e : cuda_entries)
         if (std::strchr(e.types, type)) {
