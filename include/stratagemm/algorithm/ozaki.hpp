@@ -283,10 +283,11 @@ private:
 
     // ---- speed -------------------------------------------------------------------------------------------
 
-    // Whether the base's own product takes less time: the one place that decides on speed. Without a leaf that knows,
-    // what was asked for runs.
+    // Whether the base's own product takes less time: the one place that decides on speed. Asked before the operands
+    // are looked at, and again when that is done and paid for. Without a leaf that knows, what was asked for runs.
     template <class S>
-    bool native_is_faster([[maybe_unused]] S const& s, [[maybe_unused]] ozaki_report const& plan) const {
+    bool native_is_faster([[maybe_unused]] S const& s, [[maybe_unused]] ozaki_report const& plan,
+                          [[maybe_unused]] bool looked) const {
         real_shape const r(s);
         if constexpr (requires {
                           leaf().seconds(s) + leaf().seconds(r.integers()) + leaf().seconds_each();
@@ -297,8 +298,11 @@ private:
             double const planes = (m * k + k * n + m * n) * leaf().seconds_each(), own = leaf().seconds(s);
             if (plan.products * (leaf().seconds(r.integers()) + planes) < own) return false;
             if constexpr (requires { leaf().residues(); })
-                if (plan.scheme == ozaki_report::moduli)
-                    return own < leaf().residues().seconds(r.m, r.n, r.k, plan.count);
+                if (plan.scheme == ozaki_report::moduli) {
+                    auto const fused = leaf().residues();
+                    return own < fused.seconds(r.m, r.n, r.k, plan.count) +
+                                     (looked ? 0 : fused.seconds_to_look(r.m, r.n, r.k));
+                }
             return true;
         } else {
             return false;
@@ -323,7 +327,7 @@ private:
                     ozaki_parts::kept_lines<Right> const* kept_b = nullptr) const {
         ozaki_report plan;
         plan.reason = "the native product is faster";
-        if (!by_contract() || !native_is_faster(p.shape(), least_plan<typename P::a_type>())) {
+        if (!by_contract() || !native_is_faster(p.shape(), least_plan<typename P::a_type>(), false)) {
             typename arena::scope const scope(memory);
             work_on<P> work(*this, p, memory, kept_a, kept_b);
             plan = work.plan();

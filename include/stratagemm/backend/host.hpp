@@ -25,8 +25,12 @@ struct host_leaf : host_operations {
                                         {300e9, 150e9, 150e9, 75e9},
                                         {3500e9, 1430e9, 215e9, 105e9}};
         double const rate = rates[static_cast<int>(current_isa().isa)][column];
-        return (complex_like<T> ? 8 : 2) * static_cast<double>(s.m) * static_cast<double>(s.n) *
-               static_cast<double>(s.k) / (rate * host_threads(threads));
+        double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+        double slow_by = 1;
+#if defined(__x86_64__)
+        if (current_isa().isa == host_isa::amx && column < 2) slow_by = tiles_are_slow_by(work);
+#endif
+        return (complex_like<T> ? 8 : 2) * work * slow_by / (rate * host_threads(threads));
     }
     double seconds_each() const { return 10e-9 / host_threads(threads); }
     host_parts parts() const { return host_parts(threads); }

@@ -224,7 +224,7 @@ private:
                 plan = {ozaki_report::slices, x, products, plan.spread,
                         "the fewest that are accurate enough"};
         }
-        if (plan.count > 0 && policy_.native_is_faster(p_.shape(), plan))
+        if (plan.count > 0 && policy_.native_is_faster(p_.shape(), plan, true))
             plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
         return plan.scheme == ozaki_report::moduli ? scale_residues(plan, true) : plan;
     }

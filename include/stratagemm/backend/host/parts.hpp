@@ -248,7 +248,7 @@ public:
 #endif
     static bool here() { return current_isa().isa == host_isa::amx; }
 
-    // Roughly, as seen.
+    // Roughly, as seen; the clock and the tile unit as in host_residues.
     double seconds(index m, index n, index k, int products) const {
         auto const rows = static_cast<double>(divide_up(m, 32) * 32),
                    cols = static_cast<double>(divide_up(n, 32) * 32), depth = static_cast<double>(k);
@@ -256,7 +256,7 @@ public:
 #if defined(__x86_64__)
         if (here()) slow_by = tiles_are_slow_by(rows * cols * depth);
 #endif
-        return (2 * rows * cols * depth * products / 1577e9 + (rows + cols) * depth * 0.5e-9) * slow_by /
+        return (2 * rows * cols * depth * products / 1750e9 + (rows + cols) * depth * 0.5e-9) * slow_by /
                host_threads(threads_);
     }
 

@@ -105,7 +105,7 @@ STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> c
             longs const now = magnitudes(x + l, l < even ? whole : rest);
             most = now > most ? now : most;
             auto const number = __builtin_bit_cast(vec<double>, now);
-            squares = plus_product(squares, number, number);
+            if (norms) squares = plus_product(squares, number, number);
         }
         line_facts f{};
         for (int p = 0; p < 8; ++p) f.largest = most[p] > f.largest ? most[p] : f.largest;
@@ -386,21 +386,20 @@ public:
         return 0;
     }
 
-    // What all of it takes, with so many moduli; too long to wait for where there is no tile unit. The rates are
-    // those of a machine at 3.6 GHz whose unit does 7.4e12 operations a second.
+    // What a product takes with so many moduli, once its operands have been looked at; too long to wait for where
+    // there is no tile unit. Fitted to a machine at 3.6 GHz, whose unit does 7.4e12 operations a second.
     double seconds([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
                    [[maybe_unused]] int count) const {
 #if defined(__x86_64__)
-        if (here() && k <= longest) {
-            auto const a = static_cast<double>(m) * static_cast<double>(k),
-                       b = static_cast<double>(k) * static_cast<double>(n),
-                       c = static_cast<double>(m) * static_cast<double>(n);
-            return ((count + 1) * 2 * c * static_cast<double>(k) / (0.62 * 7.4e12) +
-                    (a + b) * (count * 0.085e-9 + 0.8e-9) + c * 3.5e-9) *
-                   tiles_are_slow_by(c * static_cast<double>(k)) / host_threads(threads_);
-        }
+        if (here() && k <= longest)
+            return count * (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 0.12e-9) *
+                   tiles_are_slow_by(product(m, n, k)) / host_threads(threads_);
 #endif
         return std::numeric_limits<double>::infinity();
+    }
+    // And to look at them: what there is to be found of each, and a product of their leading bits.
+    double seconds_to_look(index m, index n, index k) const {
+        return (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 1.5e-9) / host_threads(threads_);
     }
 
     // `of` takes what is found of its lines, or of `norms` only exponents and squares; their leading bits go into a
@@ -440,6 +439,12 @@ public:
     }
 
 private:
+    static double product(index m, index n, index k) {
+        return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    }
+    static double elements(index m, index n, index k) {
+        return product(m, 1, k) + product(1, n, k) + product(m, n, 1);
+    }
     // No more than there are blocks of C: each takes its own part of A.
     int team_of(index m, index n) const {
         index const blocks = (m + 31) / 32 * ((n + 31) / 32);

@@ -485,31 +485,36 @@ std::size_t multiply_tiles_bytes(index m, index n, index k, int team) {
            tile_scratch<T>::bytes(m, n, k) * static_cast<std::size_t>(team);
 }
 
-// Operations a second that the tile unit reaches by itself, looked at for some microseconds: now and then it runs at
-// a quarter of its rate, and then it is no use.
-STRATAGEMM_TILES inline double tile_rate() {
+// How much longer than at its best the tile unit takes, looked at for some microseconds: now and then it runs at a
+// quarter of its rate, and then it is no use. Counted in cycles of the core, since a slower clock slows everything.
+STRATAGEMM_TILES inline double tile_slowness() {
     host_tiles::tile_unit const unit;
-    double best = 0;
+    auto const now = [] {
+        timespec t{};
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return 1e9 * static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec);
+    };
+    double tiles = 1e9, chain = 1e9;
     for (int look = 0; look < 4; ++look) { // the first wakes it, and one may be interrupted
-        timespec start{}, end{};
-        clock_gettime(CLOCK_MONOTONIC, &start);
+        double const start = now();
         for (int i = 0; i < 64; ++i)
             asm volatile("tdpbssd %tmm6, %tmm4, %tmm0\n\ttdpbssd %tmm7, %tmm4, %tmm1\n\t"
                          "tdpbssd %tmm6, %tmm5, %tmm2\n\ttdpbssd %tmm7, %tmm5, %tmm3");
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        double const nanoseconds = 1e9 * static_cast<double>(end.tv_sec - start.tv_sec) +
-                                   static_cast<double>(end.tv_nsec - start.tv_nsec);
-        double const rate = 64 * 4 * 2.0 * 16 * 16 * 64 / (nanoseconds > 1 ? nanoseconds : 1) * 1e9;
-        if (rate > best) best = rate;
+        double const between = now();
+        for (long i = 0, x = 3; i < 64; ++i) asm volatile(".rept 16\n\timul %0, %0\n\t.endr" : "+r"(x));
+        double const end = now();
+        if (between - start < tiles) tiles = between - start;
+        if (end - between < chain) chain = end - between;
     }
-    return best;
+    constexpr double tile_cycles = 64 * 4 * 16, chain_cycles = 64 * 16 * 3;
+    double const slowness = tiles / tile_cycles / (chain / chain_cycles);
+    return slowness > 1 ? slowness : 1;
 }
 
-// How much longer than at their best what is made of so many multiply-adds takes; if there is little to gain, nobody
-// looks.
+// For so many multiply-adds; if there is little to gain, nobody looks.
 inline double tiles_are_slow_by(double work) {
-    constexpr double worth_a_look = 0x1p27, best = 7.4e12;
-    return work < worth_a_look ? 1 : best / tile_rate();
+    constexpr double worth_a_look = 0x1p27;
+    return work < worth_a_look ? 1 : tile_slowness();
 }
 
 #    undef STRATAGEMM_TILES
