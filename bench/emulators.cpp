@@ -60,6 +60,21 @@ struct by_split {
     }
 };
 
+// The one over the other, so that the fastest runs.
+struct by_both {
+    by_ozaki integers;
+    by_split parts;
+    static constexpr bool by_contract = true;
+
+    template <class Base>
+    auto over(Base const& base) {
+        return integers.over(parts.over(base));
+    }
+    std::string ran() const {
+        return integers.report.scheme == sg::ozaki_report::native ? parts.ran() : integers.ran();
+    }
+};
+
 template <class Means, class Base>
 class policy final : public emulator {
 public:
@@ -77,7 +92,7 @@ public:
     void run(problem const& p, operands const& x) override {
         if (p.type == element::f32)
             multiply<float>(p, x);
-        else if constexpr (!std::is_same_v<Means, by_split>)
+        else if constexpr (!std::is_same_v<Means, by_split> && !std::is_same_v<Means, by_both>)
             multiply<double>(p, x);
     }
     guarantee bound(problem const& p) const override {
@@ -159,6 +174,8 @@ std::vector<std::unique_ptr<emulator>> over() {
     for (int const count : {3, 4, 7, 8})
         add("ozaki, " + std::to_string(count) + " slices", by_ozaki{{.slices = count}});
     add("split fp32", by_split{{.accuracy = sg::accuracy::fp32}, true}, true);
+    add("either fp32",
+        by_both{{{.accuracy = sg::accuracy::fp32}, true}, {{.accuracy = sg::accuracy::fp32}, true}}, true);
     for (int const count : {3, 6, 9})
         add("split, " + std::to_string(count) + " products", by_split{{.products = count}}, true);
     return all;

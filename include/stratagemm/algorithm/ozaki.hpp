@@ -295,7 +295,7 @@ private:
             // int8 products one by one, with planes formed for each and their product taken up
             auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n),
                        k = static_cast<double>(r.k);
-            double const planes = (m * k + k * n + m * n) * leaf().seconds_each(), own = leaf().seconds(s);
+            double const planes = (m * k + k * n + m * n) * leaf().seconds_each(), own = seconds_of_base(s);
             if (plan.products * (leaf().seconds(r.integers()) + planes) < own) return false;
             if constexpr (requires { leaf().residues(); })
                 if (plan.scheme == ozaki_report::moduli) {
@@ -307,6 +307,15 @@ private:
         } else {
             return false;
         }
+    }
+
+    // A layer beneath may have a way of its own.
+    template <class S>
+    double seconds_of_base(S const& s) const {
+        if constexpr (requires { base_.seconds(s); })
+            return base_.seconds(s);
+        else
+            return leaf().seconds(s);
     }
 
     // What may do for the accuracy, with the best of data.

@@ -59,8 +59,8 @@ public:
                       std::is_same_v<real_t<T>, float> && std::is_same_v<T, accumulator_t<T>> &&
                       std::is_same_v<space, host_memory>)
             return Base::template accepts<P> && Base::template accepts<narrow_problem<>>;
-        else
-            return false;
+        else // products of int8 go to the base as they are, for `ozaki` above
+            return std::is_same_v<T, std::int8_t> && Base::template accepts<P>;
     }();
 
     explicit split(Base base, split_options options = {}) : base_(std::move(base)), options_(options) {}
@@ -70,6 +70,7 @@ public:
 
     template <class S>
     footprint workspace(S s) const {
+        if constexpr (!takes_apart<S>) return base_.workspace(s);
         s.count = 1; // one after the other
         footprint const native = base_.workspace(s);
         if (!check(s)) return native;
@@ -100,7 +101,7 @@ public:
     template <class S>
     bound error_bound(S const& s) const {
         bound const native = base_.error_bound(s);
-        if (s.k == 0 || !check(s)) return native;
+        if (!takes_apart<S> || s.k == 0 || !check(s)) return native;
         constexpr bool both = complex_like<typename S::c_type>;
         index const k = both ? 2 * s.k : s.k;
         auto const terms = static_cast<double>(k);
@@ -123,6 +124,7 @@ public:
 
     template <class S>
     std::string describe(S const& s) const {
+        if (!takes_apart<S>) return base_.describe(s);
         if (!check(s)) return "split: not for this; " + base_.describe(s);
         index const k = complex_like<typename S::c_type> ? 2 * s.k : s.k;
         return "split: " + std::to_string(products()) + " products of " + std::to_string(parts()) +
@@ -131,13 +133,34 @@ public:
 
     template <class P>
     status operator()(P const& p, arena& memory) const {
-        if (status s = check(p.shape()); !s) return s;
-        for (index i = 0; i < p.count; ++i)
-            if (status s = multiply(p.at(i), memory); !s) return s;
-        return {};
+        if constexpr (!takes_apart<P>) {
+            return base_(p, memory);
+        } else {
+            if (status s = check(p.shape()); !s) return s;
+            for (index i = 0; i < p.count; ++i)
+                if (status s = multiply(p.at(i), memory); !s) return s;
+            return {};
+        }
+    }
+
+    // What a product takes, as the leaf sees it: for a layer above that has another way.
+    template <class S>
+    double seconds(S const& s) const requires requires(Base const& base, narrow_shape const& narrow) {
+        base.leaf().seconds(s) + base.leaf().seconds(narrow) + base.leaf().seconds_each();
+    }
+    {
+        double const native = leaf().seconds(s);
+        if constexpr (takes_apart<S>) {
+            double const parts = seconds_in_parts(s);
+            return options_.products != 0 || parts < native ? parts : native;
+        }
+        return native;
     }
 
 private:
+    template <class S>
+    static constexpr bool takes_apart = std::is_same_v<real_t<typename S::c_type>, float>;
+
     // Whether the leaf has a fused form, of which it says itself when it can be used.
     static constexpr bool fuses = requires(decltype(std::declval<Base const&>().leaf()) const& leaf) {
         leaf.parts();
@@ -201,23 +224,24 @@ private:
         return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(T));
     }
 
+    template <class S>
+    double seconds_in_parts(S const& s) const {
+        constexpr index both = complex_like<typename S::c_type> ? 2 : 1;
+        index const m = both * s.m, k = both * s.k;
+        double const extra =
+            both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * leaf().seconds_each() : 0;
+        if constexpr (fuses)
+            if (leaf().parts().here()) return leaf().parts().seconds(m, s.n, k, products()) + extra;
+        auto const passes = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
+        return products() * leaf().seconds(narrow_shape{m, s.n, k}) + passes * leaf().seconds_each() + extra;
+    }
     // Whether the base's own product takes less time: only if the leaf can tell.
     template <class S>
     bool native_is_faster([[maybe_unused]] S const& s) const {
-        if constexpr (requires { leaf().seconds(s) + leaf().seconds(narrow_shape{}); }) {
-            constexpr index both = complex_like<typename S::c_type> ? 2 : 1;
-            index const m = both * s.m, k = both * s.k;
-            double const extra =
-                both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * leaf().seconds_each() : 0;
-            if constexpr (fuses)
-                if (leaf().parts().here())
-                    return leaf().seconds(s) < leaf().parts().seconds(m, s.n, k, products()) + extra;
-            auto const passes = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
-            return leaf().seconds(s) < products() * leaf().seconds(narrow_shape{m, s.n, k}) +
-                                           passes * leaf().seconds_each() + extra;
-        } else {
+        if constexpr (requires { this->seconds(s); })
+            return leaf().seconds(s) < seconds_in_parts(s);
+        else
             return false;
-        }
     }
 
     // ---- one product -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "unit/support.hpp"
 #include "untimed.hpp"
 
+#include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/stratagemm.hpp>
 
@@ -57,19 +58,20 @@ auto counted(int products, sg::split_report* report = nullptr) {
     return sg::split{sg::host{.threads = 1}, {.products = products, .report = report}};
 }
 
-// A leaf with opinions: bfloat16 products take `factor`, others 6.5.
+// A leaf with opinions: bfloat16 products take `factor`, those of int8 `integers`, others 6.5.
 struct slow_leaf : sg::host_operations {
     template <class S>
     double seconds(S const&) const {
-        return std::is_same_v<typename S::a_type, sg::bfloat16> ? factor : 6.5;
+        using T = typename S::a_type;
+        return std::is_same_v<T, sg::bfloat16> ? factor : std::is_same_v<T, std::int8_t> ? integers : 6.5;
     }
     double seconds_each() const { return 0; }
-    double factor = 1;
+    double factor = 1, integers = 1;
 };
 
 struct timed : sg::host {
-    double factor = 1;
-    slow_leaf leaf() const { return {sg::host::leaf(), factor}; }
+    double factor = 1, integers = 1;
+    slow_leaf leaf() const { return {sg::host::leaf(), factor, integers}; }
 };
 
 } // namespace
@@ -95,6 +97,31 @@ TEST_CASE("three bfloat16 hold a float") {
         odd = 0;
         sg::split_parts::take_apart{sg::row_major(&y, 1, 1), 1, parts, 3, 1, 3, &odd}({}, 0, 0);
         CHECK(odd == 1);
+    }
+}
+
+TEST_CASE("of bfloat16, int8 and native products the fastest runs, as the leaf sees it") {
+    matrix const a = draw(70, 200, 1), b = draw(200, 50, 2);
+    double const native = error(a, b, multiply(sg::host{.threads = 1}, a, b));
+    struct {
+        double bfloats, integers;
+        int parts;
+        sg::ozaki_report::scheme_type scheme;
+    } const cases[] = {{1, 1, 6, sg::ozaki_report::native},
+                       {2, 1, 0, sg::ozaki_report::native},
+                       {1, 0.1, 0, sg::ozaki_report::moduli},
+                       {0.1, 0.1, 6, sg::ozaki_report::native}};
+    for (auto const& x : cases) {
+        timed cpu;
+        cpu.threads = 1, cpu.factor = x.bfloats, cpu.integers = x.integers;
+        sg::split_report parts;
+        sg::ozaki_report integers;
+        matrix const c = multiply(sg::ozaki{sg::split{cpu, {.report = &parts}},
+                                            {.accuracy = sg::accuracy::fp32, .report = &integers}},
+                                  a, b);
+        CHECK(parts.products == x.parts);
+        CHECK(integers.scheme == x.scheme);
+        CHECK(error(a, b, c) <= 1.5 * native);
     }
 }
 

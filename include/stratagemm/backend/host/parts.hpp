@@ -256,7 +256,7 @@ public:
 #if defined(__x86_64__)
         if (here()) slow_by = tiles_are_slow_by(rows * cols * depth);
 #endif
-        return (2 * rows * cols * depth * products / 1750e9 + (rows + cols) * depth * 0.5e-9) * slow_by /
+        return (2 * rows * cols * depth * products / 1650e9 + (rows + cols) * depth * 0.5e-9) * slow_by /
                host_threads(threads_);
     }
 
