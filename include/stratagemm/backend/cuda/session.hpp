@@ -165,38 +165,24 @@ public:
         (void)driver().cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(p), stream);
     }
 
-    // What is pinned the device reads and writes itself; else through pieces that are.
+    // What is pinned the device reads and writes itself; else through pieces that are, if there are any to be had.
     status upload(CUstream stream, void* to, void const* from, std::size_t bytes) {
-        if (fault_) return *fault_;
-        context_scope const in(context_);
         auto const there = reinterpret_cast<CUdeviceptr>(to);
-        CUresult code = CUDA_SUCCESS;
-        if (origin(from).is_pinned()) {
-            code = driver().cuMemcpyHtoDAsync(there, from, bytes, stream);
-            if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
-        } else {
-            code = transfers_.with_pieces([&](cuda_pieces& pieces) {
+        return transfer(
+            stream, from, "a copy to ",
+            [&](cuda_pieces& pieces) {
                 return pieces.upload(stream, there, static_cast<char const*>(from), bytes);
-            });
-        }
-        if (code != CUDA_SUCCESS) return cuda_error(code, "a copy to " + device_.name);
-        return {};
+            },
+            [&] { return driver().cuMemcpyHtoDAsync(there, from, bytes, stream); });
     }
     status download(CUstream stream, void* to, void const* from, std::size_t bytes) {
-        if (fault_) return *fault_;
-        context_scope const in(context_);
         auto const there = reinterpret_cast<CUdeviceptr>(from);
-        CUresult code = CUDA_SUCCESS;
-        if (origin(to).is_pinned()) {
-            code = driver().cuMemcpyDtoHAsync(to, there, bytes, stream);
-            if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
-        } else {
-            code = transfers_.with_pieces([&](cuda_pieces& pieces) {
+        return transfer(
+            stream, to, "a copy from ",
+            [&](cuda_pieces& pieces) {
                 return pieces.download(stream, static_cast<char*>(to), there, bytes);
-            });
-        }
-        if (code != CUDA_SUCCESS) return cuda_error(code, "a copy from " + device_.name);
-        return {};
+            },
+            [&] { return driver().cuMemcpyDtoHAsync(to, there, bytes, stream); });
     }
 
     status synchronize(CUstream stream) const {
@@ -226,6 +212,23 @@ private:
     private:
         bool pushed_;
     };
+
+    // To or from `host`: in pieces, or plainly and waited for.
+    template <class Pieces, class Plain>
+    status transfer(CUstream stream, void const* host, char const* what, Pieces&& in_pieces, Plain&& plain) {
+        if (fault_) return *fault_;
+        context_scope const in(context_);
+        CUresult code = CUDA_SUCCESS;
+        if (auto pieces = origin(host).is_pinned() ? nullptr : transfers_.take()) {
+            code = in_pieces(*pieces);
+            if (code == CUDA_SUCCESS) transfers_.give_back(std::move(pieces));
+        } else {
+            code = plain();
+            if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
+        }
+        if (code != CUDA_SUCCESS) return cuda_error(code, what + device_.name);
+        return {};
+    }
 
     explicit cuda_session(int ordinal) {
         if (!driver().missing.empty()) {

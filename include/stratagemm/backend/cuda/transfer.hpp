@@ -87,23 +87,23 @@ private:
 // As many pairs of pieces as threads copy at a time; they stay for the next.
 class cuda_transfers {
 public:
-    // f(cuda_pieces&) gives a CUresult.
-    template <class F>
-    CUresult with_pieces(F&& f) {
-        std::unique_ptr<cuda_pieces> own;
+    // None if there is no pinned memory for them.
+    std::unique_ptr<cuda_pieces> take() {
         {
             std::lock_guard const lock(mutex_);
-            if (!idle_.empty()) own = std::move(idle_.back()), idle_.pop_back();
+            if (!idle_.empty()) {
+                auto own = std::move(idle_.back());
+                idle_.pop_back();
+                return own;
+            }
         }
-        if (!own) {
-            own = std::make_unique<cuda_pieces>();
-            if (CUresult const code = own->make(); code != CUDA_SUCCESS) return code;
-        }
-        CUresult const code = f(*own);
-        if (code != CUDA_SUCCESS) return code; // something may still be on its way: freeing waits for it
+        auto own = std::make_unique<cuda_pieces>();
+        return own->make() == CUDA_SUCCESS ? std::move(own) : nullptr;
+    }
+    // Not after a failure: something may still be on its way, and freeing waits for it.
+    void give_back(std::unique_ptr<cuda_pieces> own) {
         std::lock_guard const lock(mutex_);
         idle_.push_back(std::move(own));
-        return code;
     }
 
 private:
