@@ -41,6 +41,8 @@ struct cublas {
                            void const*, cudaDataType, int, long long, void const*, cudaDataType, int,
                            long long, void const*, void*, cudaDataType, int, long long, int,
                            cublasComputeType_t, cublasGemmAlgo_t) = nullptr;
+    // Since 12.5; of floats and doubles, and bfloat16 and half.
+    decltype(&::cublasGemmGroupedBatchedEx) grouped = nullptr;
     cublasHandle_t handle = nullptr;
     int version = 0;
 
@@ -60,6 +62,7 @@ private:
             set_workspace =
                 entry<std::remove_pointer_t<decltype(set_workspace)>>(name, "cublasSetWorkspace_v2");
             gemm = entry<std::remove_pointer_t<decltype(gemm)>>(name, "cublasGemmStridedBatchedEx");
+            grouped = entry<std::remove_pointer_t<decltype(grouped)>>(name, "cublasGemmGroupedBatchedEx");
             break;
         }
         if (create && create(&handle) == CUBLAS_STATUS_SUCCESS)
@@ -150,6 +153,52 @@ double value(T const& x) {
     return static_cast<double>(static_cast<sg::accumulator_t<T>>(x));
 }
 
+// Our way and cuBLAS's in turn; each is given the number of the call.
+template <class Ours, class Others>
+void race(benchmark::State& state, sg::cuda const& gpu, stopwatch& clock, double flops, double bytes,
+          Ours const& ours, Others const& others, bool against) {
+    for (int warm = 0; warm < 2; ++warm) clock.seconds(ours, 1);
+    int const times = std::clamp(static_cast<int>(0.02 / clock.seconds(ours, 3)), 1, 500);
+    clock.seconds(ours, times);
+    std::vector<double> mine, their, ratio;
+    for (auto _ : state) {
+        mine.push_back(clock.seconds(ours, times));
+        state.SetIterationTime(mine.back());
+        if (!against) continue;
+        their.push_back(clock.seconds(others, times));
+        ratio.push_back(their.back() / mine.back());
+    }
+    state.counters["stratagemm"] = flops * 1e-12 / median(mine);
+    state.counters["us"] = median(mine) * 1e6;
+    // Of a queue that is not full: what a caller waits for.
+    gpu.synchronize().or_throw();
+    auto const start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) ours(i);
+    std::chrono::duration<double> const queued = std::chrono::steady_clock::now() - start;
+    state.counters["host_us"] = queued.count() * 1e4;
+    state.counters["TBps"] = bytes * 1e-12 / median(mine);
+    if (against) {
+        state.counters["cuBLAS"] = flops * 1e-12 / median(their);
+        state.counters["ratio"] = median(ratio);
+    }
+}
+
+// How far a result may be from cuBLAS's.
+template <class TA, class TC>
+bool close(double x, double y, sg::index k, bool tf32) {
+    double const last = sizeof(TC) == 2 ? 0x1p-7 : 0;
+    double const each = std::is_same_v<TA, std::int8_t> ? 0 : tf32 ? 2e-3 : sizeof(TA) == 8 ? 1e-14 : 2e-6;
+    return std::abs(x - y) <= last * std::abs(y) + each * std::sqrt(double(k)) * 3;
+}
+
+template <class TA>
+cublasComputeType_t compute_type(bool tf32) {
+    return std::is_same_v<TA, double>        ? CUBLAS_COMPUTE_64F
+           : std::is_same_v<TA, std::int8_t> ? CUBLAS_COMPUTE_32I
+           : tf32                            ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                             : CUBLAS_COMPUTE_32F;
+}
+
 // C = A B with row-major C; `along_k` has B lie along k, which cuBLAS wants of int8.
 template <class TA, class TC>
 class contest {
@@ -173,34 +222,11 @@ public:
         }
     }
 
-    void run(benchmark::State& state, int) {
+    void run(benchmark::State& state) {
         if (!agree()) return state.SkipWithError("the results differ");
-        auto const ours = [&](int i) { multiply(i); };
-        auto const others = [&](int i) { multiply_by_cublas(i); };
-        for (int warm = 0; warm < 2; ++warm) clock_.seconds(ours, 1);
-        int const times = std::clamp(static_cast<int>(0.02 / clock_.seconds(ours, 3)), 1, 500);
-        clock_.seconds(ours, times);
-        std::vector<double> mine, their, ratio;
-        for (auto _ : state) {
-            mine.push_back(clock_.seconds(ours, times));
-            state.SetIterationTime(mine.back());
-            if (!theirs()) continue;
-            their.push_back(clock_.seconds(others, times));
-            ratio.push_back(their.back() / mine.back());
-        }
-        state.counters["stratagemm"] = s_.flops() * 1e-12 / median(mine);
-        state.counters["us"] = median(mine) * 1e6;
-        // Of a queue that is not full: what a caller waits for.
-        gpu_.synchronize().or_throw();
-        auto const start = std::chrono::steady_clock::now();
-        for (int i = 0; i < 100; ++i) multiply(i);
-        std::chrono::duration<double> const queued = std::chrono::steady_clock::now() - start;
-        state.counters["host_us"] = queued.count() * 1e4;
-        state.counters["TBps"] = double(bytes()) * 1e-12 / median(mine);
-        if (theirs()) {
-            state.counters["cuBLAS"] = s_.flops() * 1e-12 / median(their);
-            state.counters["ratio"] = median(ratio);
-        }
+        race(
+            state, gpu_, clock_, s_.flops(), double(bytes()), [&](int i) { multiply(i); },
+            [&](int i) { multiply_by_cublas(i); }, theirs());
         state.SetLabel(gpu_.describe(shape()));
     }
 
@@ -236,17 +262,13 @@ private:
         sg::index const set = i % sets_;
         cublas const& lib = cublas::get();
         auto const size = [](sg::index x) { return static_cast<int>(x); };
-        auto const type = std::is_same_v<TA, double>        ? CUBLAS_COMPUTE_64F
-                          : std::is_same_v<TA, std::int8_t> ? CUBLAS_COMPUTE_32I
-                          : gpu_.tf32                       ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                            : CUBLAS_COMPUTE_32F;
         Scalar const one{1}, zero{0};
         auto const code = lib.gemm(
             lib.handle, along_k_ ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, size(s_.n), size(s_.m), size(s_.k),
             &one, (b_.data() + set * s_.k * s_.n * s_.count).address, kind<TA>(),
             size(along_k_ ? s_.k : s_.n), s_.k * s_.n, (a_.data() + set * s_.m * s_.k * s_.count).address,
             kind<TA>(), size(s_.k), s_.m * s_.k, &zero, c(set).data.address, kind<TC>(), size(s_.n),
-            s_.m * s_.n, size(s_.count), type, CUBLAS_GEMM_DEFAULT);
+            s_.m * s_.n, size(s_.count), compute_type<TA>(gpu_.tf32), CUBLAS_GEMM_DEFAULT);
         if (code != CUBLAS_STATUS_SUCCESS)
             throw sg::error(sg::errc::native, "cuBLAS", "a product failed", code);
     }
@@ -269,15 +291,10 @@ private:
         gpu_.leaf().fill(c(0), TC(Scalar(77))).or_throw();
         multiply_by_cublas(0);
         auto const their = some_rows();
-        double const last = sizeof(TC) == 2 ? 0x1p-7 : 0;
-        double const each = std::is_same_v<TA, std::int8_t> ? 0
-                            : gpu_.tf32                     ? 2e-3
-                            : sizeof(TA) == 8               ? 1e-14
-                                                            : 2e-6;
         for (sg::index i = 0; i < mine.rows(); ++i)
             for (sg::index j = 0; j < mine.cols(); ++j) {
                 double const x = value(mine(i, j)), y = value(their(i, j));
-                if (!(std::abs(x - y) <= last * std::abs(y) + each * std::sqrt(double(s_.k)) * 3)) {
+                if (!close<TA, TC>(x, y, s_.k, gpu_.tf32)) {
                     std::printf("(%td, %td): %g, cuBLAS %g\n", i, j, x, y);
                     return false;
                 }
@@ -296,22 +313,149 @@ private:
     sg::cuda::matrix<std::int8_t> workspace_;
 };
 
+// A group of products whose sides are drawn at random.
+template <class TA, class TC>
+class group_contest {
+    using Scalar = sg::accumulator_t<TA>;
+    using problem = sg::problem<TA, TA, TC, sg::cuda_memory>;
+
+public:
+    group_contest(sg::cuda gpu, int count, int least, int most) : gpu_(gpu), clock_(gpu) {
+        unsigned seed = 7;
+        auto const side = [&] {
+            seed = seed * 1664525u + 1013904223u;
+            return least + static_cast<int>((seed >> 16) % static_cast<unsigned>(most - least + 1));
+        };
+        sg::index a = 0, b = 0, c = 0; // elements; matrices begin at multiples of 16 bytes
+        auto const reserve = [](sg::index& at, sg::index size) {
+            sg::index const begin = at;
+            at += (size + 15) / 16 * 16;
+            return begin;
+        };
+        for (int i = 0; i < count; ++i) {
+            member x{side(), side(), side()};
+            x.a = reserve(a, x.m * x.k), x.b = reserve(b, x.k * x.n), x.c = reserve(c, x.m * x.n);
+            members_.push_back(x);
+            flops_ += 2.0 * double(x.m) * double(x.n) * double(x.k);
+        }
+        bytes_ = (a + b) * sg::index(sizeof(TA)) + c * sg::index(sizeof(TC));
+        sets_ = std::max<sg::index>(1, std::min<sg::index>(64, (sg::index{1} << 27) / bytes_ + 1));
+        a_ = noise<TA>(gpu, sets_ * a, 1), b_ = noise<TA>(gpu, sets_ * b, 2), c_each_ = c;
+        c_ = sg::cuda::matrix<TC>(gpu, 1, sets_ * c);
+        for (sg::index set = 0; set < sets_; ++set) {
+            std::vector<problem> all;
+            for (member const& x : members_)
+                all.push_back(
+                    sg::product(sg::cuda_view<TA const>{a_.data() + (set * a + x.a), x.m, x.k, x.k, 1},
+                                sg::cuda_view<TA const>{b_.data() + (set * b + x.b), x.k, x.n, x.n, 1},
+                                sg::cuda_view<TC>{c_.data() + (set * c + x.c), x.m, x.n, x.n, 1}));
+            products_.push_back(std::move(all));
+        }
+        auto memory = gpu.reserve(sg::group_workspace(gpu, products_[0]));
+        memory.or_throw();
+        arena_ = std::move(*memory);
+        if (theirs()) state_for_cublas();
+    }
+
+    void run(benchmark::State& state) {
+        if (!agree()) return state.SkipWithError("the results differ");
+        race(
+            state, gpu_, clock_, flops_, double(bytes_), [&](int i) { multiply(i); },
+            [&](int i) { multiply_by_cublas(i); }, theirs());
+    }
+
+private:
+    struct member {
+        sg::index m, n, k;
+        sg::index a = 0, b = 0, c = 0; // where they begin
+    };
+    bool theirs() const { return cublas::get().handle && cublas::get().grouped; }
+
+    void multiply(int i) { sg::gemm(gpu_, products_[std::size_t(i % sets_)], arena_); }
+
+    // Each product is a group of its own; column by column C is the transpose of ours. Pointers are on the device.
+    void state_for_cublas() {
+        cublas const& lib = cublas::get();
+        lib.set_stream(lib.handle, reinterpret_cast<cudaStream_t>(gpu_.stream));
+        auto const count = members_.size();
+        for (member const& x : members_)
+            m_.push_back(int(x.n)), n_.push_back(int(x.m)), k_.push_back(int(x.k));
+        one_.assign(count, Scalar(1)), zero_.assign(count, Scalar(0)), each_.assign(count, 1);
+        plain_.assign(count, CUBLAS_OP_N);
+        std::vector<void const*> all;
+        for (auto const& products : products_) {
+            for (problem const& p : products) all.push_back(p.b.data.address);
+            for (problem const& p : products) all.push_back(p.a.data.address);
+            for (problem const& p : products) all.push_back(p.c.data.address);
+        }
+        static_assert(sizeof(double) == sizeof(void*), "pointers travel as doubles");
+        sg::matrix<double> pointers(1, sg::index(all.size()));
+        std::memcpy(pointers.data(), all.data(), all.size() * sizeof(void*));
+        pointers_ = sg::cuda::matrix<double>(gpu_, pointers);
+    }
+    void multiply_by_cublas(int i) {
+        cublas const& lib = cublas::get();
+        auto const count = sg::index(members_.size());
+        auto** const first = reinterpret_cast<void**>(pointers_.data().address) + i % sets_ * (3 * count);
+        auto const code = lib.grouped(lib.handle, plain_.data(), plain_.data(), m_.data(), n_.data(),
+                                      k_.data(), one_.data(), first, kind<TA>(), m_.data(), first + count,
+                                      kind<TA>(), k_.data(), zero_.data(), first + 2 * count, kind<TC>(),
+                                      m_.data(), int(count), each_.data(), compute_type<TA>(gpu_.tf32));
+        if (code != CUBLAS_STATUS_SUCCESS)
+            throw sg::error(sg::errc::native, "cuBLAS", "a group of products failed", code);
+    }
+
+    sg::matrix<Scalar> first_results() {
+        sg::cuda::matrix<Scalar> wide(gpu_, 1, c_each_);
+        gpu_.leaf().copy(c_.block(0, 0, 1, c_each_), wide.view()).or_throw();
+        sg::matrix<Scalar> got(1, c_each_);
+        wide.download(got);
+        return got;
+    }
+    bool agree() {
+        multiply(0);
+        auto const mine = first_results();
+        if (!theirs()) return true;
+        gpu_.leaf().fill(c_.block(0, 0, 1, c_each_), TC(Scalar(77))).or_throw();
+        multiply_by_cublas(0);
+        auto const their = first_results();
+        for (member const& x : members_)
+            for (sg::index at = x.c; at < x.c + x.m * x.n; ++at)
+                if (!close<TA, TC>(value(mine(0, at)), value(their(0, at)), x.k, gpu_.tf32)) {
+                    std::printf("%td: %g, cuBLAS %g\n", at, value(mine(0, at)), value(their(0, at)));
+                    return false;
+                }
+        return true;
+    }
+
+    sg::cuda gpu_;
+    stopwatch clock_;
+    std::vector<member> members_;
+    double flops_ = 0;
+    sg::index bytes_ = 0, sets_ = 1, c_each_ = 0;
+    sg::cuda::matrix<TA> a_, b_;
+    sg::cuda::matrix<TC> c_;
+    std::vector<std::vector<problem>> products_;
+    sg::cuda::arena arena_;
+    std::vector<int> m_, n_, k_, each_;
+    std::vector<Scalar> one_, zero_;
+    std::vector<cublasOperation_t> plain_;
+    sg::cuda::matrix<double> pointers_;
+};
+
 struct options {
     sg::cuda gpu;
     bool quick = false;
     int rounds = 7;
 };
 
-template <class TA, class TC = sg::accumulator_t<TA>>
-void add(std::string const& name, options const& o, sides s, bool tf32 = false) {
-    auto label = name + '/' + std::to_string(s.m) + 'x' + std::to_string(s.n) + 'x' + std::to_string(s.k);
-    if (s.count > 1) label += '*' + std::to_string(s.count);
-    sg::cuda gpu = o.gpu;
-    gpu.tf32 = tf32;
+// make() gives a contest.
+template <class Make>
+void enter(std::string const& label, options const& o, Make const& make) {
     benchmark::RegisterBenchmark(label.c_str(),
-                                 [=, rounds = o.rounds](benchmark::State& state) {
+                                 [=](benchmark::State& state) {
                                      try {
-                                         contest<TA, TC>(gpu, s, sizeof(TA) == 1).run(state, rounds);
+                                         make().run(state);
                                      } catch (sg::error const& e) {
                                          state.SkipWithError(e.what());
                                      }
@@ -319,6 +463,21 @@ void add(std::string const& name, options const& o, sides s, bool tf32 = false) 
         ->UseManualTime()
         ->Iterations(o.rounds)
         ->Unit(benchmark::kMillisecond);
+}
+
+template <class TA, class TC = sg::accumulator_t<TA>>
+void add(std::string const& name, options const& o, sides s, bool tf32 = false) {
+    auto label = name + '/' + std::to_string(s.m) + 'x' + std::to_string(s.n) + 'x' + std::to_string(s.k);
+    if (s.count > 1) label += '*' + std::to_string(s.count);
+    sg::cuda gpu = o.gpu;
+    gpu.tf32 = tf32;
+    enter(label, o, [=] { return contest<TA, TC>(gpu, s, sizeof(TA) == 1); });
+}
+template <class TA, class TC = sg::accumulator_t<TA>>
+void add_group(std::string const& name, options const& o, int count, int least, int most) {
+    auto const label =
+        name + '/' + std::to_string(least) + ".." + std::to_string(most) + '*' + std::to_string(count);
+    enter(label, o, [=] { return group_contest<TA, TC>(o.gpu, count, least, most); });
 }
 
 void add_all(options const& o) {
@@ -347,6 +506,11 @@ void add_all(options const& o) {
     }
     for (sg::index const n : {4, 8, 16, 32, 64, 128})
         add<float>("batched", o, {n, n, n, (sg::index{1} << 26) / (n * n)});
+    add_group<float>("grouped sgemm", o, 512, 16, 128);
+    add_group<float>("grouped sgemm", o, 64, 16, 128);
+    add_group<float>("grouped sgemm", o, 64, 128, 512);
+    add_group<double>("grouped dgemm", o, 512, 16, 128);
+    add_group<sg::bfloat16, sg::bfloat16>("grouped bf16", o, 512, 16, 128);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// Many small products in one call: batched(first, count, stride) is `count` matrices, `stride` elements apart.
+// Many small products in one call: batched(first, count, stride) is `count` matrices, `stride` elements apart; a group is
+// any container of products, each of its own size.
 // To compile, from the top of the checkout:
 //   g++ -std=c++20 -O2 -fopenmp -Iinclude examples/batched.cpp -o batched
 #include <stratagemm/stratagemm.hpp>
@@ -37,6 +38,21 @@ int main() {
     sg::gemm(all(a), nth(b, 0), all(c)); // C_t = A_t B: one matrix beside a batch serves every product
     for (index t = 0; t < count; ++t) failures += wrong(nth(a, t), nth(b, 0), nth(c, t));
 
-    std::printf("%d x 2 products of %d x %d, %d wrong elements\n", int(count), int(n), int(n), failures);
+    // The i-th takes the first i + 1 rows of A_i and columns of B_i. They may run in any order and at the same time.
+    std::vector<sg::problem<float, float, float>> group;
+    for (index i = 0; i < n; ++i)
+        group.push_back(sg::product(nth(a, i).block(0, 0, i + 1, n), nth(b, i).block(0, 0, n, i + 1),
+                                    nth(c, count - 1 - i).block(0, 0, i + 1, i + 1)));
+    sg::gemm(group);
+    for (auto const& one : group)
+        for (index i = 0; i < one.c.rows; ++i)
+            for (index j = 0; j < one.c.cols; ++j) {
+                float sum = 0;
+                for (index l = 0; l < n; ++l) sum += one.a(i, l) * one.b(l, j);
+                failures += sum != one.c(i, j);
+            }
+
+    std::printf("%d x 2 products of %d x %d and a group of %d, %d wrong elements\n", int(count), int(n),
+                int(n), int(n), failures);
     return failures ? 1 : 0;
 }

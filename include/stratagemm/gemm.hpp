@@ -4,11 +4,14 @@
 //   gemm([policy,] A, B, E, C [, epilogue])                 C = A B + E
 //   gemm([policy,] alpha, A, B, beta, C [, epilogue])       C = alpha A B + beta C
 //   gemm([policy,] alpha, A, B, beta, E, C [, epilogue])    C = alpha A B + beta E
+//   gemm([policy,] products)                                a group: see core/group.hpp
+//   gemm(policy, products, arena)                           with workspace of one's own
 //
 // Operands are views, owning matrices, anything shaped like mdspan, or batched(first, count, stride).
 // try_gemm returns the error that gemm throws. When a call fails before it runs, C is untouched.
 #pragma once
 
+#include "core/group.hpp"
 #include "core/matrix.hpp"
 #include "core/plan.hpp"
 
@@ -28,14 +31,50 @@ status run(P const& policy, Problem const& p) {
     return {};
 }
 
+template <policy P, class Problem>
+status run(P const& policy, group<Problem> const& all, typename P::arena& memory) {
+    if constexpr (check_policy<P, Problem>()) {
+        if (status s = validate(all); !s) return s;
+        if (!memory.fits(group_workspace(policy, all)))
+            return failure(errc::memory, "gemm", "the arena is smaller than group_workspace() asks for");
+        return run_group(policy, all, memory);
+    }
+    return {};
+}
+template <policy P, class Problem>
+status run(P const& policy, group<Problem> const& all) {
+    if constexpr (crosses_to<P, typename Problem::space>) {
+        return run(policy.across(typename Problem::space{}), all);
+    } else if constexpr (check_policy<P, Problem>()) {
+        if (status s = validate(all); !s) return s;
+        auto memory = policy.reserve(group_workspace(policy, all));
+        if (!memory) return memory.take_status();
+        return run_group(policy, all, *memory);
+    }
+    return {};
+}
+
 template <class... Args>
 constexpr bool describes_product = requires(Args&&... args) {
     product(static_cast<Args&&>(args)...);
 };
 
+template <class... Args>
+constexpr bool is_group_call = false;
+template <class Products, class... Memory>
+constexpr bool is_group_call<Products, Memory...> = product_range<std::remove_cvref_t<Products>>;
+
 template <class First, class... Rest>
 status try_gemm(First&& first, Rest&&... rest) {
-    if constexpr (policy<std::remove_cvref_t<First>>) {
+    if constexpr (product_range<std::remove_cvref_t<First>>) {
+        using Space = typename decltype(as_group(first))::problem_type::space;
+        static_assert(sizeof...(Rest) == 0, "stratagemm: gemm takes ([policy,] products)");
+        return run(typename default_policy<Space>::type{}, as_group(first));
+    } else if constexpr (policy<std::remove_cvref_t<First>> && is_group_call<Rest...>) {
+        return [&](auto const& products, auto&... memory) {
+            return run(first, as_group(products), memory...);
+        }(rest...);
+    } else if constexpr (policy<std::remove_cvref_t<First>>) {
         constexpr bool known = describes_product<Rest...>;
         static_assert(known, "stratagemm: gemm takes ([policy,] [alpha,] A, B, [beta,] [E,] C [, epilogue])");
         if constexpr (known) {

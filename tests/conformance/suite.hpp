@@ -8,6 +8,8 @@
 #include "fuzz/property.hpp"
 #include "trial.hpp"
 
+#include <list>
+
 namespace trials {
 
 // Takes note of what is wrong, and ends a case that has shown enough.
@@ -197,6 +199,35 @@ void bounds(int one_in) {
         }
 }
 
+// Groups: products of any sizes by one call, empty ones, batches and k = 0 among them.
+template <class TA, class TC>
+void groups(int one_in) {
+    report note;
+    sample chosen(one_in);
+    chance from(30);
+    for (int x = 0; x < 60; ++x) {
+        std::list<prepared<TA, TC>> all;
+        std::vector<typename prepared<TA, TC>::problem> calls;
+        int const count = x % 10 == 0 ? 60 : from.below(9), longest = x % 10 == 0 ? 20 : 70;
+        for (int i = 0; i < count; ++i) {
+            trial t = draw_trial(from);
+            t.m = from.below(longest), t.n = from.below(longest), t.k = from.below(longest);
+            if (from.below(20) == 0) t.k += 200;
+            calls.push_back(all.emplace_back(t).call);
+        }
+        if (!chosen.next()) continue;
+        for_each_policy(static_cast<std::uint64_t>(x), [&](char const* name, auto const& policy) {
+            using P = std::remove_cvref_t<decltype(policy)>;
+            if constexpr (P::template accepts<typename prepared<TA, TC>::problem>) {
+                for (auto& p : all) p.c.restore(p.c_before);
+                if (sg::status s = run_on(policy, sg::as_group(calls)); !s)
+                    FAIL_CHECK(name << ": a group of " << count << ": " << s.error().what());
+                for (auto& p : all) note(name, p.what, judge(p, policy.error_bound(p.call.shape())));
+            }
+        });
+    }
+}
+
 // ---- epilogues -------------------------------------------------------------------------------------------
 
 // Depends on the place as well as on the value, so that a wrong index shows.
@@ -341,6 +372,7 @@ void same_bits_for_any_team(int one_in) {
     STRATAGEMM_CONFORMANCE_CASE(TA, TC, "alpha, beta and data", TAGS, (factors_and_data<TA, TC>(1)),         \
                                 (factors_and_data<TA, TC>(11)))                                              \
     STRATAGEMM_CONFORMANCE_CASE(TA, TC, "batches", TAGS, (batches<TA, TC>(1)), (batches<TA, TC>(5)))         \
+    STRATAGEMM_CONFORMANCE_CASE(TA, TC, "groups", TAGS, (groups<TA, TC>(1)), (groups<TA, TC>(15)))           \
     STRATAGEMM_CONFORMANCE_CASE(TA, TC, "error bounds", TAGS, (bounds<TA, TC>(1)), (bounds<TA, TC>(5)))      \
     STRATAGEMM_CONFORMANCE_CASE(TA, TC, "random products", TAGS, (random_products<TA, TC>(500)),             \
                                 (random_products<TA, TC>(30)))                                               \

@@ -37,14 +37,19 @@ struct kernel {
 template <class In, class Out>
 void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
     sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
+    std::string const name = std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
+                             std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
+                             std::to_string(tile.k);
     for (bool const partial : {false, true}) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.partial = partial;
-        to.push_back({std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
-                          std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
-                          std::to_string(tile.k) + (partial ? "-parts" : ""),
-                      sg::cuda_product_source<In, Out>(tile, form, none), true});
+        to.push_back(
+            {name + (partial ? "-parts" : ""), sg::cuda_product_source<In, Out>(tile, form, none), true});
     }
+    if (tile.engine != sg::cuda_engine::blocked) return;
+    sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+    form.table = 100;
+    to.push_back({name + "-group", sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
 void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile) {

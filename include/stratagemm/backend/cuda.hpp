@@ -17,7 +17,7 @@
 #include "../algorithm/staged.hpp"
 #include "../gemm.hpp"
 #include "../jit/device_matrix.hpp"
-#include "cuda/product.hpp"
+#include "cuda/group.hpp"
 #include "cuda/tuning/tuner.hpp"
 
 STRATAGEMM_BEGIN
@@ -177,7 +177,36 @@ struct cuda {
         return product.run(choice, memory);
     }
 
+    // Small products of a group share launches, the others go as they would alone; all on the stream.
+    template <class Problem>
+    footprint group_workspace(group<Problem> const& all) const {
+        footprint most;
+        for (Problem const& p : all)
+            if (!shares() || cuda_work_of(p.shape()) > cuda_shared_work)
+                most = larger(most, workspace(p.shape()));
+        return most;
+    }
+    template <class Problem>
+    status run_group(group<Problem> const& all, arena& memory) const {
+        using In = typename Problem::a_type;
+        cuda_group<Problem> const shared(session(), stream, all);
+        if (status s = shared.check(check_pointers); !s) return s;
+        cuda_sharing sharing{{}, std::vector<bool>(static_cast<std::size_t>(all.count), true)};
+        if (shares()) {
+            sharing = share_out(where(), letter<In>(), shared.sides(), tile,
+                                [&](cuda_sides const& s) { return choice_for<In>(s); });
+            if (status s = shared.run(sharing); !s) return s;
+        }
+        for (index i = 0; i < all.count; ++i)
+            if (sharing.alone[static_cast<std::size_t>(i)])
+                if (status s = run_checked(*this, all.first[i], memory); !s) return s;
+        return {};
+    }
+
 private:
+    // Whether products of a group may share launches: not if the caller wants a tile of another engine.
+    bool shares() const { return tile.engine == cuda_engine::direct || tile.engine == cuda_engine::blocked; }
+
     cuda_session& session() const { return cuda_session::of(device); }
 
     // Of the operands: t for floats that may be rounded.

@@ -4,6 +4,7 @@
 // depend on the shape and the instruction set, never on the number of threads.
 #pragma once
 
+#include "../core/group.hpp"
 #include "host/parts.hpp"
 #include "host/survey.hpp"
 #include "host/vector.hpp"
@@ -114,6 +115,37 @@ struct host {
         return {};
     }
 
+    // Of a group, products that are too small for more than one thread are shared out among threads.
+    template <class Problem>
+    footprint group_workspace(group<Problem> const& all) const {
+        small_products<Problem> const small(*this, all);
+        footprint most{small.bytes_each * static_cast<std::size_t>(small.team)};
+        for (Problem const& p : all)
+            if (!small.has(p)) most = larger(most, workspace(p.shape()));
+        return most;
+    }
+    template <class Problem>
+    status run_group(group<Problem> const& all, arena& workspace) const {
+        if (status s = isa_status(); !s) return s;
+        small_products<Problem> const small(*this, all);
+        for (Problem const& p : all)
+            if (!small.has(p))
+                if (status s = run_checked(*this, p, workspace); !s) return s;
+        int team = small.team; // as for one product
+        while (team > 1 && !workspace.fits({small.bytes_each * static_cast<std::size_t>(team)})) --team;
+        arena::scope const scope(workspace);
+        std::byte* const own = workspace.take<std::byte>(static_cast<index>(small.bytes_each) * team);
+        index next = 0;
+        host_each(team, team, [&](int thread, int) {
+            for (index i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all.count;) {
+                if (!small.has(all.first[i])) continue;
+                arena part(own + thread * static_cast<index>(small.bytes_each), small.bytes_each, nullptr);
+                (void)run_checked(host{.threads = 1}, all.first[i], part);
+            }
+        });
+        return {};
+    }
+
 private:
     // One thread for each so many multiply-adds: starting more costs more than they do.
     int team_of(double work, double share) const {
@@ -121,12 +153,36 @@ private:
         int const offered = host_threads(threads);
         return work / share < offered ? static_cast<int>(work / share) : offered;
     }
+    static constexpr double work_of_a_thread = 0x1p19; // about 8 us
     template <class S>
-    int team_for(S const& s) const { // half a million: about 8 us
-        return team_of(static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
-                           static_cast<double>(s.count),
-                       0x1p19);
+    static double work_of(S const& s) {
+        return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
+               static_cast<double>(s.count);
     }
+    template <class S>
+    int team_for(S const& s) const {
+        return team_of(work_of(s), work_of_a_thread);
+    }
+
+    // Those of a group that get one thread each, and how many threads share them.
+    template <class Problem>
+    struct small_products {
+        double largest; // product of the sides of one, from the threads that there are outside of them
+        int team = 1;
+        std::size_t bytes_each = 0;
+
+        small_products(host const& h, group<Problem> const& all)
+            : largest(host_threads(h.threads) == 1 ? -1 : 2 * work_of_a_thread) {
+            double work = 0;
+            for (Problem const& p : all) {
+                if (!has(p)) continue;
+                work += work_of(p.shape());
+                bytes_each = larger(bytes_each, arena::rounded(bytes_for(p.shape(), 1)));
+            }
+            team = h.team_of(work, work_of_a_thread);
+        }
+        bool has(Problem const& p) const { return work_of(p.shape()) < largest; }
+    };
 
     // Tiles are worth their set-up for products that fill a few of them. From the shape alone: the choice shows
     // in the last bits of a bfloat16 product.

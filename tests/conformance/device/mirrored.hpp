@@ -36,28 +36,18 @@ struct mirrored {
     // What is wrong with the buffers afterwards is an error of the run.
     template <class Problem>
     sg::status run(Problem const& p) const {
-        using In = typename Problem::a_type;
-        using Out = typename Problem::c_type;
-        memory kept;
-        buffer const a(*this, p.a, p.count, p.a_step), b(*this, p.b, p.count, p.b_step),
-            c(*this, p.c, p.count, p.c_step);
-        std::optional<buffer> const e =
-            p.e.data != p.c.data ? std::optional<buffer>(std::in_place, *this, p.e, p.count, p.e_step)
-                                 : std::nullopt;
-
-        typename counterpart<Problem>::type q;
-        q.alpha = p.alpha, q.beta = p.beta;
-        q.a = moved<In const>(p.a, a), q.b = moved<In const>(p.b, b), q.c = moved<Out>(p.c, c);
-        q.e = moved<Out const>(p.e, e ? *e : c);
-        q.epilogue = there(*this, p.epilogue, kept);
-        q.count = p.count, q.row0 = p.row0, q.col0 = p.col0;
-        q.a_step = p.a_step, q.b_step = p.b_step, q.e_step = p.e_step, q.c_step = p.c_step;
-        if (sg::status s = sg::run(base, q); !s) return s;
-
-        if (!a.unchanged() || !b.unchanged() || (e && !e->unchanged()))
-            return sg::error(sg::errc::native, "mirrored", "an operand was written to");
-        if (!c.come_back(p.c.data))
-            return sg::error(sg::errc::native, "mirrored", "bytes beside C were written to");
+        held<Problem> const there(*this, p);
+        if (sg::status s = sg::run(base, there.call); !s) return s;
+        return there.come_back();
+    }
+    template <class Problem>
+    sg::status run(sg::group<Problem> const& all) const {
+        std::list<held<Problem>> there;
+        std::vector<typename counterpart<Problem>::type> calls;
+        for (Problem const& p : all) calls.push_back(there.emplace_back(*this, p).call);
+        if (sg::status s = sg::run(base, sg::as_group(calls)); !s) return s;
+        for (held<Problem> const& one : there)
+            if (sg::status s = one.come_back(); !s) return s;
         return {};
     }
 
@@ -127,6 +117,38 @@ private:
     static sg::view<T, space> moved(V const& v, buffer const& b) {
         return {b.template place<T>(), v.rows, v.cols, v.row_stride, v.col_stride, v.scale, v.conjugate};
     }
+
+    // A product with its operands on the device.
+    template <class Problem>
+    struct held {
+        using In = typename Problem::a_type;
+        using Out = typename Problem::c_type;
+
+        held(mirrored const& m, Problem const& p)
+            : here(p), a(m, p.a, p.count, p.a_step), b(m, p.b, p.count, p.b_step),
+              c(m, p.c, p.count, p.c_step) {
+            if (p.e.data != p.c.data) e.emplace(m, p.e, p.count, p.e_step);
+            call.alpha = p.alpha, call.beta = p.beta;
+            call.a = moved<In const>(p.a, a), call.b = moved<In const>(p.b, b), call.c = moved<Out>(p.c, c);
+            call.e = moved<Out const>(p.e, e ? *e : c);
+            call.epilogue = there(m, p.epilogue, kept);
+            call.count = p.count, call.row0 = p.row0, call.col0 = p.col0;
+            call.a_step = p.a_step, call.b_step = p.b_step, call.e_step = p.e_step, call.c_step = p.c_step;
+        }
+        sg::status come_back() const {
+            if (!a.unchanged() || !b.unchanged() || (e && !e->unchanged()))
+                return sg::error(sg::errc::native, "mirrored", "an operand was written to");
+            if (!c.come_back(here.c.data))
+                return sg::error(sg::errc::native, "mirrored", "bytes beside C were written to");
+            return {};
+        }
+
+        Problem here;
+        memory kept;
+        buffer a, b, c;
+        std::optional<buffer> e;
+        typename counterpart<Problem>::type call;
+    };
 
     // An epilogue with its values where the operands are.
     template <class E>

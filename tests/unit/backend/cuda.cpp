@@ -3,6 +3,7 @@
 
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/cuda.hpp>
+#include <stratagemm/backend/host.hpp>
 #include <stratagemm/backend/reference.hpp>
 
 #include <cstdio>
@@ -269,6 +270,117 @@ TEST_CASE("a product is captured in a graph and replayed") {
         for (sg::index i = 0; i < n; ++i)
             for (sg::index j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j);
         CHECK(wrong == 0);
+    }
+    CALL(cuGraphExecDestroy, ready);
+    CALL(cuGraphDestroy, graph);
+}
+
+namespace {
+
+// Products of all sizes: more than a launch takes at a time, some with nothing to sum, and one that is worth a launch of
+// its own.
+struct many {
+    struct one {
+        sg::matrix<float> exact;
+        sg::cuda::matrix<float> a, b, c;
+    };
+    std::vector<one> all;
+    std::vector<sg::problem<float, float, float, sg::cuda_memory>> products;
+
+    many(sg::cuda const& gpu, int count) {
+        for (int i = 0; i < count; ++i) {
+            bool const large = i == count / 2;
+            sg::index const m = large ? 1500 : 1 + i * 7 % 70, n = large ? 1400 : i * 5 % 66,
+                            k = large ? 900 : i * 3 % 41;
+            auto const a = numbers(m, k, 3), b = numbers(k, n, 5);
+            one x{{m, n}, {gpu, a}, {gpu, b}, {gpu, m, n}};
+            sg::gemm(a, b, x.exact); // of integers
+            all.push_back(std::move(x));
+        }
+        for (one& x : all) products.push_back(sg::product(x.a, x.b, x.c));
+    }
+    void spoil(sg::cuda const& gpu) {
+        for (one& x : all) gpu.leaf().fill(x.c.view(), -1.0f).or_throw();
+    }
+    int wrong() const {
+        int n = 0;
+        for (one const& x : all) {
+            sg::matrix<float> now(x.exact.rows(), x.exact.cols());
+            x.c.download(now);
+            for (sg::index i = 0; i < now.rows(); ++i)
+                for (sg::index j = 0; j < now.cols(); ++j) n += now(i, j) != x.exact(i, j);
+        }
+        return n;
+    }
+};
+
+} // namespace
+
+TEST_CASE("a group of products, large and small") {
+    sg::cuda const gpu{.check_pointers = true};
+    for (int const count : {1, 5, 600}) {
+        many x(gpu, count);
+        sg::gemm(gpu, x.products);
+        CHECK(x.wrong() == 0);
+        x.spoil(gpu);
+        auto arena = gpu.reserve(sg::group_workspace(gpu, x.products));
+        REQUIRE(arena);
+        sg::gemm(gpu, x.products, *arena);
+        CHECK(x.wrong() == 0);
+    }
+    many x(gpu, 40);
+    for (sg::cuda_tile const tile : {sg::cuda_tile{sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8},
+                                     sg::cuda_tile{sg::cuda_engine::blocked, 32, 64, 8, 4, 4, 2, 2}}) {
+        x.spoil(gpu);
+        sg::gemm(sg::cuda{.tile = tile}, x.products);
+        CHECK(x.wrong() == 0);
+    }
+    // As one is refused, so is the group.
+    x.spoil(gpu);
+    sg::matrix<float> const here(x.all[30].a.rows(), x.all[30].a.cols());
+    x.products[30] = sg::product(sg::cuda::on_device(here), x.all[30].b, x.all[30].c);
+    sg::status const s = sg::try_gemm(gpu, x.products);
+    REQUIRE(!s);
+    CHECK(says(s, "memory of the host"));
+    sg::matrix<float> c(x.all[7].c.rows(), x.all[7].c.cols());
+    x.all[7].c.download(c);
+    CHECK(c(0, 0) == -1);
+}
+
+TEST_CASE("products of a group have epilogues of their own values") {
+    sg::cuda const gpu;
+    std::vector<product> all(50);
+    std::vector<sg::cuda::matrix<float>> c;
+    std::vector<sg::problem<float, float, float, sg::cuda_memory, sg::scale_epilogue<float>>> products;
+    sg::cuda::matrix<float> const a(gpu, all[0].a), b(gpu, all[0].b);
+    for (std::size_t i = 0; i < all.size(); ++i) c.emplace_back(gpu, 33, 40);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        products.push_back(sg::product(a, b, c[i], sg::scale(static_cast<float>(i))));
+    sg::gemm(gpu, products);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        c[i].download(all[i].c);
+        CHECK(all[i].c(32, 39) == static_cast<float>(i) * all[i].exact(32, 39));
+    }
+}
+
+TEST_CASE("a group is captured in a graph and replayed") {
+    own_stream const own;
+    sg::cuda const gpu{.stream = own.stream};
+    many x(gpu, 300);
+    auto arena = gpu.reserve(sg::group_workspace(gpu, x.products));
+    REQUIRE(arena);
+    sg::gemm(gpu, x.products, *arena); // compiles
+    CUgraph graph = nullptr;
+    CUgraphExec ready = nullptr;
+    CALL(cuStreamBeginCapture_v2, own.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    sg::gemm(gpu, x.products, *arena);
+    CALL(cuStreamEndCapture, own.stream, &graph);
+    CALL(cuGraphInstantiateWithFlags, &ready, graph, 0);
+    x.products.clear(); // what it needs of them it has
+    for (int times = 0; times < 2; ++times) {
+        x.spoil(gpu);
+        CALL(cuGraphLaunch, ready, own.stream);
+        CHECK(x.wrong() == 0);
     }
     CALL(cuGraphExecDestroy, ready);
     CALL(cuGraphDestroy, graph);

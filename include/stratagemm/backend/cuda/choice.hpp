@@ -3,13 +3,16 @@
 
 #include "tuning/entries.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 STRATAGEMM_BEGIN
 
 struct cuda_choice {
     cuda_tile tile;          // by default the direct kernel
     std::ptrdiff_t part = 0; // depth of each part of k, where there are several; 0: k is summed at once
+    double cycles = 0;       // that it should take
 
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
@@ -71,15 +74,14 @@ inline bool takes(cuda_engine e, char type, cuda_device const& d) {
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, std::size_t scalar,
                           cuda_sides const& s, cuda_tile const& only) {
+    double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     cuda_choice best;
-    double least = 0;
+    best.cycles = 4000 + work * static_cast<double>(s.count) / (4 * d.units); // of kernels without tiles
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
         auto with_parts = [&](std::ptrdiff_t part) {
             double const cycles = cycles_of(tile, blocks, rate, s, part, d.units, element);
-            if (best.tile.engine != cuda_engine::direct && cycles >= least) return;
-            best = {tile, part};
-            least = cycles;
+            if (best.tile.engine == cuda_engine::direct || cycles < best.cycles) best = {tile, part, cycles};
         };
         with_parts(0);
         std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
@@ -100,9 +102,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (best.tile.engine != cuda_engine::direct) return best;
     constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
     if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
-        return {tile_for_small(s.m, s.n, s.k, scalar)};
-    if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}};
-    double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+        return {tile_for_small(s.m, s.n, s.k, scalar), 0, best.cycles};
+    if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}, 0, best.cycles};
     if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
@@ -110,6 +111,68 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (reads_lines(engine) && work * static_cast<double>(s.count) < 128 * 128 * 128) continue;
         if (engine == cuda_engine::mma && d.capability == 90) continue; // half as fast as wgmma there
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
+    }
+    return best;
+}
+
+// How a group is done: by launches that its products share, of one tile, or by launches of their own.
+struct cuda_sharing {
+    cuda_tile tile;
+    std::vector<bool> alone;
+};
+
+// Multiply-adds, of sides or of a shape.
+template <class S>
+double cuda_work_of(S const& s) {
+    return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
+           static_cast<double>(s.count);
+}
+// A product of at most so many shares a launch without further thought.
+inline constexpr double cuda_shared_work = 128.0 * 128 * 128;
+
+// choice_of(sides) is what a product gets that is alone.
+template <class F>
+cuda_sharing share_out(cuda_device const& d, char type, std::vector<cuda_sides> const& all,
+                       cuda_tile const& only, F&& choice_of) {
+    std::vector<double> own(all.size()); // cycles of those that may be better off alone
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (cuda_work_of(all[i]) > cuda_shared_work) own[i] = choice_of(all[i]).cycles + 2000;
+    cuda_sharing best;
+    double least = 0;
+    auto const consider = [&](cuda_entry const& e, bool large_ones_too) {
+        cuda_tile const& t = e.tile;
+        double const size = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate);
+        double together = 0, longest = 0, apart = 0;
+        std::vector<bool> alone(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            cuda_sides const& s = all[i];
+            auto const tiles = static_cast<double>(((s.m - 1) / t.m + 1) * ((s.n - 1) / t.n + 1) * s.count);
+            double const tile = size * static_cast<double>(s.k + t.k);
+            double const share = tiles * (tile + 3000.0 / e.blocks) / d.units;
+            alone[i] = own[i] > 0 && (!large_ones_too || own[i] < share);
+            if (alone[i]) {
+                apart += own[i];
+            } else {
+                together += share;
+                if (tile > longest) longest = tile;
+            }
+        }
+        longest *= 0.5 + 0.5 * e.blocks; // as in cycles_of
+        double const cycles = apart + (together > longest ? together : longest);
+        if (best.tile.engine == cuda_engine::blocked && cycles >= least) return;
+        best = {t, std::move(alone)};
+        least = cycles;
+    };
+    bool const any_large = std::any_of(own.begin(), own.end(), [](double cycles) { return cycles > 0; });
+    auto const consider_both = [&](cuda_entry const& e) {
+        consider(e, true);
+        if (any_large) consider(e, false);
+    };
+    if (only.engine == cuda_engine::blocked) {
+        consider_both({"", only, 1, 1});
+    } else {
+        for (cuda_entry const& e : cuda_entries)
+            if (e.tile.engine == cuda_engine::blocked && std::strchr(e.types, type)) consider_both(e);
     }
     return best;
 }

@@ -38,6 +38,7 @@ public:
 
     std::string const& missing() const { return missing_; } // why there is none; empty if there is one
     std::string version() const { return std::to_string(major_) + '.' + std::to_string(minor_); }
+    int number() const { return 1000 * major_ + 10 * minor_; } // as drivers have it: 12010
 
     // For an architecture such as sm_90a; PTX for the newest that it knows if this one is newer still.
     result<cuda_binary> compile(std::string const& text, char const* name, std::string const& architecture,

@@ -56,6 +56,7 @@ struct cuda_form {
     bool partial = false; // sums of parts of k go to workspace
     bool dense =
         false; // operands may be read as vectors: of vector, and of small, where batches have no gaps
+    short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
 
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
 };
@@ -130,6 +131,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
+    if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;
 }
 

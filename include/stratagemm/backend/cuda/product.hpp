@@ -16,33 +16,65 @@ class cuda_product {
 
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given)
-        : session_(session), stream_(stream), p_(given), epilogue_(given.epilogue),
-          turned_(given.c.cols != 1 && (given.c.rows == 1 || cuda_turned(given.c))) {
-        if (!turned_) return;
-        p_.a = transposed(given.b), p_.b = transposed(given.a);
-        p_.c = transposed(given.c), p_.e = transposed(given.e);
-        p_.a_step = given.b_step, p_.b_step = given.a_step;
+        : session_(session), stream_(stream), p_(oriented(given)), epilogue_(given.epilogue),
+          turned_(turns(given)) {}
+
+    static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || cuda_turned(p.c)); }
+    static Problem oriented(Problem const& given) {
+        Problem p = given;
+        if (!turns(given)) return p;
+        p.a = transposed(given.b), p.b = transposed(given.a);
+        p.c = transposed(given.c), p.e = transposed(given.e);
+        p.a_step = given.b_step, p.b_step = given.a_step;
+        return p;
     }
 
     // What the device could not be told: asked before anything is queued.
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
+        return check(session_, p_, epilogue_, pointers);
+    }
+    static status check(cuda_session const& session, Problem const& p, cuda_epilogue<Scalar> const& epilogue,
+                        bool pointers) {
         if (pointers) {
-            void const* const all[] = {p_.a.data.address, p_.b.data.address, p_.c.data.address,
-                                       adds() ? p_.e.data.address : p_.c.data.address};
-            for (void const* const p : all)
-                if (status s = session_.check_pointer(p); !s) return s;
+            void const* const all[] = {p.a.data.address, p.b.data.address, p.c.data.address,
+                                       p.beta != Scalar(0) ? p.e.data.address : p.c.data.address};
+            for (void const* const x : all)
+                if (status s = session.check_pointer(x); !s) return s;
         }
-        if (p_.c.rows > cuda_longest || p_.c.cols > cuda_longest || p_.a.cols > cuda_longest ||
-            p_.count > cuda_longest)
+        if (p.c.rows > cuda_longest || p.c.cols > cuda_longest || p.a.cols > cuda_longest ||
+            p.count > cuda_longest)
             return error(errc::unsupported, "cuda", "a side is longer than 2^31 - 1; multiply blocks");
-        if (!epilogue_.fits())
+        if (!epilogue.fits())
             return error(errc::unsupported, "cuda",
                          "an epilogue has more than 256 bytes of state; use fewer steps");
         return {};
     }
 
-    cuda_sides sides() const { return {p_.c.rows, p_.c.cols, p_.a.cols, p_.count}; }
+    static cuda_sides sides_of(Problem const& p) { return {p.c.rows, p.c.cols, p.a.cols, p.count}; }
+    cuda_sides sides() const { return sides_of(p_); }
+
+    // As kernels take an oriented one.
+    static cuda_arguments<Scalar> arguments_of(Problem const& p, bool turned) {
+        cuda_arguments<Scalar> x;
+        x.a = cuda_place(p.a, p.a_step), x.b = cuda_place(p.b, p.b_step);
+        x.e = cuda_place(p.e, p.e_step), x.c = cuda_place(p.c, p.c_step);
+        x.row0 = p.row0, x.col0 = p.col0;
+        x.m = static_cast<int>(p.c.rows), x.n = static_cast<int>(p.c.cols);
+        x.k = static_cast<int>(p.a.cols), x.count = static_cast<int>(p.count);
+        // As prelude.cu.hpp names them.
+        x.flags = (p.a.conjugate ? 1 : 0) | (p.b.conjugate ? 2 : 0) | (p.e.conjugate ? 4 : 0) |
+                  (p.beta != Scalar(0) ? 8 : 0) | (turned ? 16 : 0);
+        x.alpha = p.alpha, x.beta = p.beta;
+        return x;
+    }
+    static cuda_lying<In> lying_a(Problem const& p) { return cuda_lying_of<In>(p.a, p.a_step, p.count); }
+    static cuda_lying<In> lying_b(Problem const& p) {
+        return cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
+    }
+    static index tiles_of(cuda_tile const& tile, cuda_sides const& s) {
+        return ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
+    }
 
     // What a product may take besides: sums of parts of k, and copies of the operands.
     static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s) {
@@ -58,7 +90,7 @@ public:
     status run(cuda_choice const& choice, cuda_arena& memory) const {
         cuda_arena::scope const until_return(memory);
         if (choice.tile.engine == cuda_engine::direct) return run_directly();
-        cuda_arguments<Scalar> const x = arguments();
+        cuda_arguments<Scalar> const x = arguments_of(p_, turned_);
         if (choice.tile.engine == cuda_engine::vector) return run_vector(x);
         if (choice.part == 0) return run_tiles(choice, form_of(choice.tile), x, epilogue_, memory);
 
@@ -91,12 +123,10 @@ private:
     static index sums_of_parts(cuda_choice const& choice, cuda_sides const& s) {
         return choice.parts(s.k) * s.m * ((s.n + 3) / 4 * 4);
     }
-    bool adds() const { return p_.beta != Scalar(0); }
-
     // As the operands lie, or as their copies will.
     cuda_form form_of(cuda_tile const& tile) const {
         cuda_form f;
-        f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
+        f.a_along_k = lying_a(p_).along_k, f.b_along_k = lying_b(p_).along_k;
         if (tile.engine == cuda_engine::small) {
             auto const dense = [](cuda_lying<In> const& x) {
                 return reinterpret_cast<std::uintptr_t>(x.view.data.address) % 16 == 0 &&
@@ -104,30 +134,10 @@ private:
                        x.step == x.view.rows * x.view.cols;
             };
             f = {};
-            f.dense = dense(lying_a()) && dense(lying_b());
+            f.dense = dense(lying_a(p_)) && dense(lying_b(p_));
         }
         return form_for(tile, sizeof(In), f);
     }
-    cuda_lying<In> lying_a() const { return cuda_lying_of<In>(p_.a, p_.a_step, p_.count); }
-    cuda_lying<In> lying_b() const { return cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count); }
-    static index tiles_of(cuda_tile const& tile, cuda_sides const& s) {
-        return ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
-    }
-
-    cuda_arguments<Scalar> arguments() const {
-        cuda_arguments<Scalar> x;
-        x.a = cuda_place(p_.a, p_.a_step), x.b = cuda_place(p_.b, p_.b_step);
-        x.e = cuda_place(p_.e, p_.e_step), x.c = cuda_place(p_.c, p_.c_step);
-        x.row0 = p_.row0, x.col0 = p_.col0;
-        x.m = static_cast<int>(p_.c.rows), x.n = static_cast<int>(p_.c.cols);
-        x.k = static_cast<int>(p_.a.cols), x.count = static_cast<int>(p_.count);
-        // As prelude.cu.hpp names them.
-        x.flags = (p_.a.conjugate ? 1 : 0) | (p_.b.conjugate ? 2 : 0) | (p_.e.conjugate ? 4 : 0) |
-                  (adds() ? 8 : 0) | (turned_ ? 16 : 0);
-        x.alpha = p_.alpha, x.beta = p_.beta;
-        return x;
-    }
-
     status launch(cuda_compiled const& compiled, index blocks, int threads,
                   cuda_arguments<Scalar> const& x) const {
         if (blocks > cuda_longest)
@@ -143,11 +153,12 @@ private:
         auto compiled = session_.kernel(
             key, [&] { return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_); });
         if (!compiled) return compiled.take_status();
-        return launch(**compiled, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128, arguments());
+        return launch(**compiled, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128,
+                      arguments_of(p_, turned_));
     }
 
     status run_vector(cuda_arguments<Scalar> const& x) const {
-        cuda_lying<In> const a = lying_a();
+        cuda_lying<In> const a = lying_a(p_);
         constexpr index unit = cuda_lines<In>::unit > 0 ? cuda_lines<In>::unit : 1;
         cuda_form form;
         form.a_along_k = a.along_k;
@@ -176,8 +187,8 @@ private:
         if (!reads_lines(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
 
         cuda_lines<In> a, b;
-        if (status s = fetchable(lying_a(), form.a_along_k, a, memory); !s) return s;
-        if (status s = fetchable(lying_b(), form.b_along_k, b, memory); !s) return s;
+        if (status s = fetchable(lying_a(p_), form.a_along_k, a, memory); !s) return s;
+        if (status s = fetchable(lying_b(p_), form.b_along_k, b, memory); !s) return s;
         if (!fetches(tile.engine)) {
             cuda_arguments<Scalar> lying = x;
             lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};

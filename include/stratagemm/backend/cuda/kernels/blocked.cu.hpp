@@ -2,7 +2,8 @@
 // tiles of A and B pass through registers to shared memory, two of each. Any type, stride and architecture.
 //
 // The parameters are those of cuda_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies in
-// memory along k, and not along m), B_ALONG_K, PARTIAL (sums of a part of k go to C, which is workspace then).
+// memory along k, and not along m), B_ALONG_K, PARTIAL (sums of a part of k go to C, which is workspace then), TABLE (at
+// most so many products, each of its own shape, share the launch; 0: there is one) with TABLE_STATES of epilogues.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -69,8 +70,32 @@ template <int VECTOR, int APART> int place_of(int i, int thread) {
     return i / VECTOR * (APART * VECTOR) + thread * VECTOR + i % VECTOR;
 }
 
+#if TABLE
+/* It is the argument, so that it needs no memory and no copy of its own. Blocks are numbered through all products. */
+struct table {
+    arguments each[TABLE];
+    epilogue_state states[TABLE_STATES];
+    int first[TABLE]; /* block of each product */
+    int count;
+};
+/* Sums of 128 bytes leave enough of 128 registers, but for this the compiler takes some more. 0: as it likes. */
+#define RESIDENT (MICRO_M * MICRO_N * sizeof(scalar) == 128 && THREADS >= 32 ? 512 / THREADS : 0)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+blocked(__grid_constant__ const table products) {
+    int number = 0;
+    for (int end = products.count; number + 1 < end;) {
+        int const middle = (number + end) / 2;
+        bool const before = products.first[middle] <= blockIdx.x;
+        number = before ? middle : number, end = before ? end : middle;
+    }
+    arguments const &p = products.each[number];
+    epilogue_state const &state = products.states[TABLE_STATES > 1 ? number : 0];
+    int const block = blockIdx.x - products.first[number];
+#else
 extern "C" __global__ void __launch_bounds__(THREADS)
 blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    int const block = blockIdx.x;
+#endif
     wait_for_earlier();
     typedef loader<TILE_M, A_ALONG_K> loader_a;
     typedef loader<TILE_N, B_ALONG_K> loader_b;
@@ -80,7 +105,7 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     /* Which tile of which product: rows of tiles are walked through in groups, so that what is read is still in the
        cache. */
     int const tiles_m = (p.m - 1) / TILE_M + 1, tiles_n = (p.n - 1) / TILE_N + 1;
-    int const tiles = tiles_m * tiles_n, batch = blockIdx.x / tiles, tile = blockIdx.x % tiles;
+    int const tiles = tiles_m * tiles_n, batch = block / tiles, tile = block % tiles;
     int const first = tile / (GROUP * tiles_n) * GROUP, rows = min(GROUP, tiles_m - first);
     int const in_group = tile - first * tiles_n;
     int const i0 = (first + in_group % rows) * TILE_M, j0 = in_group / rows * TILE_N;

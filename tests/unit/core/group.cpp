@@ -1,0 +1,146 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+
+#include <array>
+#include <list>
+#include <vector>
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+using support::integers;
+using support::product_of;
+
+namespace {
+
+using problem = sg::problem<float, float, float>;
+
+// C = A B, exactly.
+struct job {
+    sg::matrix<float> a, b, c, exact;
+    job(sg::index m, sg::index n, sg::index k)
+        : a(integers<float>(m, k, 1)), b(integers<float>(k, n, 2)), c(m, n), exact(product_of(a, b)) {}
+};
+void fill(sg::matrix<float>& c, float x) {
+    for (sg::index i = 0; i < c.rows(); ++i)
+        for (sg::index j = 0; j < c.cols(); ++j) c(i, j) = x;
+}
+// Of all sizes, some empty, and some with nothing to sum; large enough in all to be shared out among threads.
+std::list<job> jobs() {
+    std::list<job> all;
+    for (sg::index i = 0; i < 40; ++i) all.emplace_back(1 + i * 7 % 50, i * 5 % 33, i * 11 % 47);
+    all.emplace_back(150, 140, 130);
+    all.emplace_back(0, 3, 4);
+    return all;
+}
+std::vector<problem> products_of(std::list<job>& all) {
+    std::vector<problem> products;
+    for (job& j : all) products.push_back(sg::product(j.a, j.b, j.c));
+    return products;
+}
+template <class Policy>
+void check_on(Policy const& policy) {
+    auto all = jobs();
+    auto const products = products_of(all);
+    sg::gemm(policy, products);
+    for (job const& j : all) CHECK(equal(j.c, j.exact));
+    for (job& j : all) fill(j.c, 7);
+    auto arena = policy.reserve(sg::group_workspace(policy, products));
+    REQUIRE(arena);
+    sg::gemm(policy, products, *arena);
+    for (job const& j : all) CHECK(equal(j.c, j.exact));
+}
+
+} // namespace
+
+TEST_CASE("a group on every policy, with an arena and without") {
+    check_on(sg::reference{});
+    check_on(sg::host{});
+    check_on(sg::host{.threads = 1});
+    check_on(sg::host{.threads = 3});
+    check_on(sg::strassen{sg::host{.threads = 2}});
+    auto all = jobs();
+    sg::gemm(products_of(all)); // the policy of these operands
+    for (job const& j : all) CHECK(equal(j.c, j.exact));
+}
+
+TEST_CASE("products of a group have factors, added matrices, epilogues and batches of their own") {
+    job x(5, 6, 7), y(3, 4, 2), z(6, 8, 8);
+    auto const before = integers<float>(5, 6, 3), e = integers<float>(3, 4, 4);
+    x.c = before;
+    sg::gemm(std::array{sg::product(2, x.a, x.b, 3, x.c), sg::product(y.a, y.b, e, y.c),
+                        sg::product(sg::batched(z.a.block(0, 0, 2, 8), 3, 16), z.b,
+                                    sg::batched(z.c.block(0, 0, 2, 8), 3, 16))});
+    CHECK(equal(
+        x.c, sg::matrix<float>(5, 6, [&](auto i, auto j) { return 2 * x.exact(i, j) + 3 * before(i, j); })));
+    CHECK(equal(y.c, sg::matrix<float>(3, 4, [&](auto i, auto j) { return y.exact(i, j) + e(i, j); })));
+    CHECK(equal(z.c, z.exact));
+    sg::gemm(
+        std::array{sg::product(y.a, y.b, y.c, sg::scale(2.0f)), sg::product(z.a, z.b, z.c, sg::scale(3.0f))});
+    CHECK(y.c(1, 1) == 2 * y.exact(1, 1));
+    CHECK(z.c(1, 1) == 3 * z.exact(1, 1));
+}
+
+TEST_CASE("a group is refused as a whole, and says which product is wrong") {
+    auto all = jobs();
+    auto products = products_of(all);
+    auto const refused = [&](sg::errc code, char const* words) {
+        for (job& j : all) fill(j.c, 7);
+        sg::status const s = sg::try_gemm(sg::host{.threads = 2}, products);
+        REQUIRE(!s);
+        CAPTURE(s.error().what());
+        CHECK(s.error().code() == code);
+        CHECK(contains(s.error().what(), words));
+        int touched = 0;
+        for (job const& j : all)
+            for (sg::index i = 0; i < j.c.rows(); ++i)
+                for (sg::index l = 0; l < j.c.cols(); ++l) touched += j.c(i, l) != 7;
+        CHECK(touched == 0);
+    };
+    sg::matrix<float> one(9, 9), c(9, 9), d(9, 9);
+    SECTION("for its shape") {
+        products.insert(products.begin() + 5, sg::product(one, one, c));
+        products[5].a.cols = 8;
+        refused(sg::errc::shape, "product 5 of the group: A is 9 x 8");
+    }
+    SECTION("for a C that another has") {
+        products = {sg::product(one, one, c), sg::product(one, one, d), sg::product(one, one, c)};
+        refused(sg::errc::alias, "C of another product");
+    }
+    SECTION("for an A that another writes") {
+        products = {sg::product(one, one, c), sg::product(c, one, d)};
+        refused(sg::errc::alias, "product 1 of the group: it shares elements");
+    }
+    SECTION("for an added matrix that another writes") {
+        products = {sg::product(one, one, d, c), sg::product(one, one, d)};
+        refused(sg::errc::alias, "product 0 of the group: it shares elements");
+    }
+}
+
+TEST_CASE("blocks of one matrix may be the results of a group, in any order") {
+    sg::matrix<float> const a = integers<float>(12, 20, 1), b = integers<float>(20, 12, 2);
+    sg::matrix<float> c(12, 12);
+    std::vector<problem> products;
+    for (sg::index j = 9; j >= 0; j -= 3)
+        for (sg::index i = 0; i < 12; i += 4)
+            products.push_back(sg::product(a.block(i, 0, 4, 20), b.block(0, j, 20, 3), c.block(i, j, 4, 3)));
+    sg::gemm(sg::host{.threads = 2}, products);
+    CHECK(equal(c, product_of(a, b)));
+    products.push_back(sg::product(a.block(0, 0, 2, 20), b.block(0, 0, 20, 2), c.block(3, 2, 2, 2)));
+    CHECK(!sg::try_gemm(products));
+}
+
+TEST_CASE("an arena that is too small, and no products at all") {
+    auto all = jobs();
+    sg::host const cpu{.threads = 2};
+    auto arena = cpu.reserve({});
+    sg::status const s = sg::try_gemm(cpu, products_of(all), *arena);
+    REQUIRE(!s);
+    CHECK(s.error().code() == sg::errc::memory);
+    CHECK(contains(s.error().what(), "group_workspace"));
+    std::vector<problem> const none;
+    CHECK(sg::try_gemm(cpu, none));
+    CHECK(sg::group_workspace(cpu, none) == sg::footprint{});
+}
