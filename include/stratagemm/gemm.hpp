@@ -23,7 +23,7 @@ status run(P const& policy, Problem const& p) {
         return run(policy.across(typename Problem::space{}), p);
     } else if constexpr (check_policy<P, Problem>()) {
         if (status s = validate(p); !s) return s;
-        if (p.c.rows == 0 || p.c.cols == 0 || p.count == 0) return {};
+        if (is_empty(p)) return {};
         auto arena = policy.reserve(policy.workspace(p.shape()));
         if (!arena) return arena.take_status();
         return run_checked(policy, p, *arena);

@@ -182,7 +182,7 @@ struct cuda {
     footprint group_workspace(group<Problem> const& all) const {
         footprint most;
         for (Problem const& p : all)
-            if (!shares() || cuda_work_of(p.shape()) > cuda_shared_work)
+            if (!is_empty(p) && (!shares() || cuda_work_of(p.shape()) > cuda_shared_work))
                 most = larger(most, workspace(p.shape()));
         return most;
     }

@@ -121,7 +121,7 @@ struct host {
         small_products<Problem> const small(*this, all);
         footprint most{small.bytes_each * static_cast<std::size_t>(small.team)};
         for (Problem const& p : all)
-            if (!small.has(p)) most = larger(most, workspace(p.shape()));
+            if (!is_empty(p) && !small.has(p)) most = larger(most, workspace(p.shape()));
         return most;
     }
     template <class Problem>
@@ -175,7 +175,7 @@ private:
             : largest(host_threads(h.threads) == 1 ? -1 : 2 * work_of_a_thread) {
             double work = 0;
             for (Problem const& p : all) {
-                if (!has(p)) continue;
+                if (is_empty(p) || !has(p)) continue;
                 work += work_of(p.shape());
                 bytes_each = larger(bytes_each, arena::rounded(bytes_for(p.shape(), 1)));
             }

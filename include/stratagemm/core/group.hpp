@@ -164,7 +164,8 @@ footprint group_workspace(P const& policy, group<Problem> const& all) {
         return policy.group_workspace(all);
     } else {
         footprint most;
-        for (Problem const& p : all) most = larger(most, policy.workspace(p.shape()));
+        for (Problem const& p : all)
+            if (!is_empty(p)) most = larger(most, policy.workspace(p.shape()));
         return most;
     }
 }

@@ -150,10 +150,16 @@ status scale_only(Leaf const& leaf, Problem const& p) {
     return {};
 }
 
+// Policies are not asked about these.
+template <class Problem>
+bool is_empty(Problem const& p) {
+    return p.c.rows == 0 || p.c.cols == 0 || p.count == 0;
+}
+
 // The whole call once the problem is stated: check, then leave the trivial cases out, then run.
 template <class P, class Problem>
 status run_checked(P const& policy, Problem const& p, typename P::arena& arena) {
-    if (p.c.rows == 0 || p.c.cols == 0 || p.count == 0) return {};
+    if (is_empty(p)) return {};
     if (p.a.cols == 0 || p.alpha == typename Problem::scalar(0)) return scale_only(policy.leaf(), p);
     return policy(p, arena);
 }

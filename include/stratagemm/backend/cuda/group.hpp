@@ -138,7 +138,7 @@ private:
         for (index i = 0; i < all_.count; ++i) {
             if (sharing.alone[static_cast<std::size_t>(i)]) continue;
             Problem const& given = all_.first[i];
-            if (given.c.rows == 0 || given.c.cols == 0 || given.count == 0) continue;
+            if (is_empty(given)) continue;
             member next = as_oriented(given, [&](Problem const& p, bool) {
                 std::uint64_t const kind =
                     (product::lying_a(p).along_k ? 1u : 0u) | (product::lying_b(p).along_k ? 2u : 0u);
