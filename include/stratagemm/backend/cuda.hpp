@@ -191,9 +191,9 @@ struct cuda {
         using In = typename Problem::a_type;
         cuda_group<Problem> const shared(session(), stream, all);
         if (status s = shared.check(check_pointers); !s) return s;
-        cuda_sharing sharing{{}, std::vector<bool>(static_cast<std::size_t>(all.count), true)};
+        cuda_sharing sharing{{}, std::vector<char>(static_cast<std::size_t>(all.count), true)};
         if (shares()) {
-            sharing = share_out(where(), letter<In>(), shared.sides(), tile,
+            sharing = share_out(where(), letter<In>(), shared.sides(), shared.most(), tile,
                                 [&](cuda_sides const& s) { return choice_for<In>(s); });
             if (status s = shared.run(sharing); !s) return s;
         }

@@ -3,7 +3,6 @@
 
 #include "tuning/entries.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -118,7 +117,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
 // How a group is done: by launches that its products share, of one tile, or by launches of their own.
 struct cuda_sharing {
     cuda_tile tile;
-    std::vector<bool> alone;
+    std::vector<char> alone; // whether each of them is
 };
 
 // Multiply-adds, of sides or of a shape.
@@ -130,40 +129,52 @@ double cuda_work_of(S const& s) {
 // A product of at most so many shares a launch without further thought.
 inline constexpr double cuda_shared_work = 128.0 * 128 * 128;
 
-// choice_of(sides) is what a product gets that is alone.
+// `table` products at most share a launch; choice_of(sides) is what a product gets that is alone.
 template <class F>
-cuda_sharing share_out(cuda_device const& d, char type, std::vector<cuda_sides> const& all,
+cuda_sharing share_out(cuda_device const& d, char type, std::vector<cuda_sides> const& all, int table,
                        cuda_tile const& only, F&& choice_of) {
     std::vector<double> own(all.size()); // cycles of those that may be better off alone
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (cuda_work_of(all[i]) > cuda_shared_work) own[i] = choice_of(all[i]).cycles + 2000;
+    bool any_large = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (cuda_work_of(all[i]) <= cuda_shared_work) continue;
+        own[i] = choice_of(all[i]).cycles + 2000;
+        any_large = true;
+    }
+    auto const tiles_along = [](std::ptrdiff_t side,
+                                short tile) { // ints divide sooner, and sides are ints to kernels
+        auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;
+        return static_cast<double>(up / static_cast<unsigned>(tile));
+    };
     cuda_sharing best;
     double least = 0;
     auto const consider = [&](cuda_entry const& e, bool large_ones_too) {
         cuda_tile const& t = e.tile;
         double const size = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate);
         double together = 0, longest = 0, apart = 0;
-        std::vector<bool> alone(all.size());
+        int sharing = 0;
+        std::vector<char> alone(all.size());
         for (std::size_t i = 0; i < all.size(); ++i) {
             cuda_sides const& s = all[i];
-            auto const tiles = static_cast<double>(((s.m - 1) / t.m + 1) * ((s.n - 1) / t.n + 1) * s.count);
+            double const tiles = tiles_along(s.m, t.m) * tiles_along(s.n, t.n) * static_cast<double>(s.count);
             double const tile = size * static_cast<double>(s.k + t.k);
             double const share = tiles * (tile + 3000.0 / e.blocks) / d.units;
-            alone[i] = own[i] > 0 && (!large_ones_too || own[i] < share);
-            if (alone[i]) {
+            if (own[i] > 0 && (!large_ones_too || own[i] < share)) {
+                alone[i] = true;
                 apart += own[i];
             } else {
+                ++sharing;
                 together += share;
                 if (tile > longest) longest = tile;
             }
         }
-        longest *= 0.5 + 0.5 * e.blocks; // as in cycles_of
-        double const cycles = apart + (together > longest ? together : longest);
+        // A launch ends with its longest tile, which began beside others, and after its place in the table was found.
+        double const launches = (sharing + table - 1) / table;
+        double const least_together = launches * (longest * e.blocks + 10000);
+        double const cycles = apart + (together > least_together ? together : least_together);
         if (best.tile.engine == cuda_engine::blocked && cycles >= least) return;
         best = {t, std::move(alone)};
         least = cycles;
     };
-    bool const any_large = std::any_of(own.begin(), own.end(), [](double cycles) { return cycles > 0; });
     auto const consider_both = [&](cuda_entry const& e) {
         consider(e, true);
         if (any_large) consider(e, false);
@@ -172,7 +183,9 @@ cuda_sharing share_out(cuda_device const& d, char type, std::vector<cuda_sides> 
         consider_both({"", only, 1, 1});
     } else {
         for (cuda_entry const& e : cuda_entries)
-            if (e.tile.engine == cuda_engine::blocked && std::strchr(e.types, type)) consider_both(e);
+            // Of larger tiles a multiprocessor has one at a time, with nothing to do while it begins and ends.
+            if (e.tile.engine == cuda_engine::blocked && e.tile.m <= 64 && std::strchr(e.types, type))
+                consider_both(e);
     }
     return best;
 }

@@ -41,10 +41,13 @@ struct cuda_lying {
 };
 
 // k runs along the rows of A, and along the columns of B, which comes transposed.
+inline bool cuda_along_k(index rows, index row_stride, index col_stride) {
+    return magnitude(col_stride) < magnitude(row_stride) ||
+           (magnitude(col_stride) == magnitude(row_stride) && rows > 1) || rows == 1;
+}
 template <class T>
 cuda_lying<T> cuda_lying_of(cuda_view<T const> const& v, index step, index count) {
-    bool const along_k = magnitude(v.col_stride) < magnitude(v.row_stride) ||
-                         (magnitude(v.col_stride) == magnitude(v.row_stride) && v.rows > 1) || v.rows == 1;
+    bool const along_k = cuda_along_k(v.rows, v.row_stride, v.col_stride);
     return {along_k ? v : transposed(v), step, count, along_k};
 }
 template <class T>

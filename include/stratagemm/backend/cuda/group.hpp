@@ -46,16 +46,20 @@ public:
         return all;
     }
 
+    // Products of a launch.
+    int most() const { return takes_many() ? many : few; }
+
     // Queues those that are not alone. All kernels are there before the first is launched.
     status run(cuda_sharing const& sharing) const {
         std::vector<member> const members = members_of(sharing);
         std::vector<launch> launches;
         for (auto at = members.begin(); at != members.end();) {
             auto const end =
-                std::find_if(at, members.end(), [&](member const& x) { return x.kind() != at->kind(); });
+                std::find_if(at, members.end(), [&](member const& x) { return x.kind != at->kind; });
             cuda_form form;
-            form.a_along_k = at->kind() & 1, form.b_along_k = at->kind() & 2;
-            form.table = table_for(end - at), form.table_states = has_epilogue ? form.table : 1;
+            form.a_along_k = at->kind & 1, form.b_along_k = at->kind & 2;
+            form.table = takes_many() && end - at > few ? many : few,
+            form.table_states = has_epilogue ? form.table : 1;
             auto const& epilogue = epilogue_of(at->place);
             auto compiled =
                 session_.kernel({cuda_operation::product,
@@ -114,48 +118,52 @@ private:
         std::size_t rest() const { return (most() + 2) / 2 * 2 * sizeof(int); }
     };
 
-    // The products of a table that is not larger than it need be: of 4 KiB of arguments, or nearly 32 since CUDA 12.1.
-    short table_for(std::ptrdiff_t products) const {
+    // The bytes of arguments that a launch takes: since CUDA 12.1 more.
+    bool takes_many() const {
+        return session_.device().driver >= 12010 && cuda_compiler::get().number() >= 12010;
+    }
+    static constexpr short products_in(std::size_t bytes) {
         constexpr std::size_t each =
             sizeof(cuda_arguments<Scalar>) + sizeof(int) + (has_epilogue ? sizeof(state) : 0);
         constexpr std::size_t fixed = 2 * sizeof(int) + (has_epilogue ? 0 : sizeof(state));
-        constexpr short few = (4096 - fixed) / each, many = (32764 - fixed) / each;
-        bool const large = session_.device().driver >= 12010 && cuda_compiler::get().number() >= 12010;
-        return large && products > few ? many : few;
+        return static_cast<short>((bytes - fixed) / each);
     }
+    static constexpr short few = products_in(4096), many = products_in(32764);
 
-    // A product that shares: operands lie, and epilogues are, as others' of its kind.
+    // A product that shares. Its kind: operands lie, and epilogues are, as others' of that kind.
     struct member {
-        std::uint64_t order; // the kind, and how much k is less than it might be
+        int kind;
+        int order; // kind by kind, and the longest first, so that short ones fill the gaps at the end
         index place, tiles;
-        int kind() const { return static_cast<int>(order >> 32); }
     };
-    // Kind by kind; the longest first, so that short ones fill the gaps at the end.
     std::vector<member> members_of(cuda_sharing const& sharing) const {
-        std::vector<member> all;
-        all.reserve(static_cast<std::size_t>(all_.count));
+        constexpr int lengths = 64;
+        std::vector<member> drawn;
+        drawn.reserve(static_cast<std::size_t>(all_.count));
         std::vector<std::string> texts;
         for (index i = 0; i < all_.count; ++i) {
             if (sharing.alone[static_cast<std::size_t>(i)]) continue;
             Problem const& given = all_.first[i];
             if (is_empty(given)) continue;
             member next = as_oriented(given, [&](Problem const& p, bool) {
-                std::uint64_t const kind =
-                    (product::lying_a(p).along_k ? 1u : 0u) | (product::lying_b(p).along_k ? 2u : 0u);
-                auto const short_of = static_cast<std::uint64_t>(cuda_longest - p.a.cols);
-                return member{kind << 32 | short_of, i,
-                              product::tiles_of(sharing.tile, product::sides_of(p)) * p.count};
+                return member{(product::lying_a(p).along_k ? 1 : 0) | (product::lying_b(p).along_k ? 2 : 0),
+                              0, i, product::tiles_of(sharing.tile, product::sides_of(p)) * p.count};
             });
             if constexpr (has_epilogue) {
                 auto const found = std::find(texts.begin(), texts.end(), epilogue_of(i).text());
-                next.order |= static_cast<std::uint64_t>(found - texts.begin()) << 34;
+                next.kind |= static_cast<int>(found - texts.begin()) << 2;
                 if (found == texts.end()) texts.push_back(epilogue_of(i).text());
             }
-            all.push_back(next);
+            index const length = given.a.cols / 8;
+            next.order = next.kind * lengths + static_cast<int>(length < lengths ? lengths - 1 - length : 0);
+            drawn.push_back(next);
         }
-        std::sort(all.begin(), all.end(), [](member const& x, member const& y) {
-            return x.order != y.order ? x.order < y.order : x.place < y.place;
-        });
+        // By counting: there are few orders.
+        std::vector<std::size_t> at((texts.size() + 1) * 4 * lengths + 1);
+        for (member const& x : drawn) ++at[static_cast<std::size_t>(x.order) + 1];
+        for (std::size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
+        std::vector<member> all(drawn.size());
+        for (member const& x : drawn) all[at[static_cast<std::size_t>(x.order)]++] = x;
         return all;
     }
 
