@@ -494,6 +494,8 @@ void add_all(options const& o) {
     }
     if (o.quick) return;
     for (sides const s : {sides{1023, 1025, 1027},
+                          {2304, 2304, 2304},
+                          {3072, 3072, 3072},
                           {4096, 16, 4096},
                           {64, 64, 65536},
                           {4096, 4096, 64},

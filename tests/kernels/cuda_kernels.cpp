@@ -46,6 +46,14 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
         to.push_back(
             {name + (partial ? "-parts" : ""), sg::cuda_product_source<In, Out>(tile, form, none), true});
     }
+    if (sg::divides_last_round(tile.engine)) {
+        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+        form.tail = true;
+        to.push_back({name + "-tail", sg::cuda_product_source<In, Out>(tile, form, none), true});
+        form = {};
+        form.tail = true;
+        to.push_back({name + "-tail-gather", sg::cuda_gather_source<In, Out>(tile, form, 1, none), true});
+    }
     if (tile.engine != sg::cuda_engine::blocked) return;
     sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
     form.table = 100;
@@ -72,11 +80,9 @@ std::vector<kernel> kernels_for(int capability) {
         sg::then(sg::relu, sg::gelu, sg::clamp(-1.0f, 1.0f), sg::scale(2.0f))};
     all.push_back(
         {"direct-s", sg::cuda_source_of<float, float>("direct", sg::cuda_direct_text, chain), true});
-    for (char const* const slices : {"1", "32"})
-        all.push_back({std::string("gather-s-") + slices,
-                       sg::cuda_source_of<float, float>("gather", sg::cuda_gather_text, chain,
-                                                        std::string("#define SLICES ") + slices + '\n'),
-                       true});
+    for (int const slices : {1, 32})
+        all.push_back({"gather-s-" + std::to_string(slices),
+                       sg::cuda_gather_source<float, float>({}, {}, slices, chain), true});
     for (char const* const name : {"copy", "add", "fill", "apply"})
         all.push_back({std::string(name) + "-s",
                        sg::cuda_source_of<float, float>(name, sg::cuda_elementwise_text, chain), true});

@@ -138,7 +138,9 @@ struct cuda {
         std::string const copies = reads_lines(choice.tile.engine)
                                        ? "; operands that cannot be fetched as they lie are copied first"
                                        : "";
-        return (choice.part ? text + ", k in parts of " + std::to_string(choice.part) : text) + copies;
+        if (choice.part == 0) return text + copies;
+        return text + (choice.whole > 0 ? ", of the last round k in parts of " : ", k in parts of ") +
+               std::to_string(choice.part) + copies;
     }
 
     // Looks for the best tile for products of T of about this size, and keeps it for them: in this process, and in

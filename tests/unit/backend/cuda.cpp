@@ -275,6 +275,42 @@ TEST_CASE("a product is captured in a graph and replayed") {
     CALL(cuGraphDestroy, graph);
 }
 
+TEST_CASE("a last round of tiles that is not full is divided along k") {
+    sg::cuda const gpu;
+    if (gpu.where().capability < 90) WARN("skipped: tiles are not fetched by hardware here");
+    auto const check = [&]<class T>(T, sg::cuda_tile const& tile) {
+        sg::cuda const with{.tile = tile};
+        // Eight rows of tiles, and some that a round of all multiprocessors does not take.
+        sg::index const rounds = gpu.where().units / 8 + 2, m = 8 * tile.m - 3, n = rounds * tile.n - 5,
+                        k = 700;
+        sg::matrix<T> const a(
+            m, k, [](sg::index i, sg::index j) { return static_cast<T>((3 * i + 2 * j) % 9 - 4); });
+        sg::matrix<T> const b(k, n,
+                              [](sg::index i, sg::index j) { return static_cast<T>((5 * i + j) % 7 - 3); });
+        sg::matrix<T> const e(m, n, [](sg::index i, sg::index j) { return static_cast<T>((i + j) % 5); });
+        sg::matrix<T> exact = e, now(m, n), again(m, n);
+        sg::cuda::matrix<T> da(gpu, a), db(gpu, b), dc(gpu, m, n);
+        sg::gemm(sg::host{}, 2, a, b, 3, exact, sg::scale(T(2)));
+        CHECK(with.describe(sg::shape<T>{.m = m, .n = n, .k = k, .adds = true})
+                  .find("of the last round k in parts") != std::string::npos);
+        for (auto* const to : {&now, &again}) {
+            dc.upload(e);
+            sg::gemm(with, 2, da, db, 3, dc, sg::scale(T(2)));
+            dc.download(*to);
+        }
+        int wrong = 0;
+        for (sg::index i = 0; i < m; ++i)
+            for (sg::index j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j) || now(i, j) != again(i, j);
+        CHECK(wrong == 0);
+    };
+    if (gpu.where().capability >= 90) {
+        check(1.0f, {sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8});
+        check(1.0f, {sg::cuda_engine::simt, 128, 64, 32, 8, 8, 3, 2});
+        check(1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
+        check(1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
+    }
+}
+
 namespace {
 
 // Products of all sizes: more than a launch takes at a time, some with nothing to sum, and one that is worth a launch of

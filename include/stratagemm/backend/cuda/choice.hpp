@@ -9,9 +9,10 @@
 STRATAGEMM_BEGIN
 
 struct cuda_choice {
-    cuda_tile tile;          // by default the direct kernel
-    std::ptrdiff_t part = 0; // depth of each part of k, where there are several; 0: k is summed at once
-    double cycles = 0;       // that it should take
+    cuda_tile tile;           // by default the direct kernel
+    std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
+    std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
+    double cycles = 0;        // that it should take
 
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
@@ -22,25 +23,35 @@ struct cuda_sides {
 };
 
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k
-// another launch, and what it takes to write and to read them.
-inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides const& s, std::ptrdiff_t part,
-                        int units, std::size_t element) {
+// another launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of
+// its own.
+inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides const& s,
+                        cuda_choice const& how, int units, std::size_t element) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
+    double const whole = static_cast<double>(how.whole);
     double const tiles = up(s.m, t.m) * up(s.n, t.n) * static_cast<double>(s.count);
-    double const parts = part > 0 ? up(s.k, part) : 1, depth = static_cast<double>(part > 0 ? part : s.k);
-    double const places = static_cast<double>(units) * blocks, all = tiles * parts;
-    double const rounds = static_cast<double>(static_cast<std::ptrdiff_t>((all + places - 1) / places));
-    // A multiprocessor that is not full does not reach the rate of one that is.
-    double const present = all < places ? all / units : blocks;
-    double const together = present < blocks
-                                ? (present < 1 ? 1 : present) + 0.5 * (blocks - (present < 1 ? 1 : present))
-                                : blocks;
-    double const tile = static_cast<double>(t.m) * t.n * (depth + (fetches(t.engine) ? 4 : t.k));
-    double const sum = static_cast<double>(element < 4 ? 4 : element);
-    double const bytes = static_cast<double>(s.m) * static_cast<double>(s.n) * sum * (2 * parts + 1);
-    double const gathering = part > 0 ? 4000 + bytes / 24 / units : 0;
+    double const parts = static_cast<double>(how.parts(s.k));
+    double const places = static_cast<double>(units) * blocks;
     // Storing: as much as memory takes, less what those beside it multiply meanwhile.
     double const storing = static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 / blocks;
+    auto const rounds_of = [&](double all, std::ptrdiff_t depth) {
+        double const rounds = static_cast<double>(static_cast<std::ptrdiff_t>((all + places - 1) / places));
+        // A multiprocessor that is not full does not reach the rate of one that is.
+        double const present = all < places ? all / units : blocks;
+        double const together =
+            present < blocks ? (present < 1 ? 1 : present) + 0.5 * (blocks - (present < 1 ? 1 : present))
+                             : blocks;
+        double const tile =
+            static_cast<double>(t.m) * t.n * (static_cast<double>(depth) + (fetches(t.engine) ? 4 : t.k));
+        return rounds * ((tile / rate + storing) * together + 3000);
+    };
+    double const summing = how.whole > 0
+                               ? rounds_of(whole, s.k) + rounds_of((tiles - whole) * parts, how.part)
+                               : rounds_of(tiles * parts, how.part > 0 ? how.part : s.k);
+    double const sum = static_cast<double>(element < 4 ? 4 : element);
+    double const sums =
+        how.whole > 0 ? (tiles - whole) * t.m * t.n : static_cast<double>(s.m) * static_cast<double>(s.n);
+    double const gathering = how.part > 0 ? 4000 + sums * sum * (2 * parts + 1) / 24 / units : 0;
     // Copies: of A, which is nearly always along k, for an engine that does not take it so; and, if rows have no gaps,
     // of what does not lie at multiples of 16 bytes.
     auto const copying = [&](std::ptrdiff_t rows, std::ptrdiff_t length, bool turns) {
@@ -50,8 +61,7 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
                                                : 0;
     };
     bool const turns = t.engine == cuda_engine::simt && !form_for(t, element, {}).a_along_k;
-    return rounds * ((tile / rate + storing) * together + 3000) + gathering + copying(s.m, s.k, turns) +
-           copying(s.k, s.n, false);
+    return summing + gathering + copying(s.m, s.k, turns) + copying(s.k, s.n, false);
 }
 
 // Whether an engine is for operands of a type on a device: its letter (source.hpp), or t for floats that may be rounded
@@ -78,22 +88,34 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     best.cycles = 4000 + work * static_cast<double>(s.count) / (4 * d.units); // of kernels without tiles
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
-        auto with_parts = [&](std::ptrdiff_t part) {
-            double const cycles = cycles_of(tile, blocks, rate, s, part, d.units, element);
-            if (best.tile.engine == cuda_engine::direct || cycles < best.cycles) best = {tile, part, cycles};
+        auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
+            cuda_choice next{tile, part, whole};
+            next.cycles = cycles_of(tile, blocks, rate, s, next, d.units, element);
+            if (best.tile.engine == cuda_engine::direct || next.cycles < best.cycles) best = next;
         };
-        with_parts(0);
+        with_parts(0, 0);
         std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
             if (part < least_part) break;
-            with_parts(part);
+            with_parts(part, 0);
+        }
+        // Only of the tiles that are left for a last round.
+        std::ptrdiff_t const places = std::ptrdiff_t{blocks} * d.units,
+                             tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1),
+                             left = tiles % places;
+        if (!divides_last_round(tile.engine) || s.count != 1 || tiles < places || left == 0) return;
+        for (std::ptrdiff_t parts = 2; parts * left <= places && parts <= 16; ++parts) {
+            std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
+            if (part < 8 * tile.k) break;
+            with_parts(part, tiles - left);
         }
     };
     if (only.engine != cuda_engine::direct && takes(only.engine, type, d)) {
         consider(only, 1, 1);
         if (only.parts > 0 && best.tile.engine != cuda_engine::direct) {
             std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
+            best.whole = 0;
             best.part = only.parts > 1 && s.count == 1 && part > 0 && part < s.k ? part : 0;
             best.tile.parts = 0;
         }
@@ -101,8 +123,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (best.tile.engine != cuda_engine::direct) return best;
     constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
     if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
-        return {tile_for_small(s.m, s.n, s.k, scalar), 0, best.cycles};
-    if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}, 0, best.cycles};
+        return {tile_for_small(s.m, s.n, s.k, scalar), 0, 0, best.cycles};
+    if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}, 0, 0, best.cycles};
     if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;

@@ -54,6 +54,7 @@ inline std::vector<short> values_of(cuda_tile const& t) {
 struct cuda_form {
     bool a_along_k = true, b_along_k = false;
     bool partial = false; // sums of parts of k go to workspace
+    bool tail = false;    // so do those of the last tiles alone
     bool dense =
         false; // operands may be read as vectors: of vector, and of small, where batches have no gaps
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
@@ -76,6 +77,9 @@ constexpr bool reads_lines(cuda_engine e) { return e >= cuda_engine::simt; }
 // Whether tiles are fetched by hardware. Blocks then stay and take tile after tile, so that one is fetched while
 // another is stored.
 constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engine::mma; }
+
+// Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
+constexpr bool divides_last_round(cuda_engine e) { return e == cuda_engine::simt || e == cuda_engine::fp64; }
 
 inline int threads_of(cuda_tile const& t) {
     switch (t.engine) {
@@ -131,6 +135,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
+    if (divides_last_round(t.engine)) define("TAIL", f.tail);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;
 }

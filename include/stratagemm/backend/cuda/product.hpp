@@ -94,33 +94,51 @@ public:
         if (choice.tile.engine == cuda_engine::vector) return run_vector(x);
         if (choice.part == 0) return run_tiles(choice, form_of(choice.tile), x, epilogue_, memory);
 
-        // Sums of parts of k, and then their sum. In that order always, so that the result is always the same.
+        // Sums of parts of k, and then their sum. In order always, so that the result is always the same.
+        bool const tail = choice.whole > 0;
         cuda_form form = form_of(choice.tile);
-        form.partial = true;
+        form.partial = !tail, form.tail = tail;
         cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(choice, sides()));
         cuda_arguments<Scalar> sums = x, sum = x;
         sums.part = sum.part = static_cast<int>(choice.part);
-        sums.c.data = sum.a.data = partial.address;
-        sums.alpha = Scalar(1);
+        sum.a.data = partial.address;
+        if (tail) {
+            sums.a.data = partial.address;
+            sums.count = sum.count = static_cast<int>(choice.whole);
+            sum.alpha = Scalar(1); // parts have it
+        } else {
+            sums.c.data = partial.address;
+            sums.alpha = Scalar(1);
+        }
+        index const fours = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
+                                 : p_.c.rows * ((p_.c.cols + 3) / 4);
         // Many parts of few elements: several threads for each.
-        int const slices = choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
-        cuda_tile shared; // stands for the definition
-        shared.stages = static_cast<short>(slices);
-        auto gather = session_.kernel(
-            {cuda_operation::gather, {type_letter<In>(), type_letter<Out>()}, shared, {}, epilogue_.text()},
-            [&] {
-                return cuda_source_of<In, Out>("gather", cuda_gather_text, epilogue_,
-                                               "#define SLICES " + std::to_string(slices) + '\n');
-            });
+        int const slices = tail || choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
+        cuda_tile shared = tail ? choice.tile : cuda_tile{};
+        cuda_form gathered;
+        gathered.tail = tail;
+        if (!tail) shared.stages = static_cast<short>(slices); // stands for the definition
+        auto gather =
+            session_.kernel({cuda_operation::gather,
+                             {type_letter<In>(), type_letter<Out>()},
+                             shared,
+                             gathered,
+                             epilogue_.text()},
+                            [&] { return cuda_gather_source<In, Out>(shared, gathered, slices, epilogue_); });
         if (!gather) return gather.take_status();
         cuda_epilogue<Scalar> const none{identity{}};
-        if (status s = run_tiles(choice, form, sums, none, memory); !s) return s;
-        return launch(**gather, (p_.c.rows * ((p_.c.cols + 3) / 4) - 1) / (256 / slices) + 1, 256, sum);
+        if (status s = run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); !s) return s;
+        return launch(**gather, (fours - 1) / (256 / slices) + 1, 256, sum);
     }
 
 private:
-    // Rows of workspace begin at multiples of four.
+    // Tiles that are in parts where the others are whole.
+    static index tail_of(cuda_choice const& choice, cuda_sides const& s) {
+        return tiles_of(choice.tile, s) - choice.whole;
+    }
+    // Rows of workspace begin at multiples of four; those of a tail are whole tiles.
     static index sums_of_parts(cuda_choice const& choice, cuda_sides const& s) {
+        if (choice.whole > 0) return choice.parts(s.k) * tail_of(choice, s) * choice.tile.m * choice.tile.n;
         return choice.parts(s.k) * s.m * ((s.n + 3) / 4 * 4);
     }
     // As the operands lie, or as their copies will.
@@ -183,7 +201,9 @@ private:
         if (!compiled) return compiled.take_status();
         if (tile.engine == cuda_engine::small)
             return launch(**compiled, (p_.count - 1) / tile.stages + 1, threads_of(tile), x);
-        index const tiles = tiles_of(tile, sides()) * (form.partial ? choice.parts(p_.a.cols) : p_.count);
+        index const parts = choice.parts(p_.a.cols);
+        index const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
+                                      : tiles_of(tile, sides()) * (form.partial ? parts : p_.count);
         if (!reads_lines(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
 
         cuda_lines<In> a, b;

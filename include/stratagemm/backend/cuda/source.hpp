@@ -71,6 +71,17 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     return source;
 }
 
+// Of all tiles that a product has in parts, or of its last ones.
+template <class In, class Out, class Epilogue>
+cuda_source cuda_gather_source(cuda_tile const& tile, cuda_form const& form, int slices,
+                               Epilogue const& epilogue) {
+    std::string const body =
+        form.tail ? std::string(cuda_pipeline_text) + cuda_gather_text : cuda_gather_text;
+    std::string const of_tile = form.tail ? definitions(tile, form) : "#define TAIL 0\n";
+    return cuda_source_of<In, Out>("gather", body.c_str(), epilogue,
+                                   of_tile + "#define SLICES " + std::to_string(slices) + '\n');
+}
+
 // Matrices as kernels take them; see prelude.cu.hpp.
 struct cuda_operand {
     void const* data = nullptr;

@@ -169,7 +169,8 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 }
 )cu";
 
-// The sum of sums of parts of k, in order, so that the result is always the same. A is the workspace.
+// The sum of sums of parts of k, in order, so that the result is always the same. A is the workspace. TAIL: of the last
+// tiles alone (pipeline.cu.hpp, which then comes before this).
 inline constexpr char cuda_gather_text[] = R"cu(
 /* Four neighbours in a row for each thread; or for SLICES threads of a block, which share the parts, one after another. */
 extern "C" __global__ void __launch_bounds__(256)
@@ -177,12 +178,22 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     wait_for_earlier();
     struct alignas(4 * sizeof(scalar) < 16 ? 4 * sizeof(scalar) : 16) four { scalar x[4]; };
     constexpr unsigned each = 256 / SLICES;
-    unsigned const across = (p.n + 3) / 4, number = blockIdx.x * each + threadIdx.x % each, slice = threadIdx.x / each;
-    unsigned const i = number / across, j = number % across * 4;
+    unsigned const number = blockIdx.x * each + threadIdx.x % each, slice = threadIdx.x / each;
+#if TAIL
+    constexpr unsigned across = TILE_N / 4, fours = TILE_M * across; /* of a tile */
+    int const tail = tiles_of_product(p) - p.count;
+    place const t = place_of_tile(p.count + number / fours, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
+    int const i = number / fours < tail ? t.i * TILE_M + number % fours / across : p.m;
+    int const j = t.j * TILE_N + number % across * 4, width = 4;
+    index const size = (index)tail * (TILE_M * TILE_N), at = (index)number * 4;
+#else
+    unsigned const across = (p.n + 3) / 4;
+    int const i = number / across, j = number % across * 4, width = min(4, p.n - j);
+    index const size = (index)p.m * line_of_parts(p), at = i * (index)line_of_parts(p) + j;
+#endif
     int const parts = (p.k - 1) / p.part + 1, share = (parts + SLICES - 1) / SLICES, first = slice * share;
-    int const last = min(parts, first + share), width = min(4, p.n - (int)j);
-    index const size = (index)p.m * line_of_parts(p);
-    scalar const *part = (scalar const *)p.a.data + (i * (index)line_of_parts(p) + j + first * size);
+    int const last = min(parts, first + share);
+    scalar const *part = (scalar const *)p.a.data + (at + first * size);
     four sum = {};
     if (i < p.m) {
         if (width == 4) {

@@ -69,20 +69,37 @@ inline place place_of_tile(int number, int tiles_m, int tiles_n) {
     int const in_group = tile - first * tiles_n;
     return {first + in_group % rows, in_group / rows, batch};
 }
+/* TAIL: the first p.count tiles fill all blocks, so many times, and are whole. Those left for a last round are divided
+   along k, so that it is full as well: their parts are numbered after the whole ones, part by part, and go to workspace,
+   tile by tile, which is where A would be (its map says where that is). `batch` is then -1 less the number of a part. */
+#ifndef TAIL
+#define TAIL 0
+#endif
+inline int tiles_of_product(arguments const &p) { return ((p.m - 1) / TILE_M + 1) * ((p.n - 1) / TILE_N + 1); }
+inline int parts_of(arguments const &p) { return (p.k - 1) / p.part + 1; }
 /* Matrices of a batch, or parts of k. */
-inline int batches_of(arguments const &p) { return PARTIAL ? (p.k - 1) / p.part + 1 : p.count; }
-inline int first_term(arguments const &p, place const &t) { return PARTIAL ? t.batch * p.part : 0; }
+inline int batches_of(arguments const &p) { return PARTIAL ? parts_of(p) : p.count; }
+inline bool is_part(place const &t) { return PARTIAL || (TAIL && t.batch < 0); }
+inline int first_term(arguments const &p, place const &t) {
+    if (TAIL && t.batch < 0) return (-1 - t.batch) / (tiles_of_product(p) - p.count) * p.part;
+    return PARTIAL ? t.batch * p.part : 0;
+}
 inline int steps_of(arguments const &p, place const &t) {
     int const l = first_term(p, t);
-    return ((PARTIAL ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
+    return ((is_part(t) ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
 }
-inline int matrix_of(operand const &o, int batch) { return PARTIAL || !o.step ? 0 : batch; }
+inline int matrix_of(operand const &o, int batch) { return PARTIAL || TAIL || !o.step ? 0 : batch; }
 
 inline int tiles_of(arguments const &p) {
-    return ((p.m - 1) / TILE_M + 1) * ((p.n - 1) / TILE_N + 1) * batches_of(p);
+    int const tiles = tiles_of_product(p);
+    return TAIL ? p.count + (tiles - p.count) * parts_of(p) : tiles * batches_of(p);
 }
 inline place tile_at(arguments const &p, int number) {
-    return place_of_tile(number, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
+    int const tiles_m = (p.m - 1) / TILE_M + 1, tiles_n = (p.n - 1) / TILE_N + 1, part = number - p.count;
+    if (!TAIL || part < 0) return place_of_tile(number, tiles_m, tiles_n);
+    place t = place_of_tile(p.count + part % (tiles_m * tiles_n - p.count), tiles_m, tiles_n);
+    t.batch = -1 - part;
+    return t;
 }
 
 /* Whether all of a tile is within C, or the workspace of a part of k, and can be stored in runs of W. Nearly all tiles
@@ -90,6 +107,7 @@ inline place tile_at(arguments const &p, int number) {
 template <int W> bool is_whole(arguments const &p, place const &t) {
     int const i = t.i * TILE_M, j = t.j * TILE_N;
     bool const within = i <= p.m - TILE_M && j <= p.n - TILE_N;
+    if (TAIL && t.batch < 0) return true;
 #if PARTIAL
     return within;
 #else
@@ -106,6 +124,14 @@ void store_some(arguments const &p, epilogue_state const &state, scalar const *s
         for (int w = 0; w < W; ++w) result.x[w] = sum[w];
         *(run_of<scalar, W> *)((scalar *)p.c.data + (((index)batch * p.m + i) * line_of_parts(p) + j)) = result;
 #else
+        if (TAIL && batch < 0) {
+            run_of<scalar, W> part; /* with alpha: as it is, a sum would have to be in registers one after another */
+#pragma unroll
+            for (int w = 0; w < W; ++w) part.x[w] = p.alpha * sum[w];
+            index const line = (index)(-1 - batch) * TILE_M + i % TILE_M;
+            *(run_of<scalar, W> *)((scalar *)p.a.data + (line * TILE_N + j % TILE_N)) = part;
+            return;
+        }
         run_of<OUT, W> result;
         bool const reads_e = p.flags & adds;
 #pragma unroll
