@@ -282,7 +282,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
         sg::cuda const with{.tile = tile};
         // Eight rows of tiles, and some that a round of all multiprocessors does not take.
         sg::index const rounds = gpu.where().units / 8 + 2, m = 8 * tile.m - 3, n = rounds * tile.n - 5,
-                        k = 700;
+                        k = 1500;
         sg::matrix<T> const a(
             m, k, [](sg::index i, sg::index j) { return static_cast<T>((3 * i + 2 * j) % 9 - 4); });
         sg::matrix<T> const b(k, n,
