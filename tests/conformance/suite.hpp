@@ -206,16 +206,17 @@ void groups(int one_in) {
     sample chosen(one_in);
     chance from(30);
     for (int x = 0; x < 60; ++x) {
+        bool const is_chosen = chosen.next();
         std::list<prepared<TA, TC>> all;
         std::vector<typename prepared<TA, TC>::problem> calls;
-        int const count = x % 10 == 0 ? 60 : from.below(9), longest = x % 10 == 0 ? 20 : 70;
+        int const count = x % 10 == 9 ? 60 : from.below(9), longest = x % 10 == 9 ? 20 : 70;
         for (int i = 0; i < count; ++i) {
             trial t = draw_trial(from);
             t.m = from.below(longest), t.n = from.below(longest), t.k = from.below(longest);
             if (from.below(20) == 0) t.k += 200;
-            calls.push_back(all.emplace_back(t).call);
+            if (is_chosen) calls.push_back(all.emplace_back(t).call);
         }
-        if (!chosen.next()) continue;
+        if (!is_chosen) continue;
         for_each_policy(static_cast<std::uint64_t>(x), [&](char const* name, auto const& policy) {
             using P = std::remove_cvref_t<decltype(policy)>;
             if constexpr (P::template accepts<typename prepared<TA, TC>::problem>) {

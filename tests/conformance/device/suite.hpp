@@ -59,7 +59,7 @@ void narrow_and_small(int count) {
     TEST_CASE(#TA " to " #TC ": long and thin") { long_and_thin<TA, TC>(7); }                                \
     TEST_CASE(#TA " to " #TC ": alpha, beta and data") { factors_and_data<TA, TC>(9); }                      \
     TEST_CASE(#TA " to " #TC ": batches") { batches<TA, TC>(2); }                                            \
-    TEST_CASE(#TA " to " #TC ": groups") { groups<TA, TC>(std::is_same_v<TA, float> ? 3 : 10); }             \
+    TEST_CASE(#TA " to " #TC ": groups") { groups<TA, TC>(10); }                                             \
     TEST_CASE(#TA " to " #TC ": error bounds") { bounds<TA, TC>(6); }                                        \
     TEST_CASE(#TA " to " #TC ": random products") { random_products<TA, TC>(50); }                           \
     TEST_CASE(#TA " to " #TC ": a chain of epilogues") { epilogue_chain<TA, TC>(5); }                        \
