@@ -58,7 +58,7 @@ public:
                 std::find_if(at, members.end(), [&](member const& x) { return x.kind != at->kind; });
             cuda_form form;
             form.a_along_k = at->kind & 1, form.b_along_k = at->kind & 2;
-            form.table = takes_many() && end - at > few ? many : few,
+            form.table = takes_many() && end - at > few ? many : few;
             form.table_states = has_epilogue ? form.table : 1;
             auto const& epilogue = epilogue_of(at->place);
             auto compiled =
@@ -70,9 +70,8 @@ public:
                                 [&] { return cuda_product_source<In, Out>(sharing.tile, form, epilogue); });
             if (!compiled) return compiled.take_status();
             launch one(**compiled, form);
-            for (; at != end && one.count < form.table && one.blocks + at->tiles <= cuda_longest; ++at) {
+            for (; at != end && one.count < form.table && one.blocks + at->tiles <= cuda_longest; ++at)
                 one.put(arguments_of(at->place), epilogue_of(at->place).bytes(), at->tiles);
-            }
             if (one.count == 0)
                 return error(errc::unsupported, "cuda",
                              "a product is too large for one launch; multiply blocks");
