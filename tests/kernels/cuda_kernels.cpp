@@ -54,7 +54,7 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
         form.tail = true;
         to.push_back({name + "-tail-gather", sg::cuda_gather_source<In, Out>(tile, form, 1, none), true});
     }
-    if (tile.engine != sg::cuda_engine::blocked) return;
+    if (tile.engine != sg::cuda_engine::blocked || tile.m > 64) return; // groups take no larger ones
     sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
     form.table = 100;
     to.push_back({name + "-group", sg::cuda_product_source<In, Out>(tile, form, none), true});

@@ -90,11 +90,11 @@ blocked(__grid_constant__ const table products) {
     }
     arguments const &p = products.each[number];
     epilogue_state const &state = products.states[TABLE_STATES > 1 ? number : 0];
-    int const block = blockIdx.x - products.first[number];
+    unsigned const block = blockIdx.x - products.first[number];
 #else
 extern "C" __global__ void __launch_bounds__(THREADS)
 blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    int const block = blockIdx.x;
+    unsigned const block = blockIdx.x;
 #endif
     wait_for_earlier();
     typedef loader<TILE_M, A_ALONG_K> loader_a;
