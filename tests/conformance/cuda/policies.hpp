@@ -39,6 +39,7 @@ inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 
     narrow_simt_tile{sg::cuda_engine::simt, 64, 16, 32, 4, 4, 3, 2},
     fp64_tile{sg::cuda_engine::fp64, 32, 64, 16, 32, 32, 3, 2},
     narrow_fp64_tile{sg::cuda_engine::fp64, 32, 16, 16, 16, 16, 3, 2},
+    fetching_fp64_tile{sg::cuda_engine::fp64, 128, 128, 16, 64, 32, 3, 2},
     wgmma_tile{sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2, 2},
     tf32_tile{sg::cuda_engine::wgmma, 64, 128, 32, 1, 1, 2, 2},
     int8_tile{sg::cuda_engine::wgmma, 128, 64, 128, 1, 1, 2, 2, 2},
@@ -60,6 +61,7 @@ void for_each_policy(std::uint64_t, F&& f) {
     f("cuda, simt, narrow", only<float>(narrow_simt_tile));
     f("cuda, fp64", only<double>(fp64_tile));
     f("cuda, fp64, narrow", only<double>(narrow_fp64_tile));
+    f("cuda, fp64, warps that fetch", only<double>(fetching_fp64_tile));
     f("cuda, wgmma", only<sg::half, sg::bfloat16>(wgmma_tile));
     f("cuda, wgmma of int8", only<std::int8_t>(int8_tile));
     f("cuda, mma", only<sg::half, sg::bfloat16>(mma_tile));

@@ -81,9 +81,16 @@ constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engin
 // Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
 constexpr bool divides_last_round(cuda_engine e) { return e == cuda_engine::simt || e == cuda_engine::fp64; }
 
+// Warps of fp64 that only fetch: four where there are eight others, which then take the registers that these do not need.
+// Else all warps fetch.
+constexpr int fetchers_of(cuda_tile const& t) {
+    int const warps = t.m / t.micro_m * (t.n / t.micro_n);
+    return warps == 8 && t.micro_m * t.micro_n > 1024 ? 4 : 0;
+}
+
 inline int threads_of(cuda_tile const& t) {
     switch (t.engine) {
-    case cuda_engine::fp64:
+    case cuda_engine::fp64: return (t.m / t.micro_m * (t.n / t.micro_n) + fetchers_of(t)) * 32;
     case cuda_engine::mma: return t.m / t.micro_m * (t.n / t.micro_n) * 32;
     case cuda_engine::wgmma: return (t.m / 64 + 1) * 128;
     case cuda_engine::vector: return 256;
@@ -134,6 +141,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("TILE_M", t.m), define("TILE_N", t.n), define("TILE_K", t.k);
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
+    if (t.engine == cuda_engine::fp64) define("FETCHERS", fetchers_of(t));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
     if (divides_last_round(t.engine)) define("TAIL", f.tail);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);

@@ -37,68 +37,88 @@ inline void multiply(double (&c)[4], double const (&x)[4], double y0, double y1)
 inline int spread(int g) { return g / 2 | (g & 1) << 2; }
 
 /* Where a thread finds its elements of 16 lines, terms of k 8 h .. 8 h + 7, for (g, t) = (lane / 4, lane % 4). Along k:
-   lines spread(g) and 8 more, terms 2 t and 2 t + 1. Else: lines 2 g and 2 g + 1, terms 2 t and 2 t + 1. */
+   lines spread(g) and 8 more, terms 2 t and 2 t + 1. Else: lines 2 g and 2 g + 1, terms 2 t and 2 t + 1. As chunks of 16
+   bytes are swizzled, one is found from another by flipping a bit. */
 template <bool ALONG_K> struct lines {
-    int g, t;
-    unsigned first;
-    lines(int lane) : g(lane / 4), t(lane % 4), first(ALONG_K ? spread(g) * 128 : t * 256) {}
-    /* x[line][term] */
-    void read_block(double (&x)[2][2], unsigned tile, int block, int h) const {
-        unsigned const at = tile + block * 2048 + first;
+    static unsigned first(int lane) {
+        int const g = lane / 4, t = lane % 4;
+        return ALONG_K ? spread(g) * 128 + (t ^ spread(g)) * 16 : t * 256 + (g ^ 2 * t) * 16;
+    }
+    /* x[line][term], of the block at `at`, where the thread's first is */
+    static void read_block(double (&x)[2][2], unsigned at, int h) {
         if (ALONG_K) {
-            unsigned const chunk = ((h * 4 + t) ^ spread(g)) * 16;
-            read(x[0][0], x[0][1], at + chunk);
-            read(x[1][0], x[1][1], at + chunk + 1024);
+            read(x[0][0], x[0][1], at ^ h * 64);
+            read(x[1][0], x[1][1], (at ^ h * 64) + 1024);
         } else {
-            read(x[0][0], x[1][0], at + h * 1024 + (g ^ (2 * t)) * 16);
-            read(x[0][1], x[1][1], at + h * 1024 + 128 + (g ^ (2 * t + 1)) * 16);
+            read(x[0][0], x[1][0], at + h * 1024);
+            read(x[0][1], x[1][1], (at ^ 16) + h * 1024 + 128);
         }
     }
     /* The line that is row `row` (0 to 7) of the first or second half of a block. */
     static int line(int row, int half_block) { return ALONG_K ? 8 * half_block + spread(row) : 2 * row + half_block; }
 };
 
-/* Pairs of the 8 x 8 and 16 x 8 blocks to C: rows of X are those of C, or columns if swapped. */
-template <bool WHOLE>
+/* Sums of a warp to C, in pairs along its rows or, where these do not fit, one by one. Rows of X are those of C, or
+   columns if swapped. PART: of a part of k to workspace. */
+struct yes { static constexpr bool value = true; };
+struct no { static constexpr bool value = false; };
+template <class T> inline void store_two(T *to, T x, T y) {
+    run_of<T, 2> const pair = {x, y};
+    *(run_of<T, 2> *)to = pair;
+}
+template <bool PAIRS, bool READS_E, bool PART>
 inline void store_sums(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
-                       int x0, int y0, int part) {
+                       int x0, int y0, int batch) {
     int const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    auto const put = [&](auto width, double const *values, int i, int j) {
-        store_some<WHOLE, sizeof(width)>(p, state, values, i, j, part);
+    /* The first element that this thread has; from there all distances are known to the compiler. */
+    int const x = x0 + lines<X_ALONG_K>::line(g, 0), y = y0 + lines<Y_ALONG_K>::line(2 * t, 0);
+    int const i0 = SWAPPED ? y : x, j0 = SWAPPED ? x : y;
+    index const row = PARTIAL ? line_of_parts(p) : PART ? TILE_N : p.c.row, col = PAIRS || PART ? 1 : p.c.col;
+    auto *const c = [&] {
+        if constexpr (PARTIAL)
+            return (scalar *)p.c.data + (((index)batch * p.m + i0) * row + j0);
+        else if constexpr (PART)
+            return (scalar *)p.a.data + (((index)(-1 - batch) * TILE_M + i0 % TILE_M) * row + j0 % TILE_N);
+        else
+            return (OUT *)element<OUT>(p.c, i0, j0, batch);
+    }();
+    OUT const *const from = READS_E ? element<OUT>(p.e, i0, j0, batch) : nullptr;
+    auto const result = [&](scalar value, int i, int j) {
+        if constexpr (PARTIAL)
+            return value;
+        else if constexpr (PART)
+            return p.alpha * value;
+        else
+            return finished(p, state, value, READS_E, READS_E ? from + (i * p.e.row + j * p.e.col) : nullptr, i0 + i,
+                            j0 + j);
     };
-    struct one { char bytes[1]; };
-    struct two { char bytes[2]; };
+    auto const put = [&](double value, int i, int j) {
+        if (PAIRS || (i0 + i < p.m && j0 + j < p.n)) c[i * row + j * col] = result(value, i, j);
+    };
+    constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
 #pragma unroll
-    for (int x = 0; x < BLOCKS_X; ++x)
+    for (int y = 0; y < BLOCKS_Y; ++y)
 #pragma unroll
-        for (int y = 0; y < BLOCKS_Y; ++y)
+        for (int x = 0; x < BLOCKS_X; ++x)
 #pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                double const(&s)[2][4] = sum[x][y];
-                int const at_x = x0 + 16 * x, at_y = y0 + 16 * y;
-                if (SWAPPED) {
-#pragma unroll
-                    for (int f = 0; f < 2; ++f) { /* X lies along n: lines 2 g and 2 g + 1 */
-                        double const pair[2] = {s[f][e], s[f][2 + e]};
-                        put(two(), pair, at_y + lines<Y_ALONG_K>::line(2 * t + e, f), at_x + 2 * g);
-                    }
-                } else {
-#pragma unroll
-                    for (int h = 0; h < 2; ++h) {
-                        int const row = at_x + lines<X_ALONG_K>::line(g, h);
-                        double const pair[2] = {s[0][2 * h + e], s[1][2 * h + e]};
-                        if (Y_ALONG_K) {
-                            put(one(), pair, row, at_y + lines<Y_ALONG_K>::line(2 * t + e, 0));
-                            put(one(), pair + 1, row, at_y + lines<Y_ALONG_K>::line(2 * t + e, 1));
-                        } else { /* columns 2 (2 t + e) and one more */
-                            put(two(), pair, row, at_y + 4 * t + 2 * e);
-                        }
-                    }
+            for (int s = 0; s < 8; ++s) {
+                /* Neighbours along the rows of C, where there are: both halves of X if swapped, of Y if not. */
+                int const e = s & 1, h = s >> 1 & 1, other = s >> 2;
+                int const half = SWAPPED ? other : h, f = SWAPPED ? h : other;
+                int const at_x = 16 * x + half_x * half, at_y = 16 * y + half_y * f + next_y * e;
+                double const value = sum[x][y][f][2 * half + e];
+                int const i = SWAPPED ? at_y : at_x, j = SWAPPED ? at_x : at_y;
+                constexpr bool neighbours = PAIRS && (SWAPPED ? half_x : half_y) == 1;
+                if (!neighbours) {
+                    put(value, i, j);
+                } else if (other == 0) {
+                    double const next = SWAPPED ? sum[x][y][f][2 + e] : sum[x][y][1][2 * half + e];
+                    store_two(c + (i * row + j), result(value, i, j), result(next, i, j + 1));
                 }
             }
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32, 1)
+extern "C" __global__ void __launch_bounds__((WARPS + FETCHERS) * 32, 1)
 fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
@@ -108,19 +128,19 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
 
     int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
-    int const warp_m = warp / WARPS_N * MICRO_M, warp_n = warp % WARPS_N * MICRO_N;
 
-    /* Every warp fetches its share of the boxes. */
+    /* A thread that does nothing else fetches all boxes, or every warp its share. */
     walk ahead = {};
     auto const refill = [&](int stage) {
         int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
         int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
-        if (warp == 0) full(stage).expect(A_BYTES + B_BYTES);
+        int const one = FETCHERS ? 0 : warp;
+        if (one == 0) full(stage).expect(A_BYTES + B_BYTES);
         unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
         constexpr int boxes_a = A_ALONG_K ? 1 : TILE_M / 16, boxes_b = B_ALONG_K ? 1 : TILE_N / 16;
 #pragma unroll
-        for (int x0 = 0; x0 < boxes_a + boxes_b; x0 += WARPS) {
-            int const x = x0 + warp, y = x - boxes_a;
+        for (int x0 = 0; x0 < boxes_a + boxes_b; x0 += FETCHERS ? 1 : WARPS) {
+            int const x = x0 + one, y = x - boxes_a;
             if (x < boxes_a)
                 fetch(a + x * 2048, a_map, A_ALONG_K ? l : i0 + x * 16, A_ALONG_K ? i0 : l, batch_a, full(stage));
             else if (y < boxes_b)
@@ -135,59 +155,110 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     }
     __syncthreads();
     wait_for_earlier();
+
+    int stage = 0, parity = 0;
+    auto const next_stage = [&] {
+        if (++stage == STAGES) stage = 0, parity ^= 1;
+    };
+#if FETCHERS
+    if (warp >= WARPS) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+        if (threadIdx.x == WARPS * 32) {
+            for (ahead.tile(p, blockIdx.x); ahead.left > 0; next_stage()) {
+                empty(stage).wait(parity ^ 1);
+                refill(stage);
+            }
+            /* Multiplying warps read one stage ahead; this lets them past the end. */
+            empty(stage).wait(parity ^ 1);
+            full(stage).arrive();
+        }
+        return;
+    }
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+#else
     if (lane == 0) {
         ahead.tile(p, blockIdx.x);
         for (int s = 0; s < STAGES && ahead.left > 0; ++s) refill(s);
     }
+#endif
 
-    lines<X_ALONG_K> const at_x(lane);
-    lines<Y_ALONG_K> const at_y(lane);
+    unsigned const a_warp = a_tiles + warp / WARPS_N * MICRO_M * 128, b_warp = b_tiles + warp % WARPS_N * MICRO_N * 128;
+    unsigned const x_at = (SWAPPED ? b_warp : a_warp) + lines<X_ALONG_K>::first(lane);
+    unsigned const y_at = (SWAPPED ? a_warp : b_warp) + lines<Y_ALONG_K>::first(lane);
     double sum[BLOCKS_X][BLOCKS_Y][2][4];
-    double x[2][BLOCKS_X][2][2], y[2][BLOCKS_Y][2][2];
+    /* One half of a stage is read while the other is multiplied, the first during the second of the stage before. With
+       large tiles, to save registers, the last block of X in the second half lies where the first of the first half does:
+       it is read late, as soon as that is used, and is itself used first. */
+    constexpr int late = FETCHERS > 0;
+    double x[2 * BLOCKS_X - late][2][2], y[2][BLOCKS_Y][2][2];
+    auto const x_of = [&](int h, int i) { return (i + h * BLOCKS_X) % (2 * BLOCKS_X - late); };
+    auto const read_x = [&](int which, int h, int i) {
+        unsigned const at = x_at + which * (SWAPPED ? B_BYTES : A_BYTES) + i * 2048;
+        lines<X_ALONG_K>::read_block(x[x_of(h, i)], at, h);
+    };
     auto const read_half = [&](int which, int h) {
-        unsigned const a = a_tiles + which * A_BYTES + warp_m * 128, b = b_tiles + which * B_BYTES + warp_n * 128;
 #pragma unroll
-        for (int i = 0; i < BLOCKS_X; ++i) at_x.read_block(x[h][i], SWAPPED ? b : a, i, h);
+        for (int i = late * (1 - h); i < BLOCKS_X - late * h; ++i) read_x(which, h, i);
 #pragma unroll
-        for (int j = 0; j < BLOCKS_Y; ++j) at_y.read_block(y[h][j], SWAPPED ? a : b, j, h);
+        for (int j = 0; j < BLOCKS_Y; ++j) {
+            unsigned const at = y_at + which * (SWAPPED ? A_BYTES : B_BYTES) + j * 2048;
+            lines<Y_ALONG_K>::read_block(y[h][j], at, h);
+        }
     };
-    auto const multiply_half = [&](int h) {
+    auto const multiply_by = [&](int h, int i) {
 #pragma unroll
-        for (int i = 0; i < BLOCKS_X; ++i)
+        for (int j = 0; j < BLOCKS_Y; ++j)
 #pragma unroll
-            for (int j = 0; j < BLOCKS_Y; ++j)
-#pragma unroll
-                for (int f = 0; f < 2; ++f) {
-                    double const(&v)[2][2] = x[h][i];
-                    double const in_order[4] = {v[0][0], v[1][0], v[0][1], v[1][1]};
-                    multiply(sum[i][j][f], in_order, y[h][j][f][0], y[h][j][f][1]);
-                }
+            for (int f = 0; f < 2; ++f) {
+                double const(&v)[2][2] = x[x_of(h, i)];
+                double const in_order[4] = {v[0][0], v[1][0], v[0][1], v[1][1]};
+                multiply(sum[i][j][f], in_order, y[h][j][f][0], y[h][j][f][1]);
+            }
     };
-    /* One half is read while the other is multiplied; the first half of a stage during the second of that before. */
-    int stage = 0, parity = 0;
+    auto const read_first = [&] {
+        full(stage).wait(parity);
+        read_half(stage, 0);
+        if (late) read_x(stage, 0, 0);
+    };
+    /* What finding a tile takes should not be in registers all along: the compiler is not to know that it is the same
+       each time. */
+    auto const found = [&](int number) {
+        int m = p.m, n = p.n;
+        asm volatile("" : "+r"(number), "+r"(m), "+r"(n));
+        return TAIL ? tile_at(p, number) : place_of_tile(number, (m - 1) / TILE_M + 1, (n - 1) / TILE_N + 1);
+    };
     bool begun = false;
+    if (FETCHERS) read_first();
     for (int number = blockIdx.x; number < tiles_of(p); number += gridDim.x) {
-        int const steps = steps_of(p, tile_at(p, number));
 #pragma unroll
         for (int i = 0; i < BLOCKS_X; ++i)
 #pragma unroll
             for (int j = 0; j < BLOCKS_Y; ++j)
 #pragma unroll
                 for (int e = 0; e < 8; ++e) sum[i][j][e / 4][e % 4] = 0;
-        full(stage).wait(parity);
-        read_half(stage, 0);
-        for (int step = 0; step < steps; ++step) {
+        if (!FETCHERS) read_first();
+        for (int left = steps_of(p, found(number)); left > 0; --left) {
             int const now = stage, now_parity = parity;
-            if (++stage == STAGES) stage = 0, parity ^= 1;
+            next_stage();
             read_half(now, 1);
-            multiply_half(0);
+            multiply_by(0, 0);
+            if (late) read_x(now, 1, BLOCKS_X - 1);
+#pragma unroll
+            for (int i = 1; i < BLOCKS_X; ++i) multiply_by(0, i);
             __syncwarp();
             if (lane == 0) empty(now).arrive();
-            if (step + 1 < steps) {
+            /* Warps that fetch are ahead, in the next tile. */
+            bool const more = FETCHERS || left > 1;
+            if (more) {
                 full(stage).wait(parity);
                 read_half(stage, 0);
             }
-            multiply_half(1);
+#pragma unroll
+            for (int i = 0; i < BLOCKS_X; ++i) {
+                multiply_by(1, (i + BLOCKS_X - late) % BLOCKS_X);
+                if (late && i == 0 && more) read_x(stage, 0, 0);
+            }
+            if (FETCHERS) continue;
             /* The stage of the step before has been read by all, or nearly so. */
             if (lane == 0 && begun && ahead.left > 0) {
                 int const past = now == 0 ? STAGES - 1 : now - 1;
@@ -197,15 +268,25 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             begun = true;
             __syncwarp();
         }
-        /* Found anew: it should not take registers all along. */
-        asm volatile("" : "+r"(number));
-        place const t = tile_at(p, number);
-        int const i0 = t.i * TILE_M, j0 = t.j * TILE_N;
-        int const x0 = SWAPPED ? j0 + warp_n : i0 + warp_m, y0 = SWAPPED ? i0 + warp_m : j0 + warp_n;
-        if (is_whole<2>(p, t))
-            store_sums<true>(p, state, sum, x0, y0, t.batch);
-        else
-            store_sums<false>(p, state, sum, x0, y0, t.batch);
+        place const t = found(number);
+        int const w = threadIdx.x / 32; /* and this anew, for the same reason */
+        int const i0 = t.i * TILE_M + w / WARPS_N * MICRO_M, j0 = t.j * TILE_N + w % WARPS_N * MICRO_N;
+        int const x0 = SWAPPED ? j0 : i0, y0 = SWAPPED ? i0 : j0;
+        bool const whole = is_whole<2>(p, t);
+        auto const store = [&](auto pairs, auto reads_e, auto part) {
+            store_sums<pairs.value, reads_e.value, part.value>(p, state, sum, x0, y0, t.batch);
+        };
+        if (is_part(t)) {
+            if (whole)
+                store(yes(), no(), yes());
+            else if (PARTIAL)
+                store(no(), no(), yes());
+        } else if (!PARTIAL) {
+            if (p.flags & adds)
+                whole ? store(yes(), yes(), no()) : store(no(), yes(), no());
+            else
+                whole ? store(yes(), no(), no()) : store(no(), no(), no());
+        }
     }
 }
 )cu";
