@@ -86,12 +86,8 @@ std::vector<kernel> kernels_for(int capability) {
     for (char const* const name : {"copy", "add", "fill", "apply"})
         all.push_back({std::string(name) + "-s",
                        sg::cuda_source_of<float, float>(name, sg::cuda_elementwise_text, chain), true});
-    for (char const* const transpose : {"0", "1"})
-        all.push_back({std::string("pack-h-") + transpose,
-                       sg::cuda_source_of<sg::half, sg::half>(
-                           "pack", sg::cuda_pack_text, chain,
-                           std::string("#define UNIT 1\n#define TRANSPOSE ") + transpose + '\n'),
-                       true});
+    all.push_back(
+        {"pack-h", sg::cuda_source_of<sg::half, sg::half>("pack", sg::cuda_pack_text, chain), true});
     for (sg::cuda_tile const& tile : {sg::tile_for_small(4, 4, 4, 4), sg::tile_for_small(32, 32, 32, 4),
                                       sg::cuda_tile{.engine = sg::cuda_engine::vector, .m = 8, .n = 1}}) {
         sg::cuda_form form;

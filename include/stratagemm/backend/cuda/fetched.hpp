@@ -58,48 +58,71 @@ cuda_lines<T> cuda_lines_of(cuda_lying<T> const& x) {
     return l;
 }
 
+// As in pack.cu.hpp.
 template <class T>
-struct cuda_pack_arguments {
+struct cuda_pack_operand {
     cuda_operand from;
     T* to = nullptr;
     long long line = 0, step = 0;
     int lines = 0, length = 0, batches = 1;
+    int way = 0;
+    unsigned across = 32, blocks = 0;
 };
 
-// Queues a copy with aligned lines, and says where it is.
+// Copies with aligned lines of an operand or two, in one launch.
 template <class T>
-status cuda_pack(cuda_session& session, CUstream stream, cuda_lying<T> const& x, cuda_arena& memory,
-                 cuda_lines<T>& packed) {
-    index const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
-    packed = {nullptr, x.view.rows, x.view.cols, x.count, cuda_lines<T>::rounded(x.view.cols), 0};
-    packed.step = count == 1 ? 0 : packed.stride * packed.lines;
-    T* const to = memory.take<T>(packed.stride * packed.lines * count).address;
-    packed.data = to;
-    bool const straight = magnitude(x.view.col_stride) <= magnitude(x.view.row_stride);
-    bool const unit = straight && x.view.col_stride == 1;
-    cuda_pack_arguments<T> const p{cuda_place(x.view, x.step),
-                                   to,
-                                   packed.stride,
-                                   packed.step,
-                                   static_cast<int>(packed.lines),
-                                   static_cast<int>(packed.length),
-                                   static_cast<int>(count)};
-    cuda_form form; // stands for the two definitions
-    form.a_along_k = straight, form.b_along_k = unit;
-    auto compiled =
-        session.kernel({cuda_operation::pack, {type_letter<T>(), type_letter<T>()}, {}, form, {}}, [&] {
-            return cuda_source_of<T, T>("pack", cuda_pack_text, cuda_epilogue<accumulator_t<T>>(identity{}),
-                                        std::string("#define TRANSPOSE ") + (straight ? "0" : "1") +
-                                            "\n#define UNIT " + (unit ? "1\n" : "0\n"));
-        });
-    if (!compiled) return compiled.take_status();
-    index const each = 16 / static_cast<index>(sizeof(T));
-    index const blocks = straight ? (((packed.length - 1) / each + 1) * packed.lines * count - 1) / 256 + 1
-                                  : ((packed.length - 1) / 64 + 1) * ((packed.lines - 1) / 64 + 1) * count;
-    if (blocks > cuda_longest)
-        return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
-    return session.launch(stream, **compiled, {static_cast<unsigned>(blocks), 256}, p);
-}
+class cuda_packing {
+public:
+    // Says where the copy will be.
+    cuda_lines<T> add(cuda_lying<T> const& x, cuda_arena& memory) {
+        index const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
+        cuda_lines<T> packed{nullptr, x.view.rows, x.view.cols, x.count, cuda_lines<T>::rounded(x.view.cols),
+                             0};
+        packed.step = count == 1 ? 0 : packed.stride * packed.lines;
+        T* const to = memory.take<T>(packed.stride * packed.lines * count).address;
+        packed.data = to;
+        bool const straight = magnitude(x.view.col_stride) <= magnitude(x.view.row_stride);
+        index const pieces = (packed.length - 1) / cuda_lines<T>::unit + 1;
+        index across = 32;
+        while (across < pieces && across < 256) across *= 2;
+        // Of so many lines each, and so much of a line.
+        index const lines = straight ? 4 * 256 / across : 64;
+        index const length = straight ? across * cuda_lines<T>::unit : 64;
+        index const blocks = ((packed.length - 1) / length + 1) * ((packed.lines - 1) / lines + 1) * count;
+        blocks_ += blocks;
+        of_[added_++] = {cuda_place(x.view, x.step),
+                         to,
+                         packed.stride,
+                         packed.step,
+                         static_cast<int>(packed.lines),
+                         static_cast<int>(packed.length),
+                         static_cast<int>(count),
+                         !straight                ? 0
+                         : x.view.col_stride == 1 ? 2
+                                                  : 1,
+                         static_cast<unsigned>(across),
+                         static_cast<unsigned>(blocks)};
+        return packed;
+    }
+
+    status run(cuda_session& session, CUstream stream) const {
+        if (added_ == 0) return {};
+        if (blocks_ > cuda_longest)
+            return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
+        auto compiled =
+            session.kernel({cuda_operation::pack, {type_letter<T>(), type_letter<T>()}, {}, {}, {}}, [&] {
+                return cuda_source_of<T, T>("pack", cuda_pack_text,
+                                            cuda_epilogue<accumulator_t<T>>(identity{}));
+            });
+        if (!compiled) return compiled.take_status();
+        return session.launch(stream, **compiled, {static_cast<unsigned>(blocks_), 256}, of_);
+    }
+
+private:
+    std::array<cuda_pack_operand<T>, 2> of_{};
+    int added_ = 0;
+    index blocks_ = 0;
+};
 
 // A box: so many elements along a line, of so many lines. Swizzled, lines are of 128 bytes.
 template <class T>

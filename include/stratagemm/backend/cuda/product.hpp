@@ -206,9 +206,10 @@ private:
                                       : tiles_of(tile, sides()) * (form.partial ? parts : p_.count);
         if (!reads_lines(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
 
-        cuda_lines<In> a, b;
-        if (status s = fetchable(lying_a(p_), form.a_along_k, a, memory); !s) return s;
-        if (status s = fetchable(lying_b(p_), form.b_along_k, b, memory); !s) return s;
+        cuda_packing<In> copies;
+        cuda_lines<In> const a = fetchable(lying_a(p_), form.a_along_k, copies, memory);
+        cuda_lines<In> const b = fetchable(lying_b(p_), form.b_along_k, copies, memory);
+        if (status s = copies.run(session_, stream_); !s) return s;
         if (!fetches(tile.engine)) {
             cuda_arguments<Scalar> lying = x;
             lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
@@ -235,14 +236,14 @@ private:
     }
 
     // The operand itself, or a copy in memory that it takes.
-    status fetchable(cuda_lying<In> lying, bool along_k, cuda_lines<In>& lines, cuda_arena& memory) const {
-        if (lying.along_k == along_k) {
-            lines = cuda_lines_of(lying);
-            if (lines.can_be_fetched()) return {};
-        } else {
+    static cuda_lines<In> fetchable(cuda_lying<In> lying, bool along_k, cuda_packing<In>& copies,
+                                    cuda_arena& memory) {
+        if (lying.along_k != along_k) {
             lying.view = transposed(lying.view);
+        } else if (cuda_lines<In> const lines = cuda_lines_of(lying); lines.can_be_fetched()) {
+            return lines;
         }
-        return cuda_pack(session_, stream_, lying, memory, lines);
+        return copies.add(lying, memory);
     }
 
     cuda_session& session_;

@@ -1,8 +1,5 @@
 // Copies of operands for kernels that want them aligned, and along k or not: lines of elements one after another, each
-// beginning at a multiple of 16 bytes, with zeros to the next.
-//
-// TRANSPOSE: neighbours within a line are not neighbours in memory, but elements of neighbouring lines are. UNIT: those
-// neighbours are next to each other.
+// beginning at a multiple of 16 bytes; what is between is for nobody to read. One launch copies one operand, or both.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -10,19 +7,24 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_pack_text[] = R"cu(
-struct pack_arguments {
+enum { transposes /* neighbours within a line are not neighbours in memory, but elements of neighbouring lines are */,
+       straight, straight_unit /* neighbours within a line are next to each other */ };
+
+struct pack_operand {
     operand from;          /* a row is a line */
     IN *to;
     index line, step;      /* from one to the next, in elements */
     int lines, length, batches;
+    int way;
+    unsigned across;       /* threads of a block along a line, if straight */
+    unsigned blocks;
 };
+struct pack_arguments { pack_operand of[2]; };
 
-#if TRANSPOSE
 /* 64 elements of each of 64 lines, through shared memory. */
-extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const pack_arguments p) {
-    wait_for_earlier();
+inline void transpose(pack_operand const &p, unsigned number) {
     __shared__ IN tile[64][65];
-    unsigned const across = (p.length - 1) / 64 + 1, down = (p.lines - 1) / 64 + 1, number = blockIdx.x;
+    unsigned const across = (p.length - 1) / 64 + 1, down = (p.lines - 1) / 64 + 1;
     unsigned const batch = number / (across * down), line = number % down * 64, first = number / down % across * 64;
     unsigned const x = threadIdx.x % 64, y = threadIdx.x / 64;
     {
@@ -40,35 +42,55 @@ extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const p
     for (int v = 0; v < 16; ++v, to += 4 * p.line)
         if (line + y + 4 * v < p.lines && first + x < p.line) *to = tile[x][y + 4 * v];
 }
-#else
-/* 16 bytes of a line for each thread. */
+/* 16 bytes of each of four lines for a thread; `across` threads side by side. */
+inline void realign(pack_operand const &p, unsigned number) {
+    constexpr int each = 16 / sizeof(IN);
+    unsigned const side_by_side = ((p.length - 1) / each + p.across) / p.across, lines = 256 / p.across;
+    unsigned const down = (p.lines - 1) / (4 * lines) + 1, group = number / side_by_side, batch = group / down;
+    int const at = ((number - group * side_by_side) * p.across + threadIdx.x % p.across) * each;
+    int const line = (group - batch * down) * 4 * lines + threadIdx.x / p.across;
+    if (at >= p.length) return;
+    IN *to = p.to + batch * p.step + line * p.line + at;
+    IN const *from = element<IN>(p.from, line, at, batch);
+    auto const is_there = [&](int v) { return line + v * (int)lines < p.lines; };
+    if (p.way == straight) {
+#pragma unroll
+        for (int v = 0; v < 4; ++v, from += lines * p.from.row, to += lines * p.line)
+            if (is_there(v))
+#pragma unroll
+                for (int x = 0; x < each; ++x) to[x] = at + x < p.length ? from[x * p.from.col] : IN();
+        return;
+    }
+    /* Five aligned words hold it, or four. What lies beyond the line is not read. All is read before any is written. */
+    unsigned word[4][5], shift[4];
+#pragma unroll
+    for (int v = 0; v < 4; ++v, from += lines * p.from.row) {
+        unsigned long long const address = (unsigned long long)from;
+        unsigned const *const words = (unsigned const *)(address & ~3ull);
+        unsigned long long const end = (unsigned long long)(from + min(each, p.length - at));
+        shift[v] = (unsigned)address % 4 * 8;
+#pragma unroll
+        for (int w = 0; w < 5; ++w)
+            word[v][w] = is_there(v) && (unsigned long long)(words + w) < end ? words[w] : 0;
+    }
+#pragma unroll
+    for (int v = 0; v < 4; ++v, to += lines * p.line)
+        if (is_there(v))
+            *(uint4 *)to = {__funnelshift_r(word[v][0], word[v][1], shift[v]),
+                            __funnelshift_r(word[v][1], word[v][2], shift[v]),
+                            __funnelshift_r(word[v][2], word[v][3], shift[v]),
+                            __funnelshift_r(word[v][3], word[v][4], shift[v])};
+}
 extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const pack_arguments p) {
     wait_for_earlier();
-    constexpr int each = 16 / sizeof(IN);
-    int const parts = (p.length - 1) / each + 1;
-    index const number = (index)blockIdx.x * 256 + threadIdx.x, line_number = number / parts;
-    if (line_number >= (index)p.lines * p.batches) return;
-    int const line = line_number % p.lines, batch = line_number / p.lines, at = (number - line_number * parts) * each;
-    IN *const to = p.to + batch * p.step + line * p.line + at;
-    IN const *const from = element<IN>(p.from, line, at, batch);
-#if UNIT
-    /* Five aligned words hold it, or four. What lies beyond the line is not read. */
-    unsigned long long const address = (unsigned long long)from;
-    unsigned const *const words = (unsigned const *)(address & ~3ull);
-    unsigned long long const end = (unsigned long long)(from + min(each, p.length - at));
-    unsigned word[5];
-#pragma unroll
-    for (int w = 0; w < 5; ++w) word[w] = (unsigned long long)(words + w) < end ? words[w] : 0;
-    unsigned const shift = (unsigned)address % 4 * 8;
-    uint4 const whole = {__funnelshift_r(word[0], word[1], shift), __funnelshift_r(word[1], word[2], shift),
-                         __funnelshift_r(word[2], word[3], shift), __funnelshift_r(word[3], word[4], shift)};
-    *(uint4 *)to = whole;
-#else
-#pragma unroll
-    for (int x = 0; x < each; ++x) to[x] = at + x < p.length ? from[x * p.from.col] : IN();
-#endif
+    bool const second = blockIdx.x >= p.of[0].blocks;
+    pack_operand const &of = p.of[second];
+    unsigned const block = blockIdx.x - (second ? p.of[0].blocks : 0);
+    if (of.way == transposes)
+        transpose(of, block);
+    else
+        realign(of, block);
 }
-#endif
 )cu";
 
 STRATAGEMM_END
