@@ -139,13 +139,13 @@ public:
     // How the hardware fetches tiles of a matrix.
     CUresult encode(CUtensorMap& map, CUtensorMapDataType type, void const* data,
                     cuuint64_t const (&sides)[3], cuuint64_t const (&strides)[2], cuuint32_t const (&box)[3],
-                    bool swizzled) const {
+                    bool swizzled, CUtensorMapL2promotion fetched) const {
         context_scope const in(context_);
         cuuint32_t const every[3] = {1, 1, 1};
         return driver().cuTensorMapEncodeTiled(
             &map, type, 3, const_cast<void*>(data), sides, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
-            swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+            swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE, fetched,
+            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     }
 
     // In the order of the stream: free() lets others have the memory when all that was queued before it is done.
