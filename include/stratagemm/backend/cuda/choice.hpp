@@ -25,8 +25,9 @@ struct cuda_sides {
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k
 // another launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of
 // its own.
-inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides const& s,
+inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_sides const& s,
                         cuda_choice const& how, int units, std::size_t element) {
+    cuda_tile const t = lying_on_c(given, form_for(given, element, {}), element);
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
     double const whole = static_cast<double>(how.whole);
     double const tiles = up(s.m, t.m) * up(s.n, t.n) * static_cast<double>(s.count);
@@ -60,7 +61,7 @@ inline double cycles_of(cuda_tile const& t, int blocks, double rate, cuda_sides 
         return reads_lines(t.engine) && copies ? 3000 + 2 * size * static_cast<double>(element) / 16 / units
                                                : 0;
     };
-    bool const turns = t.engine == cuda_engine::simt && !form_for(t, element, {}).a_along_k;
+    bool const turns = t.engine == cuda_engine::simt && !form_for(given, element, {}).a_along_k;
     return summing + gathering + copying(s.m, s.k, turns) + copying(s.k, s.n, false);
 }
 

@@ -4,6 +4,7 @@
 #include "device.hpp"
 
 #include <compare>
+#include <utility>
 
 STRATAGEMM_BEGIN
 
@@ -64,11 +65,21 @@ struct cuda_form {
 
 // The form that a tile takes, if operands lie as given: some take one only.
 inline cuda_form form_for(cuda_tile const& t, std::size_t element, cuda_form given) {
-    bool const lines_along_k = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
+    bool const on_tensor_cores = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64)
         given.a_along_k = given.b_along_k = false;
-    if (lines_along_k && element != 2) given.a_along_k = given.b_along_k = true;
+    bool const turns_b = t.engine == cuda_engine::wgmma && element == 4 && t.n % 32 == 0;
+    if (on_tensor_cores && element != 2) given.a_along_k = true, given.b_along_k |= !turns_b;
     return given;
+}
+
+// Floats whose B does not lie along k: wgmma computes C^T, and the sides of a tile change places.
+inline bool is_turned(cuda_tile const& t, cuda_form const& f, std::size_t element) {
+    return t.engine == cuda_engine::wgmma && element == 4 && !f.b_along_k;
+}
+inline cuda_tile lying_on_c(cuda_tile t, cuda_form const& f, std::size_t element) {
+    if (is_turned(t, f, element)) std::swap(t.m, t.n);
+    return t;
 }
 
 // Whether operands have to be aligned lines along one of their sides, or are copied to be so.
@@ -114,13 +125,15 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
     while (2 * t.stages <= most) t.stages = static_cast<short>(2 * t.stages);
     return t;
 }
+// Results of wgmma pass through shared memory to C: bytes for each of four warps to 64 rows.
+inline constexpr std::size_t cuda_warp_results = 4096;
 // Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
     if (!reads_lines(t.engine)) return 0;
     std::size_t const stage = static_cast<std::size_t>((t.m + t.n) * t.k) * element;
     if (t.engine == cuda_engine::mma) return static_cast<std::size_t>(t.stages) * stage;
-    // Results of wgmma pass through it to C: 4 KiB for each warp, of 16 rows.
-    std::size_t const results = t.engine == cuda_engine::wgmma ? static_cast<std::size_t>(t.m) * 256 : 0;
+    std::size_t const results =
+        t.engine == cuda_engine::wgmma ? static_cast<std::size_t>(t.m) / 16 * cuda_warp_results : 0;
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
 inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element) {

@@ -201,9 +201,10 @@ private:
         if (!compiled) return compiled.take_status();
         if (tile.engine == cuda_engine::small)
             return launch(**compiled, (p_.count - 1) / tile.stages + 1, threads_of(tile), x);
+        cuda_tile const on_c = lying_on_c(tile, form, sizeof(In));
         index const parts = choice.parts(p_.a.cols);
         index const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
-                                      : tiles_of(tile, sides()) * (form.partial ? parts : p_.count);
+                                      : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
         if (!reads_lines(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
 
         cuda_packing<In> copies;
@@ -223,8 +224,8 @@ private:
             return cuda_map_of(session_, to, l, swizzled ? line : side, tile.k, swizzled);
         };
         CUtensorMap a_map, b_map;
-        if (status s = map(a_map, a, form.a_along_k, tile.m); !s) return s;
-        if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? tile.n / tile.cluster : tile.n); !s)
+        if (status s = map(a_map, a, form.a_along_k, on_c.m); !s) return s;
+        if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
             return s;
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile)),
@@ -232,7 +233,21 @@ private:
         index const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
         index const asked = (tiles + tile.cluster - 1) * tile.cluster;
         grid.blocks = static_cast<unsigned>(asked < most ? asked : most);
-        return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
+        if (tile.engine != cuda_engine::wgmma)
+            return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
+        // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has.
+        cuda_arguments<Scalar> told = x;
+        CUtensorMap c_map{};
+        index const wide = 128 / static_cast<index>(sizeof(Out));
+        cuda_lines<Out> const c{
+            static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
+        if (!form.partial && p_.beta == Scalar(0) && p_.c.col_stride == 1 && on_c.n % wide == 0 &&
+            c.can_be_fetched()) {
+            index const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
+            if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
+            told.flags |= 32; // as prelude.cu.hpp names it
+        }
+        return session_.launch(stream_, **compiled, grid, a_map, b_map, c_map, told, epilogue.bytes());
     }
 
     // The operand itself, or a copy in memory that it takes.

@@ -61,11 +61,14 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
                                  : letter == '4' ? "e4m3"
                                  : letter == '5' ? "e5m2"
                                                  : "tf32";
-        body += cuda_promotes(letter) + cuda_wgmma_instruction(type, tile.n) + cuda_wgmma_text;
+        bool const turned = is_turned(tile, form, sizeof(In));
+        body += cuda_promotes(letter) + "#define FROM_REGISTERS " + (turned ? "1\n" : "0\n") +
+                "#define WARP_BYTES " + std::to_string(cuda_warp_results) + '\n' +
+                cuda_wgmma_instruction(type, tile.n, turned) + cuda_wgmma_text;
     }
     }
-    cuda_source source =
-        cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue, definitions(tile, form));
+    cuda_source source = cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue,
+                                                 definitions(lying_on_c(tile, form, sizeof(In)), form));
     source.shared_bytes = shared_bytes_of(tile, sizeof(In));
     source.threads = threads_of(tile);
     return source;

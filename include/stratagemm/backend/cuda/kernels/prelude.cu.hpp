@@ -150,7 +150,8 @@ inline void wait_for_earlier() {
 }
 
 enum { conjugate_a = 1, conjugate_b = 2, conjugate_e = 4, adds = 8 /* E is read */, turned = 16
-       /* this is C^T = B^T A^T: rows are the caller's columns */ };
+       /* this is C^T = B^T A^T: rows are the caller's columns */,
+       c_is_mapped = 32 /* wgmma: may be stored by hardware */ };
 
 struct arguments {
     operand a, b, e, c;

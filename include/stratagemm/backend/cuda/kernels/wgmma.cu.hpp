@@ -3,7 +3,11 @@
 // next one is fetched while this one is stored. Two blocks of a cluster (CLUSTER) may share the tiles of B.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is 128 bytes,
-// swizzled.
+// swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared memory: what it then
+// computes is C^T = B^T A^T, with B^T brought to registers (FROM_REGISTERS).
+//
+// Results pass through shared memory. Where rows of C are aligned and no E is added (c_is_mapped), the hardware takes them
+// from there while the next tile is multiplied, and leaves out what is beyond C; elsewhere threads do.
 //
 // PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8), so that what a stage adds up to is added to
 // the sum outside of them.
@@ -15,9 +19,9 @@
 
 STRATAGEMM_BEGIN
 
-// One instruction: 64 x n, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8, e4m3,
-// e5m2.
-inline std::string cuda_wgmma_instruction(std::string const& type, int n) {
+// One instruction: 64 x n, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8, e4m3, e5m2. Its first
+// operand is in shared memory, or in registers.
+inline std::string cuda_wgmma_instruction(std::string const& type, int n, bool from_registers) {
     bool const integer = type == "s8", turns = type == "f16" || type == "bf16";
     int const sums = n / 2;
     std::string list, outputs;
@@ -26,25 +30,32 @@ inline std::string cuda_wgmma_instruction(std::string const& type, int n) {
         outputs +=
             std::string(i ? ", \"+" : "\"+") + (integer ? 'r' : 'f') + "\"(d[" + std::to_string(i) + "])";
     }
-    auto const operand = [&](int i) { return '%' + std::to_string(sums + i); };
+    int next = sums;
+    auto const operand = [&] { return '%' + std::to_string(next++); };
+    std::string first = operand();
+    if (from_registers) {
+        first = '{' + first;
+        for (int i = 1; i < 4; ++i) first += ", " + operand();
+        first += '}';
+    }
+    std::string const second = operand(), adds_up = operand(), turn_a = operand(), turn_b = operand();
+    std::string const given = from_registers ? R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))" : R"("l"(a))";
     return std::string("inline void multiply(") + (integer ? "unsigned" : "float") + " (&d)[" +
-           std::to_string(sums) +
-           "], unsigned long long a, unsigned long long b, int adds_up) {\n    asm volatile(\"{\\n.reg .pred "
-           "p;\\n"
-           "setp.ne.b32 p, " +
-           operand(2) + ", 0;\\nwgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + 'k' +
+           std::to_string(sums) + (from_registers ? "], unsigned const (&a)[4]" : "], unsigned long long a") +
+           ", unsigned long long b, int adds_up) {\n    asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
+           adds_up + ", 0;\\nwgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + 'k' +
            (turns                       ? "16"
             : integer || type[0] == 'e' ? "32"
                                         : "8") +
-           (integer ? ".s32." : ".f32.") + type + '.' + type + " {" + list + "}, " + operand(0) + ", " +
-           operand(1) + ", p" + (integer ? "" : ", 1, 1") +
-           (turns ? ", " + operand(3) + ", " + operand(4) : "") + ";\\n}\" : " + outputs +
-           " : \"l\"(a), \"l\"(b), \"r\"(adds_up)" + (turns ? ", \"n\"(!A_ALONG_K), \"n\"(!B_ALONG_K)" : "") +
-           ");\n}\n";
+           (integer ? ".s32." : ".f32.") + type + '.' + type + " {" + list + "}, " + first + ", " + second +
+           ", p" + (integer ? "" : ", 1, 1") + (turns ? ", " + turn_a + ", " + turn_b : "") +
+           ";\\n}\" : " + outputs + " : " + given + ", \"l\"(b), \"r\"(adds_up)" +
+           (turns ? ", \"n\"(!A_ALONG_K), \"n\"(!B_ALONG_K)" : "") + ");\n}\n";
 }
 
 inline constexpr char cuda_wgmma_text[] = R"cu(
-#define CONSUMERS (TILE_M / 64)
+#define CONSUMERS ((FROM_REGISTERS ? TILE_N : TILE_M) / 64)
+#define SUMS ((FROM_REGISTERS ? TILE_M : TILE_N) / 2) /* of a thread */
 #define THREADS (128 * (CONSUMERS + 1))
 #define ELEMENT ((int)sizeof(IN))
 #define LINE (128 / ELEMENT) /* elements */
@@ -66,9 +77,9 @@ inline void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 inline void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int N> void wait_but_for() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
 /* The sums are there: nothing that the compiler makes of them may come before. */
-inline void are_there(scalar (&sum)[TILE_N / 2]) {
+inline void are_there(scalar (&sum)[SUMS]) {
 #pragma unroll
-    for (int i = 0; i < TILE_N / 2; ++i)
+    for (int i = 0; i < SUMS; ++i)
 #if INTEGER
         asm volatile("" : "+r"(sum[i])::"memory");
 #else
@@ -76,10 +87,9 @@ inline void are_there(scalar (&sum)[TILE_N / 2]) {
 #endif
 }
 
-/* Results go to memory in whole rows: a warp puts 16 rows of 256 bytes to shared memory and reads them back as they lie
+/* Results that threads store go to memory in whole rows: a warp puts 16 rows of 256 bytes to shared memory and reads them back as they lie
    in C. Pieces of 16 bytes are swizzled, such that neither meets in a bank. */
 #define ROW_BYTES 256
-#define WARP_BYTES (16 * ROW_BYTES)
 /* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
 inline int lane_now() {
     int lane;
@@ -101,53 +111,80 @@ inline uint4 words_at(unsigned address) {
     return x;
 }
 
-/* The rows of a warp to `to`, the place of the first of them; so many of them, and of their columns, are in C. */
+/* A word of a row that begins at any element of it. */
+template <class T> unsigned word_within(unsigned row_at, int col, int row) {
+    unsigned const byte = col * sizeof(T), at = byte / 4 * 4;
+    unsigned const x = word_at(row_at + place_in_row<sizeof(T)>(at, row));
+    if (sizeof(T) == 4) return x;
+    unsigned const next = byte % 4 ? at + 4 : at; /* there may be none after the last */
+    return __funnelshift_r(x, word_at(row_at + place_in_row<sizeof(T)>(next, row)), byte % 4 * 8);
+}
+template <class T> T element_at(unsigned row_at, int col, int row) {
+    unsigned const byte = col * sizeof(T);
+    union { unsigned word; T x; } u = {word_at(row_at + place_in_row<sizeof(T)>(byte / 4 * 4, row)) >> byte % 4 * 8};
+    return u.x;
+}
+
+/* The rows of a warp to `to`, the place of the first of them; so many of them, and of their columns, are in C. As 16
+   bytes if all rows are aligned so, else as words, and what is left by elements. Several are read before the first is
+   stored, since none of that may change places. */
 template <class T, int width> inline void write_rows(unsigned from, T *to, index row, index col, int rows, int cols) {
-    int const lane = lane_now();
-    if (col == 1 && cols >= width && ((unsigned long long)to | row * sizeof(T)) % 16 == 0) {
-        constexpr int each = 16 / sizeof(T), lanes = width / each;
-        int const first = lane / lanes, at = lane % lanes;
+    constexpr int each = 16 / sizeof(T), lanes = width / each, in_word = 4 / sizeof(T);
+    int const lane = lane_now(), end = min(width, cols);
+    if (col != 1) {
+#pragma unroll 1
+        for (int r = 0; r < rows; ++r, to += row)
+#pragma unroll 1
+            for (int j = lane; j < end; j += 32) to[j * col] = element_at<T>(from + r * ROW_BYTES, j, r);
+    } else if (((unsigned long long)to | row * sizeof(T)) % 16 == 0) {
+        constexpr int at_once = 32 / lanes, times = 16 / at_once < 4 ? 1 : 4;
+        int const first = lane / lanes % at_once, at = lane % lanes;
         T *c = to + (first * row + at * each);
 #pragma unroll
-        for (int r = first; r < 16; r += 32 / lanes, c += 32 / lanes * row) {
-            uint4 const x = words_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(at * 16, r));
-            if (r < rows) *(uint4 *)c = x;
+        for (int r0 = first; r0 < 16; r0 += times * at_once) {
+            uint4 x[times];
+#pragma unroll
+            for (int v = 0; v < times; ++v) {
+                int const r = r0 + v * at_once;
+                x[v] = words_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(at * 16, r));
+            }
+#pragma unroll
+            for (int v = 0; v < times; ++v, c += at_once * row)
+                if (r0 + v * at_once < rows && (at + 1) * each <= end) *(uint4 *)c = x[v];
         }
-        return;
-    }
-#pragma unroll 4
-    for (int r = 0; r < rows; ++r, to += row) {
-        auto const word = [&](int w) { return word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(w * 4, r)); };
-        if (sizeof(T) == 4) {
+        for (int e = lane; e < 16 * (end % each); e += 32) {
+            int const r = e % 16, j = end - 1 - e / 16;
+            if (r < rows) to[r * row + j] = element_at<T>(from + r * ROW_BYTES, j, r);
+        }
+    } else {
+        auto const before = [](T const *line) { return (int)((unsigned long long)line % 4 / sizeof(T)); };
+        T *line = to;
 #pragma unroll
-            for (int w = lane; w < width; w += 32)
-                if (w < cols) *(unsigned *)(to + w * col) = word(w);
-        } else if (col == 1) {
-            /* Words of two elements as memory has them: from an odd place on, of two words of shared memory. */
-            int const odd = (unsigned long long)to / 2 % 2;
+        for (int r0 = 0; r0 < 16; r0 += 8) {
+            T *const back = line;
 #pragma unroll
-            for (int w = lane; w < width / 2 + 32; w += 32) {
-                int const first = 2 * w - odd;
-                if (first >= width) break;
-                unsigned x = first + 1 < width ? word(w) : 0;
-                if (odd) x = __byte_perm(first >= 0 ? word(w - 1) : 0, x, 0x5432);
-                unsigned short *const c = (unsigned short *)to + first;
-                bool const low = first >= 0 && first < cols, high = first + 1 < width && first + 1 < cols;
-                if (low && high)
-                    *(unsigned *)c = x;
-                else if (low)
-                    c[0] = (unsigned short)x;
-                else if (high)
-                    c[1] = (unsigned short)(x >> 16);
+            for (int w = 0; w < width / in_word; w += 32) {
+                unsigned x[8];
+                line = back;
+#pragma unroll
+                for (int v = 0; v < 8; ++v, line += row) {
+                    int const j = min(before(line) + (w + lane) * in_word, width - in_word);
+                    x[v] = word_within<T>(from + (r0 + v) * ROW_BYTES, j, r0 + v);
+                }
+                line = back;
+#pragma unroll
+                for (int v = 0; v < 8; ++v, line += row) {
+                    int const j = before(line) + (w + lane) * in_word;
+                    if (r0 + v < rows && j + in_word <= end) *(unsigned *)(line + j) = x[v];
+                }
             }
-        } else {
-#pragma unroll
-            for (int w = lane; w < width / 2; w += 32) {
-                unsigned const x = word(w);
-                unsigned short *const c = (unsigned short *)to + 2 * w * col;
-                if (2 * w < cols) c[0] = (unsigned short)x;
-                if (2 * w + 1 < cols) c[col] = (unsigned short)(x >> 16);
-            }
+        }
+        /* The element before the first word of each row, and that after the last. */
+        int const r = lane % 16;
+        if (in_word == 2 && r < rows) {
+            int const head = before(to + r * row), j = lane < 16 ? 0 : end - 1;
+            if (lane < 16 ? head > 0 && end > 0 : end > head && (end - head) % 2 > 0)
+                to[r * row + j] = element_at<T>(from + r * ROW_BYTES, j, r);
         }
     }
 }
@@ -186,7 +223,7 @@ inline void read_rows(unsigned staging, T const *from, index row, index col, int
 /* The sums of a warp, the first of them C's (i0, j0), to c, or to workspace. A thread has pairs of neighbours in rows
    lane / 4 and 8 more. `finish(x, e, i, j)` makes a T of a sum and of what is at `e`, if that is not null. */
 template <class T, class Finish>
-inline void store_sums(unsigned staging, scalar const (&sum)[TILE_N / 2], int i0, int j0, operand const &c,
+inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int j0, operand const &c,
                        operand const *e, int m, int n, index batch, Finish &&finish) {
     constexpr int width = ROW_BYTES / sizeof(T) < TILE_N ? ROW_BYTES / sizeof(T) : TILE_N;
     int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2, rows = min(16, m - i0);
@@ -220,12 +257,145 @@ inline void store_sums(unsigned staging, scalar const (&sum)[TILE_N / 2], int i0
     }
 }
 
+/* Sixteen rows of 128 bytes, which the hardware takes from shared memory to C while the next tile is multiplied. */
+#define BOX_BYTES 2048
+#define BOXES (WARP_BYTES / BOX_BYTES)
+inline void send_box(unsigned from, tensor_map const &map, int col, int row, int batch) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];\n"
+                 "cp.async.bulk.commit_group;" ::"l"(&map), "r"(col), "r"(row), "r"(batch), "r"(from)
+                 : "memory");
+}
+/* All but so many have been read. */
+template <int N> void boxes_are_read_but_for() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+/* As store_sums, without E, for tiles as wide as so many boxes. `next`: the place of the next one. */
+template <class T, class Finish>
+inline void send_sums(unsigned staging, int &next, scalar const (&sum)[SUMS], int i0, int j0,
+                      tensor_map const &map, int m, int n, int batch, Finish &&finish) {
+    constexpr int width = 128 / sizeof(T);
+    int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2;
+#pragma unroll
+    for (int first = 0; first + width <= TILE_N; first += width) {
+        unsigned const box = staging + next * BOX_BYTES;
+        if (++next == BOXES) next = 0;
+        if (lane == 0) boxes_are_read_but_for<BOXES - 1>();
+        __syncwarp();
+#pragma unroll
+        for (int b = 0; b < width / 8; ++b)
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                scalar const *const s = &sum[4 * (first / 8 + b) + 2 * h];
+                T x[2];
+#pragma unroll
+                for (int w = 0; w < 2; ++w)
+                    x[w] = finish(s[w], min(i0 + i + 8 * h, m - 1), min(j0 + first + 8 * b + j + w, n - 1));
+                put(box + (i + 8 * h) * 128 + ((8 * b + j) * sizeof(T) ^ i * 16), x[0], x[1]);
+            }
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __syncwarp();
+        if (lane == 0) send_box(box, map, j0 + first, i0, batch);
+    }
+}
+
+#if FROM_REGISTERS
+/* A warpgroup's 64 columns of B, as rows of B^T. These may come in any order: a thread has two neighbours, which it reads
+   at once, and such that what is read together does not meet in a bank. */
+struct turned_part {
+    int lane, box, at; /* of 32 columns, and where the two neighbours are there */
+    explicit turned_part(int warp) : lane(threadIdx.x % 32), box(warp / 2) {
+        int const slot = lane / 4;
+        at = slot % 2 * 2 + slot / 2 % 2 * 16 + slot / 4 * 4 + warp % 2 * 8;
+    }
+    /* Elements k and k + 4 of the rows, of eight elements from 8 * d on. */
+    void bring(unsigned (&to)[4], unsigned b, int d) const {
+        unsigned const line = 8 * d + lane % 4;
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+            asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
+                         : "=r"(to[2 * h]), "=r"(to[2 * h + 1])
+                         : "r"(b + box * TILE_K * 128 + (line + 4 * h) * 128 + (at * 4 ^ (line + 4 * h) % 8 * 16))
+                         : "memory");
+    }
+};
+/* Sums to shared memory as they lie in C, 32 rows of the 64 columns at a time, and on from there: by hardware, or, where
+   it cannot or E is read, by elements. */
+#define ROWS 32
+inline unsigned place_in_box(unsigned staging, int row, int col) {
+    return staging + col / 32 * ROWS * 128 + row * 128 + (col % 32 * 4 ^ row % 8 * 16);
+}
+inline void store_turned(unsigned staging, int group, turned_part const &own, scalar const (&sum)[SUMS], place const &t,
+                         tensor_map const &map, arguments const &p, epilogue_state const &state) {
+    bool const sends = !PARTIAL && p.flags & c_is_mapped;
+    int const thread = threadIdx.x % 128, i0 = t.i * TILE_M, j0 = t.j * TILE_N + (group - 1) * 64;
+    int const i_own = i0 + thread / 64, j = j0 + thread % 64;
+#if PARTIAL
+    index const c_row = line_of_parts(p);
+    scalar *c = (scalar *)p.c.data + (((index)t.batch * p.m + i_own) * c_row + j);
+    scalar const *e = nullptr;
+#else
+    index const c_row = p.c.row;
+    bool const reads_e = p.flags & adds;
+    OUT *c = (OUT *)element<OUT>(p.c, i_own, j, t.batch);
+    OUT const *e = element<OUT>(p.e, i_own, j, t.batch);
+#endif
+    auto const together = [&] { asm volatile("barrier.sync %0, 128;" ::"r"(group) : "memory"); };
+#pragma unroll
+    for (int first = 0; first < TILE_M; first += ROWS) {
+        unsigned const to = staging + first / ROWS % 2 * ROWS * 256;
+        if (sends && thread < 2) boxes_are_read_but_for<1>();
+        together();
+#pragma unroll
+        for (int b = 0; b < ROWS / 8; ++b)
+#pragma unroll
+            for (int y = 0; y < 2; ++y) {
+                scalar x[2];
+                int const row = b * 8 + own.lane % 4 * 2 + y, col = own.box * 32 + own.at;
+#pragma unroll
+                for (int w = 0; w < 2; ++w) {
+                    x[w] = sum[(first / 8 + b) * 4 + w * 2 + y];
+#if !PARTIAL
+                    if (sends)
+                        x[w] = finished(p, state, x[w], false, nullptr, min(i0 + first + row, p.m - 1),
+                                        min(j0 + col + w, p.n - 1));
+#endif
+                }
+                put(place_in_box(to, row, col), x[0], x[1]);
+            }
+        if (sends) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        together();
+        if (!sends) {
+#pragma unroll
+            for (int row0 = thread / 64; row0 < ROWS; row0 += 16) {
+                unsigned x[8];
+#pragma unroll
+                for (int v = 0; v < 8; ++v) x[v] = word_at(place_in_box(to, row0 + 2 * v, thread % 64));
+#pragma unroll
+                for (int v = 0; v < 8; ++v, c += 2 * c_row, e += 2 * p.e.row) {
+                    int const i = i0 + first + row0 + 2 * v;
+                    if (i < p.m && j < p.n)
+#if PARTIAL
+                        *c = __uint_as_float(x[v]);
+#else
+                        *c = finished(p, state, __uint_as_float(x[v]), reads_e, e, i, j);
+#endif
+                }
+            }
+        } else if (thread < 2) {
+            send_box(to + thread * ROWS * 128, map, j0 + thread * 32, i0 + first, t.batch);
+        }
+    }
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
-      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+      __grid_constant__ const tensor_map c_map, __grid_constant__ const arguments p,
+      __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
     unsigned const base = (shared_address(memory) + 1023) / 1024 * 1024;
-    unsigned const a_tiles = base, b_tiles = base + STAGES * A_BYTES, barriers = b_tiles + STAGES * B_BYTES;
+    unsigned const a_tiles = base, b_tiles = base + STAGES * A_BYTES, results = b_tiles + STAGES * B_BYTES;
+    unsigned const barriers = results + CONSUMERS * 4 * WARP_BYTES;
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     int const group = threadIdx.x / 128;
@@ -235,6 +405,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
         for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(CONSUMERS * CLUSTER);
         barriers_are_ready();
         fetch_map(a_map), fetch_map(b_map);
+        if (p.flags & c_is_mapped) fetch_map(c_map);
     }
     if (CLUSTER > 1)
         cluster_sync();
@@ -292,8 +463,15 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         int const warp = threadIdx.x % 128 / 32;
-        unsigned const staging = barriers + STAGES * 16 + (threadIdx.x / 32 - 4) * WARP_BYTES;
+#if FROM_REGISTERS
+        unsigned const staging = results + (group - 1) * 4 * WARP_BYTES;
+        turned_part const own(warp);
+        unsigned fragments[2][4];
+#else
+        unsigned const staging = results + (threadIdx.x / 32 - 4) * WARP_BYTES;
+        int next_box = 0;
         unsigned const a_part = (group - 1) * 64 * 128 / (A_ALONG_K ? 1 : LINE) * (A_ALONG_K ? 1 : TILE_K);
+#endif
         auto const release = [&](int which) {
             if (CLUSTER > 1) {
                 if (threadIdx.x % 128 < CLUSTER) empty(which).arrive_at(threadIdx.x % 128);
@@ -304,9 +482,32 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
         for (int number = first; number < tiles; number += stride) {
             place const t = place_of_tile(number, tiles_m, tiles_n);
             int const steps = steps_of(p, t);
-            scalar sum[TILE_N / 2];
+            scalar sum[SUMS];
+#if FROM_REGISTERS
+            int before = 0;
+            for (int step = 0; step < steps; ++step) {
+                full(stage).wait(parity);
+                unsigned long long const a = descriptor(a_tiles + stage * A_BYTES, true);
+                unsigned const b = b_tiles + stage * B_BYTES + (group - 1) * 64 * TILE_K * 4;
+#pragma unroll
+                for (int d = 0; d < 4; ++d) {
+                    own.bring(fragments[d % 2], b, d);
+                    begin();
+                    multiply(sum, fragments[d % 2], a + d * A_ADVANCE, step + d);
+                    commit();
+                    wait_but_for<1>();
+                    if (d == 0 && step > 0) release(before);
+                }
+                before = stage;
+                next_stage();
+            }
+            wait_but_for<0>();
+            are_there(sum);
+            release(before);
+            store_turned(staging, group, own, sum, {t.i * CLUSTER + rank, t.j, t.batch}, c_map, p, state);
+#else
 #if PROMOTES
-            scalar part[TILE_N / 2];
+            scalar part[SUMS];
             for (int step = 0; step < steps; ++step) {
                 full(stage).wait(parity);
                 unsigned long long a = descriptor(a_tiles + stage * A_BYTES + a_part, A_ALONG_K);
@@ -319,7 +520,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 release(stage);
                 next_stage();
 #pragma unroll
-                for (int i = 0; i < TILE_N / 2; ++i) sum[i] = step > 0 ? sum[i] + part[i] : part[i];
+                for (int i = 0; i < SUMS; ++i) sum[i] = step > 0 ? sum[i] + part[i] : part[i];
             }
 #else
             int before = 0;
@@ -341,18 +542,24 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             release(before);
 #endif
 
-            int const i0 = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
+            int const i = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
 #if PARTIAL
             operand const parts = {p.c.data, line_of_parts(p), 1, (index)p.m * line_of_parts(p)};
-            store_sums<scalar>(staging, sum, i0, j0, parts, nullptr, p.m, p.n, t.batch,
+            store_sums<scalar>(staging, sum, i, j0, parts, nullptr, p.m, p.n, t.batch,
                                [](scalar x, scalar const *, int, int) { return x; });
 #else
             bool const reads_e = p.flags & adds;
-            store_sums<OUT>(staging, sum, i0, j0, p.c, reads_e ? &p.e : nullptr, p.m, p.n, t.batch,
+            if (p.flags & c_is_mapped)
+                send_sums<OUT>(staging, next_box, sum, i, j0, c_map, p.m, p.n, t.batch,
+                               [&](scalar x, int i, int j) { return finished(p, state, x, false, nullptr, i, j); });
+            else
+                store_sums<OUT>(staging, sum, i, j0, p.c, reads_e ? &p.e : nullptr, p.m, p.n, t.batch,
                             [&](scalar x, OUT const *e, int i, int j) { return finished(p, state, x, reads_e, e, i, j); });
+#endif
 #endif
         }
     }
+    if (group > 0) boxes_are_read_but_for<0>();
     /* Nobody leaves while another block may still tell it something. */
     __syncwarp();
     if (CLUSTER > 1) cluster_sync();
