@@ -87,8 +87,8 @@ inline void are_there(scalar (&sum)[SUMS]) {
 #endif
 }
 
-/* Results that threads store go to memory in whole rows: a warp puts 16 rows of 256 bytes to shared memory and reads them back as they lie
-   in C. Pieces of 16 bytes are swizzled, such that neither meets in a bank. */
+/* Results that threads store go to memory in whole rows: a warp puts 16 rows of 256 bytes to shared memory and reads them
+   back as they lie in C. Pieces of 16 bytes are swizzled, such that neither meets in a bank. */
 #define ROW_BYTES 256
 /* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
 inline int lane_now() {
