@@ -108,7 +108,7 @@ public:
         racer const* native = nullptr;
         racer const* peer = nullptr;
         for (racer const& r : racers_) {
-            if (r.ours && !native) native = &r;
+            if (r.who->name() == "native") native = &r;
             if (!r.ours && (!peer || median(r.gflops) > median(peer->gflops))) peer = &r;
         }
         for (auto const* rounds : {&fast, &slow}) {

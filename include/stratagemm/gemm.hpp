@@ -8,7 +8,7 @@
 //   gemm(policy, products, arena)                           with workspace of one's own
 //
 // Operands are views, owning matrices, anything shaped like mdspan, or batched(first, count, stride).
-// try_gemm returns the error that gemm throws. When a call fails before it runs, C is untouched.
+// try_gemm returns the error that gemm throws. When a call fails before it runs, C is untouched; of a group, see there.
 #pragma once
 
 #include "core/group.hpp"
@@ -69,7 +69,9 @@ status try_gemm(First&& first, Rest&&... rest) {
     if constexpr (product_range<std::remove_cvref_t<First>>) {
         using Space = typename decltype(as_group(first))::problem_type::space;
         static_assert(sizeof...(Rest) == 0, "stratagemm: gemm takes ([policy,] products)");
-        return run(typename default_policy<Space>::type{}, as_group(first));
+        constexpr bool has_default = requires { typename default_policy<Space>::type; };
+        static_assert(has_default, "stratagemm: include a backend for the memory of these operands");
+        if constexpr (has_default) return run(typename default_policy<Space>::type{}, as_group(first));
     } else if constexpr (policy<std::remove_cvref_t<First>> && is_group_call<Rest...>) {
         return [&](auto const& products, auto&... memory) {
             return run(first, as_group(products), memory...);

@@ -97,7 +97,8 @@ public:
     }
 
     // What is left out, the base's sums with their share of |A||B|, and the additions to C: these may be as wrong
-    // as the base is for a single term, and are expected to round twice. Or the base's own bound, where that is larger, since it may run instead.
+    // as the base is for a single term, and are expected to round twice. Or the base's own bound, where that is larger,
+    // since it may run instead.
     template <class S>
     bound error_bound(S const& s) const {
         bound const native = base_.error_bound(s);
@@ -134,6 +135,7 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if constexpr (!takes_apart<P>) {
+            if (options_.report) *options_.report = {0, "products of int8 are not split"};
             return base_(p, memory);
         } else {
             if (status s = check(p.shape()); !s) return s;

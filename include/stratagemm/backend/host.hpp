@@ -29,7 +29,7 @@ struct host_leaf : host_operations {
         double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
         double slow_by = 1;
 #if defined(__x86_64__)
-        if (current_isa().isa == host_isa::amx && column < 2) slow_by = tiles_are_slow_by(work);
+        if (host_residues::here() && column < 2) slow_by = tiles_are_slow_by(work / host_threads(threads));
 #endif
         return (complex_like<T> ? 8 : 2) * work * slow_by / (rate * host_threads(threads));
     }

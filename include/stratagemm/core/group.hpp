@@ -3,7 +3,9 @@
 //   std::vector const products = {sg::product(a0, b0, c0), sg::product(2.0f, a1, b1, 0.5f, c1)};
 //   sg::gemm(gpu, products);
 //
-// They may run in any order and at the same time: no C may overlap what another product reads or writes.
+// They may run in any order and at the same time: no C may overlap what another product reads or writes, nor may the
+// bytes that batches span. To find that out takes the square of their number where the C's are interleaved, such as
+// panels of columns of one matrix.
 #pragma once
 
 #include "policy.hpp"
@@ -124,34 +126,41 @@ private:
     bool apart_ = true, one_buffer_ = true;
 };
 
+// Why one product of a group fails.
+template <class Problem>
+status in_group(group<Problem> const& all, Problem const& p, error const& e) {
+    std::string const text =
+        "product " + std::to_string(&p - all.first) + " of the group: " + (e.what() + e.layer().size() + 2);
+    return error(e.code(), e.layer().data(), text.c_str(), e.native_code());
+}
+
 // Each by itself, and then beside the others.
 template <class Problem>
 status validate(group<Problem> const& all) {
-    auto const refuse = [&](Problem const& p, errc code, char const* why) {
-        std::string const text = "product " + std::to_string(&p - all.first) + " of the group: " + why;
-        return failure(code, "gemm", text.c_str());
-    };
     for (Problem const& p : all)
-        if (status s = validate(p); !s)
-            return refuse(p, s.error().code(), s.error().what() + s.error().layer().size() + 2);
+        if (status s = validate(p); !s) return in_group(all, p, s.error());
     if (all.count < 2) return {};
     written_places<Problem> const written(all);
     for (Problem const& p : all) {
+        if (is_empty(p)) continue;
         bool const reads_ab = p.a.cols > 0 && p.alpha != typename Problem::scalar(0);
         bool const reads_e = p.beta != typename Problem::scalar(0);
         if ((!written.are_apart() && written.meet(p, p.c, p.c_step)) ||
             (reads_ab && (written.meet(p, p.a, p.a_step) || written.meet(p, p.b, p.b_step))) ||
             (reads_e && written.meet(p, p.e, p.e_step)))
-            return refuse(p, errc::alias,
-                          "it shares elements with the C of another product; they may run at the same time");
+            return in_group(
+                all, p,
+                error(errc::alias, "gemm",
+                      "it may share elements with the C of another product; they may run at the same time"));
     }
     return {};
 }
 
 // A policy may take a group as a whole, by two members,
 //   footprint group_workspace(group<Problem>) const;  status run_group(group<Problem>, arena&) const;
-// and otherwise does one product after another. All of a group have been validated, but some may be empty, or have
-// k = 0 or alpha = 0.
+// and otherwise does one product after another, as far as the first that fails for a reason of the policy's own: those
+// before it are done then. A type derived from a policy inherits these members. All of a group have been validated, but
+// some may be empty, or have k = 0 or alpha = 0.
 template <class P, class Problem>
 concept takes_groups = requires(P const& p, group<Problem> const& all, typename P::arena& memory) {
     p.group_workspace(all);
@@ -182,7 +191,7 @@ status run_group(P const& policy, group<Problem> const& all, typename P::arena& 
         return policy.run_group(all, memory);
     } else {
         for (Problem const& p : all)
-            if (status s = run_checked(policy, p, memory); !s) return s;
+            if (status s = run_checked(policy, p, memory); !s) return in_group(all, p, s.error());
         return {};
     }
 }

@@ -111,12 +111,29 @@ TEST_CASE("a group is refused as a whole, and says which product is wrong") {
     }
     SECTION("for an A that another writes") {
         products = {sg::product(one, one, c), sg::product(c, one, d)};
-        refused(sg::errc::alias, "product 1 of the group: it shares elements");
+        refused(sg::errc::alias, "product 1 of the group: it may share elements");
     }
     SECTION("for an added matrix that another writes") {
         products = {sg::product(one, one, d, c), sg::product(one, one, d)};
-        refused(sg::errc::alias, "product 0 of the group: it shares elements");
+        refused(sg::errc::alias, "product 0 of the group: it may share elements");
     }
+}
+
+TEST_CASE("a product without results may name anything") {
+    sg::matrix<float> const a = integers<float>(4, 5, 1), b = integers<float>(5, 6, 2);
+    sg::matrix<float> c(4, 6), none(0, 6);
+    std::vector<problem> const products = {sg::product(a, b, c),
+                                           sg::product(sg::row_major(a.data(), 0, 4), c, none)};
+    sg::gemm(sg::host{.threads = 1}, products);
+    CHECK(equal(c, product_of(a, b)));
+}
+
+TEST_CASE("where one is done after another, a policy's own refusal says which it was") {
+    job x(3, 3, 10), y(3, 3, 40000);
+    sg::status const s = sg::try_gemm(sg::ozaki{sg::host{.threads = 1}, {.moduli = 2}},
+                                      std::array{sg::product(x.a, x.b, x.c), sg::product(y.a, y.b, y.c)});
+    REQUIRE(!s);
+    CHECK(contains(s.error().what(), "ozaki: product 1 of the group: k is too large"));
 }
 
 TEST_CASE("blocks of one matrix may be the results of a group, in any order") {

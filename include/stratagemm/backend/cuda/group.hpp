@@ -29,7 +29,11 @@ public:
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
         for (index i = 0; i < all_.count; ++i)
-            if (status s = product::check(session_, all_.first[i], epilogue_of(i), pointers); !s) return s;
+            if (Problem const& p = all_.first[i]; !is_empty(p)) {
+                bool const multiplies = p.a.cols > 0 && p.alpha != Scalar(0);
+                if (status s = product::check(session_, p, epilogue_of(i), pointers && multiplies); !s)
+                    return in_group(all_, p, s.error());
+            }
         return {};
     }
 

@@ -246,7 +246,7 @@ public:
 #else
     static index bytes(index, index, int) { return 0; }
 #endif
-    static bool here() { return current_isa().isa == host_isa::amx; }
+    static bool here() { return current_isa().isa == host_isa::amx && current_isa().available; }
 
     // Roughly, as seen; the clock and the tile unit as in host_residues.
     double seconds(index m, index n, index k, int products) const {
@@ -254,7 +254,7 @@ public:
                    cols = static_cast<double>(divide_up(n, 32) * 32), depth = static_cast<double>(k);
         double slow_by = 1;
 #if defined(__x86_64__)
-        if (here()) slow_by = tiles_are_slow_by(rows * cols * depth);
+        if (here()) slow_by = tiles_are_slow_by(rows * cols * depth / host_threads(threads_));
 #endif
         return (2 * rows * cols * depth * products / 1650e9 + (rows + cols) * depth * 0.5e-9) * slow_by /
                host_threads(threads_);

@@ -393,7 +393,7 @@ public:
 #if defined(__x86_64__)
         if (here() && k <= longest)
             return count * (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 0.12e-9) *
-                   tiles_are_slow_by(product(m, n, k)) / host_threads(threads_);
+                   tiles_are_slow_by(product(m, n, k) / host_threads(threads_)) / host_threads(threads_);
 #endif
         return std::numeric_limits<double>::infinity();
     }

@@ -511,7 +511,7 @@ STRATAGEMM_TILES inline double tile_slowness() {
     return slowness > 1 ? slowness : 1;
 }
 
-// For so many multiply-adds; if there is little to gain, nobody looks.
+// For so many multiply-adds of a thread; if there is little to gain, nobody looks.
 inline double tiles_are_slow_by(double work) {
     constexpr double worth_a_look = 0x1p27;
     return work < worth_a_look ? 1 : tile_slowness();
