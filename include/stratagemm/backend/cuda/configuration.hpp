@@ -68,7 +68,7 @@ inline cuda_form form_for(cuda_tile const& t, std::size_t element, cuda_form giv
     bool const on_tensor_cores = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64)
         given.a_along_k = given.b_along_k = false;
-    bool const turns_b = t.engine == cuda_engine::wgmma && element == 4 && t.n % 32 == 0;
+    bool const turns_b = t.engine == cuda_engine::wgmma && element == 4 && t.n % 64 == 0;
     if (on_tensor_cores && element != 2) given.a_along_k = true, given.b_along_k |= !turns_b;
     return given;
 }

@@ -25,7 +25,7 @@ public:
     static constexpr std::size_t most = 256;
     using state = std::array<std::byte, most>;
     state const& bytes() const { return bytes_; }
-    bool fits() const { return used_ <= most; }
+    bool fits() const { return used_ < most; } // the kernel's ends with a byte of its own
 
 private:
     template <class T>

@@ -74,7 +74,7 @@ private:
         if (to.rows == 0 || to.cols == 0) return {};
         if (!epilogue.fits())
             return error(errc::unsupported, "cuda",
-                         "an epilogue has more than 256 bytes of state; use fewer steps");
+                         "an epilogue has more than 255 bytes of state; use fewer steps");
         cuda_elementwise_arguments<accumulator_t<In>> p;
         p.turned = cuda_turned(to);
         cuda_view<To> const across = p.turned ? transposed(to) : to;

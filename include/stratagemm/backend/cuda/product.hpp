@@ -47,7 +47,7 @@ public:
             return error(errc::unsupported, "cuda", "a side is longer than 2^31 - 1; multiply blocks");
         if (!epilogue.fits())
             return error(errc::unsupported, "cuda",
-                         "an epilogue has more than 256 bytes of state; use fewer steps");
+                         "an epilogue has more than 255 bytes of state; use fewer steps");
         return {};
     }
 

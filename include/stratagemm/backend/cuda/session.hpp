@@ -10,6 +10,7 @@
 #include "kernels/blocked.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
+#include "kernels/pipeline.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
 #include "memory.hpp"
@@ -262,8 +263,8 @@ private:
         tuning_.emplace(disk_cache::standard(),
                         device_.name + ' ' + device_.architecture() + ", nvrtc " +
                             cuda_compiler::get().version(),
-                        std::string(cuda_blocked_text) + cuda_simt_text + cuda_fp64_text + cuda_wgmma_text +
-                            cuda_mma_text);
+                        std::string(cuda_blocked_text) + cuda_pipeline_text + cuda_simt_text +
+                            cuda_fp64_text + cuda_wgmma_text + cuda_mma_text);
     }
 
     // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory

@@ -62,6 +62,9 @@ inline constexpr char cuda_wgmma_text[] = R"cu(
 #define A_BYTES (TILE_M * 128)
 #define B_BYTES (TILE_N * 128)
 static_assert(TILE_K == LINE, "a line of shared memory is the depth of a tile");
+static_assert(STAGES >= 2, "one is read, one is fetched");
+static_assert(CONSUMERS == 1 || CONSUMERS == 2, "registers for so many warpgroups");
+static_assert(B_ALONG_K || TILE_N / LINE >= CLUSTER, "each block of a cluster fetches a part of B");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
    is a tile of TILE_K lines for each 128 bytes. */
@@ -226,6 +229,7 @@ template <class T, class Finish>
 inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int j0, operand const &c,
                        operand const *e, int m, int n, index batch, Finish &&finish) {
     constexpr int width = ROW_BYTES / sizeof(T) < TILE_N ? ROW_BYTES / sizeof(T) : TILE_N;
+    static_assert(TILE_N % width == 0, "whole rows of results");
     int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2, rows = min(16, m - i0);
 #pragma unroll
     for (int first = 0; first < TILE_N; first += width) {
