@@ -106,7 +106,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1),
                              left = tiles % places;
         if (!divides_last_round(tile.engine) || s.count != 1 || tiles < places || left == 0) return;
-        for (std::ptrdiff_t parts = 2; parts * left <= places && parts <= 16; ++parts) {
+        for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
             if (part < 8 * tile.k) break;
             with_parts(part, tiles - left);

@@ -18,6 +18,7 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define WARPS_N (THREADS_N / WARP_N)
 #define A_BYTES (TILE_M * TILE_K * 4)
 #define B_BYTES (TILE_N * TILE_K * 4)
+#define STAGE_BYTES (A_BYTES + B_BYTES)
 /* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
 #define RESIDENT ((MICRO_M * MICRO_N > 64 ? 256 : MICRO_M * MICRO_N > 32 ? 384 : 512) / THREADS)
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
@@ -79,23 +80,56 @@ inline void take_turns(arguments const &p) {
     while (clock64() < until) __nanosleep(64);
 }
 
+/* Sums pass through `room`, a stage of shared memory, some rows of each thread at a time, so that a short loop stores them
+   line by line: a run of code for each sum would be many times as long as all else, and slower than memory, being read for
+   one use. */
 template <bool WHOLE>
 inline void store_sums(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
-                       place const &t, int thread_m, int thread_n) {
-    constexpr int width = B_ALONG_K ? 1 : 4;
+                       place const &t, int thread_m, int thread_n, unsigned room) {
+    constexpr int some = THREADS * 4 * MICRO_N * 4 <= STAGE_BYTES ? 4 : 2, run = B_ALONG_K ? 1 : 4;
+    constexpr int warp_m = 32 / WARP_N, rows = some * warp_m, cols = MICRO_N * WARP_N, width = WHOLE ? run : 1;
+    static_assert(THREADS * some * MICRO_N * 4 <= STAGE_BYTES, "a stage has room");
+    int const lane = threadIdx.x % 32, first_m = thread_m / warp_m * warp_m, first_n = thread_n / WARP_N * WARP_N;
+    room += threadIdx.x / 32 * (rows * cols * 4);
+    arguments scaled = p;
+    scaled.alpha = 1;
 #pragma unroll
-    for (int i = 0; i < MICRO_M; ++i)
+    for (int first = 0; first < MICRO_M; first += some) {
 #pragma unroll
-        for (int j = 0; j < MICRO_N; j += width) {
-            int const row = t.i * TILE_M + line_of<A_ALONG_K, TILE_M, MICRO_M>(i, thread_m);
-            int const col = t.j * TILE_N + line_of<B_ALONG_K, TILE_N, MICRO_N>(j, thread_n);
+        for (int i = 0; i < some; ++i)
+#pragma unroll
+            for (int j = 0; j < MICRO_N; j += run) {
+                int const at = (i * warp_m + thread_m % warp_m) * cols + j * WARP_N + thread_n % WARP_N * run;
+                /* With alpha here: sums stored as they are would have to be in registers one after another, and so in the
+                   banks of what they are multiplied from. */
+                float x[run];
+#pragma unroll
+                for (int w = run - 1; w >= 0; --w) x[w] = p.alpha * sum[first + i][j + w];
+                if constexpr (run == 4)
+                    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(room + at * 4), "f"(x[0]), "f"(x[1]),
+                                 "f"(x[2]), "f"(x[3])
+                                 : "memory");
+                else
+                    asm volatile("st.shared.f32 [%0], %1;" ::"r"(room + at * 4), "f"(x[0]) : "memory");
+            }
+        __syncwarp();
+#pragma unroll 2
+        for (int n = lane * width; n < rows * cols; n += 32 * width) {
+            int const i = n / cols, j = n % cols;
+            int const row = line_of<A_ALONG_K, TILE_M, MICRO_M>(first + i / warp_m, first_m + i % warp_m);
+            int const col = line_of<B_ALONG_K, TILE_N, MICRO_N>(j / (WARP_N * run) * run + j % run,
+                                                                first_n + j / run % WARP_N);
             float x[width];
-            /* For a part of k alpha is 1. Stored as they are, sums would have to be in registers one after another, and
-               so in the banks of what they are multiplied from. */
-#pragma unroll
-            for (int w = 0; w < width; ++w) x[w] = PARTIAL ? p.alpha * sum[i][j + w] : sum[i][j + w];
-            store_some<WHOLE, width>(p, state, x, row, col, t.batch);
+            if constexpr (width == 4) {
+                float4 const v = at(room + n * 4);
+                x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+            } else {
+                asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0]) : "r"(room + n * 4));
+            }
+            store_some<WHOLE, width>(scaled, state, x, t.i * TILE_M + row, t.j * TILE_N + col, t.batch);
         }
+        __syncwarp();
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
@@ -103,7 +137,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
     unsigned const base = (shared_address(memory) + 1023) / 1024 * 1024;
-    unsigned const a_tiles = base, b_tiles = base + STAGES * A_BYTES, barriers = b_tiles + STAGES * B_BYTES;
+    unsigned const a_tiles = base, b_tiles = base + A_BYTES, barriers = base + STAGES * STAGE_BYTES;
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
 
@@ -117,7 +151,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 
     __shared__ walk ahead; /* of the first thread, which fetches */
     auto const refill = [&](int stage) {
-        unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
+        unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
         int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
         full(stage).expect(A_BYTES + B_BYTES);
         fetch(a, a_map, A_ALONG_K ? l : i0, A_ALONG_K ? i0 : l, matrix_of(p.a, ahead.batch), full(stage));
@@ -155,7 +189,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
             }
         };
-        unsigned a = a_tiles + stage * A_BYTES + thread_m * 16, b = b_tiles + stage * B_BYTES + thread_n * 16;
+        unsigned a = a_tiles + stage * STAGE_BYTES + thread_m * 16, b = b_tiles + stage * STAGE_BYTES + thread_n * 16;
         read(x[0], a, THREADS_M * 4);
         read(y[0], b, THREADS_N * 4);
 #endif
@@ -166,8 +200,8 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #pragma unroll 2
             for (int l = 0; l < TILE_K; l += 4) {
                 float x[4][MICRO_M], y[4][MICRO_N];
-                read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * A_BYTES, l, thread_m);
-                read_four<B_ALONG_K, TILE_N, MICRO_N>(y, b_tiles + now * B_BYTES, l, thread_n);
+                read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * STAGE_BYTES, l, thread_m);
+                read_four<B_ALONG_K, TILE_N, MICRO_N>(y, b_tiles + now * STAGE_BYTES, l, thread_n);
 #pragma unroll
                 for (int d = 0; d < 4; ++d) multiply(sum, x[d], y[d]);
             }
@@ -177,8 +211,8 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             for (int l = 0; l < TILE_K; l += 8) {
                 /* The term after these eight is in the next stage, after the last. */
                 bool const last = l + 8 == TILE_K;
-                unsigned const a_after = last ? a_tiles + stage * A_BYTES + thread_m * 16 : a + 8 * TILE_M * 4;
-                unsigned const b_after = last ? b_tiles + stage * B_BYTES + thread_n * 16 : b + 8 * TILE_N * 4;
+                unsigned const a_after = last ? a_tiles + stage * STAGE_BYTES + thread_m * 16 : a + 8 * TILE_M * 4;
+                unsigned const b_after = last ? b_tiles + stage * STAGE_BYTES + thread_n * 16 : b + 8 * TILE_N * 4;
 #pragma unroll
                 for (int d = 0; d < 8; ++d) {
                     if (d == 5 && last && step + 1 < steps) full(stage).wait(parity);
@@ -190,7 +224,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             }
 #endif
             __syncwarp();
-            if (lane == 0) empty(now).arrive();
+            if (lane == 0 && step + 1 < steps) empty(now).arrive();
             /* The stage of the step before has been read by all, or nearly so. */
             if (threadIdx.x == 0 && begun && ahead.left > 0) {
                 int const past = now == 0 ? STAGES - 1 : now - 1;
@@ -199,10 +233,17 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             }
             begun = true;
         }
+        /* The last stage is not refilled before all have stored. */
+        int const last = stage == 0 ? STAGES - 1 : stage - 1;
+        unsigned const room = base + last * STAGE_BYTES;
+        __syncthreads();
         if (is_whole<B_ALONG_K ? 1 : 4>(p, t))
-            store_sums<true>(p, state, sum, t, thread_m, thread_n);
+            store_sums<true>(p, state, sum, t, thread_m, thread_n, room);
         else
-            store_sums<false>(p, state, sum, t, thread_m, thread_n);
+            store_sums<false>(p, state, sum, t, thread_m, thread_n, room);
+        hand_over();
+        __syncwarp();
+        if (lane == 0) empty(last).arrive();
     }
 }
 )cu";

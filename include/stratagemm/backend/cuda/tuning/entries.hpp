@@ -24,6 +24,7 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"t", {cuda_engine::wgmma, 128, 256, 32, 1, 1, 4, 8, 1}, 1, 800},
     {"t", {cuda_engine::wgmma, 64, 128, 32, 1, 1, 6, 8, 1}, 1, 540},
     {"t", {cuda_engine::wgmma, 64, 64, 32, 1, 1, 6, 8, 1}, 1, 300},
+    {"s", {cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8}, 1, 120},
     {"s", {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, 1, 114},
     {"s", {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, 2, 108},
     {"s", {cuda_engine::simt, 128, 64, 32, 8, 8, 3, 8}, 3, 108},

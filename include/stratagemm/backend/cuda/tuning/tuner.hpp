@@ -26,7 +26,8 @@ inline bool is_legal(cuda_tile const& t, std::size_t element, std::size_t scalar
     case cuda_engine::simt: {
         int const warp_n = across_n < 8 ? across_n : 8;
         return whole(4, 4) && across_n % warp_n == 0 && 32 % warp_n == 0 && across_m % (32 / warp_n) == 0 &&
-               threads <= 256 && t.k == 32 && t.stages >= 3 && sums <= 512;
+               threads <= 256 && t.k == 32 && t.stages >= 3 && sums <= 768 &&
+               threads * t.micro_n <= 16 * (t.m + t.n);
     }
     case cuda_engine::fp64: return whole(16, 16) && t.k == 16 && t.stages >= 3 && sums <= 32 * 512;
     case cuda_engine::mma: {
@@ -59,10 +60,10 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
         if (takes(e, type, d) && !(fetches(e) && d.capability < 90) &&
             !(e == cuda_engine::wgmma && d.capability != 90))
             engines.push_back(static_cast<short>(e));
-    std::vector<short> const micro = {1, 2, 4, 8, 16, 32, 64};
+    std::vector<short> const micro = {1, 2, 4, 8, 12, 16, 32, 64};
     p.values = {engines,
                 {32, 64, 128, 256},
-                {16, 32, 64, 128, 256},
+                {16, 32, 64, 128, 192, 256},
                 {8, 16, 32, 64, 128},
                 micro,
                 micro,
