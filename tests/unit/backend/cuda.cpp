@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -273,6 +274,93 @@ TEST_CASE("a product is captured in a graph and replayed") {
     }
     CALL(cuGraphExecDestroy, ready);
     CALL(cuGraphDestroy, graph);
+}
+
+TEST_CASE("of rows padded to multiples of 16 bytes, the padding is neither read nor written") {
+    sg::cuda const gpu;
+    // All bytes around the operands are set: NaN in every type that has one.
+    auto const check = [&]<class In, class Out>(In, Out, sg::cuda_tile const& tile, bool tf32 = false) {
+        sg::cuda with{.tile = tile};
+        with.tf32 = tf32;
+        auto const padded = [](sg::index side, std::size_t element, sg::index more) {
+            sg::index const unit = 16 / static_cast<sg::index>(element);
+            return (side + unit - 1) / unit * unit + more * unit;
+        };
+        auto const laid_out = [](auto at, sg::index lines, sg::index length, sg::index line) {
+            std::vector<In> v(static_cast<std::size_t>(lines * line));
+            std::memset(static_cast<void*>(v.data()), 0xff, v.size() * sizeof(In));
+            for (sg::index i = 0; i < lines; ++i)
+                for (sg::index j = 0; j < length; ++j)
+                    v[static_cast<std::size_t>(i * line + j)] = static_cast<In>(at(i, j));
+            return v;
+        };
+        auto const a = [](sg::index i, sg::index l) { return static_cast<float>((3 * i + l) % 5 - 2); };
+        auto const b = [](sg::index l, sg::index j) { return static_cast<float>((l + 2 * j) % 3 - 1); };
+        int wrong = 0, touched = 0;
+        for (sg::index n = 1; n <= tile.n + 2; ++n) {
+            sg::index const m = 5 + 11 * n % 73, k = 1 + 7 * n % 61, around = 256;
+            bool const by_columns = n % 4 < 2; // B
+            sg::index const a_line = padded(k, sizeof(In), n % 2),
+                            b_line = padded(by_columns ? k : n, sizeof(In), n / 2 % 2),
+                            c_line = padded(n, sizeof(Out), n / 3 % 2);
+            sg::index const before = n % 5 == 0 ? 1 : 0; // then the first element is not aligned
+            auto const ha = laid_out(a, m, k, a_line);
+            auto const hb = by_columns
+                                ? laid_out([&](sg::index j, sg::index l) { return b(l, j); }, n, k, b_line)
+                                : laid_out(b, k, n, b_line);
+            std::vector<std::byte> c(static_cast<std::size_t>(2 * around) +
+                                         static_cast<std::size_t>(m * c_line + before) * sizeof(Out),
+                                     std::byte{0xff});
+            auto const bytes = static_cast<sg::index>(c.size());
+            sg::footprint f;
+            f.device = (ha.size() + hb.size()) * sizeof(In) + c.size() + 3 * 256;
+            auto arena = gpu.reserve(f);
+            arena.or_throw();
+            auto const da = arena->template take<In>(m * a_line),
+                       db = arena->template take<In>(static_cast<sg::index>(hb.size()));
+            auto const dc = arena->template take<std::byte>(bytes);
+            gpu.leaf().upload(ha.data(), da, m * a_line).or_throw();
+            gpu.leaf().upload(hb.data(), db, static_cast<sg::index>(hb.size())).or_throw();
+            gpu.leaf().upload(c.data(), dc, bytes).or_throw();
+            sg::cuda_view<In const> const B{db, k, n, by_columns ? 1 : b_line, by_columns ? b_line : 1};
+            sg::gemm(with, sg::cuda_view<In const>{da, m, k, a_line, 1}, B,
+                     sg::cuda_view<Out>{sg::cuda_memory::cast<Out>(dc + around) + before, m, n, c_line, 1});
+            gpu.leaf().download(dc, c.data(), bytes).or_throw();
+            // What should be there is compared, and made what the rest is.
+            Out* const got = reinterpret_cast<Out*>(c.data() + around) + before;
+            for (sg::index i = 0; i < m; ++i)
+                for (sg::index j = 0; j < n; ++j) {
+                    float exact = 0;
+                    for (sg::index l = 0; l < k; ++l) exact += a(i, l) * b(l, j);
+                    wrong += got[i * c_line + j] != static_cast<Out>(exact);
+                    std::memset(static_cast<void*>(&got[i * c_line + j]), 0xff, sizeof(Out));
+                }
+            for (std::byte const x : c) touched += x != std::byte{0xff};
+        }
+        INFO(sg::describe(tile));
+        CHECK(wrong == 0);
+        CHECK(touched == 0);
+    };
+    using sg::cuda_engine;
+    int const capability = gpu.where().capability;
+    if (capability != 90) WARN("skipped: the kernels for Hopper");
+    check(1.0f, 1.0f, {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8});
+    if (capability >= 90) {
+        check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2});
+        check(1.0, 1.0, {cuda_engine::fp64, 64, 64, 16, 32, 32, 3, 2});
+    }
+    if (capability >= 80) {
+        check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2});
+        check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2});
+    }
+    if (capability == 90) {
+        check(sg::half(), sg::half(), {cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2});
+        check(sg::bfloat16(), float(), {cuda_engine::wgmma, 64, 64, 64, 1, 1, 2, 2});
+        check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});
+        check(sg::fp8_e4m3(), float(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});
+        check(sg::fp8_e5m2(), sg::half(), {cuda_engine::wgmma, 64, 128, 128, 1, 1, 2, 2});
+        check(1.0f, 1.0f, {cuda_engine::wgmma, 64, 128, 32, 1, 1, 2, 2}, true);
+    }
 }
 
 TEST_CASE("a last round of tiles that is not full is divided along k") {

@@ -235,14 +235,15 @@ private:
         grid.blocks = static_cast<unsigned>(asked < most ? asked : most);
         if (tile.engine != cuda_engine::wgmma)
             return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
-        // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has.
+        // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has. Rows end
+        // for it where 16 bytes do (it fetches no further than they go, but stores what rounds them up).
         cuda_arguments<Scalar> told = x;
         CUtensorMap c_map{};
         index const wide = 128 / static_cast<index>(sizeof(Out));
         cuda_lines<Out> const c{
             static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
         if (!form.partial && p_.beta == Scalar(0) && p_.c.col_stride == 1 && on_c.n % wide == 0 &&
-            c.can_be_fetched()) {
+            c.length % c.unit == 0 && c.can_be_fetched()) {
             index const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
             told.flags |= 32; // as prelude.cu.hpp names it
