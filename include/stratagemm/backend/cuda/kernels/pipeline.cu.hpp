@@ -20,10 +20,11 @@ struct barrier {
         asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
     }
     void arrive() const { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory"); }
-    /* On the barrier at the same place in another block of the cluster. */
+    /* On the barrier at the same place in another block of the cluster. It says that something has been read: nothing
+       that was written is handed on, which at the scope of a cluster takes longer than a stage is multiplied. */
     void arrive_at(int block) const {
         asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-                     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(at), "r"(block)
+                     "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(at), "r"(block)
                      : "memory");
     }
     void expect(int bytes) const {
@@ -59,8 +60,9 @@ inline int block_in_cluster() {
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
+/* Of barriers, barriers_are_ready() tells the others. */
 inline void cluster_sync() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 /* Tiles are numbered so that GROUP rows of them are walked through together: what they read is still in the cache. */

@@ -64,7 +64,7 @@ inline constexpr char cuda_wgmma_text[] = R"cu(
 static_assert(TILE_K == LINE, "a line of shared memory is the depth of a tile");
 static_assert(STAGES >= 2, "one is read, one is fetched");
 static_assert(CONSUMERS == 1 || CONSUMERS == 2, "registers for so many warpgroups");
-static_assert(B_ALONG_K || TILE_N / LINE >= CLUSTER, "each block of a cluster fetches a part of B");
+static_assert(B_ALONG_K || TILE_N % (LINE * CLUSTER) == 0, "blocks of a cluster fetch equal parts of B");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
    is a tile of TILE_K lines for each 128 bytes. */
@@ -228,7 +228,7 @@ inline void read_rows(unsigned staging, T const *from, index row, index col, int
 template <class T, class Finish>
 inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int j0, operand const &c,
                        operand const *e, int m, int n, index batch, Finish &&finish) {
-    constexpr int width = ROW_BYTES / sizeof(T) < TILE_N ? ROW_BYTES / sizeof(T) : TILE_N;
+    constexpr int row = ROW_BYTES / sizeof(T), width = TILE_N < row ? TILE_N : TILE_N % row == 0 ? row : row / 2;
     static_assert(TILE_N % width == 0, "whole rows of results");
     int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2, rows = min(16, m - i0);
 #pragma unroll
