@@ -30,7 +30,8 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     cuda_tile const t = lying_on_c(given, form_for(given, element, {}), element);
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
     double const whole = static_cast<double>(how.whole);
-    double const tiles = up(s.m, t.m) * up(s.n, t.n) * static_cast<double>(s.count);
+    double const tiles =
+        up(s.m, std::ptrdiff_t{t.m} * t.cluster) * t.cluster * up(s.n, t.n) * static_cast<double>(s.count);
     double const parts = static_cast<double>(how.parts(s.k));
     double const places = static_cast<double>(units) * blocks;
     // Storing: as much as memory takes, less what those beside it multiply meanwhile.
@@ -44,7 +45,12 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
                              : blocks;
         double const tile =
             static_cast<double>(t.m) * t.n * (static_cast<double>(depth) + (fetches(t.engine) ? 4 : t.k));
-        return rounds * ((tile / rate + storing) * together + 3000);
+        double const multiplying = tile / rate * together, then = storing * together;
+        double const last = multiplying + then + 3000;
+        // Those of wgmma but the last are stored while others are multiplied.
+        double const longer = multiplying > then ? multiplying : then;
+        double const one = t.engine == cuda_engine::wgmma ? longer + 700 : last;
+        return (rounds - 1) * one + last;
     };
     double const summing = how.whole > 0
                                ? rounds_of(whole, s.k) + rounds_of((tiles - whole) * parts, how.part)

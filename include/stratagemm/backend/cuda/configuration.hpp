@@ -142,7 +142,8 @@ inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t elemen
     // Sums in three registers of four leave none over, and not all compilers of machine code get by with that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
     // Each block of a cluster fetches whole lines of B for all, where they may lie along n.
-    if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element) * t.cluster) != 0) return false;
+    if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element) * t.cluster) != 0)
+        return false;
     return shared_bytes_of(t, element) <= d.shared_bytes;
 }
 

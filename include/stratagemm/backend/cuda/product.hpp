@@ -72,8 +72,10 @@ public:
     static cuda_lying<In> lying_b(Problem const& p) {
         return cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
     }
+    // A cluster takes tiles below each other, as many as it has blocks.
     static index tiles_of(cuda_tile const& tile, cuda_sides const& s) {
-        return ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
+        index const blocks = tile.cluster;
+        return ((s.m - 1) / (tile.m * blocks) + 1) * blocks * ((s.n - 1) / tile.n + 1);
     }
 
     // What a product may take besides: sums of parts of k, and copies of the operands.
@@ -231,8 +233,7 @@ private:
         grid.threads = static_cast<unsigned>(threads_of(tile)),
         grid.cluster = static_cast<unsigned>(tile.cluster);
         index const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
-        index const asked = (tiles + tile.cluster - 1) * tile.cluster;
-        grid.blocks = static_cast<unsigned>(asked < most ? asked : most);
+        grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
         if (tile.engine != cuda_engine::wgmma)
             return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
         // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has. Rows end
