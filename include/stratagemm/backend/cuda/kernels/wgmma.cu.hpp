@@ -6,8 +6,9 @@
 // swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared memory: what it then
 // computes is C^T = B^T A^T, with B^T brought to registers (FROM_REGISTERS).
 //
-// Results pass through shared memory. Where rows of C are aligned and no E is added (c_is_mapped), the hardware takes them
-// from there while the next tile is multiplied, and leaves out what is beyond C; elsewhere threads do.
+// Results pass through shared memory. Where rows of C begin and end at multiples of 16 bytes and no E is added
+// (c_is_mapped), the hardware takes them from there while the next tile is multiplied, and leaves out what is beyond C;
+// elsewhere threads do.
 //
 // PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8), so that what a stage adds up to is added to
 // the sum outside of them.
