@@ -46,6 +46,16 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
         to.push_back(
             {name + (partial ? "-parts" : ""), sg::cuda_product_source<In, Out>(tile, form, none), true});
     }
+    // However operands lie, where it makes another kernel.
+    for (int lying = 0; tile.engine == sg::cuda_engine::fp64 && lying < 4; ++lying)
+        for (bool const tail : {false, true}) {
+            sg::cuda_form form;
+            form.a_along_k = lying % 2 > 0, form.b_along_k = lying / 2 > 0, form.tail = tail;
+            if (form.a_along_k && !form.b_along_k) continue; // row-major ones, as above
+            to.push_back({name + (form.a_along_k ? "-ak" : "-am") + (form.b_along_k ? "-bk" : "-bn") +
+                              (tail ? "-tail" : ""),
+                          sg::cuda_product_source<In, Out>(tile, form, none), true});
+        }
     if (sg::divides_last_round(tile.engine)) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.tail = true;

@@ -34,8 +34,11 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         up(s.m, std::ptrdiff_t{t.m} * t.cluster) * t.cluster * up(s.n, t.n) * static_cast<double>(s.count);
     double const parts = static_cast<double>(how.parts(s.k));
     double const places = static_cast<double>(units) * blocks;
-    // Storing: as much as memory takes, less what those beside it multiply meanwhile.
-    double const storing = static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 / blocks;
+    // Storing: as much as memory takes, less what those beside it multiply meanwhile. fp64 has a warp that does nothing
+    // but fetch, so that the next tile is there when one has been stored.
+    bool const is_ahead = t.engine == cuda_engine::fp64;
+    double const storing =
+        static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 / (blocks + is_ahead);
     auto const rounds_of = [&](double all, std::ptrdiff_t depth) {
         double const rounds = static_cast<double>(static_cast<std::ptrdiff_t>((all + places - 1) / places));
         // A multiprocessor that is not full does not reach the rate of one that is.
@@ -49,7 +52,9 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         double const last = multiplying + then + 3000;
         // Those of wgmma but the last are stored while others are multiplied.
         double const longer = multiplying > then ? multiplying : then;
-        double const one = t.engine == cuda_engine::wgmma ? longer + 700 : last;
+        double const one = t.engine == cuda_engine::wgmma ? longer + 700
+                           : is_ahead                     ? multiplying + then + 500
+                                                          : last;
         return (rounds - 1) * one + last;
     };
     double const summing = how.whole > 0

@@ -92,11 +92,10 @@ constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engin
 // Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
 constexpr bool divides_last_round(cuda_engine e) { return e == cuda_engine::simt || e == cuda_engine::fp64; }
 
-// Warps of fp64 that only fetch: four where there are eight others, which then take the registers that these do not need.
-// Else all warps fetch.
+// Warps of fp64 that only fetch: one, or four where there are eight others that need the registers which these give up.
 constexpr int fetchers_of(cuda_tile const& t) {
     int const warps = t.m / t.micro_m * (t.n / t.micro_n);
-    return warps == 8 && t.micro_m * t.micro_n > 1024 ? 4 : 0;
+    return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
 }
 
 inline int threads_of(cuda_tile const& t) {

@@ -25,8 +25,14 @@ inline constexpr char cuda_fp64_text[] = R"cu(
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 16, "a line of shared memory is the depth of a tile");
 
-inline void read(double &x, double &y, unsigned address) {
-    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(x), "=d"(y) : "r"(address));
+/* Two at once, if they are to be in neighbouring registers. Else one by one, although two threads then meet in a bank: to
+   move them takes more registers than there are. (Volatile: the assembler would read both at once.) */
+template <bool PAIR> inline void read(double &x, double &y, unsigned address) {
+    if constexpr (PAIR)
+        asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(x), "=d"(y) : "r"(address));
+    else
+        asm volatile("ld.volatile.shared.f64 %0, [%2];\nld.volatile.shared.f64 %1, [%2+8];"
+                     : "=&d"(x), "=d"(y) : "r"(address));
 }
 inline void multiply(double (&c)[4], double const (&x)[4], double y0, double y1) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -45,13 +51,13 @@ template <bool ALONG_K> struct lines {
         return ALONG_K ? spread(g) * 128 + (t ^ spread(g)) * 16 : t * 256 + (g ^ 2 * t) * 16;
     }
     /* x[line][term], of the block at `at`, where the thread's first is */
-    static void read_block(double (&x)[2][2], unsigned at, int h) {
+    template <bool PAIRS> static void read_block(double (&x)[2][2], unsigned at, int h) {
         if (ALONG_K) {
-            read(x[0][0], x[0][1], at ^ h * 64);
-            read(x[1][0], x[1][1], (at ^ h * 64) + 1024);
+            read<PAIRS>(x[0][0], x[0][1], at ^ h * 64);
+            read<PAIRS>(x[1][0], x[1][1], (at ^ h * 64) + 1024);
         } else {
-            read(x[0][0], x[1][0], at + h * 1024);
-            read(x[0][1], x[1][1], (at ^ 16) + h * 1024 + 128);
+            read<PAIRS>(x[0][0], x[1][0], at + h * 1024);
+            read<PAIRS>(x[0][1], x[1][1], (at ^ 16) + h * 1024 + 128);
         }
     }
     /* The line that is row `row` (0 to 7) of the first or second half of a block. */
@@ -129,25 +135,6 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 
     int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
 
-    /* A thread that does nothing else fetches all boxes, or every warp its share. */
-    walk ahead = {};
-    auto const refill = [&](int stage) {
-        int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
-        int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
-        int const one = FETCHERS ? 0 : warp;
-        if (one == 0) full(stage).expect(A_BYTES + B_BYTES);
-        unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
-        constexpr int boxes_a = A_ALONG_K ? 1 : TILE_M / 16, boxes_b = B_ALONG_K ? 1 : TILE_N / 16;
-#pragma unroll
-        for (int x0 = 0; x0 < boxes_a + boxes_b; x0 += FETCHERS ? 1 : WARPS) {
-            int const x = x0 + one, y = x - boxes_a;
-            if (x < boxes_a)
-                fetch(a + x * 2048, a_map, A_ALONG_K ? l : i0 + x * 16, A_ALONG_K ? i0 : l, batch_a, full(stage));
-            else if (y < boxes_b)
-                fetch(b + y * 2048, b_map, B_ALONG_K ? l : j0 + y * 16, B_ALONG_K ? j0 : l, batch_b, full(stage));
-        }
-        ahead.next_step(p);
-    };
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(WARPS);
         barriers_are_ready();
@@ -160,26 +147,38 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
     };
-#if FETCHERS
+    /* One thread fetches. Where those that multiply need more registers than a block has for each, it is in a group of
+       four warps, which give theirs away. */
     if (warp >= WARPS) {
+#if FETCHERS == 4
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+#endif
         if (threadIdx.x == WARPS * 32) {
+            walk ahead;
             for (ahead.tile(p, blockIdx.x); ahead.left > 0; next_stage()) {
+                int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
                 empty(stage).wait(parity ^ 1);
-                refill(stage);
+                /* What others have read there is to be ahead of what the hardware writes, which is another proxy. */
+                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                full(stage).expect(A_BYTES + B_BYTES);
+                unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
+                int const l = ahead.l, i = ahead.i0, j = ahead.j0;
+#pragma unroll
+                for (int x = 0; x < (A_ALONG_K ? 1 : TILE_M / 16); ++x)
+                    fetch(a + x * 2048, a_map, A_ALONG_K ? l : i + x * 16, A_ALONG_K ? i : l, batch_a, full(stage));
+#pragma unroll
+                for (int x = 0; x < (B_ALONG_K ? 1 : TILE_N / 16); ++x)
+                    fetch(b + x * 2048, b_map, B_ALONG_K ? l : j + x * 16, B_ALONG_K ? j : l, batch_b, full(stage));
+                ahead.next_step(p);
             }
-            /* Multiplying warps read one stage ahead; this lets them past the end. */
+            /* Those that multiply read one stage ahead; this lets them past the end. */
             empty(stage).wait(parity ^ 1);
             full(stage).arrive();
         }
         return;
     }
+#if FETCHERS == 4
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-#else
-    if (lane == 0) {
-        ahead.tile(p, blockIdx.x);
-        for (int s = 0; s < STAGES && ahead.left > 0; ++s) refill(s);
-    }
 #endif
 
     unsigned const a_warp = a_tiles + warp / WARPS_N * MICRO_M * 128, b_warp = b_tiles + warp % WARPS_N * MICRO_N * 128;
@@ -189,20 +188,23 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     /* One half of a stage is read while the other is multiplied, the first during the second of the stage before. With
        large tiles, to save registers, the last block of X in the second half lies where the first of the first half does:
        it is read late, as soon as that is used, and is itself used first. */
-    constexpr int late = FETCHERS > 0;
+    constexpr int late = FETCHERS > 1;
     double x[2 * BLOCKS_X - late][2][2], y[2][BLOCKS_Y][2][2];
     auto const x_of = [&](int h, int i) { return (i + h * BLOCKS_X) % (2 * BLOCKS_X - late); };
+    auto const first_of = [&](int h) { return late && h == 1 ? BLOCKS_X - 1 : 0; };
     auto const read_x = [&](int which, int h, int i) {
         unsigned const at = x_at + which * (SWAPPED ? B_BYTES : A_BYTES) + i * 2048;
-        lines<X_ALONG_K>::read_block(x[x_of(h, i)], at, h);
+        lines<X_ALONG_K>::read_block<!X_ALONG_K>(x[x_of(h, i)], at, h);
     };
+    /* But for what is read late. */
     auto const read_half = [&](int which, int h) {
 #pragma unroll
-        for (int i = late * (1 - h); i < BLOCKS_X - late * h; ++i) read_x(which, h, i);
+        for (int i = 0; i < BLOCKS_X; ++i)
+            if (!late || i != first_of(h)) read_x(which, h, i);
 #pragma unroll
         for (int j = 0; j < BLOCKS_Y; ++j) {
             unsigned const at = y_at + which * (SWAPPED ? A_BYTES : B_BYTES) + j * 2048;
-            lines<Y_ALONG_K>::read_block(y[h][j], at, h);
+            lines<Y_ALONG_K>::read_block<Y_ALONG_K>(y[h][j], at, h);
         }
     };
     auto const multiply_by = [&](int h, int i) {
@@ -215,11 +217,6 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 multiply(sum[i][j][f], in_order, y[h][j][f][0], y[h][j][f][1]);
             }
     };
-    auto const read_first = [&] {
-        full(stage).wait(parity);
-        read_half(stage, 0);
-        if (late) read_x(stage, 0, 0);
-    };
     /* What finding a tile takes should not be in registers all along: the compiler is not to know that it is the same
        each time. */
     auto const found = [&](int number) {
@@ -227,8 +224,9 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         asm volatile("" : "+r"(number), "+r"(m), "+r"(n));
         return TAIL ? tile_at(p, number) : place_of_tile(number, (m - 1) / TILE_M + 1, (n - 1) / TILE_N + 1);
     };
-    bool begun = false;
-    if (FETCHERS) read_first();
+    full(stage).wait(parity);
+    read_half(stage, 0);
+    if (late) read_x(stage, 0, first_of(0));
     for (int number = blockIdx.x; number < tiles_of(p); number += gridDim.x) {
 #pragma unroll
         for (int i = 0; i < BLOCKS_X; ++i)
@@ -236,37 +234,24 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             for (int j = 0; j < BLOCKS_Y; ++j)
 #pragma unroll
                 for (int e = 0; e < 8; ++e) sum[i][j][e / 4][e % 4] = 0;
-        if (!FETCHERS) read_first();
         for (int left = steps_of(p, found(number)); left > 0; --left) {
-            int const now = stage, now_parity = parity;
+            int const now = stage;
             next_stage();
-            read_half(now, 1);
-            multiply_by(0, 0);
-            if (late) read_x(now, 1, BLOCKS_X - 1);
 #pragma unroll
-            for (int i = 1; i < BLOCKS_X; ++i) multiply_by(0, i);
-            __syncwarp();
-            if (lane == 0) empty(now).arrive();
-            /* Warps that fetch are ahead, in the next tile. */
-            bool const more = FETCHERS || left > 1;
-            if (more) {
-                full(stage).wait(parity);
-                read_half(stage, 0);
-            }
+            for (int h = 0; h < 2; ++h) {
+                int const other = 1 - h, where = h == 0 ? now : stage;
+                if (h == 1) full(stage).wait(parity);
+                read_half(where, other);
 #pragma unroll
-            for (int i = 0; i < BLOCKS_X; ++i) {
-                multiply_by(1, (i + BLOCKS_X - late) % BLOCKS_X);
-                if (late && i == 0 && more) read_x(stage, 0, 0);
+                for (int i = 0; i < BLOCKS_X; ++i) {
+                    multiply_by(h, (i + first_of(h)) % BLOCKS_X);
+                    if (late && i == 0) read_x(where, other, first_of(other));
+                }
             }
-            if (FETCHERS) continue;
-            /* The stage of the step before has been read by all, or nearly so. */
-            if (lane == 0 && begun && ahead.left > 0) {
-                int const past = now == 0 ? STAGES - 1 : now - 1;
-                empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
-                refill(past);
-            }
-            begun = true;
+            /* Not before all has been multiplied. Given back as soon as the last of it had been asked for, a stage was
+               filled anew before some of that had come. (Not `now`, which would take a register till here.) */
             __syncwarp();
+            if (lane == 0) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
         }
         place const t = found(number);
         int const w = threadIdx.x / 32; /* and this anew, for the same reason */

@@ -8,7 +8,7 @@ STRATAGEMM_BEGIN
 struct cuda_entry {
     char const* types; // letters (source.hpp); t: floats that may be rounded to tf32
     cuda_tile tile;
-    short blocks; // that a multiprocessor runs at a time
+    short blocks; // that a multiprocessor runs at a time, or needs to be full
     float rate;   // multiply-adds in a cycle of a multiprocessor that is full
 };
 
@@ -40,9 +40,10 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"s", {cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8}, 2, 84},
     {"s", {cuda_engine::simt, 128, 16, 32, 4, 4, 3, 8}, 4, 60},
     {"d", {cuda_engine::fp64, 128, 128, 16, 64, 32, 6, 8}, 1, 115},
-    {"d", {cuda_engine::fp64, 128, 64, 16, 32, 32, 4, 8}, 1, 108},
-    {"d", {cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8}, 3, 105},
-    {"d", {cuda_engine::fp64, 128, 16, 16, 16, 16, 6, 8}, 2, 50},
+    {"d", {cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8}, 1, 113},
+    {"d", {cuda_engine::fp64, 64, 64, 16, 32, 16, 6, 8}, 1, 104},
+    {"d", {cuda_engine::fp64, 64, 16, 16, 16, 16, 8, 8}, 1, 75},
+    {"d", {cuda_engine::fp64, 32, 16, 16, 16, 16, 16, 8}, 2, 56},
 
     {"hw", {cuda_engine::mma, 128, 128, 64, 64, 32, 3, 8}, 1, 800},
     {"hw", {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 8}, 3, 600},
