@@ -159,7 +159,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
                 empty(stage).wait(parity ^ 1);
                 /* What others have read there is to be ahead of what the hardware writes, which is another proxy. */
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                hand_over();
                 full(stage).expect(A_BYTES + B_BYTES);
                 unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
                 int const l = ahead.l, i = ahead.i0, j = ahead.j0;

@@ -36,7 +36,7 @@ struct barrier {
                      : "memory");
     }
 };
-/* What a thread has written to shared memory comes before what the hardware copies to it or from it afterwards. */
+/* What has been read and written in shared memory comes before what the hardware copies to it or from it afterwards. */
 inline void hand_over() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 inline void barriers_are_ready() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 

@@ -297,7 +297,7 @@ inline void send_sums(unsigned staging, int &next, scalar const (&sum)[SUMS], in
                     x[w] = finish(s[w], min(i0 + i + 8 * h, m - 1), min(j0 + first + 8 * b + j + w, n - 1));
                 put(box + (i + 8 * h) * 128 + ((8 * b + j) * sizeof(T) ^ i * 16), x[0], x[1]);
             }
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        hand_over();
         __syncwarp();
         if (lane == 0) send_box(box, map, j0 + first, i0, batch);
     }
@@ -367,7 +367,7 @@ inline void store_turned(unsigned staging, int group, turned_part const &own, sc
                 }
                 put(place_in_box(to, row, col), x[0], x[1]);
             }
-        if (sends) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        if (sends) hand_over();
         together();
         if (!sends) {
 #pragma unroll
