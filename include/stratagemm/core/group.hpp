@@ -4,8 +4,8 @@
 //   sg::gemm(gpu, products);
 //
 // They may run in any order and at the same time: no C may overlap what another product reads or writes, nor may the
-// bytes that batches span. To find that out takes the square of their number where the C's are interleaved, such as
-// panels of columns of one matrix.
+// bytes that batches span. To find that out takes the square of their number where the C's are interleaved and either
+// are not blocks of one matrix, or interleave with A's and B's as well.
 #pragma once
 
 #include "policy.hpp"
@@ -47,13 +47,34 @@ auto as_group(G const& g) {
 // Where the matrices C of a group lie, so that it is quick to ask who else is there.
 template <class Problem>
 class written_places {
+    using space = typename Problem::space;
+
 public:
-    explicit written_places(group<Problem> const& all) {
-        places_.reserve(static_cast<std::size_t>(all.count));
-        for (Problem const& p : all) {
-            place const x = place_of(p, p.c, p.c_step);
-            if (x.low < x.high) places_.push_back(x);
-        }
+    explicit written_places(index count) { places_.reserve(static_cast<std::size_t>(count)); }
+
+    // The next product, which lies so.
+    void add(Problem const& p, extents const& x) {
+        if (x.c.low == x.c.high) return; // nothing is read then
+        auto const spread = [](range& all, auto const& v, extent const& y) {
+            if (y.low == y.high) return;
+            index const at = space::address(v.data);
+            bool const first = all.low == all.high;
+            all.mixed |= !first && all.buffer != space::buffer(v.data);
+            all.buffer = space::buffer(v.data);
+            if (first || at + y.low < all.low) all.low = at + y.low;
+            if (first || at + y.high > all.high) all.high = at + y.high;
+        };
+        spread(written_, p.c, x.c);
+        if (p.alpha != typename Problem::scalar(0)) spread(read_, p.a, x.a), spread(read_, p.b, x.b);
+        index const at = space::address(p.c.data);
+        bool const in_place =
+            space::address(p.e.data) == at && space::buffer(p.e.data) == space::buffer(p.c.data);
+        if (!in_place) spread(read_, p.e, x.e);
+        places_.push_back({space::buffer(p.c.data), at + x.c.low, at + x.c.high, at + x.c.high, &p});
+    }
+
+    // After the last: whether anything is left to ask.
+    bool settle() {
         // Not std::sort: <algorithm> is a tenth of what it takes to compile the library.
         bool sorted = true;
         for (std::size_t i = 1; i < places_.size(); ++i) sorted &= compare(&places_[i - 1], &places_[i]) <= 0;
@@ -61,14 +82,18 @@ public:
         for (std::size_t i = 1; i < places_.size(); ++i) {
             place& x = places_[i];
             place const& before = places_[i - 1];
-            one_buffer_ &= x.buffer == before.buffer;
             if (x.buffer != before.buffer) continue;
             apart_ &= before.reach <= x.low;
             if (x.reach < before.reach) x.reach = before.reach;
         }
+        apart_ = apart_ || are_blocks_apart();
+        bool const clear =
+            !written_.mixed && !read_.mixed &&
+            (written_.buffer != read_.buffer || written_.high <= read_.low || read_.high <= written_.low);
+        return !apart_ || !clear;
     }
 
-    // Whether no two of them share a byte, even of gaps.
+    // Whether it is known that no two of them share an element.
     bool are_apart() const { return apart_; }
 
     // Whether matrix v of `reader` shares an element with the C of another product.
@@ -76,7 +101,6 @@ public:
     bool meet(Problem const& reader, V const& v, index step) const {
         place const x = place_of(reader, v, step);
         if (x.low == x.high || places_.empty()) return false;
-        if (one_buffer_ && (x.high <= places_.front().low || x.low >= places_.back().reach)) return false;
         // Those that begin before its end, backwards, as long as one of them may end after its beginning.
         std::size_t at = 0;
         for (std::size_t left = places_.size(); left > 0;) {
@@ -113,17 +137,81 @@ private:
         return x.low < y.low ? -1 : x.low > y.low;
     }
 
+    // A part of a matrix of lines, as wide as they are apart.
+    struct block {
+        index line, begin, end, last; // lines [line, last) of elements [begin, end)
+    };
+    static int compare_lines(void const* left, void const* right) {
+        auto const &x = *static_cast<block const*>(left), &y = *static_cast<block const*>(right);
+        return x.line < y.line ? -1 : x.line > y.line;
+    }
+
+    // Whether those that interleave are blocks of one matrix, and apart: line by line, with those that a line meets in
+    // order, where only neighbours can overlap.
+    bool are_blocks_apart() const {
+        constexpr auto size = static_cast<index>(sizeof(typename Problem::c_type));
+        std::vector<block> blocks, met;
+        for (std::size_t begin = 0, end; begin < places_.size(); begin = end) {
+            place const& first = places_[begin];
+            auto const& c = first.of->c;
+            bool const by_rows = c.col_stride == 1;
+            index const outer = by_rows ? c.row_stride : c.col_stride;
+            blocks.clear(), met.clear();
+            for (end = begin; end < places_.size(); ++end) {
+                place const& x = places_[end];
+                if (end > begin && (x.buffer != first.buffer || x.low >= places_[end - 1].reach)) break;
+                auto const& v = x.of->c;
+                index const wide = by_rows ? v.cols : v.rows, lines = by_rows ? v.rows : v.cols;
+                bool const fits = x.of->count == 1 && v.row_stride == c.row_stride &&
+                                  v.col_stride == c.col_stride && (by_rows || c.row_stride == 1) &&
+                                  outer >= wide && (x.low - first.low) % size == 0;
+                if (!fits) return false;
+                index const at = (x.low - first.low) / size, line = at / outer, from = at % outer;
+                index const beyond =
+                    from + wide - outer; // of the next line, seen from where the first begins
+                blocks.push_back({line, from, beyond > 0 ? outer : from + wide, line + lines});
+                if (beyond > 0) blocks.push_back({line + 1, 0, beyond, line + 1 + lines});
+            }
+            if (end - begin == 1) continue;
+            std::qsort(blocks.data(), blocks.size(), sizeof(block), compare_lines);
+            for (block const& x : blocks) {
+                std::size_t at = 0; // of the first that begins later
+                for (std::size_t left = met.size(); left > 0;) {
+                    bool const before = met[at + left / 2].begin <= x.begin;
+                    if (before) at += left / 2 + 1;
+                    left = before ? left - left / 2 - 1 : left / 2;
+                }
+                std::size_t low = at, high = at; // those in the way have ended above
+                while (low > 0 && met[low - 1].end > x.begin)
+                    if (met[--low].last > x.line) return false;
+                while (high < met.size() && met[high].begin < x.end)
+                    if (met[high++].last > x.line) return false;
+                auto const where = [&](std::size_t i) {
+                    return met.begin() + static_cast<std::ptrdiff_t>(i);
+                };
+                met.insert(met.erase(where(low), where(high)), x);
+            }
+        }
+        return true;
+    }
+
     template <class V>
     static place place_of(Problem const& p, V const& v, index step) {
-        using space = typename Problem::space;
         extent const x = extent_of(v.rows, v.cols, v.row_stride, v.col_stride, p.count, step,
                                    static_cast<index>(sizeof(typename V::value_type)));
         index const at = space::address(v.data);
         return {space::buffer(v.data), at + x.low, at + x.high, at + x.high, &p};
     }
 
+    struct range {
+        void const* buffer = nullptr;
+        index low = 0, high = 0;
+        bool mixed = false; // it is more than one buffer
+    };
+
     std::vector<place> places_;
-    bool apart_ = true, one_buffer_ = true;
+    bool apart_ = true;
+    range written_, read_;
 };
 
 // Why one product of a group fails.
@@ -137,10 +225,13 @@ status in_group(group<Problem> const& all, Problem const& p, error const& e) {
 // Each by itself, and then beside the others.
 template <class Problem>
 status validate(group<Problem> const& all) {
-    for (Problem const& p : all)
-        if (status s = validate(p); !s) return in_group(all, p, s.error());
-    if (all.count < 2) return {};
-    written_places<Problem> const written(all);
+    written_places<Problem> written(all.count);
+    for (Problem const& p : all) {
+        extents const x = extents_of(p);
+        if (status s = validate(p, x); !s) return in_group(all, p, s.error());
+        written.add(p, x);
+    }
+    if (all.count < 2 || !written.settle()) return {};
     for (Problem const& p : all) {
         if (is_empty(p)) continue;
         bool const reads_ab = p.a.cols > 0 && p.alpha != typename Problem::scalar(0);

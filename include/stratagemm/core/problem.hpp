@@ -297,8 +297,25 @@ bool views_overlap(V const& v, extent const& ev, W const& w, extent const& ew) {
     return failure(errc::shape, "gemm", text);
 }
 
+// Where the operands of a product lie; of E only if it is read.
+struct extents {
+    extent a, b, e, c;
+};
 template <class Problem>
-status validate(Problem const& p) {
+extents extents_of(Problem const& p) {
+    auto const measure = [&](auto const& v, index step) {
+        using T = typename std::remove_cvref_t<decltype(v)>::value_type;
+        return extent_of(v.rows, v.cols, v.row_stride, v.col_stride, p.count, step,
+                         static_cast<index>(sizeof(T)));
+    };
+    return {measure(p.a, p.a_step), measure(p.b, p.b_step),
+            p.beta != typename Problem::scalar(0) ? measure(p.e, p.e_step) : extent{},
+            measure(p.c, p.c_step)};
+}
+
+// `x` is extents_of(p).
+template <class Problem>
+status validate(Problem const& p, extents const& x) {
     auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
     if (p.count < 0)
         return fail(errc::shape, "the batches of A, B and C must have the same, non-negative count");
@@ -310,15 +327,9 @@ status validate(Problem const& p) {
     if (p.c.conjugate || p.c.scale != decltype(p.c.scale)(1))
         return fail(errc::argument, "C cannot be scaled or conjugated; use alpha, beta or an epilogue");
 
-    auto measure = [&](auto const& v, index step) {
-        using T = typename std::remove_cvref_t<decltype(v)>::value_type;
-        return extent_of(v.rows, v.cols, v.row_stride, v.col_stride, p.count, step,
-                         static_cast<index>(sizeof(T)));
-    };
     bool const reads_e = p.beta != typename Problem::scalar(0);
     bool const reads_ab = p.alpha != typename Problem::scalar(0);
-    extent const a = measure(p.a, p.a_step), b = measure(p.b, p.b_step), c = measure(p.c, p.c_step);
-    extent const e = reads_e ? measure(p.e, p.e_step) : extent{};
+    auto const& [a, b, e, c] = x;
     if (!a.fits || !b.fits || !c.fits || !e.fits)
         return fail(errc::overflow, "the sizes and strides of an operand address more bytes than there are");
     if (c.low == c.high) return {}; // nothing to write, so nothing else matters
@@ -366,6 +377,10 @@ status validate(Problem const& p) {
     if (!epilogue_fits(p.epilogue, m, n))
         return fail(errc::shape, "a vector of the epilogue is shorter than the side of C that it runs along");
     return {};
+}
+template <class Problem>
+status validate(Problem const& p) {
+    return validate(p, extents_of(p));
 }
 
 STRATAGEMM_END

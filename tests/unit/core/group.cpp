@@ -161,3 +161,58 @@ TEST_CASE("an arena that is too small, and no products at all") {
     CHECK(sg::try_gemm(cpu, none));
     CHECK(sg::group_workspace(cpu, none) == sg::footprint{});
 }
+
+TEST_CASE("operands of a group may lie among its results, as long as they are apart") {
+    constexpr sg::index n = 6, size = n * n;
+    sg::matrix<float> all(1, 12 * size);
+    auto const at = [&](sg::index i) { return sg::row_major(all.data() + i * size, n, n); };
+    auto const a = integers<float>(n, n, 1), b = integers<float>(n, n, 2), e = integers<float>(n, n, 3);
+    std::vector<problem> products;
+    for (sg::index i = 0; i < 12; i += 4) {
+        for (sg::index l = 0; l < size; ++l) {
+            all(0, i * size + l) = a(l / n, l % n), all(0, (i + 2) * size + l) = b(l / n, l % n);
+            all(0, (i + 3) * size + l) = e(l / n, l % n);
+        }
+        products.push_back(sg::product(at(i), at(i + 2), at(i + 3), at(i + 1)));
+    }
+    sg::gemm(sg::host{.threads = 2}, products);
+    auto const exact = product_of(a, b);
+    for (sg::index i = 0; i < 12; i += 4)
+        for (sg::index l = 0; l < size; ++l)
+            CHECK(all(0, (i + 1) * size + l) == exact(l / n, l % n) + e(l / n, l % n));
+    // An element further, and the last one reads what the one before it writes.
+    products[2].e.data = all.data() + 6 * size - 1;
+    CHECK(!sg::try_gemm(products));
+    products[2].beta = 0;
+    CHECK(sg::try_gemm(products));
+}
+
+TEST_CASE("results are refused when they overlap, and only then, wherever they lie in one matrix") {
+    unsigned seed = 3;
+    auto const below = [&](sg::index n) {
+        seed = seed * 1664525u + 1013904223u;
+        return static_cast<sg::index>(seed >> 16) % n;
+    };
+    sg::matrix<float> const a = integers<float>(24, 1, 1), b = integers<float>(1, 24, 2);
+    int refused = 0, taken = 0, wrong = 0;
+    for (int round = 0; round < 1000; ++round) {
+        sg::matrix<float> memory(24, 24);
+        auto const c =
+            round % 2 ? sg::row_major(memory.data(), 24, 24) : sg::col_major(memory.data(), 24, 24);
+        sg::matrix<int> owners(24, 24);
+        bool overlap = false;
+        std::vector<problem> products;
+        for (sg::index left = 1 + below(12); left > 0; --left) {
+            sg::index const m = 1 + below(round % 3 ? 5 : 24), n = 1 + below(round % 5 ? 4 : 24);
+            sg::index const i = below(25 - m), j = below(25 - n);
+            products.push_back(sg::product(a.block(0, 0, m, 1), b.block(0, 0, 1, n), c.block(i, j, m, n)));
+            for (sg::index x = i; x < i + m; ++x)
+                for (sg::index y = j; y < j + n; ++y) overlap |= owners(x, y)++ > 0;
+        }
+        bool const done = static_cast<bool>(sg::try_gemm(sg::host{.threads = 1}, products));
+        wrong += done == overlap, refused += !done, taken += done;
+    }
+    CHECK(wrong == 0);
+    CHECK(refused > 200);
+    CHECK(taken > 200);
+}
