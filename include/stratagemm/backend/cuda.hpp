@@ -179,26 +179,28 @@ struct cuda {
         return product.run(choice, memory);
     }
 
-    // Small products of a group share launches, the others go as they would alone; all on the stream.
+    // Products of a group share launches, but for those that are better off alone; all on the stream.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const {
-        footprint most;
+        bool share = shares();
         for (Problem const& p : all)
-            if (!is_empty(p) && (!shares() || cuda_work_of(p.shape()) > cuda_shared_work))
-                most = larger(most, workspace(p.shape()));
+            share &= is_empty(p) || surely_shares({p.c.rows, p.c.cols, p.a.cols, p.count});
+        footprint most;
+        if (share) return most;
+        using In = typename Problem::a_type;
+        cuda_group<Problem> const them(session(), stream, all);
+        cuda_sharing const sharing = sharing_of(them);
+        for (std::size_t i = 0; i < sharing.alone.size(); ++i)
+            if (cuda_sides const& s = them.sides()[i]; sharing.alone[i] && !is_empty(all.first[i]))
+                most.device = larger(most.device, cuda_product<Problem>::workspace(choice_for<In>(s), s));
         return most;
     }
     template <class Problem>
     status run_group(group<Problem> const& all, arena& memory) const {
-        using In = typename Problem::a_type;
-        cuda_group<Problem> const shared(session(), stream, all);
-        if (status s = shared.check(check_pointers); !s) return s;
-        cuda_sharing sharing{{}, std::vector<char>(static_cast<std::size_t>(all.count), true)};
-        if (shares()) {
-            sharing = share_out(where(), letter<In>(), shared.sides(), shared.most(), tile,
-                                [&](cuda_sides const& s) { return choice_for<In>(s); });
-            if (status s = shared.run(sharing); !s) return s;
-        }
+        cuda_group<Problem> const them(session(), stream, all);
+        if (status s = them.check(check_pointers); !s) return s;
+        cuda_sharing const sharing = sharing_of(them);
+        if (status s = them.run(sharing); !s) return s;
         for (index i = 0; i < all.count; ++i)
             if (sharing.alone[static_cast<std::size_t>(i)])
                 if (status s = run_checked(*this, all.first[i], memory); !s) return s;
@@ -208,6 +210,12 @@ struct cuda {
 private:
     // Whether products of a group may share launches: not if the caller wants a tile of another engine.
     bool shares() const { return tile.engine == cuda_engine::direct || tile.engine == cuda_engine::blocked; }
+    template <class Problem>
+    cuda_sharing sharing_of(cuda_group<Problem> const& them) const {
+        using In = typename Problem::a_type;
+        if (!shares()) return {{}, std::vector<char>(them.sides().size(), true)};
+        return share_out(where(), letter<In>(), sizeof(In), them.sides(), them.most(), tile);
+    }
 
     cuda_session& session() const { return cuda_session::of(device); }
 

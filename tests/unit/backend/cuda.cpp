@@ -508,6 +508,28 @@ TEST_CASE("a group of products, large and small") {
     CHECK(c(0, 0) == -1);
 }
 
+TEST_CASE("products of a group share launches, unless they are better off alone") {
+    sg::cuda_device device;
+    device.capability = 90, device.units = 132, device.shared_bytes = 227 * 1024;
+    using sides = sg::cuda_sides;
+    auto const alone = [&](std::vector<sides> all) {
+        int n = 0;
+        for (bool const one : sg::share_out(device, 's', sizeof(float), all, 180, {}).alone) n += one;
+        return n;
+    };
+    CHECK(alone(std::vector<sides>(500, {20, 100, 60, 1})) == 0);
+    CHECK(alone(std::vector<sides>(64, {320, 320, 320, 1})) == 0);
+    CHECK(alone(std::vector<sides>(2, {320, 320, 320, 1})) == 2);
+    CHECK(alone(std::vector<sides>(5, {2000, 2000, 2000, 1})) == 5);
+    std::vector<sides> all(100, {20, 100, 60, 1});
+    for (sides const s : {sides{320, 320, 320, 1}, sides{20, 30, 100000, 1}, sides{1, 2000000, 1, 1},
+                          sides{64, 64, 64, 9999}}) {
+        CAPTURE(s.m, s.n, s.k, s.count);
+        all.back() = s;
+        CHECK(alone(all) == 1);
+    }
+}
+
 TEST_CASE("products of a group have epilogues of their own values") {
     sg::cuda const gpu;
     std::vector<product> all(50);

@@ -154,26 +154,22 @@ struct cuda_sharing {
     std::vector<char> alone; // whether each of them is
 };
 
-// Multiply-adds, of sides or of a shape.
-template <class S>
-double cuda_work_of(S const& s) {
-    return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
-           static_cast<double>(s.count);
+// Whether a product shares launches without further thought: it is a few tiles, and soon done by one block each.
+inline bool surely_shares(cuda_sides const& s) {
+    return s.k <= 256 && s.count <= 64 && s.m < 256 && s.n < 256 &&
+           (s.m + 64) * (s.n + 64) * s.count <= 192 * 192;
 }
-// A product of at most so many shares a launch without further thought.
-inline constexpr double cuda_shared_work = 128.0 * 128 * 128;
 
-// `table` products at most share a launch; choice_of(sides) is what a product gets that is alone.
-template <class F>
-cuda_sharing share_out(cuda_device const& d, char type, std::vector<cuda_sides> const& all, int table,
-                       cuda_tile const& only, F&& choice_of) {
-    std::vector<double> own(all.size()); // cycles of those that may be better off alone
-    bool any_large = false;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (cuda_work_of(all[i]) <= cuda_shared_work) continue;
-        own[i] = choice_of(all[i]).cycles + 2000;
-        any_large = true;
-    }
+// `table` products at most share a launch. In cycles, and of a product that is alone roughly: to choose a kernel for
+// each would take longer than to run it.
+inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
+                              std::vector<cuda_sides> const& all, int table, cuda_tile const& only) {
+    bool const any = only.engine == cuda_engine::direct; // whether tiles' rates are known
+    double fastest = 1;                                  // multiply-adds of a multiprocessor
+    for (cuda_entry const& e : cuda_entries)
+        if (any && std::strchr(e.types, type) && takes(e.tile.engine, type, d) &&
+            can_run(e.tile, d, element) && static_cast<double>(e.rate) > fastest)
+            fastest = static_cast<double>(e.rate);
     auto const tiles_along = [](std::ptrdiff_t side,
                                 short tile) { // ints divide sooner, and sides are ints to kernels
         auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;
@@ -181,37 +177,61 @@ cuda_sharing share_out(cuda_device const& d, char type, std::vector<cuda_sides> 
     };
     cuda_sharing best;
     double least = 0;
-    auto const consider = [&](cuda_entry const& e, bool large_ones_too) {
+    struct sums {
+        double tiles = 0, together = 0; // cycles of all, side by side
+        double deepest = 0;             // k
+    };
+    // A launch ends with its deepest tile, which began beside others, and after its place in the table was found. By
+    // itself it has less than twice its share of the rate, and waits for memory at each of its steps.
+    auto const until = [&](cuda_entry const& e, double depth, double tiles) {
         cuda_tile const& t = e.tile;
-        double const size = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate);
-        double together = 0, longest = 0, apart = 0;
+        double const present = tiles / d.units, fewest = 0.6 * e.blocks;
+        double const beside = present > e.blocks ? e.blocks : present > fewest ? present : fewest;
+        double const multiplying = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate) * beside;
+        double const waiting = 1400.0 / t.k;
+        return 10000 + (depth + t.k) * (multiplying > waiting ? multiplying : waiting);
+    };
+    // If `before` says that the launch would wait for its longest tiles, these are alone if that is sooner.
+    auto const consider = [&](cuda_entry const& e, sums const& before) {
+        cuda_tile const& t = e.tile;
+        double const area = static_cast<double>(t.m) * t.n, size = area / static_cast<double>(e.rate);
+        double const once = 6000.0 / e.blocks + area * static_cast<double>(element) / 14; // begins, is stored
+        bool const waits = until(e, before.deepest, before.tiles) > before.together;
+        sums shared;
+        double apart = 0;
         int sharing = 0;
         std::vector<char> alone(all.size());
         for (std::size_t i = 0; i < all.size(); ++i) {
             cuda_sides const& s = all[i];
             double const tiles = tiles_along(s.m, t.m) * tiles_along(s.n, t.n) * static_cast<double>(s.count);
-            double const tile = size * static_cast<double>(s.k + t.k);
-            double const share = tiles * (tile + 3000.0 / e.blocks) / d.units;
-            if (own[i] > 0 && (!large_ones_too || own[i] < share)) {
-                alone[i] = true;
-                apart += own[i];
-            } else {
-                ++sharing;
-                together += share;
-                if (tile > longest) longest = tile;
+            auto const depth = static_cast<double>(s.k);
+            double const share = tiles * (size * (depth + t.k) + once) / d.units;
+            if ((share > 10000 || waits) && !surely_shares(s)) {
+                double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * depth *
+                                    static_cast<double>(s.count);
+                double const own = 10000 + 1.3 * work / (fastest * d.units);
+                double const end = waits ? until(e, depth, before.tiles) : 0;
+                if ((any && own < share) || (end > before.together && own < end)) {
+                    alone[i] = true, apart += own;
+                    continue;
+                }
             }
+            ++sharing, shared.tiles += tiles, shared.together += share;
+            if (depth > shared.deepest) shared.deepest = depth;
         }
-        // A launch ends with its longest tile, which began beside others, and after its place in the table was found.
+        double const end = until(e, shared.deepest, shared.tiles);
         double const launches = (sharing + table - 1) / table;
-        double const least_together = launches * (longest * e.blocks + 10000);
-        double const cycles = apart + (together > least_together ? together : least_together);
-        if (best.tile.engine == cuda_engine::blocked && cycles >= least) return;
-        best = {t, std::move(alone)};
-        least = cycles;
+        double const cycles = apart + (shared.together > end ? shared.together : end) + 2000 * launches;
+        if (best.tile.engine != cuda_engine::blocked || cycles < least)
+            best = {t, std::move(alone)}, least = cycles;
+        return shared;
     };
     auto const consider_both = [&](cuda_entry const& e) {
-        consider(e, true);
-        if (any_large) consider(e, false);
+        sums none;
+        none.together = 1e300;
+        sums const all_together = consider(e, none);
+        if (until(e, all_together.deepest, all_together.tiles) > all_together.together)
+            consider(e, all_together);
     };
     if (only.engine == cuda_engine::blocked) {
         consider_both({"", only, 1, 1});

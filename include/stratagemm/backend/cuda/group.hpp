@@ -19,15 +19,29 @@ class cuda_group {
 public:
     cuda_group(cuda_session& session, CUstream stream, group<Problem> const& all)
         : session_(session), stream_(stream), all_(all) {
-        if constexpr (has_epilogue)
-            for (Problem const& p : all) epilogues_.emplace_back(p.epilogue);
-        else
-            epilogues_.emplace_back(identity{});
+        auto const count = static_cast<std::size_t>(all.count);
+        sides_.reserve(count), kinds_.reserve(count);
+        for (Problem const& p : all) {
+            bool const turned = product::turns(p);
+            cuda_sides s = product::sides_of(p);
+            if (turned) std::swap(s.m, s.n);
+            if (p.alpha == Scalar(0)) s.k = 0;
+            sides_.push_back(s);
+            bool const a_along_k = cuda_along_k(p.a.rows, p.a.row_stride, p.a.col_stride);
+            bool const b_along_k = cuda_along_k(p.b.cols, p.b.col_stride, p.b.row_stride);
+            kinds_.push_back(
+                static_cast<char>((turned ? b_along_k : a_along_k) + 2 * (turned ? a_along_k : b_along_k)));
+            if constexpr (has_epilogue) epilogues_.emplace_back(p.epilogue);
+        }
+        if constexpr (!has_epilogue) epilogues_.emplace_back(identity{});
     }
 
     // Before anything is queued.
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
+        index bits = 0; // of all sides: one look at the products is enough for most groups
+        for (cuda_sides const& s : sides_) bits |= s.m | s.n | s.k | s.count;
+        if (!pointers && !has_epilogue && bits <= cuda_longest) return {};
         for (index i = 0; i < all_.count; ++i)
             if (Problem const& p = all_.first[i]; !is_empty(p)) {
                 bool const multiplies = p.a.cols > 0 && p.alpha != Scalar(0);
@@ -38,33 +52,30 @@ public:
     }
 
     // As kernels will see them.
-    std::vector<cuda_sides> sides() const {
-        std::vector<cuda_sides> all;
-        all.reserve(static_cast<std::size_t>(all_.count));
-        for (Problem const& p : all_) {
-            cuda_sides s = product::sides_of(p);
-            if (product::turns(p)) std::swap(s.m, s.n);
-            if (p.alpha == Scalar(0)) s.k = 0;
-            all.push_back(s);
-        }
-        return all;
-    }
+    std::vector<cuda_sides> const& sides() const { return sides_; }
 
     // Products of a launch.
     int most() const { return takes_many() ? many : few; }
 
-    // Queues those that are not alone. All kernels are there before the first is launched.
+    // Queues those that are not alone. All kernels are there before the first is launched; the device begins with one
+    // launch while the next is written down.
     status run(cuda_sharing const& sharing) const {
         std::vector<member> const members = members_of(sharing);
-        std::vector<launch> launches;
-        for (auto at = members.begin(); at != members.end();) {
-            auto const end =
-                std::find_if(at, members.end(), [&](member const& x) { return x.kind != at->kind; });
+        struct part {
+            cuda_compiled const* kernel;
             cuda_form form;
-            form.a_along_k = at->kind & 1, form.b_along_k = at->kind & 2;
-            form.table = takes_many() && end - at > few ? many : few;
+            typename std::vector<member>::const_iterator end;
+        };
+        std::vector<part> parts; // a kind each
+        for (auto at = members.begin(); at != members.end();) {
+            int const kind = at->kind;
+            index const place = at->place;
+            auto const end = std::find_if(at, members.end(), [&](member const& x) { return x.kind != kind; });
+            cuda_form form;
+            form.a_along_k = kind & 1, form.b_along_k = kind & 2;
+            form.table = end - at <= few || !takes_many() ? few : end - at <= some ? some : many;
             form.table_states = has_epilogue ? form.table : 1;
-            auto const& epilogue = epilogue_of(at->place);
+            auto const& epilogue = epilogue_of(place);
             auto compiled =
                 session_.kernel({cuda_operation::product,
                                  {type_letter<In>(), type_letter<Out>()},
@@ -73,52 +84,59 @@ public:
                                  epilogue.text()},
                                 [&] { return cuda_product_source<In, Out>(sharing.tile, form, epilogue); });
             if (!compiled) return compiled.take_status();
-            launch one(**compiled, form);
-            for (; at != end && one.count < form.table && one.blocks + at->tiles <= cuda_longest; ++at)
-                one.put(arguments_of(at->place), epilogue_of(at->place).bytes(), at->tiles);
-            if (one.count == 0)
-                return error(errc::unsupported, "cuda",
-                             "a product is too large for one launch; multiply blocks");
-            launches.push_back(std::move(one));
+            parts.push_back({*compiled, form, end});
+            for (; at != end; ++at)
+                if (at->tiles > cuda_longest)
+                    return error(errc::unsupported, "cuda",
+                                 "a product is too large for one launch; multiply blocks");
         }
-        for (launch const& one : launches) {
-            cuda_grid const grid{static_cast<unsigned>(one.blocks),
-                                 static_cast<unsigned>(threads_of(sharing.tile))};
-            if (status s = session_.launch(stream_, *one.kernel, grid, one.table.front()); !s) return s;
-        }
+        auto at = members.begin();
+        for (part const& p : parts)
+            while (at != p.end) {
+                table t(p.form.table, at != members.begin());
+                for (; at != p.end && t.count < p.form.table && t.blocks + at->tiles <= cuda_longest; ++at)
+                    t.put(all_.first[at->place], epilogue_of(at->place).bytes(), at->tiles);
+                cuda_grid const grid{static_cast<unsigned>(t.blocks),
+                                     static_cast<unsigned>(threads_of(sharing.tile))};
+                if (status s = session_.launch(stream_, *p.kernel, grid, t.bytes.front()); !s) return s;
+            }
         return {};
     }
 
 private:
     using state = typename cuda_epilogue<Scalar>::state;
+    using arguments = cuda_arguments<Scalar>;
 
-    // A launch as blocked.cu.hpp takes it: the table is its only argument, so that there is nothing to bring to the
-    // device and nothing that has to outlive the call.
-    struct launch {
-        cuda_compiled const* kernel;
-        cuda_form form;
-        std::vector<std::byte> table;
+    // As blocked.cu.hpp takes it: the only argument, so that there is nothing to bring to the device and nothing that
+    // has to outlive the call.
+    struct table {
+        std::size_t most, states, firsts; // where the parts of it are
+        std::vector<std::byte> bytes;
         int count = 0;
         index blocks = 0;
 
-        launch(cuda_compiled const& k, cuda_form const& f)
-            : kernel(&k), form(f), table(first_at() + rest()) {}
-        void put(cuda_arguments<Scalar> const& x, state const& s, index tiles) {
+        table(short products, bool follows_another)
+            : most(static_cast<std::size_t>(products)), states(most * sizeof(arguments)),
+              firsts(states + (has_epilogue ? most : 1) * sizeof(state)),
+              bytes(firsts + (most + 3) / 2 * 2 * sizeof(int)) {
+            int const follows = follows_another;
+            std::memcpy(bytes.data() + firsts + (most + 1) * sizeof(int), &follows, sizeof(int));
+        }
+        void put(Problem const& p, state const& s, index tiles) {
             auto const at = static_cast<std::size_t>(count);
             auto const first = static_cast<int>(blocks);
-            std::memcpy(table.data() + at * sizeof(x), &x, sizeof(x));
+            arguments* const x = as_oriented(p, [&](Problem const& q, bool turned) {
+                return ::new (bytes.data() + at * sizeof(arguments))
+                    arguments(product::arguments_of(q, turned));
+            });
+            // Nothing of A and B is read if nothing of them counts; and infinity times nothing is nothing.
+            if (x->k == 0 || x->alpha == Scalar(0)) x->k = 0, x->alpha = Scalar(0);
             if (has_epilogue || count == 0)
-                std::memcpy(table.data() + states_at() + at * sizeof(s), s.data(), sizeof(s));
-            std::memcpy(table.data() + first_at() + at * sizeof(int), &first, sizeof(int));
+                std::memcpy(bytes.data() + states + at * sizeof(s), s.data(), sizeof(s));
+            std::memcpy(bytes.data() + firsts + at * sizeof(int), &first, sizeof(int));
             ++count, blocks += tiles;
-            std::memcpy(table.data() + first_at() + most() * sizeof(int), &count, sizeof(int));
+            std::memcpy(bytes.data() + firsts + most * sizeof(int), &count, sizeof(int));
         }
-        std::size_t most() const { return static_cast<std::size_t>(form.table); }
-        std::size_t states_at() const { return most() * sizeof(cuda_arguments<Scalar>); }
-        std::size_t first_at() const {
-            return states_at() + static_cast<std::size_t>(form.table_states) * sizeof(state);
-        }
-        std::size_t rest() const { return (most() + 2) / 2 * 2 * sizeof(int); }
     };
 
     // The bytes of arguments that a launch takes: since CUDA 12.1 more.
@@ -128,10 +146,10 @@ private:
     static constexpr short products_in(std::size_t bytes) {
         constexpr std::size_t each =
             sizeof(cuda_arguments<Scalar>) + sizeof(int) + (has_epilogue ? sizeof(state) : 0);
-        constexpr std::size_t fixed = 2 * sizeof(int) + (has_epilogue ? 0 : sizeof(state));
+        constexpr std::size_t fixed = 3 * sizeof(int) + (has_epilogue ? 0 : sizeof(state));
         return static_cast<short>((bytes - fixed) / each);
     }
-    static constexpr short few = products_in(4096), many = products_in(32764);
+    static constexpr short few = products_in(4096), some = products_in(12288), many = products_in(32764);
 
     // A product that shares. Its kind: operands lie, and epilogues are, as others' of that kind.
     struct member {
@@ -142,22 +160,19 @@ private:
     std::vector<member> members_of(cuda_sharing const& sharing) const {
         constexpr int lengths = 64;
         std::vector<member> drawn;
-        drawn.reserve(static_cast<std::size_t>(all_.count));
+        drawn.reserve(sides_.size());
         std::vector<std::string> texts;
-        for (index i = 0; i < all_.count; ++i) {
-            if (sharing.alone[static_cast<std::size_t>(i)]) continue;
-            Problem const& given = all_.first[i];
-            if (is_empty(given)) continue;
-            member next = as_oriented(given, [&](Problem const& p, bool) {
-                return member{(product::lying_a(p).along_k ? 1 : 0) | (product::lying_b(p).along_k ? 2 : 0),
-                              0, i, product::tiles_of(sharing.tile, product::sides_of(p)) * p.count};
-            });
+        for (std::size_t i = 0; i < sides_.size(); ++i) {
+            cuda_sides const& s = sides_[i];
+            if (sharing.alone[i] || s.m == 0 || s.n == 0 || s.count == 0) continue;
+            auto const place = static_cast<index>(i);
+            member next{kinds_[i], 0, place, product::tiles_of(sharing.tile, s) * s.count};
             if constexpr (has_epilogue) {
-                auto const found = std::find(texts.begin(), texts.end(), epilogue_of(i).text());
+                auto const found = std::find(texts.begin(), texts.end(), epilogue_of(place).text());
                 next.kind |= static_cast<int>(found - texts.begin()) << 2;
-                if (found == texts.end()) texts.push_back(epilogue_of(i).text());
+                if (found == texts.end()) texts.push_back(epilogue_of(place).text());
             }
-            index const length = given.a.cols / 8;
+            index const length = s.k / 8;
             next.order = next.kind * lengths + static_cast<int>(length < lengths ? lengths - 1 - length : 0);
             drawn.push_back(next);
         }
@@ -170,13 +185,6 @@ private:
         return all;
     }
 
-    // Nothing of A and B is read if nothing of them counts; and infinity times nothing is nothing.
-    cuda_arguments<Scalar> arguments_of(index i) const {
-        auto x = as_oriented(all_.first[i],
-                             [](Problem const& p, bool turned) { return product::arguments_of(p, turned); });
-        if (x.k == 0 || x.alpha == Scalar(0)) x.k = 0, x.alpha = Scalar(0);
-        return x;
-    }
     // Most need not be copied for it.
     template <class F>
     static auto as_oriented(Problem const& p, F&& f) {
@@ -190,6 +198,8 @@ private:
     CUstream stream_;
     group<Problem> all_;
     std::vector<cuda_epilogue<Scalar>> epilogues_;
+    std::vector<cuda_sides> sides_;
+    std::vector<char> kinds_; // how operands lie
 };
 
 STRATAGEMM_END

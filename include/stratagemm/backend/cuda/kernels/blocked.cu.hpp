@@ -77,6 +77,7 @@ struct table {
     epilogue_state states[TABLE_STATES];
     int first[TABLE]; /* block of each product */
     int count;
+    int follows; /* a launch of the same group: this one need not wait for it, and only ends after it */
 };
 /* Sums of 128 bytes leave enough of 128 registers, but for this the compiler takes some more. 0: as it likes. */
 #define RESIDENT (MICRO_M * MICRO_N * sizeof(scalar) == 128 && THREADS >= 32 ? 512 / THREADS : 0)
@@ -91,12 +92,15 @@ blocked(__grid_constant__ const table products) {
     arguments const &p = products.each[number];
     epilogue_state const &state = products.states[TABLE_STATES > 1 ? number : 0];
     unsigned const block = blockIdx.x - products.first[number];
+    /* The first of a group lets the second start when all that was queued before them has ended. */
+    if (!products.follows) wait_until_earlier_end();
+    let_next_start();
 #else
 extern "C" __global__ void __launch_bounds__(THREADS)
 blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     unsigned const block = blockIdx.x;
-#endif
     wait_for_earlier();
+#endif
     typedef loader<TILE_M, A_ALONG_K> loader_a;
     typedef loader<TILE_N, B_ALONG_K> loader_b;
     __shared__ __align__(16) scalar a_tiles[2][TILE_K * loader_a::line];
@@ -166,6 +170,9 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             store_run<VECTOR_N>(p, state, &sum[i][j], row, col, batch);
 #endif
         }
+#if TABLE
+    if (products.follows && blockIdx.x + 1 == gridDim.x) wait_until_earlier_end();
+#endif
 }
 )cu";
 

@@ -143,10 +143,19 @@ template <class T> T const *element(operand const &o, index i, index j, index ba
 
 /* From sm_90 on a kernel may be started while those queued before it still run (session.hpp). It reads and writes
    nothing of theirs until they have ended, and lets the next one be started. */
-inline void wait_for_earlier() {
+inline void wait_until_earlier_end() {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+inline void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+inline void wait_for_earlier() {
+    let_next_start();
+    wait_until_earlier_end();
 }
 
 enum { conjugate_a = 1, conjugate_b = 2, conjugate_e = 4, adds = 8 /* E is read */, turned = 16
