@@ -33,13 +33,19 @@ struct kernel {
     bool tuned; // held to its marks
 };
 
-// Row-major operands, or as the kernel wants them; whole sums, and sums of parts of k.
+// Row-major operands, or as the kernel wants them; whole sums, and sums of parts of k. Or a group.
 template <class In, class Out>
-void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
+void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
     sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
     std::string const name = std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
                              std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
                              std::to_string(tile.k);
+    if (group) {
+        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+        form.table = 100;
+        to.push_back({name + "-group", sg::cuda_product_source<In, Out>(tile, form, none), true});
+        return;
+    }
     for (bool const partial : {false, true}) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.partial = partial;
@@ -64,22 +70,18 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile) {
         form.tail = true;
         to.push_back({name + "-tail-gather", sg::cuda_gather_source<In, Out>(tile, form, 1, none), true});
     }
-    if (tile.engine != sg::cuda_engine::blocked || tile.m > 64) return; // groups take no larger ones
-    sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
-    form.table = 100;
-    to.push_back({name + "-group", sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
-void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile) {
+void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile, bool group) {
     switch (type) {
     case 's':
-    case 't': return add_tile<float, float>(to, tile);
-    case 'd': return add_tile<double, double>(to, tile);
-    case 'h': return add_tile<sg::half, sg::half>(to, tile);
-    case 'b': return add_tile<std::int8_t, std::int32_t>(to, tile);
-    case '4': return add_tile<sg::fp8_e4m3, float>(to, tile);
-    case 'c': return add_tile<complex64, complex64>(to, tile);
-    case 'z': return add_tile<complex128, complex128>(to, tile);
+    case 't': return add_tile<float, float>(to, tile, group);
+    case 'd': return add_tile<double, double>(to, tile, group);
+    case 'h': return add_tile<sg::half, sg::half>(to, tile, group);
+    case 'b': return add_tile<std::int8_t, std::int32_t>(to, tile, group);
+    case '4': return add_tile<sg::fp8_e4m3, float>(to, tile, group);
+    case 'c': return add_tile<complex64, complex64>(to, tile, group);
+    case 'z': return add_tile<complex128, complex128>(to, tile, group);
     default: return; // bfloat16 is as half
     }
 }
@@ -113,7 +115,10 @@ std::vector<kernel> kernels_for(int capability) {
         for (char const* type = e.types; *type; ++type)
             if (sg::can_run(e.tile, device, 1) && (*type != 't' || sg::reads_lines(e.tile.engine)) &&
                 sg::takes(e.tile.engine, *type, device))
-                add_entry(all, *type, e.tile);
+                add_entry(all, *type, e.tile, false);
+    for (sg::cuda_entry const& e : sg::cuda_group_entries)
+        for (char const* type = e.types; *type; ++type)
+            if (*type != 't') add_entry(all, *type, e.tile, true);
     return all;
 }
 

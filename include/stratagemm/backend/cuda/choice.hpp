@@ -236,10 +236,8 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
     if (only.engine == cuda_engine::blocked) {
         consider_both({"", only, 1, 1});
     } else {
-        for (cuda_entry const& e : cuda_entries)
-            // Of larger tiles a multiprocessor has one at a time, with nothing to do while it begins and ends.
-            if (e.tile.engine == cuda_engine::blocked && e.tile.m <= 64 && std::strchr(e.types, type))
-                consider_both(e);
+        for (cuda_entry const& e : cuda_group_entries)
+            if (std::strchr(e.types, type)) consider_both(e);
     }
     return best;
 }

@@ -14,8 +14,11 @@ inline constexpr char cuda_blocked_text[] = R"cu(
 #define THREADS_M (TILE_M / MICRO_M)
 #define THREADS_N (TILE_N / MICRO_N)
 #define THREADS (THREADS_M * THREADS_N)
-#define VECTOR_M (MICRO_M < 4 ? MICRO_M : 4)
-#define VECTOR_N (MICRO_N < 4 ? MICRO_N : 4)
+/* What a thread reads at a time: 16 bytes, if they divide its micro-tile. Of more, threads are so far apart that they get
+   in each other's way. */
+#define AT_ONCE (16 / (int)sizeof(scalar))
+#define VECTOR_M (MICRO_M % AT_ONCE ? MICRO_M : AT_ONCE)
+#define VECTOR_N (MICRO_N % AT_ONCE ? MICRO_N : AT_ONCE)
 
 /* One operand: SIDE x TILE_K elements, a thread of the block reads some of them, neighbours along memory. Outside of
    the matrix there are zeros. */
