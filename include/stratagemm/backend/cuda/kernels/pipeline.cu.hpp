@@ -12,8 +12,6 @@ STRATAGEMM_BEGIN
 inline constexpr char cuda_pipeline_text[] = R"cu(
 struct alignas(64) tensor_map { unsigned long long opaque[16]; };
 
-inline unsigned shared_address(void const *p) { return (unsigned)__cvta_generic_to_shared(p); }
-
 struct barrier {
     unsigned at;
     void initialise(int arrivals) const {
@@ -68,7 +66,9 @@ inline void cluster_sync() {
 /* Tiles are numbered so that GROUP rows of them are walked through together: what they read is still in the cache. */
 struct place { int i, j, batch; };
 inline place place_of_tile(int number, int tiles_m, int tiles_n) {
-    int const tiles = tiles_m * tiles_n, batch = number / tiles, tile = number - batch * tiles;
+    int const tiles = tiles_m * tiles_n;
+    if (tiles == 1) return {0, 0, number}; /* of batches of small products, where dividing would be felt */
+    int const batch = number / tiles, tile = number - batch * tiles;
     int const first = tile / (GROUP * tiles_n) * GROUP, rows = min(GROUP, tiles_m - first);
     int const in_group = tile - first * tiles_n;
     return {first + in_group % rows, in_group / rows, batch};

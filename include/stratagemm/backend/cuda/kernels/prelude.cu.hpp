@@ -141,6 +141,8 @@ template <class T> T const *element(operand const &o, index i, index j, index ba
     return (T const *)o.data + (i * o.row + j * o.col + batch * o.step);
 }
 
+inline unsigned shared_address(void const *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
 /* From sm_90 on a kernel may be started while those queued before it still run (session.hpp). It reads and writes
    nothing of theirs until they have ended, and lets the next one be started. */
 inline void wait_until_earlier_end() {
@@ -211,6 +213,63 @@ template <int W> void store_run(arguments const &p, epilogue_state const &state,
 #pragma unroll
     for (int w = 0; w < W; ++w)
         if (j + w < p.n) store(p, state, sum[w], i, j + w, batch);
+}
+/* In one instruction, where there is one: a compiler that sees what each element is takes it apart. */
+template <class T, int W> void put(T *to, run_of<T, W> const &run) {
+    union { run_of<T, W> whole; unsigned word[(sizeof(run) + 3) / 4]; } const x = {run};
+    if constexpr (sizeof(run) == 16 && alignof(run_of<T, W>) == 16)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(x.word[0]), "r"(x.word[1]),
+                     "r"(x.word[2]), "r"(x.word[3]) : "memory");
+    else if constexpr (sizeof(run) == 8 && alignof(run_of<T, W>) == 8)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(x.word[0]), "r"(x.word[1]) : "memory");
+    else
+        *(run_of<T, W> *)to = run;
+}
+/* M x N sums of a thread: the first goes to `to`, the others to rows down(i) and columns right(j) from there, in runs of
+   W columns, if these are among the `rows` and `cols` that there are. VECTORS: all columns are, one after another, and
+   runs are aligned. */
+template <int W, bool VECTORS, class T, int M, int N, class DOWN, class RIGHT, class RESULT>
+void store_from(T *to, index row, index col, int rows, int cols, scalar const (&sum)[M][N], DOWN const &down,
+                RIGHT const &right, RESULT const &result) {
+#pragma unroll
+    for (int i = 0; i < M; ++i) {
+        if (down(i) >= rows) continue;
+        T *const line = to + down(i) * row;
+#pragma unroll
+        for (int j = 0; j < N; j += W) {
+            run_of<T, W> run;
+            if (VECTORS) {
+#pragma unroll
+                for (int w = 0; w < W; ++w) run.x[w] = result(sum[i][j + w], down(i), right(j) + w);
+                put(line + right(j), run);
+            } else {
+#pragma unroll
+                for (int w = 0; w < W; ++w)
+                    if (right(j) + w < cols)
+                        line[(right(j) + w) * col] = result(sum[i][j + w], down(i), right(j) + w);
+            }
+        }
+    }
+}
+/* The same to C, from row i0 and column j0 on. Whether E is added is asked once. */
+template <int W, int M, int N, class DOWN, class RIGHT>
+void store_sums(arguments const &p, epilogue_state const &state, scalar const (&sum)[M][N], int i0, int j0, index batch,
+                bool vectors, DOWN const &down, RIGHT const &right) {
+    OUT *const c = (OUT *)element<OUT>(p.c, i0, j0, batch);
+    auto const store = [&](auto const &result) {
+        if (vectors)
+            store_from<W, true>(c, p.c.row, 1, p.m - i0, p.n - j0, sum, down, right, result);
+        else
+            store_from<W, false>(c, p.c.row, p.c.col, p.m - i0, p.n - j0, sum, down, right, result);
+    };
+    if (p.flags & adds) {
+        OUT const *const e = element<OUT>(p.e, i0, j0, batch);
+        store([&](scalar x, int i, int j) {
+            return finished(p, state, x, true, e + (i * p.e.row + j * p.e.col), i0 + i, j0 + j);
+        });
+    } else {
+        store([&](scalar x, int i, int j) { return finished(p, state, x, false, nullptr, i0 + i, j0 + j); });
+    }
 }
 /* The same of a part of k, to workspace, whose rows begin at multiples of four. */
 inline int line_of_parts(arguments const &p) { return (p.n + 3) / 4 * 4; }

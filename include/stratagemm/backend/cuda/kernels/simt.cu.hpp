@@ -21,6 +21,9 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 /* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
 #define RESIDENT ((MICRO_M * MICRO_N > 64 ? 256 : MICRO_M * MICRO_N > 32 ? 384 : 512) / THREADS)
+/* Whether sums are stored through shared memory: if there are so many that a run of code for each would be many times as
+   long as all else, and slower than memory, being read for one use. Fewer are stored sooner as they are. */
+#define THROUGH_SHARED (MICRO_M * MICRO_N > 128)
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 32 || !(A_ALONG_K || B_ALONG_K), "a line of shared memory is the depth of a tile");
 static_assert(THREADS % 32 == 0 && THREADS_N % WARP_N == 0 && THREADS_M % (32 / WARP_N) == 0, "whole warps");
@@ -80,12 +83,12 @@ inline void take_turns(arguments const &p) {
     while (clock64() < until) __nanosleep(64);
 }
 
-/* Sums pass through `room`, a stage of shared memory, some rows of each thread at a time, so that a short loop stores them
-   line by line: a run of code for each sum would be many times as long as all else, and slower than memory, being read for
-   one use. */
+#if THROUGH_SHARED
+/* Sums pass through `room`, a stage of shared memory, some rows of each thread at a time, and a short loop stores them
+   line by line. */
 template <bool WHOLE>
-inline void store_sums(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
-                       place const &t, int thread_m, int thread_n, unsigned room) {
+inline void store_through(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
+                          place const &t, int thread_m, int thread_n, unsigned room) {
     constexpr int some = THREADS * 4 * MICRO_N * 4 <= STAGE_BYTES ? 4 : 2, run = B_ALONG_K ? 1 : 4;
     constexpr int warp_m = 32 / WARP_N, rows = some * warp_m, cols = MICRO_N * WARP_N, width = WHOLE ? run : 1;
     static_assert(THREADS * some * MICRO_N * 4 <= STAGE_BYTES, "a stage has room");
@@ -131,6 +134,31 @@ inline void store_sums(arguments const &p, epilogue_state const &state, float co
         __syncwarp();
     }
 }
+#else
+inline void store_tile(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
+                       place const &t, int thread_m, int thread_n) {
+    constexpr int width = B_ALONG_K ? 1 : 4;
+    auto const down = [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); };
+    auto const right = [](int j) { return line_of<B_ALONG_K, TILE_N, MICRO_N>(j, 0); };
+    int const i0 = line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m), i = t.i * TILE_M + i0;
+    int const j0 = line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n), j = t.j * TILE_N + j0;
+    bool const whole = is_whole<width>(p, t);
+    if (is_part(t)) {
+        /* Of a part of all tiles alpha is 1. Stored as they are, sums would have to be in registers one after another,
+           and so in the banks of what they are multiplied from. */
+        auto const scaled = [&](float x, int, int) { return p.alpha * x; };
+        index const line = PARTIAL ? line_of_parts(p) : TILE_N;
+        float *const to = PARTIAL ? (float *)p.c.data + (((index)t.batch * p.m + i) * line + j)
+                                  : (float *)p.a.data + (((index)(-1 - t.batch) * TILE_M + i0) * line + j0);
+        if (whole)
+            store_from<width, true>(to, line, 1, TILE_M, TILE_N, sum, down, right, scaled);
+        else
+            store_from<width, false>(to, line, 1, p.m - i, p.n - j, sum, down, right, scaled);
+    } else {
+        store_sums<width>(p, state, sum, i, j, t.batch, whole, down, right);
+    }
+}
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
@@ -224,7 +252,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             }
 #endif
             __syncwarp();
-            if (lane == 0 && step + 1 < steps) empty(now).arrive();
+            if (lane == 0 && (!THROUGH_SHARED || step + 1 < steps)) empty(now).arrive();
             /* The stage of the step before has been read by all, or nearly so. */
             if (threadIdx.x == 0 && begun && ahead.left > 0) {
                 int const past = now == 0 ? STAGES - 1 : now - 1;
@@ -233,17 +261,21 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             }
             begun = true;
         }
+#if THROUGH_SHARED
         /* The last stage is not refilled before all have stored. */
         int const last = stage == 0 ? STAGES - 1 : stage - 1;
         unsigned const room = base + last * STAGE_BYTES;
         __syncthreads();
         if (is_whole<B_ALONG_K ? 1 : 4>(p, t))
-            store_sums<true>(p, state, sum, t, thread_m, thread_n, room);
+            store_through<true>(p, state, sum, t, thread_m, thread_n, room);
         else
-            store_sums<false>(p, state, sum, t, thread_m, thread_n, room);
+            store_through<false>(p, state, sum, t, thread_m, thread_n, room);
         hand_over();
         __syncwarp();
         if (lane == 0) empty(last).arrive();
+#else
+        store_tile(p, state, sum, t, thread_m, thread_n);
+#endif
     }
 }
 )cu";
