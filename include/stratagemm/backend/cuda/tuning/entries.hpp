@@ -35,6 +35,7 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"s", {cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8}, 1, 120},
     {"s", {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, 1, 114},
     {"s", {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, 2, 108},
+    {"s", {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8}, 2, 108},
     {"s", {cuda_engine::simt, 128, 64, 32, 8, 8, 3, 8}, 3, 108},
     {"s", {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 8}, 4, 90},
     {"s", {cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8}, 2, 84},
