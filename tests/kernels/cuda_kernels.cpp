@@ -86,6 +86,15 @@ void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile, bo
     }
 }
 
+template <class In, class Out>
+void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
+    sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
+    std::string const name = std::string("small-") + sg::type_letter<In>() + '-' + std::to_string(side) +
+                             (form.dense ? "" : "-gaps");
+    sg::cuda_tile const tile = sg::tile_for_small(side, side, side, sizeof(In));
+    to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
+}
+
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
     sg::cuda_epilogue<float> const chain{
@@ -100,14 +109,22 @@ std::vector<kernel> kernels_for(int capability) {
                        sg::cuda_source_of<float, float>(name, sg::cuda_elementwise_text, chain), true});
     all.push_back(
         {"pack-h", sg::cuda_source_of<sg::half, sg::half>("pack", sg::cuda_pack_text, chain), true});
-    for (sg::cuda_tile const& tile : {sg::tile_for_small(4, 4, 4, 4), sg::tile_for_small(32, 32, 32, 4),
-                                      sg::cuda_tile{.engine = sg::cuda_engine::vector, .m = 8, .n = 1}}) {
-        sg::cuda_form form;
-        form.dense = true;
-        all.push_back({std::string(sg::name_of(tile.engine)) + "-s-" + std::to_string(tile.m) + 'x' +
-                           std::to_string(tile.n) + 'x' + std::to_string(tile.k),
-                       sg::cuda_product_source<float, float>(tile, form, chain), true});
+    sg::cuda_tile const vector{.engine = sg::cuda_engine::vector, .m = 8, .n = 1};
+    sg::cuda_form form;
+    form.dense = true;
+    all.push_back({"vector-s", sg::cuda_product_source<float, float>(vector, form, chain), true});
+    for (int const side : {4, 7, 8, 16, 24, 32}) {
+        add_small<float, float>(all, side, form);
+        add_small<double, double>(all, side, form);
+        add_small<sg::half, sg::half>(all, side, form);
     }
+    add_small<std::int8_t, std::int32_t>(all, 16, form);
+    add_small<complex64, complex64>(all, 8, form);
+    add_small<complex128, complex128>(all, 32, form);
+    form = {false, true}; // both the other way round, with gaps
+    add_small<float, float>(all, 8, form);
+    add_small<float, float>(all, 7, form);
+    add_small<complex128, complex128>(all, 4, form);
     sg::cuda_device device;
     device.capability = capability;
     device.shared_bytes = capability >= 90 ? 227 * 1024 : capability >= 80 ? 99 * 1024 : 64 * 1024;

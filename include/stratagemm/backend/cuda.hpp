@@ -233,7 +233,7 @@ private:
     }
     template <class In>
     cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only) const {
-        return choose(where(), letter<In>(), sizeof(In), sizeof(accumulator_t<In>), s, only);
+        return choose(where(), letter<In>(), sizeof(In), s, only);
     }
 };
 

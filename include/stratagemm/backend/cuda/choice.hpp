@@ -93,8 +93,8 @@ inline bool takes(cuda_engine e, char type, cuda_device const& d) {
 }
 
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
-inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, std::size_t scalar,
-                          cuda_sides const& s, cuda_tile const& only) {
+inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
+                          cuda_tile const& only) {
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     cuda_choice best;
     best.cycles = 4000 + work * static_cast<double>(s.count) / (4 * d.units); // of kernels without tiles
@@ -135,7 +135,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (best.tile.engine != cuda_engine::direct) return best;
     constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
     if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
-        return {tile_for_small(s.m, s.n, s.k, scalar), 0, 0, best.cycles};
+        return {tile_for_small(s.m, s.n, s.k, element), 0, 0, best.cycles};
     if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}, 0, 0, best.cycles};
     if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
     for (cuda_entry const& e : cuda_entries) {

@@ -26,8 +26,8 @@ struct cuda_tile {
     cuda_engine engine = cuda_engine::direct;
     short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
     short micro_m = 1, micro_n = 1; // of C for each thread; for a warp in fp64 and mma; not used by wgmma
-    short stages = 1;               // of shared memory; products of a block in small
-    short group = 1;                // rows of tiles that are walked through together
+    short stages = 1;               // of shared memory
+    short group = 1;                // rows of tiles that are walked through together; of small, products
     short cluster = 1;              // blocks that share what is fetched; wgmma only
     short parts = 0;                // of k, summed each by itself; 0: as the model says
 
@@ -104,24 +104,42 @@ inline int threads_of(cuda_tile const& t) {
     case cuda_engine::mma: return t.m / t.micro_m * (t.n / t.micro_n) * 32;
     case cuda_engine::wgmma: return (t.m / 64 + 1) * 128;
     case cuda_engine::vector: return 256;
-    case cuda_engine::small: return ((t.m - 1) / t.micro_m + 1) * ((t.n - 1) / t.micro_n + 1) * t.stages;
+    case cuda_engine::small: return ((t.m - 1) / t.micro_m + 1) * ((t.n - 1) / t.micro_n + 1) * t.group;
     default: return t.m / t.micro_m * (t.n / t.micro_n);
     }
 }
 
-// For a batch: as many to a block as fill it, and its shared memory.
-inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t scalar) {
+// For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where columns come in no
+// vectors a thread has one of them, if that does not mean reading more than multiplying. A block has about 128 threads
+// and up to 21 KB of operands at a time.
+inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
     if (m < 1 || n < 1 || k < 1) return {};
-    auto const four = [](std::ptrdiff_t side) { return static_cast<short>(side < 4 ? side : 4); };
+    std::ptrdiff_t const width = n % 4 == 0 || n >= 24 ? 4 : n % 2 == 0 ? 2 : 1;
+    std::ptrdiff_t const most = m > 24 && element < 16 ? 8 : m > 8 ? 4 : (m > 4 ? 8 : 4) / width;
+    std::ptrdiff_t const threads = (m - 1) / most + 1; // along m
     cuda_tile t{cuda_engine::small,
                 static_cast<short>(m),
                 static_cast<short>(n),
                 static_cast<short>(k),
-                four(m),
-                four(n)};
-    int const room = static_cast<int>(40000 / (static_cast<std::size_t>((m + n + 8) * (k + 1)) * scalar));
-    int const products = 256 / threads_of(t), most = products < room ? products : room;
-    while (2 * t.stages <= most) t.stages = static_cast<short>(2 * t.stages);
+                static_cast<short>((m - 1) / threads + 1),
+                static_cast<short>(n < width ? n : width)};
+    // With the gaps that there are in shared memory, of which a block has 48 KB.
+    std::size_t const bytes = static_cast<std::size_t>((m + n) * k) * element * 9 / 8 + 32;
+    auto const fits = [&](std::size_t products, std::size_t kilobytes) {
+        return products * bytes <= kilobytes * 1024;
+    };
+    auto const dense = [&] { // a group begins at a multiple of 16 bytes
+        auto const size = static_cast<std::size_t>(t.group) * element;
+        return static_cast<std::size_t>(m * k) * size % 16 == 0 &&
+               static_cast<std::size_t>(k * n) * size % 16 == 0;
+    };
+    while (fits(2 * static_cast<std::size_t>(t.group), 44) && threads_of(t) < 256 &&
+           (!dense() || threads_of(t) < 64 ||
+            (threads_of(t) < 128 && fits(2 * static_cast<std::size_t>(t.group), 21))))
+        t.group = static_cast<short>(2 * t.group);
+    // Where vectors of numbers are multiplied as they are, so many blocks fetch at a time that one stage is best.
+    if (element < 4 || n % 4 != 0)
+        while (t.stages < 3 && fits(static_cast<std::size_t>(t.group * (t.stages + 1)), 48)) ++t.stages;
     return t;
 }
 // Results of wgmma pass through shared memory to C: bytes for each of four warps to 64 rows.
@@ -153,7 +171,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     };
     define("DENSE", f.dense);
     if (t.engine == cuda_engine::small) {
-        define("SIDE_M", t.m), define("SIDE_N", t.n), define("SIDE_K", t.k), define("PRODUCTS", t.stages);
+        define("SIDE_M", t.m), define("SIDE_N", t.n), define("SIDE_K", t.k), define("PRODUCTS", t.group);
     }
     define("TILE_M", t.m), define("TILE_N", t.n), define("TILE_K", t.k);
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
@@ -183,7 +201,7 @@ inline std::string describe(cuda_tile const& t) {
     std::string text = name_of(t.engine);
     if (t.engine <= cuda_engine::vector) return text;
     if (t.engine == cuda_engine::small)
-        return text + ", " + std::to_string(t.stages) + " products to a block of " +
+        return text + ", " + std::to_string(t.group) + " products to a block of " +
                std::to_string(threads_of(t)) + " threads";
     text += ", tiles of " + std::to_string(t.m) + 'x' + std::to_string(t.n) + 'x' + std::to_string(t.k) +
             ", " + std::to_string(threads_of(t)) + " threads";

@@ -148,12 +148,12 @@ private:
         cuda_form f;
         f.a_along_k = lying_a(p_).along_k, f.b_along_k = lying_b(p_).along_k;
         if (tile.engine == cuda_engine::small) {
-            auto const dense = [](cuda_lying<In> const& x) {
+            auto const dense = [&](cuda_lying<In> const& x) {
+                index const size = x.view.rows * x.view.cols;
                 return reinterpret_cast<std::uintptr_t>(x.view.data.address) % 16 == 0 &&
-                       x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1) &&
-                       x.step == x.view.rows * x.view.cols;
+                       size * tile.group * static_cast<index>(sizeof(In)) % 16 == 0 && x.step == size &&
+                       x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1);
             };
-            f = {};
             f.dense = dense(lying_a(p_)) && dense(lying_b(p_));
         }
         return form_for(tile, sizeof(In), f);
@@ -201,8 +201,12 @@ private:
             {cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue.text()},
             [&] { return cuda_product_source<In, Out>(tile, form, epilogue); });
         if (!compiled) return compiled.take_status();
-        if (tile.engine == cuda_engine::small)
-            return launch(**compiled, (p_.count - 1) / tile.stages + 1, threads_of(tile), x);
+        if (tile.engine == cuda_engine::small) {
+            index const groups = (p_.count - 1) / tile.group + 1;
+            index const places = static_cast<index>(session_.device().units) * (*compiled)->resident;
+            bool const stay = tile.stages > 1 && groups > places;
+            return launch(**compiled, stay ? places : groups, threads_of(tile), x);
+        }
         cuda_tile const on_c = lying_on_c(tile, form, sizeof(In));
         index const parts = choice.parts(p_.a.cols);
         index const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts

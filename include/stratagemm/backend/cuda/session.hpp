@@ -264,7 +264,7 @@ private:
                         device_.name + ' ' + device_.architecture() + ", nvrtc " +
                             cuda_compiler::get().version(),
                         std::string(cuda_blocked_text) + cuda_pipeline_text + cuda_simt_text +
-                            cuda_fp64_text + cuda_wgmma_text + cuda_mma_text);
+                            cuda_fp64_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
     }
 
     // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory

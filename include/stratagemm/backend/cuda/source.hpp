@@ -3,6 +3,7 @@
 
 #include "epilogue.hpp"
 #include "kernels/blocked.cu.hpp"
+#include "kernels/copies.cu.hpp"
 #include "kernels/direct.cu.hpp"
 #include "kernels/elementwise.cu.hpp"
 #include "kernels/fp64.cu.hpp"
@@ -44,15 +45,22 @@ template <class In, class Out, class Epilogue>
 cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Epilogue const& epilogue) {
     if (tile.engine == cuda_engine::blocked)
         return cuda_source_of<In, Out>("blocked", cuda_blocked_text, epilogue, definitions(tile, form));
-    if (tile.engine == cuda_engine::small)
-        return cuda_source_of<In, Out>("small", cuda_small_text, epilogue, definitions(tile, form));
+    if (tile.engine == cuda_engine::small) {
+        std::string const body = std::string(cuda_copies_text) + cuda_small_text;
+        cuda_source source =
+            cuda_source_of<In, Out>("small", body.c_str(), epilogue, definitions(tile, form));
+        source.threads = threads_of(tile);
+        return source;
+    }
     if (tile.engine == cuda_engine::vector)
         return cuda_source_of<In, Out>("vector", cuda_vector_text, epilogue, definitions(tile, form));
     std::string body = cuda_pipeline_text;
     switch (tile.engine) {
     case cuda_engine::simt: body += cuda_simt_text; break;
     case cuda_engine::fp64: body += cuda_fp64_text; break;
-    case cuda_engine::mma: body += cuda_mma_operands(type_letter<In>()) + cuda_mma_text; break;
+    case cuda_engine::mma:
+        body += cuda_mma_operands(type_letter<In>()) + cuda_copies_text + cuda_mma_text;
+        break;
     default: {
         char const letter = type_letter<In>();
         char const* const type = letter == 'h'   ? "f16"

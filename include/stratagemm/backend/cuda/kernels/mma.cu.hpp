@@ -25,33 +25,6 @@ inline constexpr char cuda_mma_text[] = R"cu(
 static_assert(STAGES >= 2 && DEPTH % 2 == 0, "one half is read while the other is multiplied");
 static_assert(MICRO_M % 16 == 0 && MICRO_N % 16 == 0 && MICRO_M <= 64 && MICRO_N <= 64, "pairs of blocks");
 
-/* 16 bytes to shared memory, of which the last may be zeros instead. */
-inline void copy(unsigned to, char const *from, int there) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there) : "memory");
-#else
-    union { unsigned char byte[16]; uint4 whole; } x = {};
-    if (there == 16)
-        x.whole = *(uint4 const *)from;
-    else
-#pragma unroll
-        for (int b = 0; b < 16; ++b)
-            if (b < there) x.byte[b] = from[b];
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.whole.x), "r"(x.whole.y), "r"(x.whole.z),
-                 "r"(x.whole.w) : "memory");
-#endif
-}
-inline void commit() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-template <int N> void wait_but_for() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
-#endif
-}
-
 /* What a thread copies of an operand: 16 bytes of some lines, the same of each. */
 template <int SIDE, bool ALONG_K> struct loader {
     static constexpr int bytes = (ALONG_K ? TILE_K : SIDE) * ELEMENT, chunks = bytes / 16;
@@ -84,7 +57,8 @@ template <int SIDE, bool ALONG_K> struct loader {
         int const lines_left = ALONG_K ? side_left : k_left;
 #pragma unroll
         for (int v = 0; v < lines / together; ++v)
-            copy(tile + to + v * together * bytes, from + v * apart, line + v * together < lines_left ? in_line : 0);
+            copy(tile + to + v * together * bytes, (uint4 const *)(from + v * apart),
+                 line + v * together < lines_left ? in_line : 0);
         from += after;
     }
 };

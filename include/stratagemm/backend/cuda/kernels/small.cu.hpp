@@ -1,8 +1,10 @@
-// Batches of small products: a block takes several at a time through shared memory, and each thread has some rows and
-// columns of one. The sides are known when this is compiled, so that all loops are written out: SIDE_M, SIDE_N, SIDE_K
-// (none above 32), PRODUCTS of a block, MICRO_M x MICRO_N elements of a thread.
+// Batches of small products. A block takes a group of PRODUCTS of them through shared memory, where they lie as they do in
+// memory. If STAGES groups have room there, blocks stay and take one after another: some are fetched while one is
+// multiplied. The sides are known when this is compiled, so that all loops are written out: SIDE_M, SIDE_N, SIDE_K (none
+// above 32). A thread has MICRO_M x MICRO_N elements of one product.
 //
-// DENSE: the elements of A, and of B, lie one after another from product to product and are read as vectors.
+// DENSE: the elements of A, and of B, lie one after another from product to product, a group begins at a multiple of 16
+// bytes, and 16 bytes are copied at a time.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -15,97 +17,140 @@ inline constexpr char cuda_small_text[] = R"cu(
 #define THREADS_N UP(SIDE_N, MICRO_N)
 #define EACH (THREADS_M * THREADS_N) /* threads for a product */
 #define THREADS (EACH * PRODUCTS)
-/* Lines of shared memory hold one term of k; they and the products begin in different banks. */
-#define A_LINE (THREADS_M * MICRO_M)
-#define B_LINE (THREADS_N * MICRO_N)
-#define A_PRODUCT (SIDE_K * A_LINE + (A_LINE <= 8 ? A_LINE : 4))
-#define B_PRODUCT (SIDE_K * B_LINE + (B_LINE <= 8 ? B_LINE : 4))
-/* Where a line is among those of a term of k: changed with k, so that those who write along k meet less in banks. */
-template <int LINE> int turned_line(int line, int l) {
-    return LINE >= 8 && (LINE & (LINE - 1)) == 0 ? line ^ l / 4 * 4 % LINE : line;
-}
+/* Blocks of a multiprocessor. Enough are to be there that enough is fetched at a time, so registers are kept few: for
+   each of its quarters, which has 512 for a lane. */
+#define REGISTERS (48 + 2 * MICRO_M * MICRO_N * (int)sizeof(scalar) / 4)
+#define RESIDENT (512 / (REGISTERS < 64 ? 64 : REGISTERS) * 4 / UP(THREADS, 32))
 
-/* Element (line, term of k) of each product to its place; lines of one operand are rows of A or columns of B. */
-template <int LINES, int LINE, int PRODUCT>
-void gather_operand(scalar *to, operand const &o, index line_stride, index k_stride, bool conjugated, index first,
-                    int there) {
-    constexpr int size = LINES * SIDE_K;
-    IN const *const from = element<IN>(o, 0, 0, first);
+constexpr int sixteen = 16 / sizeof(IN); /* bytes, in elements */
+/* Elements that are read at once, of so many of a line. */
+constexpr int together(int length, int count) {
+    int w = sixteen < 4 ? sixteen : 4;
+    while (length % w || count % w) w /= 2;
+    return w;
+}
+/* An operand in shared memory, LINES of LENGTH elements of each product. Lines of whole 128 bytes, and products of an
+   even number of 16 bytes, are 16 further apart, so that threads that read the same place of several meet in no bank. */
+template <int LINES, int LENGTH> struct kept {
+    static constexpr int size = LINES * LENGTH, length = LENGTH;
+    static constexpr bool lines_apart = LENGTH % (8 * sixteen) == 0, apart = !lines_apart && size % (2 * sixteen) == 0;
+    static constexpr int line = LENGTH + (lines_apart ? sixteen : 0), product = LINES * line + (apart ? sixteen : 0);
+    static constexpr int bytes = UP(PRODUCTS * product * (int)sizeof(IN), 16) * 16;
+    static int place(int e) { return e + (lines_apart ? e / LENGTH : apart ? e / size : 0) * sixteen; }
+};
+typedef kept<A_ALONG_K ? SIDE_M : SIDE_K, A_ALONG_K ? SIDE_K : SIDE_M> kept_a;
+typedef kept<B_ALONG_K ? SIDE_N : SIDE_K, B_ALONG_K ? SIDE_K : SIDE_N> kept_b;
+
+/* Rows, or columns, of a thread: runs as long as are read or stored at once, and those of its neighbours between. */
+#define RUN_M (A_ALONG_K ? 1 : together(SIDE_M, MICRO_M))
+#define RUN_N together(SIDE_N, MICRO_N)
+template <int THREADS_ALONG, int RUN> int line_of(int i, int thread) {
+    return (thread + i / RUN * THREADS_ALONG) * RUN + i % RUN;
+}
+/* Terms of k that are read at a time. */
+#define DEEP (A_ALONG_K || B_ALONG_K ? together(SIDE_K, SIDE_K) : 1)
+
+/* Of `there` products, of which the first is at `from`. */
+template <class KEPT>
+void fetch(char *to, IN const *from, index step, index line_stride, index stride, int there) {
+    int const all = there * KEPT::size;
+    unsigned const at = shared_address(to);
 #if DENSE
-    /* Neighbours in memory; which element of a product that is follows from the strides. All is asked for before the
-       first of it is put in its place. */
-    constexpr int wide = PRODUCTS * size * sizeof(IN) % 16 == 0 && sizeof(IN) < 16 ? 16 / sizeof(IN) : 1;
-    constexpr int rounds = UP(PRODUCTS * size, THREADS * wide);
-    bool const along_k = k_stride == 1;
-    int const all = there * size;
-    struct alignas(wide == 1 ? alignof(IN) : 16) vector { IN x[wide]; } got[rounds];
 #pragma unroll
-    for (int r = 0; r < rounds; ++r) {
-        int const e = (threadIdx.x + r * THREADS) * wide;
-        if (e + wide <= all)
-            got[r] = *(vector const *)(from + e);
-        else
-#pragma unroll
-            for (int w = 0; w < wide; ++w) got[r].x[w] = from[min(e + w, all - 1)];
-    }
-#pragma unroll
-    for (int r = 0; r < rounds; ++r) {
-        int const e = (threadIdx.x + r * THREADS) * wide;
-        if (e >= all) break;
-        if (!along_k && sizeof(IN) == 4 && sizeof(scalar) == 4 && wide == 4 && LINES % 4 == 0 && LINE % 4 == 0) {
-            int const product = e / size, line = e % LINES, l = e % size / LINES;
-            *(vector *)(to + product * PRODUCT + l * LINE + turned_line<LINE>(line, l)) = got[r];
-            continue;
-        }
-#pragma unroll
-        for (int w = 0; w < wide; ++w) {
-            int const product = (e + w) / size, in = (e + w) % size;
-            int const line = along_k ? in / SIDE_K : in % LINES, l = along_k ? in % SIDE_K : in / LINES;
-            scalar const x = conjugate_if(conjugated, (scalar)widen(got[r].x[w]));
-            if (e + w < all) to[product * PRODUCT + l * LINE + turned_line<LINE>(line, l)] = x;
-        }
+    for (int r = 0; r < UP(PRODUCTS * KEPT::size, THREADS * sixteen); ++r) {
+        int const e = (threadIdx.x + r * THREADS) * sixteen;
+        if (e < all)
+            copy(at + KEPT::place(e) * (int)sizeof(IN), (uint4 const *)(from + e),
+                 min(16, (all - e) * (int)sizeof(IN)));
     }
 #else
-    bool const along_k = abs(k_stride) < abs(line_stride);
-    for (int e = threadIdx.x; e < there * size; e += THREADS) {
-        int const product = e / size, in = e % size;
-        int const line = along_k ? in / SIDE_K : in % LINES, l = along_k ? in % SIDE_K : in / LINES;
-        scalar const x = (scalar)widen(from[product * o.step + line * line_stride + l * k_stride]);
-        to[product * PRODUCT + l * LINE + turned_line<LINE>(line, l)] = conjugate_if(conjugated, x);
+#pragma unroll 4
+    for (int e = threadIdx.x; e < all; e += THREADS) {
+        int const product = e / KEPT::size, in = e % KEPT::size, line = in / KEPT::length, l = in % KEPT::length;
+        copy(at + KEPT::place(e) * (int)sizeof(IN), from + (product * step + line * line_stride + l * stride));
     }
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+/* Terms l to l + DEEP of the rows, or columns, of a thread. Those beyond the last are read as others that are there. */
+template <class KEPT, bool ALONG_K, int SIDE, int MICRO, int RUN>
+void read(scalar (&to)[DEEP][MICRO], IN const *from, int l, int thread, bool conjugated) {
+#pragma unroll
+    for (int i = 0; i < MICRO; i += RUN) {
+        int const line = line_of<UP(SIDE, MICRO), RUN>(i, thread), first = SIDE % MICRO ? min(line, SIDE - RUN) : line;
+        if (ALONG_K) {
+#pragma unroll
+            for (int w = 0; w < RUN; ++w) {
+                run_of<IN, DEEP> const got = *(run_of<IN, DEEP> const *)(from + (first + w) * KEPT::line + l);
+#pragma unroll
+                for (int d = 0; d < DEEP; ++d) to[d][i + w] = conjugate_if(conjugated, (scalar)widen(got.x[d]));
+            }
+        } else {
+#pragma unroll
+            for (int d = 0; d < DEEP; ++d) {
+                run_of<IN, RUN> const got = *(run_of<IN, RUN> const *)(from + (l + d) * KEPT::line + first);
+#pragma unroll
+                for (int w = 0; w < RUN; ++w) to[d][i + w] = conjugate_if(conjugated, (scalar)widen(got.x[w]));
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT < 1 ? 1 : RESIDENT < 16 ? RESIDENT : 16)
 small(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
-    __shared__ __align__(16) scalar a[PRODUCTS * A_PRODUCT];
-    __shared__ __align__(16) scalar b[PRODUCTS * B_PRODUCT];
-    index const first = (index)blockIdx.x * PRODUCTS;
-    int const there = (int)min((index)PRODUCTS, p.count - first);
-    gather_operand<SIDE_M, A_LINE, A_PRODUCT>(a, p.a, p.a.row, p.a.col, p.flags & conjugate_a, first, there);
-    gather_operand<SIDE_N, B_LINE, B_PRODUCT>(b, p.b, p.b.col, p.b.row, p.flags & conjugate_b, first, there);
-    __syncthreads();
+    __shared__ __align__(16) char memory[STAGES][kept_a::bytes + kept_b::bytes];
+    unsigned const groups = ((unsigned)p.count - 1) / PRODUCTS + 1;
+    auto const fetch_group = [&](unsigned group, int stage) {
+        if (group < groups) {
+            index const first = (index)group * PRODUCTS;
+            int const there = (int)min((index)PRODUCTS, p.count - first);
+            fetch<kept_a>(memory[stage], element<IN>(p.a, 0, 0, first), p.a.step, A_ALONG_K ? p.a.row : p.a.col,
+                          A_ALONG_K ? p.a.col : p.a.row, there);
+            fetch<kept_b>(memory[stage] + kept_a::bytes, element<IN>(p.b, 0, 0, first), p.b.step,
+                          B_ALONG_K ? p.b.col : p.b.row, B_ALONG_K ? p.b.row : p.b.col, there);
+        }
+        commit();
+    };
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) fetch_group(blockIdx.x + s * gridDim.x, s);
 
-    int const product = threadIdx.x / EACH, in = threadIdx.x % EACH;
-    if (product >= there) return;
-    int const i0 = in / THREADS_N * MICRO_M, j0 = in % THREADS_N * MICRO_N;
-    scalar const *const a_mine = a + product * A_PRODUCT, *const b_mine = b + product * B_PRODUCT;
-    scalar sum[MICRO_M][MICRO_N] = {};
+    int const mine = threadIdx.x / EACH, in = threadIdx.x % EACH;
+    int const thread_m = in / THREADS_N, thread_n = in % THREADS_N;
+    /* Of C. */
+    unsigned long long const places = (unsigned long long)p.c.data | p.c.row * sizeof(OUT) | p.c.step * sizeof(OUT);
+    bool const vectors = p.c.col == 1 && SIDE_N % MICRO_N == 0 && places % alignof(run_of<OUT, RUN_N>) == 0;
+    int stage = 0;
+    for (unsigned group = blockIdx.x; group < groups; group += gridDim.x) {
+        /* What was multiplied last makes room. Of one stage there is no room before. */
+        if (STAGES == 1) __syncthreads(), fetch_group(group, 0);
+        wait_but_for<(STAGES > 1 ? STAGES - 2 : 0)>();
+        __syncthreads();
+        if (STAGES > 1) fetch_group(group + (STAGES - 1) * gridDim.x, stage == 0 ? STAGES - 1 : stage - 1);
+        index const product = (index)group * PRODUCTS + mine;
+        if (product < p.count) {
+            IN const *const a = (IN const *)memory[stage] + mine * kept_a::product;
+            IN const *const b = (IN const *)(memory[stage] + kept_a::bytes) + mine * kept_b::product;
+            scalar sum[MICRO_M][MICRO_N] = {};
 #pragma unroll
-    for (int l = 0; l < SIDE_K; ++l) {
-        scalar x[MICRO_M], y[MICRO_N];
+            for (int l = 0; l < SIDE_K; l += DEEP) {
+                scalar x[DEEP][MICRO_M], y[DEEP][MICRO_N];
+                read<kept_a, A_ALONG_K, SIDE_M, MICRO_M, RUN_M>(x, a, l, thread_m, p.flags & conjugate_a);
+                read<kept_b, B_ALONG_K, SIDE_N, MICRO_N, RUN_N>(y, b, l, thread_n, p.flags & conjugate_b);
 #pragma unroll
-        for (int i = 0; i < MICRO_M; ++i) x[i] = a_mine[l * A_LINE + turned_line<A_LINE>(i0, l) + i];
+                for (int d = 0; d < DEEP; ++d)
 #pragma unroll
-        for (int j = 0; j < MICRO_N; ++j) y[j] = b_mine[l * B_LINE + turned_line<B_LINE>(j0, l) + j];
+                    for (int i = 0; i < MICRO_M; ++i)
 #pragma unroll
-        for (int i = 0; i < MICRO_M; ++i)
-#pragma unroll
-            for (int j = 0; j < MICRO_N; ++j) sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
+                        for (int j = 0; j < MICRO_N; ++j) sum[i][j] = multiply_add(x[d][i], y[d][j], sum[i][j]);
+            }
+            store_sums<RUN_N>(p, state, sum, line_of<THREADS_M, RUN_M>(0, thread_m),
+                              line_of<THREADS_N, RUN_N>(0, thread_n), product, vectors,
+                              [](int i) { return line_of<THREADS_M, RUN_M>(i, 0); },
+                              [](int j) { return line_of<THREADS_N, RUN_N>(j, 0); });
+        }
+        if (++stage == STAGES) stage = 0;
     }
-#pragma unroll
-    for (int i = 0; i < MICRO_M; ++i) store_run<MICRO_N>(p, state, sum[i], i0 + i, j0, first + product);
 }
 )cu";
 
