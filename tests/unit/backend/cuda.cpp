@@ -436,6 +436,34 @@ TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every eleme
     }
 }
 
+TEST_CASE("a batch of more small products than are done at a time") {
+    sg::cuda const gpu;
+    auto const check = [&]<class T>(T, sg::index side) {
+        sg::index const count = sg::index{1000} * gpu.where().units + 7, size = side * side;
+        auto const some = [&](int step) {
+            return sg::matrix<T>(count * side, side, [&](sg::index i, sg::index j) {
+                return static_cast<T>(static_cast<float>((step * i + 2 * j + i / 100) % 7 - 3));
+            });
+        };
+        sg::matrix<T> const a = some(3), b = some(5);
+        sg::matrix<T> exact = some(1), now(count * side, side);
+        sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<T> dc(gpu, exact);
+        auto const all = [&](auto&& x) { return sg::batched(x.block(0, 0, side, side), count, size); };
+        sg::gemm(sg::host{}, 2, all(a), all(b), 1, all(exact));
+        sg::gemm(gpu, 2, all(da), all(db), 1, all(dc));
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index i = 0; i < count * side; ++i)
+            for (sg::index j = 0; j < side; ++j)
+                wrong += static_cast<float>(now(i, j)) != static_cast<float>(exact(i, j));
+        CHECK(wrong == 0);
+    };
+    check(1.0f, 7); // of those whose blocks stay
+    check(1.0f, 8);
+    check(sg::half(1.0f), 16);
+}
+
 namespace {
 
 // Products of all sizes: more than a launch takes at a time, some with nothing to sum, and one that is worth a launch of
