@@ -50,6 +50,10 @@ template <int THREADS_ALONG, int RUN> int line_of(int i, int thread) {
 /* Terms of k that are read at a time. */
 #define DEEP (A_ALONG_K || B_ALONG_K ? together(SIDE_K, SIDE_K) : 1)
 
+/* Steps of k that are written out: all, but for sm_100, where the compiler would read ahead into more registers than
+   there are. */
+#define WRITTEN_OUT (__CUDA_ARCH__ >= 1000 && SIDE_K > 8 ? 2 : SIDE_K)
+
 /* Of `there` products, of which the first is at `from`. */
 template <class KEPT>
 void fetch(char *to, IN const *from, index step, index line_stride, index stride, int there) {
@@ -132,7 +136,7 @@ small(__grid_constant__ const arguments p, __grid_constant__ const epilogue_stat
             IN const *const a = (IN const *)memory[stage] + mine * kept_a::product;
             IN const *const b = (IN const *)(memory[stage] + kept_a::bytes) + mine * kept_b::product;
             scalar sum[MICRO_M][MICRO_N] = {};
-#pragma unroll
+#pragma unroll(WRITTEN_OUT)
             for (int l = 0; l < SIDE_K; l += DEEP) {
                 scalar x[DEEP][MICRO_M], y[DEEP][MICRO_N];
                 read<kept_a, A_ALONG_K, SIDE_M, MICRO_M, RUN_M>(x, a, l, thread_m, p.flags & conjugate_a);
