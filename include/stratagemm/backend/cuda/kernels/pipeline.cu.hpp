@@ -119,43 +119,6 @@ template <int W> bool is_whole(arguments const &p, place const &t) {
     return within && p.c.col == 1 && (c | p.c.row * sizeof(OUT)) % alignof(run_of<OUT, W>) == 0;
 #endif
 }
-template <bool WHOLE, int W>
-void store_some(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j, int batch) {
-    if constexpr (WHOLE) {
-#if PARTIAL
-        run_of<scalar, W> result;
-#pragma unroll
-        for (int w = 0; w < W; ++w) result.x[w] = sum[w];
-        *(run_of<scalar, W> *)((scalar *)p.c.data + (((index)batch * p.m + i) * line_of_parts(p) + j)) = result;
-#else
-        if (TAIL && batch < 0) {
-            run_of<scalar, W> part; /* with alpha: as it is, a sum would have to be in registers one after another */
-#pragma unroll
-            for (int w = 0; w < W; ++w) part.x[w] = p.alpha * sum[w];
-            index const line = (index)(-1 - batch) * TILE_M + i % TILE_M;
-            *(run_of<scalar, W> *)((scalar *)p.a.data + (line * TILE_N + j % TILE_N)) = part;
-            return;
-        }
-        run_of<OUT, W> result;
-        bool const reads_e = p.flags & adds;
-#pragma unroll
-        for (int w = 0; w < W; ++w) {
-            OUT const *const e = reads_e ? element<OUT>(p.e, i, j + w, batch) : nullptr;
-            result.x[w] = finished(p, state, sum[w], reads_e, e, i, j + w);
-        }
-        *(run_of<OUT, W> *)element<OUT>(p.c, i, j, batch) = result;
-#endif
-    } else {
-#pragma unroll
-        for (int w = 0; w < W; ++w)
-            if (i < p.m && j + w < p.n)
-#if PARTIAL
-                ((scalar *)p.c.data)[((index)batch * p.m + i) * line_of_parts(p) + j + w] = sum[w];
-#else
-                store(p, state, sum[w], i, j + w, batch);
-#endif
-    }
-}
 
 /* Blocks stay and take tile after tile. This goes through the steps of k of all the tiles of a block: what is fetched
    runs ahead of what is multiplied, into the next tile while this one is stored. In shared memory it takes no

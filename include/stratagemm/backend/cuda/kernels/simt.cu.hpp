@@ -83,7 +83,27 @@ inline void take_turns(arguments const &p) {
     while (clock64() < until) __nanosleep(64);
 }
 
-#if THROUGH_SHARED
+/* Sums of a thread from row i0 and column j0 of a tile on: to C, or those of a part of k to workspace. */
+template <int W, int M, int N, class DOWN, class RIGHT>
+inline void store_in_tile(arguments const &p, epilogue_state const &state, float const (&sum)[M][N], place const &t,
+                          bool whole, int i0, int j0, DOWN const &down, RIGHT const &right) {
+    int const i = t.i * TILE_M + i0, j = t.j * TILE_N + j0;
+    if (is_part(t)) {
+        /* Of a part of all tiles alpha is 1. Stored as they are, sums would have to be in registers one after another,
+           and so in the banks of what they are multiplied from. */
+        auto const scaled = [&](float x, int, int) { return p.alpha * x; };
+        index const line = PARTIAL ? line_of_parts(p) : TILE_N;
+        float *const to = PARTIAL ? (float *)p.c.data + (((index)t.batch * p.m + i) * line + j)
+                                  : (float *)p.a.data + (((index)(-1 - t.batch) * TILE_M + i0) * line + j0);
+        if (whole)
+            store_from<W, true>(to, line, 1, TILE_M, TILE_N, sum, down, right, scaled);
+        else
+            store_from<W, false>(to, line, 1, p.m - i, p.n - j, sum, down, right, scaled);
+    } else {
+        store_sums<W>(p, state, sum, i, j, t.batch, whole, down, right);
+    }
+}
+
 /* Sums pass through `room`, a stage of shared memory, some rows of each thread at a time, and a short loop stores them
    line by line. */
 template <bool WHOLE>
@@ -122,43 +142,18 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
             int const row = line_of<A_ALONG_K, TILE_M, MICRO_M>(first + i / warp_m, first_m + i % warp_m);
             int const col = line_of<B_ALONG_K, TILE_N, MICRO_N>(j / (WARP_N * run) * run + j % run,
                                                                 first_n + j / run % WARP_N);
-            float x[width];
+            float x[1][width];
             if constexpr (width == 4) {
                 float4 const v = at(room + n * 4);
-                x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+                x[0][0] = v.x, x[0][1] = v.y, x[0][2] = v.z, x[0][3] = v.w;
             } else {
-                asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0]) : "r"(room + n * 4));
+                asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0][0]) : "r"(room + n * 4));
             }
-            store_some<WHOLE, width>(scaled, state, x, t.i * TILE_M + row, t.j * TILE_N + col, t.batch);
+            store_in_tile<width>(scaled, state, x, t, WHOLE, row, col, [](int) { return 0; }, [](int j) { return j; });
         }
         __syncwarp();
     }
 }
-#else
-inline void store_tile(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
-                       place const &t, int thread_m, int thread_n) {
-    constexpr int width = B_ALONG_K ? 1 : 4;
-    auto const down = [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); };
-    auto const right = [](int j) { return line_of<B_ALONG_K, TILE_N, MICRO_N>(j, 0); };
-    int const i0 = line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m), i = t.i * TILE_M + i0;
-    int const j0 = line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n), j = t.j * TILE_N + j0;
-    bool const whole = is_whole<width>(p, t);
-    if (is_part(t)) {
-        /* Of a part of all tiles alpha is 1. Stored as they are, sums would have to be in registers one after another,
-           and so in the banks of what they are multiplied from. */
-        auto const scaled = [&](float x, int, int) { return p.alpha * x; };
-        index const line = PARTIAL ? line_of_parts(p) : TILE_N;
-        float *const to = PARTIAL ? (float *)p.c.data + (((index)t.batch * p.m + i) * line + j)
-                                  : (float *)p.a.data + (((index)(-1 - t.batch) * TILE_M + i0) * line + j0);
-        if (whole)
-            store_from<width, true>(to, line, 1, TILE_M, TILE_N, sum, down, right, scaled);
-        else
-            store_from<width, false>(to, line, 1, p.m - i, p.n - j, sum, down, right, scaled);
-    } else {
-        store_sums<width>(p, state, sum, i, j, t.batch, whole, down, right);
-    }
-}
-#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
@@ -274,7 +269,12 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         __syncwarp();
         if (lane == 0) empty(last).arrive();
 #else
-        store_tile(p, state, sum, t, thread_m, thread_n);
+        constexpr int width = B_ALONG_K ? 1 : 4;
+        store_in_tile<width>(
+            p, state, sum, t, is_whole<width>(p, t), line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
+            line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n),
+            [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); },
+            [](int j) { return line_of<B_ALONG_K, TILE_N, MICRO_N>(j, 0); });
 #endif
     }
 }
