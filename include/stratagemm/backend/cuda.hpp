@@ -20,6 +20,8 @@
 #include "cuda/group.hpp"
 #include "cuda/tuning/tuner.hpp"
 
+#include <array>
+
 STRATAGEMM_BEGIN
 
 struct cuda {
@@ -233,7 +235,19 @@ private:
     }
     template <class In>
     cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only) const {
-        return choose(where(), letter<In>(), sizeof(In), s, only);
+        // Choosing takes longer than queueing what was chosen, and products come again.
+        struct known {
+            int device = -1;
+            char type = 0;
+            cuda_sides sides{};
+            cuda_tile only;
+            cuda_choice choice;
+        };
+        thread_local std::array<known, 16> all;
+        known& k = all[static_cast<std::size_t>(s.m + 3 * s.n + 5 * s.k + 7 * s.count) % all.size()];
+        if (k.device != device || k.type != letter<In>() || k.sides != s || k.only != only)
+            k = {device, letter<In>(), s, only, choose(where(), letter<In>(), sizeof(In), s, only)};
+        return k.choice;
     }
 };
 

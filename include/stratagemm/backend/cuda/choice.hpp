@@ -20,6 +20,8 @@ struct cuda_choice {
 // The sides of a product, with C's columns along memory.
 struct cuda_sides {
     std::ptrdiff_t m, n, k, count;
+
+    friend bool operator==(cuda_sides const&, cuda_sides const&) = default;
 };
 
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k
