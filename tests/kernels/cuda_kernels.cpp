@@ -121,6 +121,9 @@ std::vector<kernel> kernels_for(int capability) {
     add_small<std::int8_t, std::int32_t>(all, 16, form);
     add_small<complex64, complex64>(all, 8, form);
     add_small<complex128, complex128>(all, 32, form);
+    all.push_back({"small-s-32-chain",
+                   sg::cuda_product_source<float, float>(sg::tile_for_small(32, 32, 32, 4), form, chain),
+                   true});
     form = {false, true}; // both the other way round, with gaps
     add_small<float, float>(all, 8, form);
     add_small<float, float>(all, 7, form);
@@ -136,6 +139,11 @@ std::vector<kernel> kernels_for(int capability) {
     for (sg::cuda_entry const& e : sg::cuda_group_entries)
         for (char const* type = e.types; *type; ++type)
             if (*type != 't') add_entry(all, *type, e.tile, true);
+    form = {};
+    form.table = form.table_states = 60; // products with epilogues of their own values
+    sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;
+    all.push_back(
+        {"blocked-s-group-chain", sg::cuda_product_source<float, float>(shared, form, chain), true});
     return all;
 }
 

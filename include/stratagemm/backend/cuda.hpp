@@ -21,6 +21,7 @@
 #include "cuda/tuning/tuner.hpp"
 
 #include <array>
+#include <cstdint>
 
 STRATAGEMM_BEGIN
 
@@ -243,8 +244,11 @@ private:
             cuda_tile only;
             cuda_choice choice;
         };
-        thread_local std::array<known, 16> all;
-        known& k = all[static_cast<std::size_t>(s.m + 3 * s.n + 5 * s.k + 7 * s.count) % all.size()];
+        thread_local std::array<known, 64> all;
+        std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
+        for (std::ptrdiff_t const side : {s.m, s.n, s.k, s.count})
+            place = (place ^ static_cast<std::uint64_t>(side)) * 0x9e3779b97f4a7c15u;
+        known& k = all[place >> 58];
         if (k.device != device || k.type != letter<In>() || k.sides != s || k.only != only)
             k = {device, letter<In>(), s, only, choose(where(), letter<In>(), sizeof(In), s, only)};
         return k.choice;

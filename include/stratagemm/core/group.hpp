@@ -157,6 +157,7 @@ private:
             bool const by_rows = c.col_stride == 1;
             index const outer = by_rows ? c.row_stride : c.col_stride;
             blocks.clear(), met.clear();
+            bool all_fit = true;
             for (end = begin; end < places_.size(); ++end) {
                 place const& x = places_[end];
                 if (end > begin && (x.buffer != first.buffer || x.low >= places_[end - 1].reach)) break;
@@ -165,7 +166,8 @@ private:
                 bool const fits = x.of->count == 1 && v.row_stride == c.row_stride &&
                                   v.col_stride == c.col_stride && (by_rows || c.row_stride == 1) &&
                                   outer >= wide && (x.low - first.low) % size == 0;
-                if (!fits) return false;
+                all_fit = all_fit && fits;
+                if (!all_fit) continue;
                 index const at = (x.low - first.low) / size, line = at / outer, from = at % outer;
                 index const beyond =
                     from + wide - outer; // of the next line, seen from where the first begins
@@ -173,6 +175,7 @@ private:
                 if (beyond > 0) blocks.push_back({line + 1, 0, beyond, line + 1 + lines});
             }
             if (end - begin == 1) continue;
+            if (!all_fit) return false;
             std::qsort(blocks.data(), blocks.size(), sizeof(block), compare_lines);
             for (block const& x : blocks) {
                 std::size_t at = 0; // of the first that begins later

@@ -111,7 +111,7 @@ inline int threads_of(cuda_tile const& t) {
 
 // For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where columns come in no
 // vectors a thread has one of them, if that does not mean reading more than multiplying. A block has about 128 threads
-// and up to 21 KB of operands at a time.
+// and up to 21 KB of operands at a time, or 44 where that is not enough for 64 threads or for whole vectors.
 inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
     if (m < 1 || n < 1 || k < 1) return {};
     std::ptrdiff_t const width = n % 4 == 0 || n >= 24 ? 4 : n % 2 == 0 ? 2 : 1;
@@ -122,7 +122,7 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
                 static_cast<short>(n),
                 static_cast<short>(k),
                 static_cast<short>((m - 1) / threads + 1),
-                static_cast<short>(n < width ? n : width)};
+                static_cast<short>(width)};
     // With the gaps that there are in shared memory, of which a block has 48 KB.
     std::size_t const bytes = static_cast<std::size_t>((m + n) * k) * element * 9 / 8 + 32;
     auto const fits = [&](std::size_t products, std::size_t kilobytes) {
@@ -142,8 +142,10 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
         while (t.stages < 3 && fits(static_cast<std::size_t>(t.group * (t.stages + 1)), 48)) ++t.stages;
     return t;
 }
+
 // Results of wgmma pass through shared memory to C: bytes for each of four warps to 64 rows.
 inline constexpr std::size_t cuda_warp_results = 4096;
+
 // Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
     if (!reads_lines(t.engine)) return 0;
@@ -153,11 +155,13 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
         t.engine == cuda_engine::wgmma ? static_cast<std::size_t>(t.m) / 16 * cuda_warp_results : 0;
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
+
 inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element) {
     if (fetches(t.engine) && d.capability < 90) return false;
     if (t.engine == cuda_engine::wgmma && d.capability != 90) return false;
     // Sums in three registers of four leave none over, and not all compilers of machine code get by with that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
+    if (t.cluster > 1 && t.engine != cuda_engine::wgmma) return false;
     // Each block of a cluster fetches whole lines of B for all, where they may lie along n.
     if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element) * t.cluster) != 0)
         return false;

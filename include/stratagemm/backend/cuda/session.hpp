@@ -8,9 +8,11 @@
 #include "compiler.hpp"
 #include "configuration.hpp"
 #include "kernels/blocked.cu.hpp"
+#include "kernels/copies.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
+#include "kernels/prelude.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
 #include "memory.hpp"
@@ -260,11 +262,11 @@ private:
             return;
         }
         make_pool();
-        tuning_.emplace(disk_cache::standard(),
-                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
-                            cuda_compiler::get().version(),
-                        std::string(cuda_blocked_text) + cuda_pipeline_text + cuda_simt_text +
-                            cuda_fp64_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
+        tuning_.emplace(
+            disk_cache::standard(),
+            device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
+            std::string(cuda_prelude_text) + cuda_blocked_text + cuda_pipeline_text + cuda_simt_text +
+                cuda_fp64_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
     }
 
     // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory

@@ -95,7 +95,8 @@ blocked(__grid_constant__ const table products) {
     arguments const &p = products.each[number];
     epilogue_state const &state = products.states[TABLE_STATES > 1 ? number : 0];
     unsigned const block = blockIdx.x - products.first[number];
-    /* The first of a group lets the second start when all that was queued before them has ended. */
+    /* The first of a group lets the second start when all that was queued before them has ended. (So what earlier kernels
+       wrote is seen by those that do not wait themselves: they begin after one that has.) */
     if (!products.follows) wait_until_earlier_end();
     let_next_start();
 #else

@@ -59,8 +59,12 @@ inline int block_in_cluster() {
     return rank;
 }
 /* Of barriers, barriers_are_ready() tells the others. */
-inline void cluster_sync() {
+inline void cluster_begins() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+/* What a block has told another has come there before this is passed. */
+inline void cluster_ends() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 /* Tiles are numbered so that GROUP rows of them are walked through together: what they read is still in the cache. */

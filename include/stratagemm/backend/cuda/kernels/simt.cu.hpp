@@ -104,13 +104,15 @@ inline void store_in_tile(arguments const &p, epilogue_state const &state, float
     }
 }
 
+#if THROUGH_SHARED
 /* Sums pass through `room`, a stage of shared memory, some rows of each thread at a time, and a short loop stores them
    line by line. */
+static_assert(!A_ALONG_K && !B_ALONG_K, "as large tiles take them");
 template <bool WHOLE>
 inline void store_through(arguments const &p, epilogue_state const &state, float const (&sum)[MICRO_M][MICRO_N],
                           place const &t, int thread_m, int thread_n, unsigned room) {
-    constexpr int some = THREADS * 4 * MICRO_N * 4 <= STAGE_BYTES ? 4 : 2, run = B_ALONG_K ? 1 : 4;
-    constexpr int warp_m = 32 / WARP_N, rows = some * warp_m, cols = MICRO_N * WARP_N, width = WHOLE ? run : 1;
+    constexpr int some = THREADS * 4 * MICRO_N * 4 <= STAGE_BYTES ? 4 : 2;
+    constexpr int warp_m = 32 / WARP_N, rows = some * warp_m, cols = MICRO_N * WARP_N, width = WHOLE ? 4 : 1;
     static_assert(THREADS * some * MICRO_N * 4 <= STAGE_BYTES, "a stage has room");
     int const lane = threadIdx.x % 32, first_m = thread_m / warp_m * warp_m, first_n = thread_n / WARP_N * WARP_N;
     room += threadIdx.x / 32 * (rows * cols * 4);
@@ -121,27 +123,23 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
 #pragma unroll
         for (int i = 0; i < some; ++i)
 #pragma unroll
-            for (int j = 0; j < MICRO_N; j += run) {
-                int const at = (i * warp_m + thread_m % warp_m) * cols + j * WARP_N + thread_n % WARP_N * run;
+            for (int j = 0; j < MICRO_N; j += 4) {
+                int const at = (i * warp_m + thread_m % warp_m) * cols + j * WARP_N + thread_n % WARP_N * 4;
                 /* With alpha here: sums stored as they are would have to be in registers one after another, and so in the
                    banks of what they are multiplied from. */
-                float x[run];
+                float x[4];
 #pragma unroll
-                for (int w = run - 1; w >= 0; --w) x[w] = p.alpha * sum[first + i][j + w];
-                if constexpr (run == 4)
-                    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(room + at * 4), "f"(x[0]), "f"(x[1]),
-                                 "f"(x[2]), "f"(x[3])
-                                 : "memory");
-                else
-                    asm volatile("st.shared.f32 [%0], %1;" ::"r"(room + at * 4), "f"(x[0]) : "memory");
+                for (int w = 3; w >= 0; --w) x[w] = p.alpha * sum[first + i][j + w];
+                asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(room + at * 4), "f"(x[0]), "f"(x[1]),
+                             "f"(x[2]), "f"(x[3])
+                             : "memory");
             }
         __syncwarp();
 #pragma unroll 2
         for (int n = lane * width; n < rows * cols; n += 32 * width) {
             int const i = n / cols, j = n % cols;
-            int const row = line_of<A_ALONG_K, TILE_M, MICRO_M>(first + i / warp_m, first_m + i % warp_m);
-            int const col = line_of<B_ALONG_K, TILE_N, MICRO_N>(j / (WARP_N * run) * run + j % run,
-                                                                first_n + j / run % WARP_N);
+            int const row = line_of<false, TILE_M, MICRO_M>(first + i / warp_m, first_m + i % warp_m);
+            int const col = line_of<false, TILE_N, MICRO_N>(j / (WARP_N * 4) * 4 + j % 4, first_n + j / 4 % WARP_N);
             float x[1][width];
             if constexpr (width == 4) {
                 float4 const v = at(room + n * 4);
@@ -154,6 +152,7 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
         __syncwarp();
     }
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
@@ -261,7 +260,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         int const last = stage == 0 ? STAGES - 1 : stage - 1;
         unsigned const room = base + last * STAGE_BYTES;
         __syncthreads();
-        if (is_whole<B_ALONG_K ? 1 : 4>(p, t))
+        if (is_whole<4>(p, t))
             store_through<true>(p, state, sum, t, thread_m, thread_n, room);
         else
             store_through<false>(p, state, sum, t, thread_m, thread_n, room);

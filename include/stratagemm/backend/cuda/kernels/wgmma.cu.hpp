@@ -413,7 +413,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
         if (p.flags & c_is_mapped) fetch_map(c_map);
     }
     if (CLUSTER > 1)
-        cluster_sync();
+        cluster_begins();
     else
         __syncthreads();
     wait_for_earlier();
@@ -567,7 +567,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     if (group > 0) boxes_are_read_but_for<0>();
     /* Nobody leaves while another block may still tell it something. */
     __syncwarp();
-    if (CLUSTER > 1) cluster_sync();
+    if (CLUSTER > 1) cluster_ends();
 }
 )cu";
 
