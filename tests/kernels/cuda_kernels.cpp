@@ -121,9 +121,11 @@ std::vector<kernel> kernels_for(int capability) {
     add_small<std::int8_t, std::int32_t>(all, 16, form);
     add_small<complex64, complex64>(all, 8, form);
     add_small<complex128, complex128>(all, 32, form);
-    all.push_back({"small-s-32-chain",
-                   sg::cuda_product_source<float, float>(sg::tile_for_small(32, 32, 32, 4), form, chain),
-                   true});
+    for (int const side : {4, 32})
+        all.push_back(
+            {"small-s-" + std::to_string(side) + "-chain",
+             sg::cuda_product_source<float, float>(sg::tile_for_small(side, side, side, 4), form, chain),
+             true});
     form = {false, true}; // both the other way round, with gaps
     add_small<float, float>(all, 8, form);
     add_small<float, float>(all, 7, form);

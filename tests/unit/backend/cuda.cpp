@@ -397,6 +397,8 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
     if (gpu.where().capability >= 90) {
         check(1.0f, {sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8});
         check(1.0f, {sg::cuda_engine::simt, 128, 64, 32, 8, 8, 3, 2});
+        if (gpu.where().capability == 90) check(1.0f, {sg::cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8});
+        check(1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
         check(1.0, {sg::cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8});
         check(1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
     }
