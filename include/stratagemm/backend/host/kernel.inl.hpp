@@ -6,18 +6,13 @@
 // packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
 // vector of a row is masked, and rows are split into heights that exist as tiles.
 
-// One step of k for row I of a tile. Rows 0..4 are reached from one pointer with the strides 0, 1, 2, 3, 4 that
-// an address can hold (3 from a register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15
-// from a fourth.
-template <class T, int I, int NV>
-STRATAGEMM_OP void step_row(vec<accumulated<T>> (&acc)[NV], T const* a0, T const* a5, T const* a10,
-                            T const* a15, index a_row, index a_row3, vec<T> const (&b)[NV]) {
-    constexpr int r = I % 5;
-    T const* const x = (I < 5 ? a0 : I < 10 ? a5 : I < 15 ? a10 : a15) + (r == 3 ? a_row3 : r * a_row);
+// One step of k for one row of a tile.
+template <class T, int NV>
+STRATAGEMM_OP void step_row(vec<accumulated<T>> (&acc)[NV], T const* a, vec<T> const (&b)[NV]) {
     if constexpr (NV == 1)
-        multiply_add_row<T>(acc[0], x, b[0]);
+        multiply_add_row<T>(acc[0], a, b[0]);
     else
-        multiply_add_row<T>(acc[0], acc[1], x, b[0], b[1]);
+        multiply_add_row<T>(acc[0], acc[1], a, b[0], b[1]);
 }
 
 // A row of a tile on its way out: c = alpha acc + beta e.
@@ -62,6 +57,8 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, acc
     index next_left = next_steps;
     T const* next_line = next = next ? next : a;
     vec<Acc> acc[MR][NV] = {};
+    // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
+    // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
     index const a_row = g.a_row, a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
@@ -75,7 +72,9 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, acc
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        (step_row<T, I, NV>(acc[I], a0, a5, a10, a15, a_row, a_row3, row), ...);
+        T const* const fives[] = {a0, a5, a10, a15};
+        index const ones[] = {0, a_row, 2 * a_row, a_row3, 4 * a_row};
+        (step_row<T>(acc[I], fives[I / 5] + ones[I % 5], row), ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
         if constexpr (MR > 10) a10 += a_col;
@@ -208,22 +207,29 @@ STRATAGEMM_TARGET void small(block_args<T> const& g) {
     }
 }
 
-// C = A B for a batch of squares as wide as a vector, contiguous one and all: without strides, counters and branches
-// there is nothing but loads and multiply-adds.
-template <class T, int P, int... I>
+// C = A B for a batch of squares as wide as a vector, contiguous one and all: without strides and edges there is
+// little but loads and multiply-adds. Four steps of k are written out: all sixteen took longer to compile, and no less
+// to run.
+template <class T, int... I>
 STRATAGEMM_OP void square_step(vec<T> (&acc)[sizeof...(I)], T const* a, T const* b,
                                std::integer_sequence<int, I...>) {
-    vec<T> const row = load<T>(b + P * lanes<T>);
-    (multiply_add_row<T>(acc[I], a + I * lanes<T> + P, row), ...);
+    vec<T> const row = load<T>(b);
+    (multiply_add_row<T>(acc[I], a + I * lanes<T>, row), ...);
 }
 template <class T, int... I>
 STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...> rows) {
+    constexpr int W = lanes<T>;
     T const *a = g.a, *b = g.b;
     T* c = g.c;
     for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
-        vec<T> acc[sizeof...(I)] = {};
-        (square_step<T, I>(acc, a, b, rows), ...);
-        (store<T>(c + I * lanes<T>, acc[I]), ...);
+        vec<T> acc[W] = {};
+        for (int p = 0; p < W; p += 4) {
+            square_step<T>(acc, a + p, b + p * W, rows);
+            square_step<T>(acc, a + p + 1, b + (p + 1) * W, rows);
+            square_step<T>(acc, a + p + 2, b + (p + 2) * W, rows);
+            square_step<T>(acc, a + p + 3, b + (p + 3) * W, rows);
+        }
+        (store<T>(c + I * W, acc[I]), ...);
     }
 }
 template <class T>

@@ -152,13 +152,13 @@ STRATAGEMM_OP part make_part(int count) {
     return n;
 }
 template <class T>
-STRATAGEMM_OP vec<T> load_part(T const* p, part n) {
+[[gnu::noinline]] vec<T> load_part(T const* p, part n) {
     vec<T> v{};
     __builtin_memcpy(&v, p, static_cast<std::size_t>(n.count) * sizeof(T));
     return v;
 }
 template <class T>
-STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
+[[gnu::noinline]] void store_part(T* p, vec<T> v, part n) {
     __builtin_memcpy(p, &v, static_cast<std::size_t>(n.count) * sizeof(T));
 }
 template <class T>
@@ -212,16 +212,12 @@ inline constexpr bool masked = false;
 inline constexpr int tallest = 6, second = 2, third = 1, vectors = 2;
 STRATAGEMM_VECTORS(32)
 
-// The mask of a masked move, and whether it is needed at all.
 struct part {
     int count;
-    bool whole;
 };
 template <class T>
 STRATAGEMM_OP part make_part(int count) {
-    part n;
-    n.count = count, n.whole = count >= lanes<T>;
-    return n;
+    return {count};
 }
 template <class T>
 STRATAGEMM_OP auto mask_of(part n) {
@@ -234,7 +230,6 @@ STRATAGEMM_OP auto mask_of(part n) {
 }
 template <class T>
 STRATAGEMM_OP vec<T> load_part(T const* p, part n) {
-    if (n.whole) return load<T>(p);
     vec<T> v;
     auto const& source = *reinterpret_cast<loose<T> const*>(p);
     if constexpr (sizeof(T) == 8)
@@ -245,7 +240,6 @@ STRATAGEMM_OP vec<T> load_part(T const* p, part n) {
 }
 template <class T>
 STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
-    if (n.whole) return store<T>(p, v);
     auto& target = *reinterpret_cast<loose<T>*>(p);
     if constexpr (sizeof(T) == 8)
         asm("vmaskmovpd %1, %2, %0" : "+m"(target) : "x"(v), "x"(mask_of<T>(n)));
