@@ -1,4 +1,5 @@
-// What the conformance suite does not see: devices, streams of one's own, graphs, errors.
+// What the conformance suite does not see: devices, streams of one's own, graphs, errors. What a CPU cannot stand in for
+// (tests/stand_in), or not in a minute, is tagged [real].
 #include "catch.hpp"
 
 #include <stratagemm/algorithm/strassen.hpp>
@@ -185,7 +186,7 @@ TEST_CASE("what a kernel did before is told", "[.]") {
     std::fflush(stdout);
     std::_Exit(told ? 42 : 1);
 }
-TEST_CASE("a device error from before") {
+TEST_CASE("a device error from before", "[real]") {
     char self[4096] = "";
     REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
     std::string const command = std::string("'") + self + "' 'what a kernel did before is told'";
@@ -193,7 +194,7 @@ TEST_CASE("a device error from before") {
     CHECK(WEXITSTATUS(ended) == 42);
 }
 
-TEST_CASE("tuning keeps the best tile, for products of that size and for the next process") {
+TEST_CASE("tuning keeps the best tile, for products of that size and for the next process", "[real]") {
     sg::cuda const gpu;
     sg::shape<sg::half> const shape{.m = 300, .n = 280, .k = 1000};
     int calls = 0, wrong = 0;
@@ -244,7 +245,7 @@ TEST_CASE("two streams at once, and threads with a stream each") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("a product is captured in a graph and replayed") {
+TEST_CASE("a product is captured in a graph and replayed", "[real]") {
     own_stream const own;
     sg::cuda const gpu{.stream = own.stream};
     sg::index const n = 300, k = 9000; // in parts of k, so that there is workspace
@@ -404,7 +405,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
     }
 }
 
-TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every element", "", double, float,
+TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every element", "[real]", double, float,
                    sg::bfloat16) {
     sg::cuda const gpu;
     if (gpu.where().capability < 90) {
@@ -509,7 +510,7 @@ struct many {
 
 } // namespace
 
-TEST_CASE("a group of products, large and small") {
+TEST_CASE("a group of products, large and small", "[real]") {
     sg::cuda const gpu{.check_pointers = true};
     for (int const count : {1, 5, 600}) {
         many x(gpu, count);
@@ -578,7 +579,7 @@ TEST_CASE("products of a group have epilogues of their own values") {
     }
 }
 
-TEST_CASE("a group is captured in a graph and replayed") {
+TEST_CASE("a group is captured in a graph and replayed", "[real]") {
     own_stream const own;
     sg::cuda const gpu{.stream = own.stream};
     many x(gpu, 300);

@@ -1,0 +1,439 @@
+// The CUDA driver's interface over this machine's CPU: what is queued is done at once, a block at a time, its threads
+// in turn. For tests where there is no device. Memory is NaN until it is written, and ends at a page that nobody may
+// touch.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda.h>
+#include <dlfcn.h>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+// As device.hpp has it.
+struct sides {
+    unsigned x, y, z;
+};
+struct thread_state {
+    sides thread, block, threads, blocks;
+    char* shared;
+    char* exchange;
+    void (*sync)();
+    void (*sync_warp)();
+    void (*sync_cluster)();
+    void (*let_others)();
+    unsigned long waits;
+    unsigned in_cluster;
+    char* cluster_shared[8];
+};
+
+struct CUctx_st {};
+struct CUstream_st {};
+struct CUevent_st {};
+struct CUmemPoolHandle_st {};
+struct CUmod_st {
+    void* library;
+};
+struct CUfunc_st {
+    void (*call)(void**);
+    void (*begin)(thread_state*);
+};
+
+namespace {
+
+[[noreturn]] void stop(char const* why) {
+    std::fprintf(stderr, "stand-in device: %s\n", why);
+    std::abort();
+}
+
+int capability() {
+    char const* const text = std::getenv("STAND_IN_CAPABILITY");
+    return text ? std::atoi(text) : 75;
+}
+
+// ---- threads of a block: each has a stack, and runs until it waits for others
+
+extern "C" void stand_in_switch(void** from, void* to);
+asm(R"(
+.text
+.globl stand_in_switch
+.hidden stand_in_switch
+.type stand_in_switch, @function
+stand_in_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.size stand_in_switch, .-stand_in_switch
+)");
+
+struct barrier {
+    unsigned alive = 0, arrived = 0, round = 0;
+    void check() {
+        if (arrived == alive) arrived = 0, ++round;
+    }
+};
+
+// The blocks of a cluster; most have one.
+class threads_in_turn {
+public:
+    static constexpr std::size_t stack_bytes = 128 << 10, shared_bytes = 256 << 10;
+    static constexpr unsigned most = 4096, most_blocks = 8;
+
+    static threads_in_turn& one() {
+        static auto* const made = new threads_in_turn;
+        return *made;
+    }
+
+    void run(CUfunc_st const& f, void** arguments, unsigned blocks, unsigned threads, unsigned cluster,
+             std::size_t shared) {
+        function_ = &f, arguments_ = arguments, threads_ = threads, count_ = threads * cluster;
+        f.begin(&now_);
+        now_.threads = {threads, 1, 1}, now_.blocks = {blocks, 1, 1};
+        now_.sync = [] { one().wait(one().blocks_[one().current_ / one().threads_]); };
+        now_.sync_warp = [] { one().wait(one().warps_[one().warp()]); };
+        now_.sync_cluster = [] { one().wait(one().all_); };
+        now_.let_others = [] { one().let_others(); };
+        for (unsigned b = 0; b < most_blocks; ++b) now_.cluster_shared[b] = shared_[b];
+        for (unsigned first = 0; first < blocks; first += cluster) {
+            first_ = first;
+            for (unsigned b = 0; b < cluster; ++b) std::memset(shared_[b], 0xff, shared);
+            run_cluster(cluster);
+        }
+    }
+
+private:
+    threads_in_turn() {
+        void* const p = mmap(nullptr, most * stack_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) stop("no memory for stacks");
+        stacks_ = static_cast<char*>(p);
+    }
+
+    unsigned warps_of_block() const { return (threads_ + 31) / 32; }
+    unsigned warp() const { return current_ / threads_ * warps_of_block() + current_ % threads_ / 32; }
+
+    void run_cluster(unsigned cluster) {
+        all_ = {count_, 0, 0};
+        for (unsigned b = 0; b < cluster; ++b) {
+            blocks_[b] = {threads_, 0, 0};
+            for (unsigned w = 0; w < warps_of_block(); ++w)
+                warps_[b * warps_of_block() + w] = {std::min(32u, threads_ - w * 32), 0, 0};
+        }
+        left_ = count_;
+        for (unsigned t = 0; t < count_; ++t) {
+            // As if the thread had been switched away from just before it began: six registers, then where to go on.
+            auto* top = reinterpret_cast<void**>(stacks_ + (t + 1) * stack_bytes);
+            *--top = nullptr; // the stack is as a call would leave it
+            *--top = reinterpret_cast<void*>(&begin);
+            top -= 6;
+            std::memset(top, 0, 6 * sizeof(void*));
+            places_[t] = top, done_[t] = false;
+        }
+        current_ = count_ - 1;
+        now_.waits = 0;
+        enter_next(&home_);
+    }
+
+    [[noreturn]] static void begin() {
+        threads_in_turn& b = one();
+        b.function_->call(b.arguments_);
+        unsigned const me = b.current_;
+        b.done_[me] = true, --b.left_, b.now_.waits = 0;
+        for (barrier* x : {&b.all_, &b.blocks_[me / b.threads_], &b.warps_[b.warp()]}) --x->alive, x->check();
+        b.enter_next(&b.places_[me]);
+        stop("a thread goes on after its end");
+    }
+
+    void wait(barrier& b) {
+        unsigned const round = b.round;
+        ++b.arrived, b.check();
+        if (b.round != round) now_.waits = 0;
+        while (b.round == round) let_others();
+    }
+    void let_others() {
+        if (++now_.waits > 100 * count_) stop("the threads of a block wait for each other");
+        enter_next(&places_[current_]);
+    }
+
+    // To the next thread that has not ended, in turn, or back to run_cluster().
+    void enter_next(void** from) {
+        void* to = home_;
+        if (left_ > 0) {
+            do current_ = current_ + 1 == count_ ? 0 : current_ + 1;
+            while (done_[current_]);
+            now_.in_cluster = current_ / threads_;
+            now_.thread = {current_ % threads_, 0, 0}, now_.block = {first_ + now_.in_cluster, 0, 0};
+            now_.shared = shared_[now_.in_cluster], now_.exchange = exchange_[warp()];
+            to = places_[current_];
+            if (from == &places_[current_]) return;
+        }
+        stand_in_switch(from, to);
+    }
+
+    CUfunc_st const* function_ = nullptr;
+    void** arguments_ = nullptr;
+    unsigned threads_ = 0, count_ = 0, first_ = 0; // of a block, of all, and the first block
+    unsigned current_ = 0, left_ = 0;
+    thread_state now_{};
+    void* home_ = nullptr;
+    char* stacks_ = nullptr;
+    void* places_[most]{};
+    bool done_[most]{};
+    barrier all_, blocks_[most_blocks], warps_[most];
+    alignas(1024) char shared_[most_blocks][shared_bytes];
+    alignas(64) char exchange_[most][32 * 64];
+};
+
+// ---- memory
+
+struct allocation {
+    std::size_t mapped;
+    CUmemorytype kind;
+};
+std::mutex mutex;
+std::map<std::uintptr_t, allocation>& allocations() {
+    static auto* const all = new std::map<std::uintptr_t, allocation>;
+    return *all;
+}
+constexpr std::size_t page = 4096;
+
+CUresult allocate(void** to, std::size_t bytes, CUmemorytype kind) {
+    std::size_t const used = (bytes + 255) / 256 * 256, pages = (used + page - 1) / page * page;
+    void* const p = mmap(nullptr, pages + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    char* const end = static_cast<char*>(p) + pages;
+    mprotect(end, page, PROT_NONE);
+    std::memset(p, 0xff, pages);
+    *to = end - used;
+    std::lock_guard const lock(mutex);
+    allocations()[reinterpret_cast<std::uintptr_t>(*to)] = {pages + page, kind};
+    return CUDA_SUCCESS;
+}
+CUresult release(void* p) {
+    std::lock_guard const lock(mutex);
+    auto const found = allocations().find(reinterpret_cast<std::uintptr_t>(p));
+    if (found == allocations().end()) return CUDA_ERROR_INVALID_VALUE;
+    auto const start = found->first / page * page;
+    munmap(reinterpret_cast<void*>(start), found->second.mapped);
+    allocations().erase(found);
+    return CUDA_SUCCESS;
+}
+
+CUctx_st context;
+CUmemPoolHandle_st pool;
+thread_local std::vector<CUcontext> contexts;
+
+} // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) {
+    *version = 13000;
+    return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult code, char const** name) {
+    *name = code == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_INVALID_VALUE";
+    return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, char const** words) {
+    *words = "said by the stand-in device";
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+    *count = 1;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+    *device = ordinal;
+    return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice) {
+    std::snprintf(name, static_cast<std::size_t>(length), "a CPU standing in for sm_%d", capability());
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute what, CUdevice) {
+    switch (what) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability() / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability() % 10; break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 5; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+        *value = (capability() >= 90 ? 227 : capability() >= 80 ? 163 : 64) * 1024;
+        break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 20; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+    *bytes = std::size_t{1} << 30;
+    return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext* made, CUdevice) {
+    *made = &context;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext c) {
+    if (!contexts.empty()) contexts.pop_back();
+    contexts.push_back(c);
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxGetCurrent(CUcontext* c) {
+    *c = contexts.empty() ? nullptr : contexts.back();
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent(CUcontext c) {
+    contexts.push_back(c);
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent(CUcontext* c) {
+    if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    *c = contexts.back();
+    contexts.pop_back();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* made, CUmemPoolProps const*) {
+    *made = &pool;
+    return CUDA_SUCCESS;
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) { return CUDA_SUCCESS; }
+CUresult cuMemPoolTrimTo(CUmemoryPool, std::size_t) { return CUDA_SUCCESS; }
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream) {
+    if (bytes > std::size_t{1} << 30) return CUDA_ERROR_OUT_OF_MEMORY;
+    void* p = nullptr;
+    CUresult const code = allocate(&p, bytes, CU_MEMORYTYPE_DEVICE);
+    *address = reinterpret_cast<CUdeviceptr>(p);
+    return code;
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) { return release(reinterpret_cast<void*>(address)); }
+CUresult cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
+    return allocate(p, bytes, CU_MEMORYTYPE_HOST);
+}
+CUresult cuMemFreeHost(void* p) { return release(p); }
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, void const* from, std::size_t bytes, CUstream) {
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
+    std::memcpy(to, reinterpret_cast<void const*>(from), bytes);
+    return CUDA_SUCCESS;
+}
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* what, void** answers, CUdeviceptr p) {
+    std::lock_guard const lock(mutex);
+    auto found = allocations().upper_bound(p);
+    bool known = found != allocations().begin();
+    if (known) {
+        --found;
+        known = p < found->first / page * page + found->second.mapped - page;
+    }
+    for (unsigned i = 0; i < count; ++i)
+        if (what[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+            *static_cast<unsigned*>(answers[i]) = known ? found->second.kind : 0;
+        else if (what[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+            *static_cast<int*>(answers[i]) = known ? 0 : -2;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent* made, unsigned) {
+    *made = new CUevent_st;
+    return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+CUresult cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
+CUresult cuEventDestroy(CUevent e) {
+    delete e;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamCreate(CUstream* made, unsigned) {
+    *made = new CUstream_st;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+
+CUresult cuModuleLoadData(CUmodule* made, void const* image) {
+    std::size_t bytes = 0;
+    std::memcpy(&bytes, image, sizeof(bytes));
+    int const file = memfd_create("kernel", 0);
+    auto const* from = static_cast<char const*>(image) + sizeof(bytes);
+    if (file < 0 || write(file, from, bytes) != static_cast<ssize_t>(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    void* const library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) stop(dlerror());
+    *made = new CUmod_st{library};
+    return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* made, CUmodule module, char const* name) {
+    auto* const call = dlsym(module->library, (std::string("stand_in_") + name).c_str());
+    auto* const begin = dlsym(module->library, "stand_in_begin");
+    if (!call || !begin) return CUDA_ERROR_NOT_FOUND;
+    *made = new CUfunc_st{reinterpret_cast<void (*)(void**)>(call),
+                          reinterpret_cast<void (*)(thread_state*)>(begin)};
+    return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {
+    *blocks = 1;
+    return CUDA_SUCCESS;
+}
+CUresult cuLaunchKernelEx(CUlaunchConfig const* config, CUfunction f, void** arguments, void**) {
+    static std::mutex one_at_a_time;
+    std::lock_guard const lock(one_at_a_time);
+    unsigned cluster = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            cluster = config->attrs[i].value.clusterDim.x;
+    if (config->gridDimX == 0 || config->gridDimX % cluster != 0 || config->blockDimX > 1024 ||
+        cluster > threads_in_turn::most_blocks || config->blockDimX * cluster > threads_in_turn::most ||
+        config->sharedMemBytes > threads_in_turn::shared_bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    threads_in_turn::one().run(*f, arguments, config->gridDimX, config->blockDimX, cluster,
+                               config->sharedMemBytes);
+    return CUDA_SUCCESS;
+}
+// As device.hpp has it.
+struct map {
+    void* data;
+    cuuint64_t sides[3], strides[2];
+    cuuint32_t box[3], element, swizzled;
+};
+CUresult cuTensorMapEncodeTiled(CUtensorMap* to, CUtensorMapDataType type, cuuint32_t rank, void* data,
+                                cuuint64_t const* sides, cuuint64_t const* strides, cuuint32_t const* box,
+                                cuuint32_t const*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+    cuuint32_t element = 4;
+    if (type == CU_TENSOR_MAP_DATA_TYPE_UINT8) element = 1;
+    if (type == CU_TENSOR_MAP_DATA_TYPE_UINT16) element = 2;
+    if (type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64) element = 8;
+    // What the hardware asks for.
+    bool ok = rank == 3 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+    for (int d = 0; d < 3; ++d)
+        ok = ok && box[d] >= 1 && box[d] <= 256 && sides[d] >= 1 && sides[d] <= 1ull << 32;
+    for (int d = 0; d < 2; ++d) ok = ok && strides[d] % 16 == 0 && strides[d] < 1ull << 40;
+    ok = ok && box[0] * element % 16 == 0 &&
+         (swizzle == CU_TENSOR_MAP_SWIZZLE_NONE || box[0] * element <= 128);
+    if (!ok) return CUDA_ERROR_INVALID_VALUE;
+    map const m{
+        data,    {sides[0], sides[1], sides[2]},       {strides[0], strides[1]}, {box[0], box[1], box[2]},
+        element, swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
+    static_assert(sizeof(m) <= sizeof(*to));
+    std::memcpy(to, &m, sizeof(m));
+    return CUDA_SUCCESS;
+}
+}

@@ -1,0 +1,572 @@
+// What a kernel's source is compiled with when a CPU stands in for the device: CUDA's words, in C++, and the
+// instructions that it writes as asm, each as a function of that name (nvrtc.cpp turns one into the other).
+#pragma once
+
+#include <math.h>
+#include <stdlib.h>
+#include <utility>
+
+// What a thread knows of itself, and what it may ask for. cuda.cpp switches between the threads of a block.
+struct stand_in_sides {
+    unsigned x, y, z;
+};
+struct stand_in_thread {
+    stand_in_sides thread, block, threads, blocks;
+    char* shared;        // dynamic shared memory of the block
+    char* exchange;      // 32 times 64 bytes of the warp
+    void (*sync)();      // of the block
+    void (*sync_warp)(); // of the warp
+    void (*sync_cluster)();
+    void (*let_others)();
+    unsigned long waits;     // in a row in which nobody went on
+    unsigned in_cluster;     // the number of the block there
+    char* cluster_shared[8]; // of its blocks
+};
+extern "C" {
+inline stand_in_thread* stand_in_now;
+void stand_in_begin(stand_in_thread* now) { stand_in_now = now; }
+}
+
+#define threadIdx (stand_in_now->thread)
+#define blockIdx (stand_in_now->block)
+#define blockDim (stand_in_now->threads)
+#define gridDim (stand_in_now->blocks)
+#define __global__
+#define __shared__ static
+#define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+template <class T>
+T min(T x, T y) {
+    return x < y ? x : y;
+}
+template <class T>
+T max(T x, T y) {
+    return x < y ? y : x;
+}
+template <class To, class From>
+To stand_in_bits(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    __builtin_memcpy(&to, &from, sizeof(to));
+    return to;
+}
+inline float __uint_as_float(unsigned x) { return stand_in_bits<float>(x); }
+inline unsigned __float_as_uint(float x) { return stand_in_bits<unsigned>(x); }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
+}
+
+inline void __syncthreads() { stand_in_now->sync(); }
+inline void __syncwarp() { stand_in_now->sync_warp(); }
+// Each lane leaves what it has, and takes what another left.
+template <class T>
+T stand_in_of_lane(T mine, unsigned lane) {
+    __builtin_memcpy(stand_in_now->exchange + 64 * (threadIdx.x % 32), &mine, sizeof(T));
+    stand_in_now->sync_warp();
+    T other;
+    __builtin_memcpy(&other, stand_in_now->exchange + 64 * (lane % 32), sizeof(T));
+    stand_in_now->sync_warp();
+    return other;
+}
+template <class T>
+T __shfl_sync(unsigned, T mine, unsigned lane) {
+    return stand_in_of_lane(mine, lane);
+}
+
+// Shared memory by numbers, as instructions have it: that of a launch from zero on, a kernel's own around 3 << 30.
+alignas(1024) inline char stand_in_own;
+inline unsigned __cvta_generic_to_shared(void const* p) {
+    long long const from_launch = (char const*)p - stand_in_now->shared,
+                    from_own = (char const*)p - &stand_in_own;
+    return from_launch >= 0 && from_launch < 256 * 1024 ? (unsigned)from_launch
+                                                        : (3u << 30) + (unsigned)from_own;
+}
+inline char* __cvta_shared_to_generic(unsigned at) {
+    return at >= 2u << 30 ? &stand_in_own + (int)(at - (3u << 30)) : stand_in_now->shared + at;
+}
+
+// ---- instructions: the text, then what they write, then what they read
+
+// Sixteen bits: five of the exponent, ten of the fraction. By hand, since compilers that know them are newer.
+inline float stand_in_float(unsigned short x) {
+    unsigned const sign = (x & 0x8000u) << 16, exponent = x >> 10 & 31, fraction = x & 1023u;
+    if (exponent == 31) return __uint_as_float(sign | 0x7f800000u | fraction << 13);
+    float const size =
+        exponent == 0 ? (float)fraction * 0x1p-24f : __uint_as_float((exponent + 112) << 23 | fraction << 13);
+    return sign ? -size : size;
+}
+inline unsigned short stand_in_half(float x) {
+    unsigned const u = __float_as_uint(x), sign = u >> 16 & 0x8000u, size = u & 0x7fffffffu;
+    if (size > 0x7f800000u) return (unsigned short)(sign | 0x7fffu);
+    if (size >= 0x477ff000u) return (unsigned short)(sign | 0x7c00u);
+    if (size < 0x38800000u) { // below the normal ones: the addition rounds
+        float const sum = __uint_as_float(size) + 0.5f;
+        return (unsigned short)(sign | (__float_as_uint(sum) - __float_as_uint(0.5f)));
+    }
+    return (unsigned short)(sign | (size - (112u << 23) + 0xfff + (size >> 13 & 1)) >> 13);
+}
+inline void cvt_f32_f16(char const*, float& y, unsigned short x) { y = stand_in_float(x); }
+inline void cvt_rn_bf16_f32(char const*, unsigned short& y, float x) {
+    unsigned const u = __float_as_uint(x);
+    y = (unsigned short)(x != x ? u >> 16 | 0x40 : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+inline void cvt_rn_f16_f32(char const*, unsigned short& y, float x) { y = stand_in_half(x); }
+template <class T>
+void st_global_v4_b32(char const*, T* to, unsigned x, unsigned y, unsigned z, unsigned w) {
+    unsigned const all[] = {x, y, z, w};
+    __builtin_memcpy(to, all, sizeof(all));
+}
+template <class T>
+void st_global_v2_b32(char const*, T* to, unsigned x, unsigned y) {
+    unsigned const all[] = {x, y};
+    __builtin_memcpy(to, all, sizeof(all));
+}
+
+template <class T>
+T& stand_in_shared(unsigned at) {
+    return *(T*)__cvta_shared_to_generic(at);
+}
+template <class T>
+void mov_u32(char const* text, T& x) {
+    x = __builtin_strstr(text, "laneid")  ? (T)(threadIdx.x % 32)
+        : __builtin_strstr(text, "nsmid") ? 5
+                                          : (T)stand_in_now->in_cluster;
+}
+inline long long clock64() {
+    static long long now;
+    return now += 1 << 20;
+}
+inline void __nanosleep(unsigned) { stand_in_now->let_others(); }
+inline void griddepcontrol_wait(char const*) {}
+inline void griddepcontrol_launch_dependents(char const*) {}
+inline void setmaxnreg_dec_sync_aligned_u32(char const*) {}
+inline void setmaxnreg_inc_sync_aligned_u32(char const*) {}
+
+inline void ld_shared_v4_f32(char const*, float& x, float& y, float& z, float& w, unsigned at) {
+    float const* const from = &stand_in_shared<float>(at);
+    x = from[0], y = from[1], z = from[2], w = from[3];
+}
+inline void ld_shared_f32(char const*, float& x, unsigned at) { x = stand_in_shared<float>(at); }
+inline void st_shared_v4_f32(char const*, unsigned at, float x, float y, float z, float w) {
+    float* const to = &stand_in_shared<float>(at);
+    to[0] = x, to[1] = y, to[2] = z, to[3] = w;
+}
+template <class T>
+void ld_shared_b32(char const*, T& x, unsigned at) {
+    x = stand_in_shared<T>(at);
+}
+template <class T>
+void ld_shared_v2_b32(char const*, T& x, T& y, unsigned at) {
+    x = stand_in_shared<T>(at), y = stand_in_shared<T>(at + 4);
+}
+template <class T>
+void ld_shared_v4_b32(char const*, T& x, T& y, T& z, T& w, unsigned at) {
+    T const* const from = &stand_in_shared<T>(at);
+    x = from[0], y = from[1], z = from[2], w = from[3];
+}
+inline void st_shared_b16(char const*, unsigned at, unsigned short x) {
+    stand_in_shared<unsigned short>(at) = x;
+}
+inline void st_shared_b32(char const*, unsigned at, unsigned x) { stand_in_shared<unsigned>(at) = x; }
+inline void st_shared_v2_f32(char const*, unsigned at, float x, float y) {
+    stand_in_shared<float>(at) = x, stand_in_shared<float>(at + 4) = y;
+}
+inline void st_shared_v2_b32(char const*, unsigned at, unsigned x, unsigned y) {
+    stand_in_shared<unsigned>(at) = x, stand_in_shared<unsigned>(at + 4) = y;
+}
+inline void st_shared_v2_b16(char const*, unsigned at, unsigned short x, unsigned short y) {
+    stand_in_shared<unsigned short>(at) = x, stand_in_shared<unsigned short>(at + 2) = y;
+}
+inline void ld_shared_v2_f64(char const*, double& x, double& y, unsigned at) {
+    x = stand_in_shared<double>(at), y = stand_in_shared<double>(at + 8);
+}
+inline void ld_volatile_shared_f64(char const* text, double& x, double& y, unsigned at) {
+    ld_shared_v2_f64(text, x, y, at);
+}
+
+// Copies are done at once.
+template <class T>
+void cp_async_cg_shared_global_L2__128B(char const*, unsigned to, T const* from, int there) {
+    if (to % 16 != 0 || (unsigned long long)from % 16 != 0) __builtin_trap();
+    __builtin_memset(__cvta_shared_to_generic(to), 0, 16);
+    __builtin_memcpy(__cvta_shared_to_generic(to), from, there);
+}
+inline void cp_async_ca_shared_global(char const*, unsigned to, char const* from, int bytes) {
+    if (to % bytes != 0 || (unsigned long long)from % bytes != 0) __builtin_trap();
+    __builtin_memcpy(__cvta_shared_to_generic(to), from, bytes);
+}
+inline void cp_async_commit_group(char const*) {}
+inline void cp_async_wait_group(char const*, int) {}
+
+// ---- barriers in shared memory: arrivals and bytes that are missing, and how often there were none
+
+struct stand_in_barrier {
+    short missing, all;
+    int bytes : 31;
+    unsigned round : 1;
+    void check() {
+        if (missing == 0 && bytes == 0) missing = all, ++round, stand_in_now->waits = 0;
+    }
+};
+inline void mbarrier_init_shared__cta_b64(char const*, unsigned at, int arrivals) {
+    stand_in_shared<stand_in_barrier>(at) = {(short)arrivals, (short)arrivals, 0, 0};
+}
+inline void mbarrier_arrive_shared__cta_b64(char const*, unsigned at) {
+    stand_in_barrier& b = stand_in_shared<stand_in_barrier>(at);
+    --b.missing, b.check();
+}
+inline void mbarrier_arrive_expect_tx_shared__cta_b64(char const*, unsigned at, int bytes) {
+    stand_in_barrier& b = stand_in_shared<stand_in_barrier>(at);
+    b.bytes += bytes, --b.missing, b.check();
+}
+inline void fence_proxy_async_shared__cta(char const*) {}
+inline void fence_mbarrier_init_release_cluster(char const*) {}
+
+// Of some threads of a block.
+inline void barrier_sync(char const*, int number, int threads = 128) {
+    static struct {
+        int arrived;
+        unsigned round;
+    } all[16];
+    auto& b = all[number];
+    unsigned const round = b.round;
+    if (++b.arrived == threads) b.arrived = 0, ++b.round, stand_in_now->waits = 0;
+    while (b.round == round) stand_in_now->let_others();
+}
+
+// ---- tiles that the hardware fetches: cuda.cpp writes what it is to know
+
+struct stand_in_map {
+    char* data;
+    unsigned long long sides[3], strides[2];
+    unsigned box[3], element, swizzled;
+};
+inline void prefetch_tensormap(char const*, void const*) {}
+// Lines of 128 bytes, whose pieces of 16 are exchanged by the number of the line in eight.
+inline unsigned stand_in_place(unsigned at, bool swizzled) { return swizzled ? at ^ (at >> 7 & 7) << 4 : at; }
+struct stand_in_fetch {
+    char* shared;
+    stand_in_map const* map;
+    unsigned to, full;
+    int along, across, batch;
+
+    void perform() const {
+        stand_in_map const& m = *map;
+        if (to % 128 != 0) __builtin_trap();
+        for (unsigned y = 0; y < m.box[1]; ++y)
+            for (unsigned x = 0; x < m.box[0]; ++x) {
+                char* const place = shared + stand_in_place(to + (y * m.box[0] + x) * m.element, m.swizzled);
+                unsigned long long const i = along + (long long)x, j = across + (long long)y;
+                if (i < m.sides[0] && j < m.sides[1] && (unsigned)batch < m.sides[2])
+                    __builtin_memcpy(place, m.data + i * m.element + j * m.strides[0] + batch * m.strides[1],
+                                     m.element);
+                else
+                    __builtin_memset(place, 0, m.element);
+            }
+        stand_in_barrier& b = *(stand_in_barrier*)(shared + full);
+        b.bytes -= (int)(m.box[0] * m.box[1] * m.element), b.check();
+    }
+};
+// Every other one is done at once, the rest when somebody waits for a barrier: what is read before it has been waited
+// for, or fetched over before it has been read, shows by one or the other.
+inline struct {
+    stand_in_fetch ring[256];
+    unsigned first, past, count;
+} stand_in_later;
+template <class Map>
+void stand_in_ask(char* shared, unsigned to, Map const* map, int along, int across, int batch,
+                  unsigned full) {
+    auto& l = stand_in_later;
+    stand_in_fetch const f{shared, (stand_in_map const*)map, to, full, along, across, batch};
+    if (++l.count % 2 || l.past - l.first == 256) return f.perform();
+    l.ring[l.past++ % 256] = f;
+}
+inline void mbarrier_try_wait_parity_shared__cta_b64(char const*, unsigned at, int parity) {
+    auto& l = stand_in_later;
+    while (stand_in_shared<stand_in_barrier>(at).round == (unsigned)parity)
+        if (l.first != l.past)
+            l.ring[l.first++ % 256].perform();
+        else
+            stand_in_now->let_others();
+}
+template <class Map>
+void cp_async_bulk_tensor_3d_shared__cluster_global_mbarrier__complete_tx__bytes(char const*, unsigned to,
+                                                                                 Map const* map, int along,
+                                                                                 int across, int batch,
+                                                                                 unsigned full) {
+    stand_in_ask(stand_in_now->shared, to, map, along, across, batch, full);
+}
+
+// The way back. The hardware stores whole 16 bytes: what lies beside the last column is overwritten up to there.
+template <class Map>
+void cp_async_bulk_tensor_3d_global_shared__cta_bulk_group(char const*, Map const* map, int along, int across,
+                                                           int batch, unsigned from) {
+    stand_in_map const& m = *(stand_in_map const*)map;
+    unsigned const piece = 16 / m.element;
+    for (unsigned y = 0; y < m.box[1]; ++y)
+        for (unsigned x = 0; x < m.box[0]; ++x) {
+            unsigned long long const i = along + (long long)x, j = across + (long long)y;
+            if (i / piece * piece >= m.sides[0] || j >= m.sides[1] || (unsigned)batch >= m.sides[2]) continue;
+            __builtin_memcpy(
+                m.data + i * m.element + j * m.strides[0] + batch * m.strides[1],
+                __cvta_shared_to_generic(stand_in_place(from + (y * m.box[0] + x) * m.element, m.swizzled)),
+                m.element);
+        }
+}
+inline void cp_async_bulk_wait_group_read(char const*, int) {}
+
+// ---- clusters
+
+inline void mapa_shared__cluster_u32(char const*, unsigned at, int block) {
+    stand_in_barrier& b = *(stand_in_barrier*)(stand_in_now->cluster_shared[block] + at);
+    --b.missing, b.check();
+}
+template <class Map>
+void cp_async_bulk_tensor_3d_shared__cluster_global_mbarrier__complete_tx__bytes_multicast__cluster(
+    char const*, unsigned to, Map const* map, int along, int across, int batch, unsigned full,
+    unsigned short blocks) {
+    for (unsigned b = 0; b < 8; ++b)
+        if (blocks >> b & 1)
+            stand_in_ask(stand_in_now->cluster_shared[b], to, map, along, across, batch, full);
+}
+inline void barrier_cluster_arrive_relaxed_aligned(char const*) { stand_in_now->sync_cluster(); }
+inline void barrier_cluster_arrive_release_aligned(char const*) { stand_in_now->sync_cluster(); }
+
+// ---- tensor cores: lane 4 g + t holds bytes 4 t .. 4 t + 3 of k of rows g and g + 8 of A, of column g of B, and
+// columns 2 t and 2 t + 1 of these rows of C
+
+template <class T>
+struct stand_in_fragments {
+    T a[4], b[2];
+};
+// What all lanes hold, for `with`.
+template <class T, class F>
+void stand_in_with_all(stand_in_fragments<T> const& mine, F const& with) {
+    unsigned const lane = threadIdx.x % 32;
+    __builtin_memcpy(stand_in_now->exchange + 64 * lane, &mine, sizeof(mine));
+    stand_in_now->sync_warp();
+    with([](unsigned of) -> stand_in_fragments<T> const& {
+        return *(stand_in_fragments<T> const*)(stand_in_now->exchange + 64 * of);
+    });
+    stand_in_now->sync_warp();
+}
+inline float stand_in_fp8(unsigned char x, int fraction_bits, int bias) {
+    int const exponent = (x & 0x7f) >> fraction_bits, fraction = x & ((1 << fraction_bits) - 1);
+    float const size =
+        exponent == 0 ? ldexpf((float)fraction, 1 - bias - fraction_bits)
+                      : ldexpf((float)(fraction + (1 << fraction_bits)), exponent - bias - fraction_bits);
+    bool const special = fraction_bits == 2 ? exponent == 31 : (x & 0x7f) == 0x7f;
+    float const y = !special                              ? size
+                    : fraction_bits == 2 && fraction == 0 ? __builtin_inff()
+                                                          : __builtin_nanf("");
+    return x & 0x80 ? -y : y;
+}
+// The products of four bytes of k, of a type by its first letters: f16, bf16, tf32, s8, e4m3, e5m2.
+template <char First, char Second>
+struct stand_in_products {
+    double operator()(unsigned a, unsigned b) const {
+        double sum = 0;
+        if constexpr (First == 't')
+            return (double)__uint_as_float(a & ~0x1fffu) * __uint_as_float(b & ~0x1fffu);
+        else if constexpr (First == 'f' || First == 'b')
+            for (int h = 0; h < 2; ++h) {
+                unsigned short const x = (unsigned short)(a >> 16 * h), y = (unsigned short)(b >> 16 * h);
+                sum += First == 'f'
+                           ? (double)stand_in_float(x) * stand_in_float(y)
+                           : (double)__uint_as_float((unsigned)x << 16) * __uint_as_float((unsigned)y << 16);
+            }
+        else
+            for (int i = 0; i < 4; ++i) {
+                unsigned char const x = (unsigned char)(a >> 8 * i), y = (unsigned char)(b >> 8 * i);
+                constexpr int bits = Second == '4' ? 3 : 2, bias = bits == 3 ? 7 : 15;
+                sum += First == 's' ? (double)((signed char)x * (signed char)y)
+                                    : (double)stand_in_fp8(x, bits, bias) * stand_in_fp8(y, bits, bias);
+            }
+        return sum;
+    }
+};
+// Calls `with` with the function for the type.
+template <class F>
+void stand_in_by_type(char const* type, F const& with) {
+    switch (type[0]) {
+    case 'b': return with(stand_in_products<'b', 'f'>{});
+    case 'f': return with(stand_in_products<'f', '1'>{});
+    case 't': return with(stand_in_products<'t', 'f'>{});
+    case 's': return with(stand_in_products<'s', '8'>{});
+    default:
+        return type[1] == '4' ? with(stand_in_products<'e', '4'>{}) : with(stand_in_products<'e', '5'>{});
+    }
+}
+inline unsigned stand_in_add(unsigned c, double sum) { return c + (unsigned)(int)sum; }
+inline float stand_in_add(float c, double sum) { return (float)(c + sum); }
+
+// "...row.col.SUM.A.B.SUM {": A's type.
+inline char const* stand_in_type(char const* text) {
+    char const* at = __builtin_strstr(text, ".row.col.") + 9;
+    return __builtin_strchr(at, '.') + 1;
+}
+template <class S>
+void mma_sync_aligned_(char const* text, S& c0, S& c1, S& c2, S& c3, unsigned a0, unsigned a1, unsigned a2,
+                       unsigned a3, unsigned b0, unsigned b1) {
+    char const* const type = stand_in_type(text);
+    stand_in_with_all<unsigned>({{a0, a1, a2, a3}, {b0, b1}}, [&](auto const& of) {
+        unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        S* const c[] = {&c0, &c1, &c2, &c3};
+        stand_in_by_type(type, [&](auto const& products) {
+            for (unsigned e = 0; e < 4; ++e) {
+                double sum = 0;
+                for (unsigned q = 0; q < 4; ++q)
+                    for (unsigned h = 0; h < 2; ++h)
+                        sum += products(of(g * 4 + q).a[e / 2 + 2 * h], of((2 * t + e % 2) * 4 + q).b[h]);
+                *c[e] = stand_in_add(*c[e], sum);
+            }
+        });
+    });
+}
+template <class S>
+void mma_sync_aligned_m8n8k16_row_col_s32_s8_s8_s32(char const*, S& c0, S& c1, unsigned a, unsigned b) {
+    stand_in_with_all<unsigned>({{a, 0, 0, 0}, {b, 0}}, [&](auto const& of) {
+        unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        for (unsigned q = 0; q < 4; ++q) {
+            c0 = stand_in_add(c0, stand_in_products<'s', '8'>{}(of(g * 4 + q).a[0], of(2 * t * 4 + q).b[0]));
+            c1 = stand_in_add(
+                c1, stand_in_products<'s', '8'>{}(of(g * 4 + q).a[0], of((2 * t + 1) * 4 + q).b[0]));
+        }
+    });
+}
+template <class S>
+void mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(char const* text, S& c0, S& c1, S& c2, S& c3,
+                                                      unsigned a0, unsigned a1, unsigned b) {
+    mma_sync_aligned_(text, c0, c1, c2, c3, a0, a1, 0, 0, b, 0);
+}
+// The same for doubles: lane 4 g + t holds terms t and t + 4 of k.
+inline void mma_sync_aligned_m16n8k8_row_col_f64_f64_f64_f64(char const*, double& c0, double& c1, double& c2,
+                                                             double& c3, double a0, double a1, double a2,
+                                                             double a3, double b0, double b1) {
+    stand_in_with_all<double>({{a0, a1, a2, a3}, {b0, b1}}, [&](auto const& of) {
+        unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        double* const c[] = {&c0, &c1, &c2, &c3};
+        for (unsigned e = 0; e < 4; ++e)
+            for (unsigned h = 0; h < 2; ++h)
+                for (unsigned q = 0; q < 4; ++q)
+                    *c[e] += of(g * 4 + q).a[e / 2 + 2 * h] * of((2 * t + e % 2) * 4 + q).b[h];
+    });
+}
+
+// Four matrices of eight rows of 16 bytes; lane 8 i + r says where row r of matrix i is, and lane 4 g + t gets bytes
+// 4 t .. 4 t + 3 of row g of each. Or, transposed, elements (2 t, g) and (2 t + 1, g).
+inline void stand_in_matrices(unsigned (&x)[4], unsigned at, bool transposed) {
+    if (at % 16 != 0) __builtin_trap();
+    unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    stand_in_with_all<unsigned>({{at, 0, 0, 0}, {0, 0}}, [&](auto const& of) {
+        for (unsigned i = 0; i < 4; ++i) {
+            auto const row = [&](unsigned r) { return of(8 * i + r).a[0]; };
+            if (transposed)
+                x[i] = stand_in_shared<unsigned short>(row(2 * t) + 2 * g) |
+                       (unsigned)stand_in_shared<unsigned short>(row(2 * t + 1) + 2 * g) << 16;
+            else
+                x[i] = stand_in_shared<unsigned>(row(g) + 4 * t);
+        }
+    });
+}
+inline void ldmatrix_sync_aligned_m8n8_x4_shared_b16(char const*, unsigned& x, unsigned& y, unsigned& z,
+                                                     unsigned& w, unsigned at) {
+    unsigned all[4];
+    stand_in_matrices(all, at, false);
+    x = all[0], y = all[1], z = all[2], w = all[3];
+}
+inline void ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(char const*, unsigned& x, unsigned& y, unsigned& z,
+                                                           unsigned& w, unsigned at) {
+    unsigned all[4];
+    stand_in_matrices(all, at, true);
+    x = all[0], y = all[1], z = all[2], w = all[3];
+}
+
+// A warpgroup's 64 rows times N columns, 32 bytes of k; operands where descriptors say, the first perhaps in registers.
+// A warp has 16 rows, and its lanes have of C what they have of 16 x 8, once for each 8 columns.
+inline void wgmma_fence_sync_aligned(char const*) {}
+inline void wgmma_commit_group_sync_aligned(char const*) {}
+inline void wgmma_wait_group_sync_aligned(char const*, int) {}
+struct stand_in_tile {
+    unsigned at, leading;
+    bool turned; // lines run along the rows, not along k
+    stand_in_tile(unsigned long long descriptor, bool turned)
+        : at((unsigned)(descriptor & 0x3fff) << 4), leading((unsigned)(descriptor >> 16 & 0x3fff) << 4),
+          turned(turned) {
+        if (descriptor >> 62 != 1 || (descriptor >> 32 & 0x3fff) != 64) __builtin_trap();
+    }
+    // Bytes 4 q .. 4 q + 3 of k of a row; turned, elements are of two bytes.
+    unsigned word(unsigned row, unsigned q) const {
+        if (!turned)
+            return stand_in_shared<unsigned>(
+                stand_in_place(at + row / 8 * 1024 + row % 8 * 128 + 4 * q, true));
+        auto const one = [&](unsigned k) {
+            return stand_in_shared<unsigned short>(
+                stand_in_place(at + row / 64 * leading + k / 8 * 1024 + k % 8 * 128 + row % 64 * 2, true));
+        };
+        return one(2 * q) | (unsigned)one(2 * q + 1) << 16;
+    }
+};
+template <class S, class... Rest>
+void setp_ne_b32(char const* text, S& first, Rest&&... rest) {
+    void const* const all[] = {&first, &rest...};
+    auto const as_number = [](auto const& x) { return (unsigned long long)x; };
+    unsigned long long const numbers[] = {0, as_number(rest)...}; // of what are no sums
+    int const columns = atoi(__builtin_strstr(text, ".m64n") + 5), sums = columns / 2;
+    char const* type = __builtin_strstr(text, ".m64n") + 1; // of m64n128k16.f32.f16.f16, say
+    for (int dots = 0; dots < 2; ++type) dots += *type == '.';
+    bool const turns = type[0] == 'f' || type[0] == 'b';
+    bool const from_registers = (int)(sizeof...(rest) + 1) == sums + 6 + 2 * turns;
+    int const second = sums + (from_registers ? 4 : 1);
+    bool const adds_up = numbers[second + 1], turn_a = turns && numbers[second + 2],
+               turn_b = turns && numbers[second + 3];
+    unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x % 128 / 32;
+
+    unsigned a[2][8];
+    if (from_registers) {
+        stand_in_with_all<unsigned>({{(unsigned)numbers[sums], (unsigned)numbers[sums + 1],
+                                      (unsigned)numbers[sums + 2], (unsigned)numbers[sums + 3]},
+                                     {}},
+                                    [&](auto const& of) {
+                                        for (unsigned h = 0; h < 2; ++h)
+                                            for (unsigned q = 0; q < 8; ++q)
+                                                a[h][q] = of(g * 4 + q % 4).a[h + q / 4 * 2];
+                                    });
+    } else {
+        stand_in_tile const tile(numbers[sums], turn_a);
+        for (unsigned h = 0; h < 2; ++h)
+            for (unsigned q = 0; q < 8; ++q) a[h][q] = tile.word(16 * warp + g + 8 * h, q);
+    }
+    stand_in_tile const tile(numbers[second], turn_b);
+    stand_in_by_type(type, [&](auto const& products) {
+        for (int i = 0; i < sums; i += 4)
+            for (unsigned e = 0; e < 2; ++e) {
+                double sum[2] = {};
+                for (unsigned q = 0; q < 8; ++q) {
+                    unsigned const b = tile.word((unsigned)i * 2 + 2 * t + e, q);
+                    for (unsigned h = 0; h < 2; ++h) sum[h] += products(a[h][q], b);
+                }
+                for (unsigned h = 0; h < 2; ++h) {
+                    S& c = *(S*)all[i + 2 * h + e];
+                    c = stand_in_add(adds_up ? c : S(0), sum[h]);
+                }
+            }
+    });
+}
+
+// A launch gives pointers to the arguments.
+template <class... A, size_t... I>
+void stand_in_call(void (*kernel)(A...), void** p, std::index_sequence<I...>) {
+    kernel(*(std::remove_const_t<A>*)p[I]...);
+}
+template <class... A>
+void stand_in_call(void (*kernel)(A...), void** p) {
+    stand_in_call(kernel, p, std::index_sequence_for<A...>{});
+}

@@ -1,0 +1,187 @@
+// NVRTC's interface over the C++ compiler that built this: what it makes of a kernel is a shared library.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nvrtc.h>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+struct _nvrtcProgram {
+    std::string text, code, log;
+};
+
+namespace {
+
+std::string contents(std::string const& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The end of what begins with an opening bracket at `at`: one past the closing one. Strings are passed over.
+std::size_t past_bracket(std::string const& s, std::size_t at) {
+    int depth = 0;
+    bool quoted = false;
+    for (; at < s.size(); ++at) {
+        char const c = s[at];
+        if (quoted && c == '\\')
+            ++at;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '(' || c == '[' || c == '{'))
+            ++depth;
+        else if (!quoted && (c == ')' || c == ']' || c == '}') && --depth == 0)
+            return at + 1;
+    }
+    return s.size();
+}
+
+// The parts of `s` between separators that are in no bracket or string.
+std::vector<std::string> parts(std::string const& s, char separator) {
+    std::vector<std::string> all(1);
+    bool quoted = false;
+    for (std::size_t at = 0; at < s.size(); ++at) {
+        char const c = s[at];
+        if (!quoted && (c == '(' || c == '[' || c == '{')) {
+            std::size_t const end = past_bracket(s, at);
+            all.back() += s.substr(at, end - at);
+            at = end - 1;
+        } else if (!quoted && c == separator) {
+            all.emplace_back();
+        } else {
+            all.back() += c;
+            if (quoted && c == '\\') all.back() += s[++at];
+            if (c == '"') quoted = !quoted;
+        }
+    }
+    return all;
+}
+
+// The name of the function for an instruction, or for the first of a block of them in braces.
+std::string name_of(std::string const& text) {
+    static std::regex const first("^\"(?:\\{|\\\\n|\\.reg[^;]*;|[A-Z]+:)*([a-zA-Z0-9_.:]*)");
+    std::smatch m;
+    std::regex_search(text, m, first);
+    return std::regex_replace(m[1].str(), std::regex("[.:]"), "_");
+}
+
+// asm("a.b::c %0, %1;" : "=f"(x) : "r"(y) : "memory") becomes a_b__c("...", (x), (y)).
+std::string as_call(std::string const& inside) {
+    std::vector<std::string> const sections = parts(inside, ':');
+    std::string const text = sections[0].substr(sections[0].find('"'));
+    std::string const name = name_of(text);
+    if (name.empty()) return "((void)0)";
+    std::string call = name + '(' + text;
+    for (std::size_t i = 1; i < sections.size() && i < 3; ++i)
+        for (std::string const& operand : parts(sections[i], ','))
+            if (std::size_t const at = operand.find('('); at != std::string::npos)
+                call += ", " + operand.substr(at);
+    return call + ')';
+}
+
+// The source as C++, with a function for each kernel that takes its arguments as a launch gives them.
+std::string as_host_code(std::string const& source) {
+    std::string s = source, done;
+    s = std::regex_replace(s, std::regex("extern __shared__[^;]*char memory\\[\\];"),
+                           "char *memory = stand_in_now->shared;");
+    s = std::regex_replace(s, std::regex("#pragma unroll[^\n]*"), "");
+    static std::regex const instruction("\\basm( volatile)?\\(");
+    for (std::smatch m; std::regex_search(s, m, instruction);) {
+        std::size_t const at = static_cast<std::size_t>(m.position()),
+                          open = at + static_cast<std::size_t>(m.length()) - 1;
+        std::size_t const end = past_bracket(s, open);
+        done += s.substr(0, at) + as_call(s.substr(open + 1, end - open - 2));
+        s.erase(0, end);
+    }
+    s = done + s;
+    for (std::size_t at; (at = s.find("__launch_bounds__(")) != std::string::npos;)
+        s.erase(at, past_bracket(s, at) - at);
+    static std::regex const kernel("__global__ void\\s+(\\w+)\\(");
+    std::set<std::string> kernels;
+    for (std::sregex_iterator k(s.begin(), s.end(), kernel), none; k != none; ++k) kernels.insert((*k)[1]);
+    std::string calls;
+    for (std::string const& name : kernels)
+        calls +=
+            "extern \"C\" void stand_in_" + name + "(void** p) { stand_in_call(kernel::" + name + ", p); }\n";
+    return "#include \"" STAND_IN_FOLDER "/device.hpp\"\nnamespace kernel {\n" + s + "\n}\n" + calls;
+}
+
+} // namespace
+
+extern "C" {
+
+nvrtcResult nvrtcVersion(int* major, int* minor) {
+    *major = 13, *minor = 0;
+    return NVRTC_SUCCESS;
+}
+char const* nvrtcGetErrorString(nvrtcResult code) {
+    return code == NVRTC_SUCCESS ? "NVRTC_SUCCESS" : "NVRTC_ERROR_COMPILATION";
+}
+nvrtcResult nvrtcGetNumSupportedArchs(int* count) {
+    *count = 3;
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetSupportedArchs(int* all) {
+    all[0] = 75, all[1] = 80, all[2] = 90;
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, char const* text, char const*, int, char const* const*,
+                               char const* const*) {
+    *program = new _nvrtcProgram{text, {}, {}};
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
+    delete *program;
+    *program = nullptr;
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, char const* const* options) {
+    std::string architecture = "0";
+    for (int i = 0; i < count; ++i)
+        if (char const* const number = std::strstr(options[i], "sm_"))
+            architecture = std::to_string(std::atoi(number + 3) * 10);
+    char folder[] = "/tmp/stand_in_XXXXXX";
+    if (!mkdtemp(folder)) return NVRTC_ERROR_INTERNAL_ERROR;
+    std::string const at = folder, source = at + "/kernel.cpp", library = at + "/kernel.so",
+                      log = at + "/log";
+    std::ofstream(source) << as_host_code(program->text);
+    std::string const command =
+        STAND_IN_COMPILER
+        " -std=c++17 -O1 -w -Wno-psabi -shared -fPIC -fno-exceptions -ffp-contract=off -D__CUDA_ARCH__=" +
+        architecture + " -o " + library + ' ' + source + " > " + log + " 2>&1";
+    int const code = std::system(command.c_str());
+    program->log = contents(log);
+    // The length first: who loads it is told where it begins only.
+    if (code == 0) {
+        std::string const bytes = contents(library);
+        std::size_t const length = bytes.size();
+        program->code.assign(reinterpret_cast<char const*>(&length), sizeof(length));
+        program->code += bytes;
+    }
+    if (!std::getenv("STAND_IN_KEEP")) (void)std::system(("rm -rf " + at).c_str());
+    return code == 0 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+}
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, std::size_t* bytes) {
+    *bytes = program->log.size() + 1;
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char* to) {
+    std::memcpy(to, program->log.c_str(), program->log.size() + 1);
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, std::size_t* bytes) {
+    *bytes = program->code.size();
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* to) {
+    std::memcpy(to, program->code.data(), program->code.size());
+    return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram, std::size_t*) { return NVRTC_ERROR_INVALID_INPUT; }
+nvrtcResult nvrtcGetPTX(nvrtcProgram, char*) { return NVRTC_ERROR_INVALID_INPUT; }
+}
