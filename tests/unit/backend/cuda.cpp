@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -192,6 +193,28 @@ TEST_CASE("a device error from before", "[real]") {
     std::string const command = std::string("'") + self + "' 'what a kernel did before is told'";
     int const ended = std::system(command.c_str());
     CHECK(WEXITSTATUS(ended) == 42);
+}
+
+TEST_CASE("what is chosen for a product does not hang on what was chosen before") {
+    // More shapes than are remembered, by policies that choose differently, in one order and in the other.
+    auto const choices = [](bool backwards) {
+        std::vector<std::string> all(400);
+        for (std::size_t x = 0; x < all.size(); ++x) {
+            std::size_t const i = backwards ? all.size() - 1 - x : x;
+            sg::cuda gpu{.tf32 = i % 4 == 1};
+            if (i % 4 == 2) gpu.tile = {sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
+            auto const side = static_cast<sg::index>(16 << i / 4 % 8), k = static_cast<sg::index>(1 + i / 32);
+            all[i] = i % 4 == 3 ? gpu.describe(sg::shape<double>{.m = side, .n = 2 * side, .k = 64 * k})
+                                : gpu.describe(sg::shape<float>{.m = side, .n = 2 * side, .k = 64 * k});
+        }
+        return all;
+    };
+    std::vector<std::string> const forwards = choices(false);
+    CHECK(choices(true) == forwards);
+    std::vector<std::string> elsewhere; // a thread remembers its own
+    std::thread([&] { elsewhere = choices(true); }).join();
+    CHECK(elsewhere == forwards);
+    CHECK(std::set<std::string>(forwards.begin(), forwards.end()).size() > 4);
 }
 
 TEST_CASE("tuning keeps the best tile, for products of that size and for the next process", "[real]") {
