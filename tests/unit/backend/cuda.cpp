@@ -202,7 +202,7 @@ TEST_CASE("what is chosen for a product does not hang on what was chosen before"
         for (std::size_t x = 0; x < all.size(); ++x) {
             std::size_t const i = backwards ? all.size() - 1 - x : x;
             sg::cuda gpu{.tf32 = i % 4 == 2};
-            if (i % 4 == 1) gpu.tile = {sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
+            if (i % 4 == 0) gpu.tile = {sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
             auto const side = static_cast<sg::index>(64 << i / 4 % 8), k = static_cast<sg::index>(1 + i / 32);
             all[i] = i % 4 == 3 ? gpu.describe(sg::shape<double>{.m = side, .n = 2 * side, .k = 64 * k})
                                 : gpu.describe(sg::shape<float>{.m = side, .n = 2 * side, .k = 64 * k});
