@@ -5,6 +5,7 @@
 # FILE, and the median of seven ratios of processor times. SCALE's 0.78 s are inferred: the same library took 1.51 s on
 # the machine that the limit was set on, and 2.08 s where SCALE takes 1.07.
 set -eu
+export LC_ALL=C
 compiler=$1 include=$2 file=$3 scale=$4
 
 [ -x /usr/bin/time ] || { echo "skipped: no /usr/bin/time here"; exit 77; }
@@ -19,7 +20,8 @@ cost_of() {
 
 for _ in 1 2 3 4 5 6 7; do
     unit=$(cost_of "$scale")
-    echo "$(cost_of "$file") ${unit% *}"
+    cost=$(cost_of "$file")
+    echo "$cost ${unit% *}"
 done | awk '{ print $1 / $3, $1, $2, $3 }' | sort -n | awk '
     { ratio[NR] = $1; here[NR] = $2; unit[NR] = $4; if ($3 > kib) kib = $3 }
     END {

@@ -1,6 +1,6 @@
 // The CUDA driver's interface over this machine's CPU: what is queued is done at once, a block at a time, its threads
-// in turn. For tests where there is no device. Memory is NaN until it is written, and ends at a page that nobody may
-// touch.
+// in turn. For tests where there is no device. Memory is NaN until it is written (a kernel's own shared memory is not
+// made so between blocks), and ends within 256 bytes of a page that nobody may touch.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -42,6 +42,7 @@ struct CUmod_st {
 struct CUfunc_st {
     void (*call)(void**);
     void (*begin)(thread_state*);
+    std::size_t shared_bytes = 48 << 10; // what it may be launched with
 };
 
 namespace {
@@ -54,6 +55,10 @@ namespace {
 int capability() {
     char const* const text = std::getenv("STAND_IN_CAPABILITY");
     return text ? std::atoi(text) : 75;
+}
+
+std::size_t shared_most() {
+    return std::size_t{1024} * (capability() >= 90 ? 227 : capability() >= 80 ? 163 : 64);
 }
 
 // ---- threads of a block: each has a stack, and runs until it waits for others
@@ -250,7 +255,9 @@ CUresult cuDriverGetVersion(int* version) {
     return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult code, char const** name) {
-    *name = code == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_INVALID_VALUE";
+    *name = code == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == CUDA_ERROR_NOT_FOUND   ? "CUDA_ERROR_NOT_FOUND"
+                                             : "CUDA_ERROR_INVALID_VALUE";
     return CUDA_SUCCESS;
 }
 CUresult cuGetErrorString(CUresult, char const** words) {
@@ -275,7 +282,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute what, CUdevice) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability() % 10; break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 5; break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-        *value = (capability() >= 90 ? 227 : capability() >= 80 ? 163 : 64) * 1024;
+        *value = static_cast<int>(shared_most());
         break;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 20; break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -371,6 +378,7 @@ CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
 CUresult cuModuleLoadData(CUmodule* made, void const* image) {
     std::size_t bytes = 0;
     std::memcpy(&bytes, image, sizeof(bytes));
+    // Never closed: the loader tells libraries apart by this name, and the next would get its number.
     int const file = memfd_create("kernel", 0);
     auto const* from = static_cast<char const*>(image) + sizeof(bytes);
     if (file < 0 || write(file, from, bytes) != static_cast<ssize_t>(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -387,7 +395,13 @@ CUresult cuModuleGetFunction(CUfunction* made, CUmodule module, char const* name
                           reinterpret_cast<void (*)(thread_state*)>(begin)};
     return CUDA_SUCCESS;
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute what, int value) {
+    if (what != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
+        static_cast<std::size_t>(value) > shared_most())
+        return CUDA_ERROR_INVALID_VALUE;
+    f->shared_bytes = static_cast<std::size_t>(value);
+    return CUDA_SUCCESS;
+}
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {
     *blocks = 1;
     return CUDA_SUCCESS;
@@ -399,9 +413,10 @@ CUresult cuLaunchKernelEx(CUlaunchConfig const* config, CUfunction f, void** arg
     for (unsigned i = 0; i < config->numAttrs; ++i)
         if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
             cluster = config->attrs[i].value.clusterDim.x;
-    if (config->gridDimX == 0 || config->gridDimX % cluster != 0 || config->blockDimX > 1024 ||
-        cluster > threads_in_turn::most_blocks || config->blockDimX * cluster > threads_in_turn::most ||
-        config->sharedMemBytes > threads_in_turn::shared_bytes)
+    if (config->gridDimX == 0 || config->gridDimY != 1 || config->gridDimZ != 1 || config->blockDimX == 0 ||
+        config->blockDimY != 1 || config->blockDimZ != 1 || config->sharedMemBytes > f->shared_bytes ||
+        cluster == 0 || config->gridDimX % cluster != 0 || config->blockDimX > 1024 ||
+        cluster > threads_in_turn::most_blocks || config->blockDimX * cluster > threads_in_turn::most)
         return CUDA_ERROR_INVALID_VALUE;
     threads_in_turn::one().run(*f, arguments, config->gridDimX, config->blockDimX, cluster,
                                config->sharedMemBytes);
@@ -417,17 +432,19 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* to, CUtensorMapDataType type, cuuin
                                 cuuint64_t const* sides, cuuint64_t const* strides, cuuint32_t const* box,
                                 cuuint32_t const*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-    cuuint32_t element = 4;
-    if (type == CU_TENSOR_MAP_DATA_TYPE_UINT8) element = 1;
-    if (type == CU_TENSOR_MAP_DATA_TYPE_UINT16) element = 2;
-    if (type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64) element = 8;
+    cuuint32_t const element = type == CU_TENSOR_MAP_DATA_TYPE_UINT8     ? 1
+                               : type == CU_TENSOR_MAP_DATA_TYPE_UINT16  ? 2
+                               : type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4
+                               : type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64 ? 8
+                                                                         : 0;
     // What the hardware asks for.
-    bool ok = rank == 3 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+    bool ok = rank == 3 && element > 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
     for (int d = 0; d < 3; ++d)
         ok = ok && box[d] >= 1 && box[d] <= 256 && sides[d] >= 1 && sides[d] <= 1ull << 32;
     for (int d = 0; d < 2; ++d) ok = ok && strides[d] % 16 == 0 && strides[d] < 1ull << 40;
     ok = ok && box[0] * element % 16 == 0 &&
-         (swizzle == CU_TENSOR_MAP_SWIZZLE_NONE || box[0] * element <= 128);
+         (swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ||
+          (swizzle == CU_TENSOR_MAP_SWIZZLE_128B && box[0] * element <= 128));
     if (!ok) return CUDA_ERROR_INVALID_VALUE;
     map const m{
         data,    {sides[0], sides[1], sides[2]},       {strides[0], strides[1]}, {box[0], box[1], box[2]},

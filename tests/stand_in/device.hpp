@@ -22,9 +22,12 @@ struct stand_in_thread {
     unsigned in_cluster;     // the number of the block there
     char* cluster_shared[8]; // of its blocks
 };
-extern "C" {
-inline stand_in_thread* stand_in_now;
-void stand_in_begin(stand_in_thread* now) { stand_in_now = now; }
+#define STAND_IN_SEEN __attribute__((visibility("default")))
+static stand_in_thread* stand_in_now;
+static void stand_in_clear();
+extern "C" STAND_IN_SEEN void stand_in_begin(stand_in_thread* now) {
+    stand_in_now = now;
+    stand_in_clear();
 }
 
 #define threadIdx (stand_in_now->thread)
@@ -68,6 +71,7 @@ inline void __syncwarp() { stand_in_now->sync_warp(); }
 // Each lane leaves what it has, and takes what another left.
 template <class T>
 T stand_in_of_lane(T mine, unsigned lane) {
+    static_assert(sizeof(T) <= 64);
     __builtin_memcpy(stand_in_now->exchange + 64 * (threadIdx.x % 32), &mine, sizeof(T));
     stand_in_now->sync_warp();
     T other;
@@ -81,7 +85,7 @@ T __shfl_sync(unsigned, T mine, unsigned lane) {
 }
 
 // Shared memory by numbers, as instructions have it: that of a launch from zero on, a kernel's own around 3 << 30.
-alignas(1024) inline char stand_in_own;
+alignas(1024) static char stand_in_own;
 inline unsigned __cvta_generic_to_shared(void const* p) {
     long long const from_launch = (char const*)p - stand_in_now->shared,
                     from_own = (char const*)p - &stand_in_own;
@@ -230,12 +234,12 @@ inline void fence_proxy_async_shared__cta(char const*) {}
 inline void fence_mbarrier_init_release_cluster(char const*) {}
 
 // Of some threads of a block.
+static struct {
+    int arrived;
+    unsigned round;
+} stand_in_named[8][16];
 inline void barrier_sync(char const*, int number, int threads = 128) {
-    static struct {
-        int arrived;
-        unsigned round;
-    } all[16];
-    auto& b = all[number];
+    auto& b = stand_in_named[stand_in_now->in_cluster][number];
     unsigned const round = b.round;
     if (++b.arrived == threads) b.arrived = 0, ++b.round, stand_in_now->waits = 0;
     while (b.round == round) stand_in_now->let_others();
@@ -253,12 +257,12 @@ inline void prefetch_tensormap(char const*, void const*) {}
 inline unsigned stand_in_place(unsigned at, bool swizzled) { return swizzled ? at ^ (at >> 7 & 7) << 4 : at; }
 struct stand_in_fetch {
     char* shared;
-    stand_in_map const* map;
+    stand_in_map map; // the thread that asks may have ended by then
     unsigned to, full;
     int along, across, batch;
 
     void perform() const {
-        stand_in_map const& m = *map;
+        stand_in_map const& m = map;
         if (to % 128 != 0) __builtin_trap();
         for (unsigned y = 0; y < m.box[1]; ++y)
             for (unsigned x = 0; x < m.box[0]; ++x) {
@@ -276,7 +280,7 @@ struct stand_in_fetch {
 };
 // Every other one is done at once, the rest when somebody waits for a barrier: what is read before it has been waited
 // for, or fetched over before it has been read, shows by one or the other.
-inline struct {
+static struct {
     stand_in_fetch ring[256];
     unsigned first, past, count;
 } stand_in_later;
@@ -284,7 +288,7 @@ template <class Map>
 void stand_in_ask(char* shared, unsigned to, Map const* map, int along, int across, int batch,
                   unsigned full) {
     auto& l = stand_in_later;
-    stand_in_fetch const f{shared, (stand_in_map const*)map, to, full, along, across, batch};
+    stand_in_fetch const f{shared, *(stand_in_map const*)map, to, full, along, across, batch};
     if (++l.count % 2 || l.past - l.first == 256) return f.perform();
     l.ring[l.past++ % 256] = f;
 }
@@ -559,6 +563,12 @@ void setp_ne_b32(char const* text, S& first, Rest&&... rest) {
                 }
             }
     });
+}
+
+static void stand_in_clear() {
+    __builtin_memset(stand_in_named, 0, sizeof(stand_in_named));
+    if (stand_in_later.first != stand_in_later.past)
+        __builtin_trap(); // a launch before this one left fetches behind
 }
 
 // A launch gives pointers to the arguments.

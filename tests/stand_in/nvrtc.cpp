@@ -2,13 +2,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nvrtc.h>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -75,8 +74,9 @@ std::string as_call(std::string const& inside) {
     std::vector<std::string> const sections = parts(inside, ':');
     std::string const text = sections[0].substr(sections[0].find('"'));
     std::string const name = name_of(text);
-    if (name.empty()) return "((void)0)";
-    std::string call = name + '(' + text;
+    if (text == "\"\"" || text == "\"\" ")
+        return "((void)0)"; // says to the compiler alone that something is used
+    std::string call = (name.empty() ? "instruction_without_a_name" : name) + '(' + text;
     for (std::size_t i = 1; i < sections.size() && i < 3; ++i)
         for (std::string const& operand : parts(sections[i], ','))
             if (std::size_t const at = operand.find('('); at != std::string::npos)
@@ -106,8 +106,8 @@ std::string as_host_code(std::string const& source) {
     for (std::sregex_iterator k(s.begin(), s.end(), kernel), none; k != none; ++k) kernels.insert((*k)[1]);
     std::string calls;
     for (std::string const& name : kernels)
-        calls +=
-            "extern \"C\" void stand_in_" + name + "(void** p) { stand_in_call(kernel::" + name + ", p); }\n";
+        calls += "extern \"C\" STAND_IN_SEEN void stand_in_" + name +
+                 "(void** p) { stand_in_call(kernel::" + name + ", p); }\n";
     return "#include \"" STAND_IN_FOLDER "/device.hpp\"\nnamespace kernel {\n" + s + "\n}\n" + calls;
 }
 
@@ -145,15 +145,16 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, char const* con
     for (int i = 0; i < count; ++i)
         if (char const* const number = std::strstr(options[i], "sm_"))
             architecture = std::to_string(std::atoi(number + 3) * 10);
-    char folder[] = "/tmp/stand_in_XXXXXX";
-    if (!mkdtemp(folder)) return NVRTC_ERROR_INTERNAL_ERROR;
-    std::string const at = folder, source = at + "/kernel.cpp", library = at + "/kernel.so",
-                      log = at + "/log";
+    std::error_code failed;
+    std::string at = (std::filesystem::temp_directory_path(failed) / "stand_in_XXXXXX").string();
+    if (failed || !mkdtemp(at.data())) return NVRTC_ERROR_INTERNAL_ERROR;
+    std::string const source = at + "/kernel.cpp", library = at + "/kernel.so", log = at + "/log";
     std::ofstream(source) << as_host_code(program->text);
-    std::string const command =
-        STAND_IN_COMPILER
-        " -std=c++17 -O1 -w -Wno-psabi -shared -fPIC -fno-exceptions -ffp-contract=off -D__CUDA_ARCH__=" +
-        architecture + " -o " + library + ' ' + source + " > " + log + " 2>&1";
+    // Hidden: what stands inline in several kernels would else be one for all of them, with the size of the first.
+    std::string const command = "'" STAND_IN_COMPILER
+                                "' -std=c++17 -O1 -w -Wno-psabi -shared -fPIC -fvisibility=hidden "
+                                "-fno-exceptions -ffp-contract=off -D__CUDA_ARCH__=" +
+                                architecture + " -o '" + library + "' '" + source + "' > '" + log + "' 2>&1";
     int const code = std::system(command.c_str());
     program->log = contents(log);
     // The length first: who loads it is told where it begins only.
@@ -163,7 +164,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, char const* con
         program->code.assign(reinterpret_cast<char const*>(&length), sizeof(length));
         program->code += bytes;
     }
-    if (!std::getenv("STAND_IN_KEEP")) (void)std::system(("rm -rf " + at).c_str());
+    if (!std::getenv("STAND_IN_KEEP")) std::filesystem::remove_all(at, failed);
     return code == 0 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, std::size_t* bytes) {

@@ -219,6 +219,7 @@ STRATAGEMM_OP void square_step(vec<T> (&acc)[sizeof...(I)], T const* a, T const*
 template <class T, int... I>
 STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...> rows) {
     constexpr int W = lanes<T>;
+    static_assert(W % 4 == 0);
     T const *a = g.a, *b = g.b;
     T* c = g.c;
     for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {

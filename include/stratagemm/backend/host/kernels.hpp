@@ -151,6 +151,7 @@ STRATAGEMM_OP part make_part(int count) {
     n.count = count < 0 ? 0 : count < lanes<T> ? count : lanes<T>;
     return n;
 }
+// Functions: of ends of rows alone, and inline they are half of what a row times a matrix compiles to.
 template <class T>
 [[gnu::noinline]] vec<T> load_part(T const* p, part n) {
     vec<T> v{};
