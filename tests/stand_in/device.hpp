@@ -409,7 +409,12 @@ void stand_in_by_type(char const* type, F const& with) {
     }
 }
 inline unsigned stand_in_add(unsigned c, double sum) { return c + (unsigned)(int)sum; }
-inline float stand_in_add(float c, double sum) { return (float)(c + sum); }
+// Where others round, tensor cores cut off.
+inline float stand_in_add(float c, double sum) {
+    double const exact = c + sum;
+    float const rounded = (float)exact;
+    return fabs((double)rounded) > fabs(exact) ? nextafterf(rounded, 0.0f) : rounded;
+}
 
 // "...row.col.SUM.A.B.SUM {": A's type.
 inline char const* stand_in_type(char const* text) {
