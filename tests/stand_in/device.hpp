@@ -70,7 +70,7 @@ inline void __syncthreads() { stand_in_now->sync(); }
 inline void __syncwarp() { stand_in_now->sync_warp(); }
 // Each lane leaves what it has, and takes what another left.
 template <class T>
-T stand_in_of_lane(T mine, unsigned lane) {
+T __shfl_sync(unsigned, T mine, unsigned lane) {
     static_assert(sizeof(T) <= 64);
     __builtin_memcpy(stand_in_now->exchange + 64 * (threadIdx.x % 32), &mine, sizeof(T));
     stand_in_now->sync_warp();
@@ -78,10 +78,6 @@ T stand_in_of_lane(T mine, unsigned lane) {
     __builtin_memcpy(&other, stand_in_now->exchange + 64 * (lane % 32), sizeof(T));
     stand_in_now->sync_warp();
     return other;
-}
-template <class T>
-T __shfl_sync(unsigned, T mine, unsigned lane) {
-    return stand_in_of_lane(mine, lane);
 }
 
 // Shared memory by numbers, as instructions have it: that of a launch from zero on, a kernel's own around 3 << 30.
