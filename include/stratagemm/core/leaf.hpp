@@ -1,0 +1,91 @@
+// What a leaf offers. The leaf of a policy is the backend of its memory space; algorithms reach memory and machine
+// through it alone.
+//
+// Each concept below is a capability, and the comment is its contract. An algorithm that has a form of its own for a
+// kind of leaf picks it with `if constexpr (device_leaf<...>)`; nothing else asks a leaf for a member.
+#pragma once
+
+#include "epilogue.hpp"
+#include "error.hpp"
+#include "view.hpp"
+
+#include <string>
+
+STRATAGEMM_BEGIN
+
+// Every leaf, for views in its memory space. Operations are done in order; synchronize() returns when all are done.
+//   copy(from, to)             to = from, converted to the type of `to`; `from` may be scaled and conjugated
+//   add(x, y, to)              to = x + y; x and y may be scaled and conjugated, and `to` may be either of them
+//   fill(to, value)
+//   apply(f, to, row0, col0)   to_ij = f(to_ij, row0 + i, col0 + j), for epilogues that the leaf can run
+template <class L, class Space>
+concept leaf = requires(L const& l, view<float const, Space> from, view<float, Space> to) {
+    { l.copy(from, to) } -> std::same_as<status>;
+    { l.add(from, from, to) } -> std::same_as<status>;
+    { l.fill(to, 1.0f) } -> std::same_as<status>;
+    { l.apply(relu, to, index{0}, index{0}) } -> std::same_as<status>;
+    { l.synchronize() } -> std::same_as<status>;
+};
+
+// A leaf whose memory the caller's threads share.
+//   team(work)            how many threads are worth starting for so many multiply-adds
+//   each(team, parts, f)  f(thread, part) for each part, by at most `team` threads; thread < team
+template <class L>
+concept host_leaf = requires(L const& l, double work, int n, void (&f)(int, int)) {
+    { l.team(work) } -> std::same_as<int>;
+    l.each(n, n, f);
+};
+
+// A host leaf of a machine that may have a matrix unit on tiles (backend/host/tiles.hpp has its primitives).
+//   has_tiles()           whether the unit is there and in force
+template <class L>
+concept tiled_host_leaf = host_leaf<L> && requires(L const& l) {
+    { l.has_tiles() } -> std::same_as<bool>;
+};
+
+// A kernel in the dialect that device backends share (device/dialect.hpp), compiled when it is first launched.
+struct device_kernel {
+    char const* name;
+    char const* text;
+    std::string definitions{}; // put before the text
+    int items = 256;           // work-items of a group, threads of a block
+    bool uses_double = false;
+    bool exact = false; // a b + c is not to be contracted
+};
+struct device_limits {
+    index groups = 0; // of one launch, in the first dimension
+    bool has_double = false;
+};
+
+// A leaf whose memory is a device's.
+//   launch(kernel, groups, arguments...)   queues it; an argument is a handle, an index, an int, or a float or double
+//   limits()
+//   upload(from, to, count)                from host memory; done when it returns. download(from, to, count) likewise
+template <class L, class Space>
+concept device_leaf = requires(L const& l, device_kernel const& kernel,
+                               typename Space::template handle<float> p, float* host) {
+    { l.launch(kernel, index{1}, p, index{1}, 1, 1.0f, 1.0) } -> std::same_as<status>;
+    { l.limits() } -> std::same_as<device_limits>;
+    { l.upload(host, p, index{1}) } -> std::same_as<status>;
+    { l.download(p, host, index{1}) } -> std::same_as<status>;
+};
+
+// A device leaf with queues of its own.
+//   fork()             a leaf on another queue of the same device
+//   record()           an event that has happened when all that was queued before is done
+//   wait(event)        what is queued from now on waits for it
+//   copy_async(x, y)   a block of a matrix between host and device memory; host memory may be pinned or not
+//   pin(bytes)         host memory that the device reads and writes by itself
+template <class L, class Space>
+concept queued_leaf = device_leaf<L, Space> &&
+    requires(L const& l, typename L::event const& e, view<float const> from, view<float, Space> to,
+             view<float const, Space> there, view<float> here) {
+    { l.fork() } -> std::same_as<result<L>>;
+    { l.record() } -> std::same_as<result<typename L::event>>;
+    { l.wait(e) } -> std::same_as<status>;
+    { l.copy_async(from, to) } -> std::same_as<status>;
+    { l.copy_async(there, here) } -> std::same_as<status>;
+    l.pin(std::size_t{1});
+};
+
+STRATAGEMM_END
