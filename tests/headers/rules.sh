@@ -58,7 +58,7 @@ names="${names}opencl|cuda|strassen|ozaki|recursive|out_of_core|reference::[a-z_
 # shellcheck disable=SC2086
 {
     verdict 'core/ and gemm.hpp include no backend and no algorithm' \
-        "$(code $front | grep -E '#[[:space:]]*include.*(backend|algorithm|jit)/')"
+        "$(code $front | grep -E '#[[:space:]]*include.*(backend|algorithm|device)/')"
     verdict 'core/ and gemm.hpp name no backend and no algorithm' \
         "$(code $front | grep -wiE "$names")"
     verdict 'headers that cost too much to compile' \

@@ -16,7 +16,7 @@
 
 #include "../algorithm/staged.hpp"
 #include "../gemm.hpp"
-#include "../jit/device_matrix.hpp"
+#include "../device/device_matrix.hpp"
 #include "cuda/group.hpp"
 #include "cuda/tuning/tuner.hpp"
 

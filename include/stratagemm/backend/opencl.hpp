@@ -15,8 +15,8 @@
 
 #include "../algorithm/staged.hpp"
 #include "../gemm.hpp"
-#include "../jit/device_matrix.hpp"
-#include "../jit/trial.hpp"
+#include "../device/device_matrix.hpp"
+#include "../device/trial.hpp"
 #include "opencl/product.hpp"
 #include "opencl/tuning/tuner.hpp"
 

@@ -1,7 +1,7 @@
 // The values of an epilogue as members of a struct, which is the last argument of a kernel.
 #pragma once
 
-#include "../../jit/source.hpp"
+#include "../../device/source.hpp"
 #include "memory.hpp"
 
 #include <cstring>

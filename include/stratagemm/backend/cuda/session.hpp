@@ -1,10 +1,10 @@
 // A device at work: its context, compiled kernels and memory. Policies and matrices of one device share it.
 #pragma once
 
-#include "../../jit/build_once.hpp"
-#include "../../jit/disk_cache.hpp"
-#include "../../jit/dump.hpp"
-#include "../../jit/tuning.hpp"
+#include "../../device/build_once.hpp"
+#include "../../device/disk_cache.hpp"
+#include "../../device/dump.hpp"
+#include "../../device/tuning.hpp"
 #include "compiler.hpp"
 #include "configuration.hpp"
 #include "kernels/blocked.cu.hpp"

@@ -1,7 +1,7 @@
 // The values of an epilogue as arguments of a kernel, behind its own.
 #pragma once
 
-#include "../../jit/source.hpp"
+#include "../../device/source.hpp"
 #include "memory.hpp"
 
 STRATAGEMM_BEGIN

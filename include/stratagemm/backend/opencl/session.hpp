@@ -1,10 +1,10 @@
 // A queue and what belongs to it: device, context, compiled kernels. Policies and matrices share it.
 #pragma once
 
-#include "../../jit/build_once.hpp"
-#include "../../jit/disk_cache.hpp"
-#include "../../jit/dump.hpp"
-#include "../../jit/tuning.hpp"
+#include "../../device/build_once.hpp"
+#include "../../device/disk_cache.hpp"
+#include "../../device/dump.hpp"
+#include "../../device/tuning.hpp"
 #include "configuration.hpp"
 #include "kernels/tiled.cl.hpp"
 #include "memory.hpp"

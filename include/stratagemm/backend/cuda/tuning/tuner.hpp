@@ -1,7 +1,7 @@
-// The tiles that tuning (jit/tuning.hpp) tries: those whose kernels can be compiled and fit.
+// The tiles that tuning (device/tuning.hpp) tries: those whose kernels can be compiled and fit.
 #pragma once
 
-#include "../../../jit/tuning.hpp"
+#include "../../../device/tuning.hpp"
 #include "../choice.hpp"
 
 STRATAGEMM_BEGIN

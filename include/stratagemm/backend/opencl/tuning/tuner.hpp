@@ -1,7 +1,7 @@
-// The tiles that tuning (jit/tuning.hpp) tries: those that compile and fit.
+// The tiles that tuning (device/tuning.hpp) tries: those that compile and fit.
 #pragma once
 
-#include "../../../jit/tuning.hpp"
+#include "../../../device/tuning.hpp"
 #include "../choice.hpp"
 
 STRATAGEMM_BEGIN

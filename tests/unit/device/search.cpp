@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <stratagemm/jit/search.hpp>
+#include <stratagemm/device/search.hpp>
 
 namespace sg = stratagemm;
 

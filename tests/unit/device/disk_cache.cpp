@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <stratagemm/jit/disk_cache.hpp>
+#include <stratagemm/device/disk_cache.hpp>
 
 #include <string>
 #include <thread>

@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <stratagemm/jit/tuning.hpp>
+#include <stratagemm/device/tuning.hpp>
 
 #include <filesystem>
 

@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <stratagemm/jit/build_once.hpp>
+#include <stratagemm/device/build_once.hpp>
 
 #include <thread>
 #include <vector>
