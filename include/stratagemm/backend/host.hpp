@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../core/group.hpp"
+#include "host/combined.hpp"
 #include "host/parts.hpp"
 #include "host/survey.hpp"
 #include "host/vector.hpp"
@@ -52,6 +53,22 @@ struct host {
         (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
          (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)));
 
+    // Sums of real matrices of one type, with or without several results.
+    template <class P>
+    static constexpr verdict accepts_operands = [] {
+        using T = typename P::a_type;
+        constexpr bool real = std::is_same_v<T, float> || std::is_same_v<T, double>;
+        constexpr bool one_type =
+            std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type>;
+        if constexpr (!is_combination<typename P::a_operand> || !is_combination<typename P::b_operand> ||
+                      !is_combination<typename P::c_operand>)
+            return verdict::structure;
+        else
+            return types_if(real && one_type) &
+                   epilogue_if(is_view<typename P::c_operand>::value ||
+                               std::is_same_v<typename P::epilogue_type, identity>);
+    }();
+
     host_choosing_leaf leaf() const { return {{threads}}; }
     result<arena> reserve(footprint f) const {
         if (status s = isa_status(); !s) return result<arena>(std::move(s));
@@ -92,27 +109,18 @@ struct host {
     template <class Problem>
     status operator()(Problem const& p, arena& workspace) const {
         if (status s = isa_status(); !s) return s;
-        if (multiply_small(p)) return {};
+        if constexpr (is_dense<Problem>)
+            if (multiply_small(p)) return {};
         auto const shape = p.shape();
         int team = team_for(shape);
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
-        if (p.count == 1) return multiply_one(p, team, workspace);
-        if (p.count < team) {
-            for (index x = 0; x < p.count; ++x)
-                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
-            return {};
+        if constexpr (!is_dense<Problem>) {
+            return multiply_combined(p, team, workspace);
+        } else {
+            if (p.count == 1) return multiply_one(p, team, workspace);
+            return multiply_batch(p, team, workspace);
         }
-        std::size_t const bytes = bytes_for(shape, 1);
-        arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
-        host_each(team, team, [&](int thread, int x) {
-            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
-                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
-                (void)multiply_one(p.at(i), 1, part);
-            }
-        });
-        return {};
     }
 
     // Of a group, products that are too small for more than one thread are shared out among threads.
@@ -319,6 +327,58 @@ private:
         } else {
             return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
         }
+    }
+
+    template <class Problem>
+    static status multiply_batch(Problem const& p, int team, arena& workspace) {
+        if (p.count < team) {
+            for (index x = 0; x < p.count; ++x)
+                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
+            return {};
+        }
+        std::size_t const bytes = bytes_for(p.shape(), 1);
+        arena::scope const scope(workspace);
+        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
+        host_each(team, team, [&](int thread, int x) {
+            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
+                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+                (void)multiply_one(p.at(i), 1, part);
+            }
+        });
+        return {};
+    }
+
+    // Sums are formed while they are packed; see host/combined.hpp.
+    template <class Problem>
+    static status multiply_combined(Problem const& p, int team, arena& workspace) {
+        using T = typename Problem::a_type;
+        using Packing = sum_packing<T>;
+        auto const turned = [](auto const& v) {
+            return v.col_stride != 1 && v.row_stride == 1 && v.rows > 1;
+        };
+        auto const a = as_sum<T>(p.a), b = as_sum<T>(p.b);
+        host_job<T, Packing> job;
+        if constexpr (is_view<typename Problem::c_operand>::value) {
+            // As a product of views, but for what is packed.
+            dense_problem<T, T, T, space, typename Problem::epilogue_type> q;
+            q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.c = p.c, q.epilogue = p.epilogue;
+            q.row0 = p.row0, q.col0 = p.col0;
+            q.a.rows = p.c.rows, q.b.cols = p.c.cols;
+            auto const plain = job_of<real_packing<T, T>>(q);
+            job.alpha = plain.alpha, job.beta = plain.beta;
+            job.e = plain.e, job.e_row = plain.e_row, job.c = plain.c, job.c_row = plain.c_row;
+            job.swapped = plain.swapped;
+            if (plain.write) job.write = write<decltype(q), T>, job.problem = &q;
+            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
+            multiply(job, team, workspace);
+        } else {
+            job.swapped = p.c.targets > 0 && turned(p.c.at[0].to);
+            job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>;
+            job.problem = &p;
+            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
+            multiply(job, team, workspace);
+        }
+        return {};
     }
 
     // A product (or a batch of them) that is smaller than a block, plain and in place: one call of a kernel, and

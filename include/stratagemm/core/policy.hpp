@@ -164,19 +164,24 @@ template <class Space>
 struct default_policy {};
 
 // C = epilogue(beta E): what is left of a product when k or alpha is zero.
+template <class Leaf, class View, class From, class Scalar>
+status keep_only(Leaf const& leaf, View const& to, From from, Scalar keep) {
+    if (keep == Scalar(0)) return leaf.fill(to, typename View::value_type(real_t<Scalar>(0)));
+    from.scale = static_cast<decltype(from.scale)>(keep);
+    return leaf.copy(from, to);
+}
 template <class Leaf, class Problem>
 status scale_only(Leaf const& leaf, Problem const& p) {
-    using S = typename Problem::scalar;
-    for (index i = 0; i < p.count; ++i) {
-        auto const one = p.at(i);
-        auto e = one.e;
-        e.scale = static_cast<decltype(e.scale)>(p.beta);
-        if (status s = p.beta == S(0) ? leaf.fill(one.c, typename Problem::c_type(real_t<S>(0)))
-                                      : leaf.copy(e, one.c);
-            !s)
-            return s;
-        if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
-            if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
+    if constexpr (is_view<typename Problem::c_operand>::value) {
+        for (index i = 0; i < p.count; ++i) {
+            auto const one = p.at(i);
+            if (status s = keep_only(leaf, one.c, one.e, p.beta); !s) return s;
+            if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
+                if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
+        }
+    } else {
+        for (int t = 0; t < p.c.targets; ++t)
+            if (status s = keep_only(leaf, p.c.at[t].to, p.c.at[t].from, p.c.at[t].keep); !s) return s;
     }
     return {};
 }
