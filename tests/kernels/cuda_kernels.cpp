@@ -158,7 +158,8 @@ bool check(char const* architecture) {
     bool good = true;
     std::printf("%-28s %9s %7s %7s\n", architecture, "registers", "spills", "stack");
     for (kernel const& k : kernels_for(std::atoi(architecture + 3))) {
-        auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture, true);
+        auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture,
+                                                     k.source.exact, true);
         if (!made) {
             std::printf("%s: %s\n", k.name.c_str(), made.error().what());
             good = false;

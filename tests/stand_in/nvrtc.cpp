@@ -101,7 +101,8 @@ std::string as_host_code(std::string const& source) {
     s = done + s;
     for (std::size_t at; (at = s.find("__launch_bounds__(")) != std::string::npos;)
         s.erase(at, past_bracket(s, at) - at);
-    static std::regex const kernel("__global__ void\\s+(\\w+)\\(");
+    static std::regex const kernel(
+        "(?:__global__ void|KERNEL\\(\\w+\\))\\s+(\\w+)\\("); // the latter: device/dialect.hpp
     std::set<std::string> kernels;
     for (std::sregex_iterator k(s.begin(), s.end(), kernel), none; k != none; ++k) kernels.insert((*k)[1]);
     std::string calls;

@@ -43,6 +43,22 @@ public:
                                    [&](auto& p) { p.row0 = row0, p.col0 = col0; });
     }
 
+    // See device_leaf. An argument may also be a complex number, or an epilogue.
+    template <class... Arguments>
+    status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+        status usable = session_->ready();
+        ((usable = usable ? check(arguments) : std::move(usable)), ...);
+        if (!usable || groups <= 0) return usable;
+        if (groups > limits().groups)
+            return error(errc::unsupported, "cuda", "more than 2^31 - 1 groups in one launch; work on parts");
+        auto compiled = session_->kernel({cuda_operation::dialect, {}, {}, {}, dialect_key(kernel)},
+                                         [&] { return cuda_source_of(kernel); });
+        if (!compiled) return compiled.take_status();
+        cuda_grid const grid{static_cast<unsigned>(groups), static_cast<unsigned>(kernel.items), 1, false};
+        return session_->launch(stream_, **compiled, grid, argument(arguments)...);
+    }
+    device_limits limits() const { return {cuda_longest, true}; }
+
     // Between host memory and the device's; returns when it is done, after all that was queued on the stream before.
     template <class T>
     status upload(T const* from, cuda_pointer<T> to, index count) const {
@@ -56,6 +72,27 @@ public:
     status synchronize() const { return session_->synchronize(stream_); }
 
 private:
+    template <class State>
+    static status check(kernel_epilogue<State> const& e) {
+        return e.check();
+    }
+    template <class T>
+    static status check(T const&) {
+        return {};
+    }
+    template <class T>
+    static T* argument(cuda_pointer<T> p) {
+        return p.address;
+    }
+    template <class State>
+    static auto const& argument(kernel_epilogue<State> const& e) {
+        return e.bytes();
+    }
+    template <class T>
+    static T const& argument(T const& x) {
+        return x;
+    }
+
     template <class T>
     static cuda_epilogue<accumulator_t<T>> nothing() {
         return cuda_epilogue<accumulator_t<T>>(identity{});
@@ -72,9 +109,7 @@ private:
                        Epilogue const& epilogue, Fill&& fill) const {
         if (status s = session_->ready(); !s) return s;
         if (to.rows == 0 || to.cols == 0) return {};
-        if (!epilogue.fits())
-            return error(errc::unsupported, "cuda",
-                         "an epilogue has more than 255 bytes of state; use fewer steps");
+        if (status s = epilogue.check(); !s) return s;
         cuda_elementwise_arguments<accumulator_t<In>> p;
         p.turned = cuda_turned(to);
         cuda_view<To> const across = p.turned ? transposed(to) : to;

@@ -45,10 +45,7 @@ public:
         if (p.c.rows > cuda_longest || p.c.cols > cuda_longest || p.a.cols > cuda_longest ||
             p.count > cuda_longest)
             return error(errc::unsupported, "cuda", "a side is longer than 2^31 - 1; multiply blocks");
-        if (!epilogue.fits())
-            return error(errc::unsupported, "cuda",
-                         "an epilogue has more than 255 bytes of state; use fewer steps");
-        return {};
+        return epilogue.check();
     }
 
     static cuda_sides sides_of(Problem const& p) { return {p.c.rows, p.c.cols, p.a.cols, p.count}; }

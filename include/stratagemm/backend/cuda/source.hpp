@@ -1,9 +1,11 @@
 // The sources of the kernels, and their arguments.
 #pragma once
 
+#include "../../device/dialect.hpp"
 #include "epilogue.hpp"
 #include "kernels/blocked.cu.hpp"
 #include "kernels/copies.cu.hpp"
+#include "kernels/dialect.cu.hpp"
 #include "kernels/direct.cu.hpp"
 #include "kernels/elementwise.cu.hpp"
 #include "kernels/fp64.cu.hpp"
@@ -21,7 +23,15 @@ STRATAGEMM_BEGIN
 template <class In, class Out, class Epilogue>
 cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const& epilogue,
                            std::string const& definitions = {}) {
-    return {kernel, kernel_text<In, Out>(cuda_prelude_text, body, epilogue, definitions)};
+    std::string const prelude = std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text;
+    return {kernel, kernel_text<In, Out>(prelude, body, epilogue, definitions)};
+}
+
+inline cuda_source cuda_source_of(device_kernel const& k) {
+    cuda_source source{
+        k.name, dialect_source(k, std::string(cuda_elements_text) + cuda_dialect_text, cuda_numbers_text)};
+    source.exact = k.exact;
+    return source;
 }
 
 // The tensor cores keep 13 bits after the first of a sum of products of fp8, so that sums are kept outside of them.

@@ -63,6 +63,25 @@ public:
             });
     }
 
+    // See device_leaf. An argument may also be a complex number, or an epilogue.
+    template <class... Arguments>
+    status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+        status usable = session_->ready();
+        ((usable = usable ? check(arguments) : std::move(usable)), ...);
+        if (!usable || groups <= 0) return usable;
+        if (groups > limits().groups)
+            return error(errc::unsupported, "opencl",
+                         "more than 2^31 - 1 groups in one launch; work on parts");
+        auto compiled = session_->kernel({opencl_operation::dialect, {}, {}, {}, dialect_key(kernel)},
+                                         [&] { return opencl_source_of(kernel); });
+        if (!compiled) return compiled.take_status();
+        return session_->launch(
+            **compiled,
+            {{static_cast<std::size_t>(groups), 1, 1}, {static_cast<std::size_t>(kernel.items), 1, 1}},
+            [&](opencl_call& call) { (pass(call, arguments), ...); });
+    }
+    device_limits limits() const { return {opencl_longest, session_->device().has_double}; }
+
     // Between host memory and a buffer; returns when it is done, after all that was queued before.
     template <class T>
     status upload(T const* from, opencl_pointer<T> to, index count) const {
@@ -83,6 +102,31 @@ public:
     status synchronize() const { return session_->synchronize(); }
 
 private:
+    template <class T>
+    status check(opencl_pointer<T> p) const {
+        return session_->check_buffers(p.buffer);
+    }
+    template <class State>
+    status check(kernel_epilogue<State> const& e) const {
+        return e.check();
+    }
+    template <class T>
+    status check(T const&) const {
+        return {};
+    }
+    template <class T>
+    static void pass(opencl_call& call, opencl_pointer<T> p) {
+        call(p.buffer, cl_long{p.offset});
+    }
+    template <class State>
+    static void pass(opencl_call& call, kernel_epilogue<State> const& e) {
+        e.pass(call);
+    }
+    template <class T>
+    static void pass(opencl_call& call, T const& x) {
+        call(x);
+    }
+
     template <class T>
     static std::size_t bytes_of(index count) {
         return static_cast<std::size_t>(count) * sizeof(T);
