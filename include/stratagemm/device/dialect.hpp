@@ -2,7 +2,7 @@
 //
 // A kernel is a text (device_kernel in core/leaf.hpp) that leaf.launch(kernel, groups, arguments...) compiles when it is
 // first needed. A backend puts in front of it what its language needs (kernels/dialect.* in its folder). A launch is
-// one-dimensional: groups of `items` work-items each. A kernel can rely on these words and on C; of C++ it must use
+// one-dimensional: groups of `items` work-items each, a multiple of 32. A kernel can rely on these words and on C; of C++ it must use
 // nothing, since OpenCL C has none of it.
 //
 //   KERNEL(items) name(parameters)   a kernel for groups of so many work-items; ITEMS is device_kernel::items
@@ -17,14 +17,15 @@
 //                                    T is float, double, int, uint, ulong or byte
 //   BARRIER()                        all work-items of the group come here, and see what was written to SHARED memory
 //   ITEM, GROUP, GROUPS              the number of the work-item in its group, of the group, and of groups: int
+//   WARP, LANE                       ITEM / 32 and ITEM % 32, for less
 //   LOAD(T, p, i)                    p[i] as a number: float for half, bfloat16 and fp8, uint for byte and int, T else
 //   STORE(T, p, i, x)                p[i] = x, rounded to nearest even; x has the type that LOAD gives
 //   CONVERT(T, x)                    x as T, a type of numbers; a complex number only as a complex one
 //   VECTOR(T, n)                     n = 2 or 4 of float, double, int, uint or byte; the members are x, y, z and w
 //   LOAD_VECTOR(T, n, p, i)          p[i], ..., p[i + n - 1] as one; p + i is aligned to n elements
 //   STORE_VECTOR(T, n, p, i, v)
-//   SHUFFLES                         1 if there is SHUFFLE(x, item), else 0: x of another of 32 neighbours, who all come
-//                                    here; item is counted in these 32
+//   SHUFFLES                         1 if there is SHUFFLE(x, lane), else 0: x of that LANE of the same WARP, of which all
+//                                    32 come here
 //
 // Element types: float, double, half, bfloat16, byte (8 bits, with a sign), int, complex64, complex128; fp8_e4m3 and
 // fp8_e5m2 where the backend has them. kernel_type<T>() (source.hpp) names that of T. Half, bfloat16 and fp8 exist behind

@@ -72,8 +72,8 @@ KERNEL(ITEMS) sums(MATRIX(float const, x), MATRIX(float, to), int cols) {
     float sum = 0;
     for (int j = ITEM; j < cols; j += ITEMS) sum += x[AT(x, GROUP, j)];
 #if SHUFFLES
-    for (int step = 16; step > 0; step /= 2) sum += SHUFFLE(sum, ITEM % 32 ^ step);
-    part[ITEM] = ITEM % 32 == 0 ? sum : 0;
+    for (int step = 16; step > 0; step /= 2) sum += SHUFFLE(sum, LANE ^ step);
+    part[ITEM] = LANE == 0 ? sum : 0;
 #else
     part[ITEM] = sum;
 #endif
@@ -176,7 +176,7 @@ TEMPLATE_TEST_CASE("dialect: vectors", "", float, double, std::int8_t) {
     under_test const gpu;
     if (sizeof(T) == 8 && !gpu.leaf().limits().has_double) return;
     sg::device_kernel const kernel{"turn", R"(
-KERNEL(16) turn(BUFFER(T const, x), BUFFER(T, to)) {
+KERNEL(32) turn(BUFFER(T const, x), BUFFER(T, to)) {
     OPEN(T const, x);
     OPEN(T, to);
     VECTOR(T, 4) const v = LOAD_VECTOR(T, 4, x, 4 * ITEM);
@@ -185,19 +185,19 @@ KERNEL(16) turn(BUFFER(T const, x), BUFFER(T, to)) {
     turned.x = pair.y, turned.y = pair.x, turned.z = v.y, turned.w = v.x;
     STORE_VECTOR(T, 4, to, 4 * ITEM, turned);
     pair.x = v.w;
-    STORE_VECTOR(T, 2, to, 64 + 2 * ITEM, pair);
+    STORE_VECTOR(T, 2, to, 128 + 2 * ITEM, pair);
 }
 )",
-                                   type_of<T>(), 16, sizeof(T) == 8};
-    sg::matrix<T> const x = line<T>(64);
-    sg::matrix<T> y(1, 96);
+                                   type_of<T>(), 32, sizeof(T) == 8};
+    sg::matrix<T> const x = line<T>(128);
+    sg::matrix<T> y(1, 192);
     under_test::matrix<T> const dx(gpu, x);
-    under_test::matrix<T> to(gpu, 1, 96);
+    under_test::matrix<T> to(gpu, 1, 192);
     gpu.leaf().launch(kernel, 1, dx.data(), to.data()).or_throw();
     to.download(y);
     int wrong = 0;
-    for (index j = 0; j < 64; ++j) wrong += y(0, j) != x(0, j / 4 * 4 + 3 - j % 4);
-    for (index j = 0; j < 32; ++j) wrong += y(0, 64 + j) != x(0, j / 2 * 4 + 3);
+    for (index j = 0; j < 128; ++j) wrong += y(0, j) != x(0, j / 4 * 4 + 3 - j % 4);
+    for (index j = 0; j < 64; ++j) wrong += y(0, 128 + j) != x(0, j / 2 * 4 + 3);
     CHECK(wrong == 0);
 }
 

@@ -23,7 +23,7 @@
 
 STRATAGEMM_BEGIN
 
-enum class cuda_operation { copy, add, fill, apply, dialect, product, gather, pack };
+enum class cuda_operation { dialect, product, gather, pack };
 
 // What a compiled kernel is found by.
 struct cuda_kernel_key {

@@ -7,7 +7,6 @@
 #include "kernels/copies.cu.hpp"
 #include "kernels/dialect.cu.hpp"
 #include "kernels/direct.cu.hpp"
-#include "kernels/elementwise.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
@@ -112,12 +111,6 @@ template <class T>
 cuda_operand cuda_place(cuda_view<T> const& v, index step = 0) {
     return {v.data.address, v.row_stride, v.col_stride, step};
 }
-// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
-template <class T>
-bool cuda_turned(cuda_view<T> const& v) {
-    return magnitude(v.row_stride) < magnitude(v.col_stride);
-}
-
 template <class Scalar>
 struct cuda_arguments {
     cuda_operand a, b, e, c;
@@ -126,15 +119,6 @@ struct cuda_arguments {
     int part = 0;
     int flags = 0;
     Scalar alpha{}, beta{};
-};
-
-template <class Scalar>
-struct cuda_elementwise_arguments {
-    cuda_operand x, y, to;
-    long long row0 = 0, col0 = 0;
-    int rows = 0, cols = 0;
-    int x_conjugated = 0, y_conjugated = 0, turned = 0;
-    Scalar x_scale{}, y_scale{};
 };
 
 STRATAGEMM_END

@@ -29,8 +29,8 @@ public:
             return s;
         if (adds())
             if (status s = session_.check_buffers(p_.e.data.buffer); !s) return s;
-        if (p_.c.rows > opencl_longest || p_.c.cols > opencl_longest || p_.a.cols > opencl_longest ||
-            p_.count > opencl_longest)
+        if (p_.c.rows > device_longest || p_.c.cols > device_longest || p_.a.cols > device_longest ||
+            p_.count > device_longest)
             return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; multiply blocks");
         return epilogue_.check();
     }
@@ -65,7 +65,7 @@ private:
     template <class V>
     static bool is_turned(V const& c) {
         bool const narrow = c.rows != c.cols && (c.rows <= opencl_narrow || c.cols <= opencl_narrow);
-        return narrow ? c.rows < c.cols : opencl_turned(c);
+        return narrow ? c.rows < c.cols : rows_are_closer(c);
     }
     bool adds() const { return p_.beta != Scalar(0); }
 

@@ -13,7 +13,7 @@
 
 STRATAGEMM_BEGIN
 
-enum class opencl_operation { copy, add, fill, apply, dialect, direct, narrow, small, tiled, gather };
+enum class opencl_operation { dialect, direct, narrow, small, tiled, gather };
 
 // What a compiled kernel is found by.
 struct opencl_kernel_key {

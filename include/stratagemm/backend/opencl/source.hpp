@@ -5,7 +5,6 @@
 #include "epilogue.hpp"
 #include "kernels/dialect.cl.hpp"
 #include "kernels/direct.cl.hpp"
-#include "kernels/elementwise.cl.hpp"
 #include "kernels/narrow.cl.hpp"
 #include "kernels/prelude.cl.hpp"
 #include "kernels/small.cl.hpp"

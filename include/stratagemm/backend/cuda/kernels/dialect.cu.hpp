@@ -16,6 +16,8 @@ typedef unsigned long long ulong;
 #define SHARED __shared__
 #define BARRIER() __syncthreads()
 #define ITEM ((int)threadIdx.x)
+#define LANE ((int)(threadIdx.x % 32))
+#define WARP ((int)(threadIdx.x / 32))
 #define GROUP ((int)blockIdx.x)
 #define GROUPS ((int)gridDim.x)
 #define LOAD(T, p, i) widen((p)[i])
@@ -25,7 +27,7 @@ typedef unsigned long long ulong;
 #define LOAD_VECTOR(T, n, p, i) (*(VECTOR(T, n) const *)((p) + (i)))
 #define STORE_VECTOR(T, n, p, i, v) (*(VECTOR(T, n) *)((p) + (i)) = (v))
 #define SHUFFLES 1
-#define SHUFFLE(x, item) __shfl_sync(0xffffffffu, x, item)
+#define SHUFFLE(x, lane) __shfl_sync(0xffffffffu, x, lane)
 #define EPILOGUE_STATE , __grid_constant__ const epilogue_state state
 #define EPILOGUE_NAMES , state
 #define ZERO (scalar{})

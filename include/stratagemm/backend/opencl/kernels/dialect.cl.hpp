@@ -11,14 +11,16 @@ inline constexpr char opencl_dialect_text[] = R"cl(
 #endif
 typedef long index;
 
-#define KERNEL(items) kernel __attribute__((reqd_work_group_size(items, 1, 1))) void
+#define KERNEL(items) kernel __attribute__((reqd_work_group_size(32, (items) / 32, 1))) void
 #define FUNCTION static
 #define BUFFER(T, x) global T *x, long x##_from
 #define OPEN(T, x) x += x##_from
 #define GLOBAL global
 #define SHARED local
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
-#define ITEM ((int)get_local_id(0))
+#define ITEM (32 * WARP + LANE)
+#define LANE ((int)get_local_id(0))
+#define WARP ((int)get_local_id(1))
 #define GROUP ((int)get_group_id(0))
 #define GROUPS ((int)get_num_groups(0))
 #define LOAD(T, p, i) PASTE(LOAD_, T)(p, i)
