@@ -24,8 +24,9 @@ struct split_k {
 
     // The base sees the same types, and no epilogue: that waits for the last block.
     template <class P>
-    static constexpr bool accepts = Base::template accepts<decltype(std::declval<P>().without_epilogue())>&&
-        std::is_same_v<typename P::c_type, typename P::scalar>;
+    static constexpr sg::verdict
+        accepts = sg::answer<Base, decltype(std::declval<P>().without_epilogue())>() &
+                  sg::types_if(std::is_same_v<typename P::c_type, typename P::scalar>);
 
     auto leaf() const { return base.leaf(); }
     auto reserve(sg::footprint f) const { return base.reserve(f); }

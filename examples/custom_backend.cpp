@@ -21,8 +21,9 @@ struct by_rows {
 
     // Which problems there is a kernel for. Any other is a compile error, in one line.
     template <class P>
-    static constexpr bool accepts = std::is_same_v<typename P::a_type, typename P::b_type>&&
-        std::floating_point<typename P::a_type>&& std::is_same_v<typename P::c_type, typename P::a_type>;
+    static constexpr sg::verdict accepts = sg::types_if(
+        std::is_same_v<typename P::a_type, typename P::b_type>&& std::floating_point<typename P::a_type>&&
+            std::is_same_v<typename P::c_type, typename P::a_type>);
 
     // What algorithms are made of besides products: copy, add, fill, apply, synchronize, on sub-views.
     sg::host_operations leaf() const { return {}; }

@@ -43,7 +43,7 @@ struct ozaki_options {
 
 template <policy Base>
 class ozaki {
-    using integer_problem = problem<std::int8_t, std::int8_t, std::int32_t, typename Base::space>;
+    using integer_problem = dense_problem<std::int8_t, std::int8_t, std::int32_t, typename Base::space>;
     using integer_shape = shape<std::int8_t, std::int8_t, std::int32_t>;
 
 public:
@@ -52,16 +52,16 @@ public:
 
     // The maps read elements by address, as yet; so the operands are in host memory.
     template <class P>
-    static constexpr bool accepts = [] {
+    static constexpr verdict accepts = [] {
         using T = typename P::a_type;
         constexpr bool one_type =
             std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type>;
         constexpr bool known = std::is_same_v<real_t<T>, float> || std::is_same_v<real_t<T>, double>;
         if constexpr (one_type && known && std::is_same_v<T, accumulator_t<T>> &&
                       std::is_same_v<space, host_memory>)
-            return Base::template accepts<P> && Base::template accepts<integer_problem>;
+            return answer<Base, P>() & answer<Base, integer_problem>();
         else
-            return false;
+            return verdict::types;
     }();
 
     explicit ozaki(Base base, ozaki_options options = {}) : base_(std::move(base)), options_(options) {}

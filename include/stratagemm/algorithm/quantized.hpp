@@ -22,7 +22,7 @@ enum class kept { a, b };
 
 template <policy Base, class T>
 class quantized {
-    using alone = problem<T, T, T, typename Base::space>;
+    using alone = dense_problem<T, T, T, typename Base::space>;
     using work = ozaki_parts::product<ozaki<Base>, alone>;
 
 public:
@@ -30,7 +30,8 @@ public:
     using arena = typename Base::arena;
 
     template <class P>
-    static constexpr bool accepts = std::is_same_v<typename P::c_type, T>&& ozaki<Base>::template accepts<P>;
+    static constexpr verdict
+        accepts = types_if(std::is_same_v<typename P::c_type, T>) & answer<ozaki<Base>, P>();
 
     template <operand M>
     requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle

@@ -25,7 +25,7 @@ public:
     using arena = typename Base::arena;
 
     template <class P>
-    static constexpr bool accepts = Base::template accepts<P>;
+    static constexpr verdict accepts = answer<Base, P>();
 
     explicit recursive(Base base, recursive_options options = {})
         : base_(std::move(base)), options_(options) {}

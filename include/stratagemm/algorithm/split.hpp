@@ -45,7 +45,7 @@ class split {
     using narrow = view<bfloat16 const, typename Base::space>;
     using narrow_shape = shape<bfloat16>;
     template <class Epilogue = identity>
-    using narrow_problem = problem<bfloat16, bfloat16, float, typename Base::space, Epilogue>;
+    using narrow_problem = dense_problem<bfloat16, bfloat16, float, typename Base::space, Epilogue>;
 
 public:
     using space = typename Base::space;
@@ -53,14 +53,14 @@ public:
 
     // Parts are stored by address, as yet; so the operands are in host memory.
     template <class P>
-    static constexpr bool accepts = [] {
+    static constexpr verdict accepts = [] {
         using T = typename P::a_type;
         if constexpr (std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type> &&
                       std::is_same_v<real_t<T>, float> && std::is_same_v<T, accumulator_t<T>> &&
                       std::is_same_v<space, host_memory>)
-            return Base::template accepts<P> && Base::template accepts<narrow_problem<>>;
+            return answer<Base, P>() & answer<Base, narrow_problem<>>();
         else // products of int8 go to the base as they are, for `ozaki` above
-            return std::is_same_v<T, std::int8_t> && Base::template accepts<P>;
+            return types_if(std::is_same_v<T, std::int8_t>) & answer<Base, P>();
     }();
 
     explicit split(Base base, split_options options = {}) : base_(std::move(base)), options_(options) {}
@@ -275,7 +275,7 @@ private:
             auto const a = take(m, k), b = take(k, n), c = take(m, n);
             if (status s = leaf().apply(split_parts::left_as_real<T>{p.a}, a, 0, 0); !s) return s;
             if (status s = leaf().apply(split_parts::right_as_real<T>{p.b}, b, 0, 0); !s) return s;
-            if (status s = real(problem<float, float, float, space>{1, a, b, 0, c, c}, memory, ran); !s)
+            if (status s = real(dense_problem<float, float, float, space>{1, a, b, 0, c, c}, memory, ran); !s)
                 return s;
             if (ran.products == 0) return {};
             return leaf().apply(split_parts::finish<P>{p, c}, p.c, 0, 0);

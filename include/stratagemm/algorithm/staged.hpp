@@ -37,11 +37,12 @@ public:
     }
 
     template <class P, class Epilogue>
-    using counterpart = problem<typename P::a_type, typename P::b_type, typename P::c_type, there, Epilogue>;
+    using counterpart =
+        dense_problem<typename P::a_type, typename P::b_type, typename P::c_type, there, Epilogue>;
     template <class P>
-    static constexpr bool fuses = Base::template accepts<counterpart<P, typename P::epilogue_type>>;
+    static constexpr bool fuses = takes<Base, counterpart<P, typename P::epilogue_type>>;
     template <class P>
-    static constexpr bool accepts = Base::template accepts<counterpart<P, identity>>;
+    static constexpr verdict accepts = answer<Base, counterpart<P, identity>>();
 
     host_operations leaf() const { return {}; }
 

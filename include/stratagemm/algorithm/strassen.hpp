@@ -32,12 +32,12 @@ public:
 
     // The parts of a product have its types, and so the base answers for them too.
     template <class P>
-    static constexpr bool accepts = [] {
+    static constexpr verdict accepts = [] {
         using T = typename P::a_type;
         constexpr bool one_type =
             std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type>;
         constexpr bool sums_round_once = std::floating_point<T> || complex_like<T>;
-        return one_type && sums_round_once && Base::template accepts<P>;
+        return types_if(one_type && sums_round_once) & answer<Base, P>();
     }();
 
     explicit strassen(Base base, strassen_options options = {}) : base_(std::move(base)), options_(options) {}

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "../algorithm/staged.hpp"
-#include "../gemm.hpp"
 #include "../device/device_matrix.hpp"
+#include "../gemm.hpp"
 #include "cuda/group.hpp"
 #include "cuda/tuning/tuner.hpp"
 
@@ -65,13 +65,14 @@ struct cuda {
     // C in the accumulator's type, or, for 16-bit operands, in their own, or in either for fp8; epilogues that have a
     // device source.
     template <class P>
-    static constexpr bool accepts =
-        std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-        !std::is_same_v<typename P::a_type, std::int32_t> &&
-        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2) ||
-         (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2)) &&
-        has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>;
+    static constexpr verdict accepts =
+        types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
+                 !std::is_same_v<typename P::a_type, std::int32_t> &&
+                 (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+                  (std::is_same_v<typename P::c_type, typename P::a_type> &&
+                   sizeof(typename P::a_type) == 2) ||
+                  (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2))) &
+        epilogue_if(has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>);
 
     cuda_operations leaf() const { return cuda_operations(session(), stream); }
 
@@ -91,7 +92,7 @@ struct cuda {
     template <class S>
     footprint workspace(S const& s) const {
         using In = typename S::a_type;
-        using Problem = problem<In, In, typename S::c_type, space>;
+        using Problem = dense_problem<In, In, typename S::c_type, space>;
         auto const bytes = [&](cuda_sides const& sides) {
             return cuda_product<Problem>::workspace(choice_for<In>(sides), sides);
         };

@@ -13,7 +13,7 @@ STRATAGEMM_BEGIN
 
 // The leaf, with an idea of its speed, for layers that choose: what one thread was seen to reach, roughly, and a
 // guess for int8 on AVX-512.
-struct host_leaf : host_operations {
+struct host_choosing_leaf : host_operations {
     template <class S>
     double seconds(S const& s) const {
         using T = typename S::a_type;
@@ -46,13 +46,13 @@ struct host {
 
     // C in the accumulator's type, or, for 16-bit operands, in their own.
     template <class P>
-    static constexpr bool accepts =
+    static constexpr verdict accepts = types_if(
         std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
         !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
         (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2));
+         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)));
 
-    host_leaf leaf() const { return {{threads}}; }
+    host_choosing_leaf leaf() const { return {{threads}}; }
     result<arena> reserve(footprint f) const {
         if (status s = isa_status(); !s) return result<arena>(std::move(s));
         return reserve_host(f, "host");

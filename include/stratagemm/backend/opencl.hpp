@@ -14,9 +14,9 @@
 #pragma once
 
 #include "../algorithm/staged.hpp"
-#include "../gemm.hpp"
 #include "../device/device_matrix.hpp"
 #include "../device/trial.hpp"
+#include "../gemm.hpp"
 #include "opencl/product.hpp"
 #include "opencl/tuning/tuner.hpp"
 
@@ -64,12 +64,13 @@ public:
 
     // C in the accumulator's type, or, for 16-bit operands, in their own; epilogues that have a device source.
     template <class P>
-    static constexpr bool accepts =
-        std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-        !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
-        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)) &&
-        has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>;
+    static constexpr verdict accepts =
+        types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
+                 !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
+                 (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+                  (std::is_same_v<typename P::c_type, typename P::a_type> &&
+                   sizeof(typename P::a_type) == 2))) &
+        epilogue_if(has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>);
 
     opencl_operations leaf() const { return opencl_operations(session_); }
 

@@ -48,12 +48,13 @@ struct reference {
     using arena = host_arena;
 
     template <class P>
-    static constexpr bool accepts = std::is_same_v<typename P::a_type, typename P::b_type> &&
-                                    (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-                                     std::is_same_v<typename P::c_type, typename P::a_type> ||
-                                     (std::is_same_v<accumulator_t<typename P::a_type>, float> &&
-                                      std::is_same_v<typename P::c_type, double>) ||
-                                     (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2));
+    static constexpr verdict
+        accepts = types_if(std::is_same_v<typename P::a_type, typename P::b_type> &&
+                           (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+                            std::is_same_v<typename P::c_type, typename P::a_type> ||
+                            (std::is_same_v<accumulator_t<typename P::a_type>, float> &&
+                             std::is_same_v<typename P::c_type, double>) ||
+                            (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2)));
 
     host_operations leaf() const { return {}; }
     result<arena> reserve(footprint f) const { return reserve_host(f, "reference"); }

@@ -7,7 +7,7 @@
 
 #include "epilogue.hpp"
 #include "error.hpp"
-#include "view.hpp"
+#include "operand.hpp"
 
 #include <string>
 

@@ -30,7 +30,11 @@ public:
     // Runs product(...), whose shape is the plan's.
     template <class Problem>
     status try_run(Problem const& p, arena& workspace) const {
-        if constexpr (check_policy<Policy, Problem>()) {
+        constexpr bool same_types = std::is_same_v<decltype(p.shape()), Shape>;
+        static_assert(same_types, "stratagemm: the plan was made for operands of other types");
+        if constexpr (!same_types) {
+            return {};
+        } else if constexpr (check_policy<Policy, Problem>()) {
             auto const s = p.shape();
             if (s.m != shape_.m || s.n != shape_.n || s.k != shape_.k || s.count != shape_.count)
                 return error(errc::shape, "plan", "the operands do not have the shape that was planned");

@@ -1,10 +1,11 @@
 // Policies: what gemm() takes as its first argument, whether a backend or an algorithm over one.
 //
-// A policy says what it accepts, what memory it needs, how large its error can be, and does the work. A leaf
-// (a backend) also offers the few operations on sub-views that algorithms are made of; they are the only way
+// A policy says what it accepts, what memory it needs, how large its error can be and how long it takes, and does the
+// work. Its leaf (core/leaf.hpp) offers the operations on sub-views that algorithms are made of; they are the only way
 // an algorithm touches memory, and so every algorithm runs on every backend.
 #pragma once
 
+#include "leaf.hpp"
 #include "problem.hpp"
 
 STRATAGEMM_BEGIN
@@ -98,28 +99,58 @@ private:
     release_function release_ = nullptr;
 };
 
-// A policy P, for a problem type Q and its shape S, also has
-//   template <class Q> static constexpr bool accepts;
-//   footprint workspace(S) const;  bound error_bound(S) const;  std::string describe(S) const;
-//   status operator()(Q, arena&) const;
-// leaf() is the backend of P's own memory space, never of a space further down. A leaf has, for views in it,
-//   status copy(from, to)      to = from, converting; from may carry a scale
-//   status add(x, y, to)       to = x + y; x and y may carry scales, and to may be either of them
-//   status fill(to, value)
-//   status apply(f, to, row0, col0)   to_ij = f(to_ij, row0 + i, col0 + j)
-//   status synchronize()
-// one whose memory is not the host's also has, for T* on the host and handles of its own,
-//   status upload(from, to, count)    done when it returns, and so is download(from, to, count)
-// and any may have, for layers that choose between ways to the same result, roughly
-//   double seconds(S) const    what a product of that shape takes
-//   double seconds_each() const   what apply() takes for an element
-// and members that do a whole job of such a layer in a way of its own; a layer asks whether they are there.
+// Whether a policy takes a problem, and if not, what is in the way.
+enum class verdict {
+    yes,
+    types,     // there is no kernel for these element types
+    structure, // only plain matrices are taken: no sums, spreads, sparse operands
+    epilogue,  // the backend cannot run the epilogue
+    space,     // the operands are in another memory
+    leaf       // the leaf lacks a capability (core/leaf.hpp) that is needed
+};
+constexpr verdict types_if(bool known) { return known ? verdict::yes : verdict::types; }
+constexpr verdict epilogue_if(bool known) { return known ? verdict::yes : verdict::epilogue; }
+// The first objection.
+constexpr verdict operator&(verdict x, verdict y) { return x != verdict::yes ? x : y; }
+
+// What a policy P says of a problem: `accepts` is asked about plain matrices, `accepts_operands` about anything else. A
+// policy without the latter takes none of these.
+template <class P, class Problem>
+constexpr verdict answer() {
+    if constexpr (!std::is_same_v<typename P::space, typename Problem::space>)
+        return verdict::space;
+    else if constexpr (is_dense<Problem>)
+        return P::template accepts<Problem>;
+    else if constexpr (requires { P::template accepts_operands<Problem>; })
+        return P::template accepts_operands<Problem>;
+    else
+        return verdict::structure;
+}
+template <class P, class Problem>
+inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
+
+// A policy P has, for every problem type Q that it takes and its shape S,
+//   static constexpr verdict accepts<Q>, and optionally accepts_operands<Q>
+//   leaf()                    the backend of P's own memory space, never of a space further down
+//   reserve(footprint)        an arena
+//   workspace(S)              what an arena has to hold for one product
+//   error_bound(S)
+//   estimate(S)               seconds; from the shape and stored rates, never from a measurement within the call
+//   describe(S)
+//   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
+// The concept asks it about a product of floats, whether or not the policy accepts that: these are signatures.
 template <class P>
-concept policy = requires(P const& p, footprint f) {
-    typename P::space;
-    typename P::arena;
-    p.leaf();
+concept policy = requires(P const& p, footprint f, shape<float> const& s,
+                          dense_problem<float, float, float, typename P::space> const& q,
+                          typename P::arena& a) {
+    requires leaf < std::remove_cvref_t<decltype(p.leaf())>,
+    typename P::space > ;
     { p.reserve(f) } -> std::same_as<result<typename P::arena>>;
+    requires std::is_same_v<verdict const, decltype(P::template accepts<std::remove_cvref_t<decltype(q)>>)>;
+    { p.workspace(s) } -> std::same_as<footprint>;
+    { p.error_bound(s) } -> std::same_as<bound>;
+    { p.describe(s) } -> std::same_as<std::string>;
+    { p(q, a) } -> std::same_as<status>;
 };
 
 // A policy may take operands of another space too, by naming another policy that does: P::across(space).
@@ -164,17 +195,31 @@ status run_checked(P const& policy, Problem const& p, typename P::arena& arena) 
     return policy(p, arena);
 }
 
+// Says at compile time, in one line, why a policy does not take a problem.
 template <class P, class Problem>
 constexpr bool check_policy() {
-    constexpr bool space = std::is_same_v<typename P::space, typename Problem::space>;
-    if constexpr (!space) {
-        static_assert(space, "stratagemm: the operands are not in the memory space of this policy");
-        return false;
-    } else {
-        constexpr bool accepted = P::template accepts<Problem>;
-        static_assert(accepted, "stratagemm: this policy has no kernel for these element types");
-        return accepted;
-    }
+    constexpr verdict v = answer<P, Problem>();
+    if constexpr (v == verdict::space)
+        static_assert(v == verdict::yes,
+                      "stratagemm: the operands are not in the memory space of this policy");
+    else if constexpr (v == verdict::types)
+        static_assert(v == verdict::yes,
+                      "stratagemm: this policy, or one beneath it, has no kernel for these element types");
+    else if constexpr (v == verdict::structure)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this policy takes plain matrices only, and an operand or the result is not one");
+    else if constexpr (v == verdict::epilogue)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this backend cannot run the epilogue; a device needs one with a device() member, as "
+            "those of core/epilogue.hpp have, and a spread takes none");
+    else if constexpr (v == verdict::leaf)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: the leaf of this policy is neither a host_leaf nor a device_leaf (core/leaf.hpp), "
+            "and an operand or a layer needs one");
+    return v == verdict::yes;
 }
 
 STRATAGEMM_END

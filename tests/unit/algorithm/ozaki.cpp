@@ -731,13 +731,13 @@ TEST_CASE("k too large is refused") {
 TEST_CASE("ozaki: what it accepts, and what it says") {
     using policy = sg::ozaki<sg::host>;
     using Z = std::complex<float>;
-    static_assert(policy::accepts<sg::problem<float, float, float>>);
-    static_assert(policy::accepts<sg::problem<Z, Z, Z>>);
-    static_assert(!policy::accepts<sg::problem<std::int8_t, std::int8_t, std::int32_t>>);
-    static_assert(!policy::accepts<sg::problem<sg::half, sg::half, float>>);
+    static_assert(sg::takes<policy, sg::dense_problem<float, float, float>>);
+    static_assert(sg::takes<policy, sg::dense_problem<Z, Z, Z>>);
+    static_assert(!sg::takes<policy, sg::dense_problem<std::int8_t, std::int8_t, std::int32_t>>);
+    static_assert(!sg::takes<policy, sg::dense_problem<sg::half, sg::half, float>>);
     // Strassen has no int8 products.
-    static_assert(!sg::ozaki<sg::strassen<sg::host>>::accepts<sg::problem<float, float, float>>);
-    static_assert(sg::ozaki<sg::recursive<sg::host>>::accepts<sg::problem<float, float, float>>);
+    static_assert(!sg::takes<sg::ozaki<sg::strassen<sg::host>>, sg::dense_problem<float, float, float>>);
+    static_assert(sg::takes<sg::ozaki<sg::recursive<sg::host>>, sg::dense_problem<float, float, float>>);
 
     sg::shape<double> const s{64, 64, 64};
     auto const said = [&](sg::ozaki_options options) {

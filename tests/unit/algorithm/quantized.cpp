@@ -296,6 +296,6 @@ TEST_CASE("quantized: what cannot be kept, and what is not the kept operand") {
     CHECK(c(3, 3) == 0);
 
     using policy = sg::quantized<sg::host, double>;
-    static_assert(policy::accepts<sg::problem<double, double, double>>);
-    static_assert(!policy::accepts<sg::problem<float, float, float>>);
+    static_assert(sg::takes<policy, sg::dense_problem<double, double, double>>);
+    static_assert(!sg::takes<policy, sg::dense_problem<float, float, float>>);
 }

@@ -242,9 +242,9 @@ TEST_CASE("split: what it says and needs") {
     CHECK(counted(6).workspace(s) == counted(9).workspace(s));
     CHECK(counted(3).error_bound(s).worst > 2 * counted(6).error_bound(s).worst);
     CHECK_FALSE(counted(6).error_bound(s).normwise);
-    using doubles = sg::problem<double, double, double>;
-    CHECK_FALSE(sg::split<sg::host>::accepts<doubles>);
-    CHECK(sg::split<sg::recursive<sg::host>>::accepts<sg::problem<float, float, float>>);
+    using doubles = sg::dense_problem<double, double, double>;
+    CHECK_FALSE(sg::takes<sg::split<sg::host>, doubles>);
+    CHECK(sg::takes<sg::split<sg::recursive<sg::host>>, sg::dense_problem<float, float, float>>);
 }
 
 TEST_CASE("split: the arena is as large as it has to be, and no larger") {

@@ -7,7 +7,7 @@
 #include "arithmetic.hpp"
 
 #include "../../core/epilogue.hpp"
-#include "../../core/view.hpp"
+#include "../../core/operand.hpp"
 
 STRATAGEMM_BEGIN
 

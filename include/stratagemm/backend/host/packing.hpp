@@ -10,7 +10,7 @@
 //                      the 1m method", 2020); conjugation is a choice of signs in B
 #pragma once
 
-#include "../../core/view.hpp"
+#include "../../core/operand.hpp"
 #include "kernels.hpp"
 
 STRATAGEMM_BEGIN
