@@ -5,6 +5,7 @@
 // an algorithm touches memory, and so every algorithm runs on every backend.
 #pragma once
 
+#include "estimate.hpp"
 #include "problem.hpp"
 
 STRATAGEMM_BEGIN
@@ -101,19 +102,11 @@ private:
 // A policy P, for a problem type Q and its shape S, also has
 //   template <class Q> static constexpr bool accepts;
 //   footprint workspace(S) const;  bound error_bound(S) const;  std::string describe(S) const;
+//   double estimate(S) const       seconds, roughly; the same for the same shape on the same machine
 //   status operator()(Q, arena&) const;
-// leaf() is the backend of P's own memory space, never of a space further down. A leaf has, for views in it,
-//   status copy(from, to)      to = from, converting; from may carry a scale
-//   status add(x, y, to)       to = x + y; x and y may carry scales, and to may be either of them
-//   status fill(to, value)
-//   status apply(f, to, row0, col0)   to_ij = f(to_ij, row0 + i, col0 + j)
-//   status synchronize()
-// one whose memory is not the host's also has, for T* on the host and handles of its own,
-//   status upload(from, to, count)    done when it returns, and so is download(from, to, count)
-// and any may have, for layers that choose between ways to the same result, roughly
-//   double seconds(S) const    what a product of that shape takes
-//   double seconds_each() const   what apply() takes for an element
-// and members that do a whole job of such a layer in a way of its own; a layer asks whether they are there.
+// No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
+// same call gives the same bits.
+// leaf() is the backend of P's own memory space, never of a space further down; core/leaf.hpp says what it offers.
 template <class P>
 concept policy = requires(P const& p, footprint f) {
     typename P::space;
