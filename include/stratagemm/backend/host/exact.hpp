@@ -9,8 +9,8 @@ STRATAGEMM_BEGIN
 #if defined(__x86_64__)
 
 #    define STRATAGEMM_EXACT                                                                                 \
-        __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma"))) inline __attribute__((        \
-            always_inline))
+        __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma"))) inline                        \
+            __attribute__((always_inline))
 
 namespace host_exact {
 
@@ -19,23 +19,23 @@ using vec = host_avx512::vec<T>;
 using words = vec<std::int32_t>;
 typedef std::int64_t longs __attribute__((vector_size(64)));
 
-#    define STRATAGEMM_EXACT_BINARY(NAME, INSTRUCTION)                                                    \
-        STRATAGEMM_EXACT vec<float> NAME(vec<float> a, vec<float> b) {                                 \
+#    define STRATAGEMM_EXACT_BINARY(NAME, INSTRUCTION)                                                       \
+        STRATAGEMM_EXACT vec<float> NAME(vec<float> a, vec<float> b) {                                       \
             vec<float> c;                                                                                    \
             asm(INSTRUCTION "ps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));                                     \
             return c;                                                                                        \
         }                                                                                                    \
-        STRATAGEMM_EXACT vec<double> NAME(vec<double> a, vec<double> b) {                              \
+        STRATAGEMM_EXACT vec<double> NAME(vec<double> a, vec<double> b) {                                    \
             vec<double> c;                                                                                   \
             asm(INSTRUCTION "pd %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));                                     \
             return c;                                                                                        \
         }
-#    define STRATAGEMM_EXACT_TERNARY(NAME, INSTRUCTION)                                                   \
-        STRATAGEMM_EXACT vec<float> NAME(vec<float> c, vec<float> a, vec<float> b) {                   \
+#    define STRATAGEMM_EXACT_TERNARY(NAME, INSTRUCTION)                                                      \
+        STRATAGEMM_EXACT vec<float> NAME(vec<float> c, vec<float> a, vec<float> b) {                         \
             asm(INSTRUCTION "ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                                     \
             return c;                                                                                        \
         }                                                                                                    \
-        STRATAGEMM_EXACT vec<double> NAME(vec<double> c, vec<double> a, vec<double> b) {               \
+        STRATAGEMM_EXACT vec<double> NAME(vec<double> c, vec<double> a, vec<double> b) {                     \
             asm(INSTRUCTION "pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                                     \
             return c;                                                                                        \
         }
