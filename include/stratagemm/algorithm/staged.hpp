@@ -71,6 +71,11 @@ public:
     bound error_bound(S const& s) const {
         return base_.error_bound(s);
     }
+    // What comes and goes beside the product, at about the speed of PCIe.
+    template <class S>
+    double estimate(S const& s) const {
+        return base_.estimate(s) + operand_bytes(s) / 10e9 + 20e-6;
+    }
     template <class S>
     std::string describe(S const& s) const {
         return "staged over " + base_.describe(s);

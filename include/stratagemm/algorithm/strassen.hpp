@@ -60,6 +60,12 @@ public:
         return levels == 0 ? base_.error_bound(s) : error_bound(of_one(s), levels);
     }
     template <class S>
+    double estimate(S const& s) const {
+        int const levels = levels_for(s);
+        if (levels == 0) return base_.estimate(s);
+        return static_cast<double>(s.count) * estimate(of_one(s), levels);
+    }
+    template <class S>
     std::string describe(S s) const {
         int const levels = levels_for(s);
         bool const winograd = options_.variant == strassen_variant::winograd;
@@ -488,6 +494,26 @@ private:
         if (s.n % 2) need = larger(need, base_.workspace(edge.last_column));
         if (s.m % 2) need = larger(need, base_.workspace(edge.last_row));
         return need;
+    }
+
+    // Seven products and the additions. One of those reads two matrices and writes one, and so moves half as much again
+    // as a product of one term that adds to its C: that is what tells the speed of memory.
+    template <class S>
+    double estimate(S const& s, int levels) const {
+        if (levels == 0) return base_.estimate(s);
+        S const h = half(s, false);
+        bool const winograd = options_.variant == strassen_variant::winograd;
+        auto const addition = [&](index rows, index cols) {
+            return 1.5 * base_.estimate(S{rows, cols, 1, 1, true});
+        };
+        borders<S> const edge(s);
+        double seconds = 7 * estimate(h, levels - 1) +
+                         (winograd ? 4 : 5) * (addition(h.m, h.k) + addition(h.k, h.n)) +
+                         (winograd ? 7 : 8) * addition(h.m, h.n);
+        if (s.k % 2) seconds += base_.estimate(edge.last_term);
+        if (s.n % 2) seconds += base_.estimate(edge.last_column);
+        if (s.m % 2) seconds += base_.estimate(edge.last_row);
+        return seconds;
     }
 
     // Worst: let max|A| = max|B| = 1 and h = k / 2, x the base's bound and u the unit roundoff. The product

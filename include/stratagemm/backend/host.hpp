@@ -5,39 +5,21 @@
 #pragma once
 
 #include "../core/group.hpp"
+#include "../core/leaf.hpp"
 #include "host/combined.hpp"
-#include "host/parts.hpp"
-#include "host/survey.hpp"
+#include "host/tiles.hpp"
 #include "host/vector.hpp"
 
 STRATAGEMM_BEGIN
 
-// The leaf, with an idea of its speed, for layers that choose: what one thread was seen to reach, roughly, and a
-// guess for int8 on AVX-512.
-struct host_choosing_leaf : host_operations {
-    template <class S>
-    double seconds(S const& s) const {
-        using T = typename S::a_type;
-        constexpr int column = std::is_same_v<T, std::int8_t> ? 0
-                               : std::is_same_v<T, bfloat16>  ? 1
-                               : sizeof(real_t<T>) == 8       ? 3
-                                                              : 2;
-        constexpr double rates[4][4] = {{9e9, 28e9, 28e9, 14e9}, // int8, bfloat16, float, double: operations
-                                        {140e9, 90e9, 90e9, 45e9}, // a second
-                                        {300e9, 150e9, 150e9, 75e9},
-                                        {3500e9, 1430e9, 215e9, 105e9}};
-        double const rate = rates[static_cast<int>(current_isa().isa)][column];
-        double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-        double slow_by = 1;
 #if defined(__x86_64__)
-        if (host_residues::here() && column < 2) slow_by = tiles_are_slow_by(work / host_threads(threads));
-#endif
-        return (complex_like<T> ? 8 : 2) * work * slow_by / (rate * host_threads(threads));
-    }
-    double seconds_each() const { return 10e-9 / host_threads(threads); }
-    host_parts parts() const { return host_parts(threads); }
-    host_residues residues() const { return host_residues(threads); }
+// The leaf of a CPU that may have a tile unit.
+struct host_tile_operations : host_operations {
+    static bool has_tiles() { return current_isa().isa == host_isa::amx && current_isa().available; }
 };
+#else
+using host_tile_operations = host_operations;
+#endif
 
 struct host {
     int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it
@@ -69,7 +51,7 @@ struct host {
                                std::is_same_v<typename P::epilogue_type, identity>);
     }();
 
-    host_choosing_leaf leaf() const { return {{threads}}; }
+    host_tile_operations leaf() const { return {{threads}}; }
     result<arena> reserve(footprint f) const {
         if (status s = isa_status(); !s) return result<arena>(std::move(s));
         return reserve_host(f, "host");
@@ -98,6 +80,22 @@ struct host {
             return {spread * 1.01 * (length + 4) * u + last,
                     spread * (3 + 2 * __builtin_sqrt(length)) * u + last};
         }
+    }
+
+    // What one thread was seen to reach, roughly (a guess for int8 on AVX-512), or what memory gives it, and a call.
+    template <class S>
+    double estimate(S const& s) const {
+        using T = typename S::a_type;
+        constexpr int column = std::is_same_v<T, std::int8_t> ? 0
+                               : std::is_same_v<T, bfloat16>  ? 1
+                               : sizeof(real_t<T>) == 8       ? 3
+                                                              : 2;
+        constexpr double rates[4][4] = {{9e9, 28e9, 28e9, 14e9}, // int8, bfloat16, float, double: operations
+                                        {140e9, 90e9, 90e9, 45e9}, // a second
+                                        {300e9, 150e9, 150e9, 75e9},
+                                        {3500e9, 1430e9, 215e9, 105e9}};
+        double const rate = rates[static_cast<int>(current_isa().isa)][column];
+        return roofline(s, rate, 10e9, 0.2e-6) / team_for(s);
     }
 
     template <class S>
@@ -155,21 +153,11 @@ struct host {
     }
 
 private:
-    // One thread for each so many multiply-adds: starting more costs more than they do.
-    int team_of(double work, double share) const {
-        if (work < 2 * share) return 1;
-        int const offered = host_threads(threads);
-        return work / share < offered ? static_cast<int>(work / share) : offered;
-    }
-    static constexpr double work_of_a_thread = 0x1p19; // about 8 us
-    template <class S>
-    static double work_of(S const& s) {
-        return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
-               static_cast<double>(s.count);
-    }
+    static constexpr double smallest_shared =
+        0x1p20; // multiply-adds of a product that more than one thread shares
     template <class S>
     int team_for(S const& s) const {
-        return team_of(work_of(s), work_of_a_thread);
+        return leaf().team(multiply_adds(s));
     }
 
     // Those of a group that get one thread each, and how many threads share them.
@@ -180,16 +168,16 @@ private:
         std::size_t bytes_each = 0;
 
         small_products(host const& h, group<Problem> const& all)
-            : largest(host_threads(h.threads) == 1 ? -1 : 2 * work_of_a_thread) {
+            : largest(host_threads(h.threads) == 1 ? -1 : smallest_shared) {
             double work = 0;
             for (Problem const& p : all) {
                 if (is_empty(p) || !has(p)) continue;
-                work += work_of(p.shape());
+                work += multiply_adds(p.shape());
                 bytes_each = larger(bytes_each, arena::rounded(bytes_for(p.shape(), 1)));
             }
-            team = h.team_of(work, work_of_a_thread);
+            team = h.leaf().team(work);
         }
-        bool has(Problem const& p) const { return work_of(p.shape()) < largest; }
+        bool has(Problem const& p) const { return multiply_adds(p.shape()) < largest; }
     };
 
     // Tiles are worth their set-up for products that fill a few of them. From the shape alone: the choice shows
@@ -422,12 +410,10 @@ private:
             } else if (!table.masked && g.n % table.strip != 0) {
                 return false;
             }
-            // Products of a batch are small enough for threads to start sooner than for one.
-            int const team =
-                p.count == 1
-                    ? 1
-                    : team_of(static_cast<double>(p.count) * static_cast<double>(larger_of(work, 256)),
-                              0x1p17);
+            // Products of a batch are small enough for threads to start at a quarter of the work.
+            int const team = p.count == 1 ? 1
+                                          : leaf().team(4 * static_cast<double>(p.count) *
+                                                        static_cast<double>(larger_of(work, 256)));
             host_each(team, team, [&](int, int x) {
                 index const from = p.count * x / team, to = p.count * (x + 1) / team;
                 block_args<T> part = g;

@@ -74,6 +74,11 @@ struct reference {
         return {spread * (2 * u + static_cast<double>(4 * s.k + 8) * wide),
                 spread * (2 * u + static_cast<double>(4 * s.k + 8) * wide), false};
     }
+    // One thread, an element at a time.
+    template <class S>
+    double estimate(S const& s) const {
+        return roofline(s, 0.5e9, 5e9, 0.1e-6);
+    }
     template <class S>
     std::string describe(S const&) const {
         return std::string("reference: plain loops in wide arithmetic, ") + type_name<typename S::a_type>();

@@ -5,6 +5,7 @@
 // an algorithm touches memory, and so every algorithm runs on every backend.
 #pragma once
 
+#include "estimate.hpp"
 #include "leaf.hpp"
 #include "problem.hpp"
 
@@ -135,20 +136,26 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 //   reserve(footprint)        an arena
 //   workspace(S)              what an arena has to hold for one product
 //   error_bound(S)
-//   estimate(S)               seconds; from the shape and stored rates, never from a measurement within the call
+//   estimate(S)               seconds, roughly; the same for the same shape on the same machine
 //   describe(S)
 //   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
-// The concept asks it about a product of floats, whether or not the policy accepts that: these are signatures.
+// No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
+// same call gives the same bits. The concept asks about a product of floats, whether or not the policy accepts that: these are signatures.
 template <class P>
-concept policy = requires(P const& p, footprint f, shape<float> const& s,
-                          dense_problem<float, float, float, typename P::space> const& q,
-                          typename P::arena& a) {
-    requires leaf < std::remove_cvref_t<decltype(p.leaf())>,
-    typename P::space > ;
+using leaf_of = std::remove_cvref_t<decltype(std::declval<P const&>().leaf())>;
+template <class P>
+concept has_leaf = leaf < leaf_of<P>,
+typename P::space > ;
+template <class P, class Problem>
+concept answers = std::is_same_v<verdict const, decltype(P::template accepts<Problem>)>;
+template <class P>
+concept policy = has_leaf<P> && answers<P, dense_problem<float, float, float, typename P::space>> &&
+    requires(P const& p, footprint f, shape<float> const& s,
+             dense_problem<float, float, float, typename P::space> const& q, typename P::arena& a) {
     { p.reserve(f) } -> std::same_as<result<typename P::arena>>;
-    requires std::is_same_v<verdict const, decltype(P::template accepts<std::remove_cvref_t<decltype(q)>>)>;
     { p.workspace(s) } -> std::same_as<footprint>;
     { p.error_bound(s) } -> std::same_as<bound>;
+    { p.estimate(s) } -> std::same_as<double>;
     { p.describe(s) } -> std::same_as<std::string>;
     { p(q, a) } -> std::same_as<status>;
 };

@@ -1,6 +1,6 @@
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
-#include "untimed.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -366,14 +366,15 @@ TEST_CASE("k past what int32 holds is split") {
                 if (options.slices == 3 && value != digits) continue; // these are cut off
                 if (options.slices == 18 && k > 200000) continue;     // long, and no new way to go
                 CAPTURE(k, value, options.slices, options.moduli);
-                double const seen = truth.error(multiply(sg::ozaki{untimed{{.threads = 1}}, options}, a, b));
+                double const seen =
+                    truth.error(multiply(sg::ozaki{eager{untiled{{.threads = 1}}}, options}, a, b));
                 CHECK(seen <= 0x1p-53 + (options.slices == 3 ? 0x1p-20 : 0));
             }
         }
     auto const a = fractions<double>(2, 200000, 1), b = fractions<double>(200000, 1, 2);
     exact const truth(a, b);
     for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 9}, {.moduli = 18}})
-        CHECK(truth.error(multiply(sg::ozaki{untimed{{.threads = 1}}, options}, a, b)) <= 1e-16);
+        CHECK(truth.error(multiply(sg::ozaki{eager{untiled{{.threads = 1}}}, options}, a, b)) <= 1e-16);
 }
 
 // ---- the contract ----------------------------------------------------------------------------------------
@@ -384,7 +385,7 @@ namespace {
 template <class T>
 sg::ozaki_report check_contract(char const* what, sg::matrix<T> const& a, sg::matrix<T> const& b) {
     sg::ozaki_report report;
-    untimed const cpu{{.threads = 1}};
+    eager const cpu{untiled{{.threads = 1}}};
     exact const truth(a, b);
     double const native = truth.error(multiply(cpu, a, b));
     double const ours = truth.error(multiply(sg::ozaki{cpu, {.report = &report}}, a, b));
@@ -586,7 +587,7 @@ TEMPLATE_TEST_CASE("Inf, NaN and what overflows come out as from the native prod
                 b(3, 3) = huge / 2; // of its own, it does not overflow
                 sg::ozaki_report report;
                 options.report = &report;
-                untimed const cpu{{.threads = 1}};
+                eager const cpu{untiled{{.threads = 1}}};
                 CHECK(same_bits(multiply(sg::ozaki{cpu, options}, a, b), multiply(cpu, a, b)));
                 CHECK(report.scheme == sg::ozaki_report::native);
                 CHECK(*report.reason != '\0');
@@ -613,11 +614,11 @@ TEMPLATE_TEST_CASE("the same bits over reference and host, and for any number of
                                              {.moduli = 5},
                                              {.moduli = 9, .scaling = sg::ozaki_scaling::product}}) {
         auto const over = [&](auto const& base) { return multiply(sg::ozaki{base, options}, a, b); };
-        auto const c = over(untimed{{.threads = 1}});
-        CHECK(same_bits(c, over(untimed{{.threads = 2}})));
-        CHECK(same_bits(c, over(untimed{{.threads = 3}})));
-        CHECK(same_bits(c, over(sg::reference{})));
-        for (int x = 0; x < 2; ++x) CHECK(same_bits(c, over(untimed{{.threads = 2}})));
+        auto const c = over(eager{untiled{{.threads = 1}}});
+        CHECK(same_bits(c, over(eager{untiled{{.threads = 2}}})));
+        CHECK(same_bits(c, over(eager{untiled{{.threads = 3}}})));
+        CHECK(same_bits(c, over(eager<sg::reference>{})));
+        for (int x = 0; x < 2; ++x) CHECK(same_bits(c, over(eager{untiled{{.threads = 2}}})));
     }
 }
 
@@ -638,7 +639,7 @@ TEST_CASE("ozaki: workspace is what is needed, not less and not more") {
             CAPTURE(m, n, k, options.slices, options.moduli);
             CHECK(use.stayed_inside);
             if (options.slices + options.moduli > 0) CHECK(use.used_up);
-            sg::ozaki const on_host(untimed{{.threads = 2}}, options);
+            sg::ozaki const on_host(eager{untiled{{.threads = 2}}}, options);
             CHECK(support::try_arena(on_host, sg::product(a, b, c)).stayed_inside);
         }
 }
@@ -669,11 +670,11 @@ TEMPLATE_TEST_CASE("ozaki: an epilogue does as it would to the finished C", "", 
     for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 3}, {.moduli = 6}})
         for (T const alpha : {T(1), T(0), T(0.7f)})
             for (T const beta : {T(0), T(-1.3f)}) {
-                CHECK(support::finishes(sg::ozaki{untimed{}, options}, a, b, e, alpha, beta));
+                CHECK(support::finishes(sg::ozaki{eager<untiled>{}, options}, a, b, e, alpha, beta));
                 CHECK(support::finishes(sg::ozaki{sg::reference{}, options}, a, b, e, alpha, beta));
             }
     sg::matrix<T> const none(11, 0), nothing(0, 13);
-    CHECK(support::finishes(sg::ozaki{untimed{}, {.moduli = 6}}, none, nothing, e, T(1), T(2)));
+    CHECK(support::finishes(sg::ozaki{eager<untiled>{}, {.moduli = 6}}, none, nothing, e, T(1), T(2)));
 }
 
 TEST_CASE("complex products: as accurate as real ones") {
@@ -684,7 +685,8 @@ TEST_CASE("complex products: as accurate as real ones") {
     sg::matrix<T> c(12, 11), want(12, 11);
     T const alpha(0.3, -0.7);
     sg::ozaki_report report;
-    sg::gemm(sg::ozaki{untimed{{.threads = 1}}, {.report = &report}}, alpha, sg::conjugated(a), b, T(0), c);
+    sg::gemm(sg::ozaki{eager{untiled{{.threads = 1}}}, {.report = &report}}, alpha, sg::conjugated(a), b,
+             T(0), c);
     sg::gemm(sg::reference{}, alpha, sg::conjugated(a), b, T(0), want);
     CHECK(report.scheme == sg::ozaki_report::moduli);
     for (sg::index i = 0; i < 12; ++i)

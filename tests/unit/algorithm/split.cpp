@@ -1,6 +1,6 @@
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
-#include "untimed.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/split.hpp>
@@ -190,7 +190,7 @@ TEST_CASE("accuracy chooses the number of products") {
     matrix const a = draw(30, 30, 9), b = draw(30, 30, 10);
     sg::split_report ran;
     auto const with = [&](sg::accuracy accuracy) {
-        multiply(sg::split{untimed{{.threads = 1}}, {.accuracy = accuracy, .report = &ran}}, a, b);
+        multiply(sg::split{eager{untiled{{.threads = 1}}}, {.accuracy = accuracy, .report = &ran}}, a, b);
         return ran.products;
     };
     CHECK(with(sg::accuracy::fp32) == 6);
