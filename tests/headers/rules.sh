@@ -51,7 +51,7 @@ headers=$(find include -name '*.hpp')
 
 # The names of all backends and algorithms, there now or to come. `host` and `reference` are also
 # plain words, so of these two only the includes and the scope are looked for.
-names=$(find include/stratagemm/backend include/stratagemm/algorithm -maxdepth 1 -name '*.hpp' -exec basename {} .hpp \; |
+names=$(find include/stratagemm/backend include/stratagemm/algorithm include/stratagemm/structure -maxdepth 1 -name '*.hpp' -exec basename {} .hpp \; |
     grep -vxE 'host|reference' | tr '\n' '|')
 names="${names}opencl|cuda|strassen|ozaki|recursive|out_of_core|reference::[a-z_]*"
 
@@ -62,7 +62,7 @@ algorithms='ozaki|strassen|residue|moduli|(^|[^a-z])split([^a-z]|$)'
 # shellcheck disable=SC2086
 {
     verdict 'core/ and gemm.hpp include no backend and no algorithm' \
-        "$(code $front | grep -E '#[[:space:]]*include.*(backend|algorithm|device)/')"
+        "$(code $front | grep -E '#[[:space:]]*include.*(backend|algorithm|structure|device)/')"
     verdict 'core/ and gemm.hpp name no backend and no algorithm' \
         "$(code $front | grep -wiE "$names")"
     verdict 'what knows both an algorithm and a backend lives with the algorithm' \

@@ -34,6 +34,7 @@ struct cuda {
 
     using space = cuda_memory;
     using arena = cuda_arena;
+    static constexpr bool is_backend = true;
 
     static std::vector<cuda_device> devices() {
         std::vector<cuda_device> all;

@@ -26,6 +26,7 @@ struct host {
 
     using space = host_memory;
     using arena = host_arena;
+    static constexpr bool is_backend = true;
 
     // C in the accumulator's type, or, for 16-bit operands, in their own.
     template <class P>

@@ -26,6 +26,7 @@ class opencl {
 public:
     using space = opencl_memory;
     using arena = opencl_arena;
+    static constexpr bool is_backend = true;
     using device = opencl_device;
 
     // Every device of every platform.

@@ -44,6 +44,7 @@ struct wide_sum<std::int32_t> {
 };
 
 struct reference {
+    static constexpr bool is_backend = true;
     using space = host_memory;
     using arena = host_arena;
 

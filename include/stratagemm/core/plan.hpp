@@ -67,4 +67,7 @@ private:
     footprint workspace_;
 };
 
+template <policy Policy, class Shape>
+plan(Policy, Shape) -> plan<multiplier<Policy, Shape>, Shape>;
+
 STRATAGEMM_END

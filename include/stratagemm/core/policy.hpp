@@ -160,6 +160,29 @@ concept policy = has_leaf<P> && answers<P, dense_problem<float, float, float, ty
     { p(q, a) } -> std::same_as<status>;
 };
 
+// An operand that is more than memory brings its products: over<P> of its form is a policy over P that does them. Such
+// policies are for backends, which say is_backend: a layer that knows dense products alone is not passed over in silence.
+template <class P>
+concept backend = policy<P> && requires {
+    requires P::is_backend;
+};
+template <class P, class Form>
+struct over_form {
+    using type = P;
+};
+template <class P, class Form>
+requires requires {
+    requires P::is_backend;
+    typename Form::template over<P>;
+}
+struct over_form<P, Form> {
+    using type = typename Form::template over<P>;
+};
+// What does the products of a shape for P: P itself where its operands are matrices.
+template <class P, class Shape>
+using multiplier =
+    typename over_form<typename over_form<P, typename Shape::a_form>::type, typename Shape::b_form>::type;
+
 // A policy may take operands of another space too, by naming another policy that does: P::across(space).
 template <class P, class Space>
 concept crosses_to = !std::is_same_v<typename P::space, Space> && requires(P const& p) {
