@@ -304,16 +304,15 @@ private:
     double seconds_of(S const& s, ozaki_report const& plan, bool looked) const {
         constexpr double of_an_element = 10e-9; // on one thread
         real_shape const r(s);
-        int team = 1; // the same for both ways and, where it is the host's, for the native product
-        if constexpr (host_leaf<decltype(leaf())>) team = leaf().team(multiply_adds(s));
+        int const threads = all_threads(leaf());
         if constexpr (tiled)
             if (plan.scheme == ozaki_report::moduli && on_host().takes(r.k))
                 return (on_host().seconds(r.m, r.n, r.k, plan.count) +
                         (looked ? 0 : on_host().seconds_to_look(r.m, r.n, r.k))) /
-                       team;
+                       threads;
         auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n), k = static_cast<double>(r.k);
         return plan.products *
-               (base_.estimate(r.integers()) + (m * k + k * n + m * n) * of_an_element / team);
+               (base_.estimate(r.integers()) + (m * k + k * n + m * n) * of_an_element / threads);
     }
 
     // The one place that decides on speed. Asked before the operands are looked at, and again when that is done.

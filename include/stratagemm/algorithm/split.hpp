@@ -229,13 +229,13 @@ private:
         constexpr index both = complex_like<typename S::c_type> ? 2 : 1;
         constexpr double of_a_map = 10e-9; // on one thread
         index const m = both * s.m, k = both * s.k;
-        int team = 1; // the same for all that is compared
-        if constexpr (host_leaf<decltype(leaf())>) team = leaf().team(multiply_adds(s));
-        double const extra = both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * of_a_map / team : 0;
+        int const threads = all_threads(leaf());
+        double const extra =
+            both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * of_a_map / threads : 0;
         if constexpr (tiled)
-            if (on_host().here()) return on_host().seconds(m, s.n, k, products()) / team + extra;
+            if (on_host().here()) return on_host().seconds(m, s.n, k, products()) / threads + extra;
         auto const maps = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
-        return products() * base_.estimate(narrow_shape{m, s.n, k}) + maps * of_a_map / team + extra;
+        return products() * base_.estimate(narrow_shape{m, s.n, k}) + maps * of_a_map / threads + extra;
     }
     template <class S>
     bool native_is_faster(S const& s) const {

@@ -83,7 +83,8 @@ struct host {
         }
     }
 
-    // What one thread was seen to reach, roughly (a guess for int8 on AVX-512), or what memory gives it, and a call.
+    // What one thread was seen to reach, roughly (a guess for int8 on AVX-512), or what memory gives it, and a call; over
+    // all threads, also for products that are too small to share.
     template <class S>
     double estimate(S const& s) const {
         using T = typename S::a_type;
@@ -96,7 +97,7 @@ struct host {
                                         {300e9, 150e9, 150e9, 75e9},
                                         {3500e9, 1430e9, 215e9, 105e9}};
         double const rate = rates[static_cast<int>(current_isa().isa)][column];
-        return roofline(s, rate, 10e9, 0.2e-6) / team_for(s);
+        return roofline(s, rate, 10e9, 0.2e-6) / all_threads(leaf());
     }
 
     template <class S>
