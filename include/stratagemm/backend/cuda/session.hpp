@@ -2,8 +2,8 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
-#include "../../device/disk_cache.hpp"
 #include "../../device/dump.hpp"
+#include "../../device/program_store.hpp"
 #include "../../device/tuning.hpp"
 #include "compiler.hpp"
 #include "configuration.hpp"
@@ -263,7 +263,7 @@ private:
         }
         make_pool();
         tuning_.emplace(
-            disk_cache::standard(),
+            program_store::standard(),
             device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
             std::string(cuda_prelude_text) + cuda_blocked_text + cuda_pipeline_text + cuda_simt_text +
                 cuda_fp64_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
@@ -336,7 +336,7 @@ private:
     CUcontext context_ = nullptr;
     CUmemoryPool pool_ = nullptr;
     std::optional<error> fault_;
-    disk_cache cache_ = disk_cache::standard();
+    program_store cache_ = program_store::standard();
     build_once<cuda_kernel_key, cuda_compiled> kernels_;
     std::optional<tuning_store<cuda_tile>> tuning_;
     cuda_transfers transfers_;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
-#include "../../device/disk_cache.hpp"
 #include "../../device/dump.hpp"
+#include "../../device/program_store.hpp"
 #include "../../device/tuning.hpp"
 #include "configuration.hpp"
 #include "kernels/tiled.cl.hpp"
@@ -269,8 +269,8 @@ private:
     opencl_queue queue_;
     bool in_order_ = true;
     std::optional<error> fault_;
-    disk_cache cache_ = disk_cache::standard();
-    tuning_store<opencl_tile> tuning_{disk_cache::standard(), target(), opencl_tiled_text};
+    program_store cache_ = program_store::standard();
+    tuning_store<opencl_tile> tuning_{program_store::standard(), target(), opencl_tiled_text};
     build_once<opencl_kernel_key, opencl_compiled> kernels_;
 };
 
