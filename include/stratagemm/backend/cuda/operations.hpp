@@ -1,13 +1,14 @@
 // The leaf of every policy whose operands are in CUDA memory: operations on sub-views, queued.
 #pragma once
 
+#include "queue.hpp"
 #include "source.hpp"
 
 STRATAGEMM_BEGIN
 
-class cuda_operations {
+class cuda_operations : public cuda_queue {
 public:
-    cuda_operations(cuda_session& session, CUstream stream) : session_(&session), stream_(stream) {}
+    using cuda_queue::cuda_queue;
 
     template <class From, class To>
     requires(complex_like<std::remove_cv_t<From>> == complex_like<To>) status
@@ -43,19 +44,24 @@ public:
                                    [&](auto& p) { p.row0 = row0, p.col0 = col0; });
     }
 
-    // Between host memory and the device's; returns when it is done, after all that was queued on the stream before.
-    template <class T>
-    status upload(T const* from, cuda_pointer<T> to, index count) const {
-        return session_->upload(stream_, to.address, from, static_cast<std::size_t>(count) * sizeof(T));
-    }
-    template <class T>
-    status download(cuda_pointer<T> from, std::remove_const_t<T>* to, index count) const {
-        return session_->download(stream_, to, from.address, static_cast<std::size_t>(count) * sizeof(T));
+    // The same device, and a stream of its own, in no order with this one but by events.
+    result<cuda_operations> fork() const {
+        auto queue = another();
+        if (!queue) return queue.take_status();
+        return cuda_operations(std::move(*queue));
     }
 
-    status synchronize() const { return session_->synchronize(stream_); }
+    // See core/leaf.hpp. Host memory that is not pinned is read, or written, when this returns.
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from, cuda_view<To> to)
+    const { return send_block(*this, from, to); }
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(cuda_view<From> from, view<To> to)
+    const { return fetch_block(*this, from, to); }
 
 private:
+    explicit cuda_operations(cuda_queue queue) : cuda_queue(std::move(queue)) {}
+
     template <class T>
     static cuda_epilogue<accumulator_t<T>> nothing() {
         return cuda_epilogue<accumulator_t<T>>(identity{});
@@ -91,9 +97,6 @@ private:
         return session_->launch(stream_, **compiled, {static_cast<unsigned>(blocks), 256}, p,
                                 epilogue.bytes());
     }
-
-    cuda_session* session_;
-    CUstream stream_;
 };
 
 STRATAGEMM_END

@@ -1,6 +1,7 @@
 // The leaf of every policy whose operands are in OpenCL memory: operations on sub-views, queued.
 #pragma once
 
+#include "queue.hpp"
 #include "source.hpp"
 
 STRATAGEMM_BEGIN
@@ -16,9 +17,9 @@ bool opencl_turned(opencl_view<T> const& v) {
     return magnitude(v.row_stride) < magnitude(v.col_stride);
 }
 
-class opencl_operations {
+class opencl_operations : public opencl_queue {
 public:
-    explicit opencl_operations(std::shared_ptr<opencl_session> session) : session_(std::move(session)) {}
+    using opencl_queue::opencl_queue;
 
     template <class From, class To>
     requires(complex_like<std::remove_cv_t<From>> == complex_like<To>) status
@@ -63,34 +64,25 @@ public:
             });
     }
 
-    // Between host memory and a buffer; returns when it is done, after all that was queued before.
-    template <class T>
-    status upload(T const* from, opencl_pointer<T> to, index count) const {
-        if (status s = session_->check_buffers(to.buffer); !s || count == 0) return s;
-        return transferred(clEnqueueWriteBuffer(session_->queue(), to.buffer, CL_TRUE, bytes_of<T>(to.offset),
-                                                bytes_of<T>(count), from, 0, nullptr, nullptr),
-                           "clEnqueueWriteBuffer");
-    }
-    template <class T>
-    status download(opencl_pointer<T> from, std::remove_const_t<T>* to, index count) const {
-        if (status s = session_->check_buffers(from.buffer); !s || count == 0) return s;
-        return transferred(clEnqueueReadBuffer(session_->queue(), from.buffer, CL_TRUE,
-                                               bytes_of<T>(from.offset), bytes_of<T>(count), to, 0, nullptr,
-                                               nullptr),
-                           "clEnqueueReadBuffer");
+    // The same device, and a queue of its own, in no order with this one but by events.
+    result<opencl_operations> fork() const {
+        auto session = session_->fork();
+        if (!session) return session.take_status();
+        return opencl_operations(std::move(*session));
     }
 
-    status synchronize() const { return session_->synchronize(); }
+    // See core/leaf.hpp. Host memory that lies as the device's does is read, or written, until the queue has done it;
+    // other, when this returns.
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from,
+                                                                           opencl_view<To> to)
+    const { return send_block(*this, from, to); }
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(opencl_view<From> from,
+                                                                           view<To> to)
+    const { return fetch_block(*this, from, to); }
 
 private:
-    template <class T>
-    static std::size_t bytes_of(index count) {
-        return static_cast<std::size_t>(count) * sizeof(T);
-    }
-    static status transferred(cl_int code, char const* what) {
-        if (code != CL_SUCCESS) return opencl_error(code, what);
-        return {};
-    }
     template <class T>
     static opencl_epilogue<accumulator_t<T>> nothing() {
         return opencl_epilogue<accumulator_t<T>>(identity{});
@@ -131,8 +123,6 @@ private:
                 epilogue.pass(call);
             });
     }
-
-    std::shared_ptr<opencl_session> session_;
 };
 
 STRATAGEMM_END
