@@ -51,3 +51,13 @@ TEST_CASE("CUDA: host memory that is not pinned has been read, or written, when 
         .or_throw();
     CHECK(std::count(back.begin(), back.end(), 1.0f) == 3000 * 1000);
 }
+
+TEST_CASE("CUDA: operands on the host need no workspace there, however they lie") {
+    sg::cuda const gpu;
+    CHECK(queues::wrong_staged<float>(gpu) == 0);
+    CHECK(queues::wrong_staged<std::complex<float>>(gpu) == 0);
+    sg::shape<float> const shape{.m = 300, .n = 200, .k = 100, .adds = true};
+    sg::footprint const f = sg::staged{gpu}.workspace(shape);
+    CHECK(f.host == 0);
+    CHECK(f.device == gpu.workspace(shape).device + sizeof(float) * (300 * 100 + 100 * 200 + 2 * 300 * 200));
+}

@@ -87,3 +87,13 @@ TEST_CASE("OpenCL: what queues and copies refuse") {
         CHECK(s.error().code() == sg::errc::unsupported);
     }
 }
+
+TEST_CASE("OpenCL: operands on the host need no workspace there, however they lie") {
+    sg::opencl const gpu;
+    CHECK(queues::wrong_staged<float>(gpu) == 0);
+    CHECK(queues::wrong_staged<std::complex<float>>(gpu) == 0);
+    sg::shape<float> const shape{.m = 300, .n = 200, .k = 100, .adds = true};
+    sg::footprint const f = sg::staged{gpu}.workspace(shape);
+    CHECK(f.host == 0);
+    CHECK(f.device == gpu.workspace(shape).device + sizeof(float) * (300 * 100 + 100 * 200 + 2 * 300 * 200));
+}

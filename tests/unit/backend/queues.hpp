@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 
+#include <stratagemm/algorithm/staged.hpp>
 #include <stratagemm/backend/reference.hpp>
 #include <stratagemm/core/leaf.hpp>
 #include <stratagemm/gemm.hpp>
@@ -256,6 +257,55 @@ void check_errors(Policy const& gpu) {
     *some = {};
     std::memset(shared.data(), 1, shared.size());
     CHECK(shared.data()[99999] == std::byte{1});
+}
+
+// Operands on the host that lie in many ways, and batches of them; all of the memory around C is compared.
+template <class T, class Policy>
+int wrong_staged(Policy const& gpu) {
+    struct way {
+        index row, col, step;
+    };
+    index const m = 9, n = 7, k = 8, count = 3;
+    auto const of = [&](index rows, index cols) {
+        return std::vector<way>{{cols, 1, rows * cols}, // one after the other
+                                {1, rows, rows * cols},
+                                {cols, 1, rows * cols + 5}, // gaps between matrices
+                                {1, rows, rows * cols + 5},
+                                {cols + 3, 1, rows * (cols + 3)}, // gaps between lines
+                                {1, rows + 3, cols * (rows + 3)},
+                                {cols + 2, 1, rows * (cols + 2) + 7},      // both
+                                {count * cols, 1, cols},                   // side by side
+                                {2, 2 * rows + 1, cols * (2 * rows + 1)}}; // no lines
+    };
+    auto const span = static_cast<std::size_t>(1000);
+    std::vector<T> a(span), b(span), e(span);
+    for (std::size_t i = 0; i < span; ++i)
+        a[i] = T(static_cast<float>(i % 7) - 3), b[i] = T(static_cast<float>(i % 5) - 2),
+        e[i] = T(static_cast<float>(i % 11) - 5);
+    auto const lie = [&](T* data, index rows, index cols, way const& w, index step) {
+        return sg::batched(sg::strided(data, rows, cols, w.row, w.col), count, step);
+    };
+    int wrong = 0;
+    auto const wa = of(m, k), wb = of(k, n), wc = of(m, n);
+    for (std::size_t x = 0; x < wa.size(); ++x)
+        for (std::size_t y = 0; y < 3; ++y) {
+            way const &of_b = wb[(x + 2 * y) % wb.size()], &of_c = wc[(x + y) % wc.size()];
+            auto const as = lie(a.data(), m, k, wa[x], y == 1 ? 0 : wa[x].step);
+            auto const bs = lie(b.data(), k, n, of_b, of_b.step);
+            auto const es = lie(e.data(), m, n, wc[x], wc[x].step);
+            std::vector<T> found = guarded<T>(1000), expected = found;
+            auto const multiply = [&](auto const& policy, T* c) {
+                auto const cs = lie(c, m, n, of_c, of_c.step);
+                if (y == 0)
+                    sg::gemm(policy, as, sg::conjugated(bs), cs);
+                else
+                    sg::gemm(policy, 2.0f, as, bs, 3.0f, es, cs);
+            };
+            multiply(sg::staged{gpu}, found.data());
+            multiply(sg::reference{}, expected.data());
+            wrong += !same_bytes(found.data(), expected.data(), 1000);
+        }
+    return wrong;
 }
 
 } // namespace queues
