@@ -83,10 +83,7 @@ struct cuda {
     result<arena> reserve(footprint f) const {
         if (status s = ready(); !s) return result<arena>(std::move(s));
         if (f.device == 0) return arena{};
-        auto memory = session().allocate(stream, f.device);
-        if (!memory) return memory.take_status();
-        cuda_allocations::keep(*memory, session(), stream);
-        return arena({static_cast<std::byte*>(*memory)}, f.device, cuda_allocations::release);
+        return leaf().reserve(f.device);
     }
 
     // Whichever way the operands lie: the shape does not tell.

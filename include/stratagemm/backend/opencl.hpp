@@ -81,10 +81,7 @@ public:
     result<arena> reserve(footprint f) const {
         if (status s = session_->ready(); !s) return result<arena>(std::move(s));
         if (f.device == 0) return arena{};
-        auto buffer = session_->allocate(f.device);
-        if (!buffer) return buffer.take_status();
-        return arena({*buffer, 0}, f.device,
-                     [](opencl_pointer<std::byte> p, std::size_t) { clReleaseMemObject(p.buffer); });
+        return leaf().reserve(f.device);
     }
 
     // Whichever way C lies: the shape does not tell.
