@@ -36,7 +36,7 @@ public:
     requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
         quantized(ozaki<Base> policy, M&& x, kept which = kept::b)
         : policy_(std::move(policy)), of_(as_view(x)), which_(which) {
-        state_->good = prepare(*state_);
+        (void)(state_->good = prepare(*state_));
     }
 
     auto leaf() const { return policy_.leaf(); }
@@ -140,7 +140,7 @@ private:
         to.bytes = policy_.bytes_of_lines(lines.count()) + arena::rounded(residues);
         auto memory = reserve(policy_.own(to.bytes));
         // A block that was kept for workspace, and is larger than this needs, is given back.
-        if (memory && memory->size() / 2 > to.bytes) memory = reserve(policy_.own(to.bytes));
+        if (memory && memory->size() / 2 > to.bytes) (void)(memory = reserve(policy_.own(to.bytes)));
         if (!memory) return memory.take_status();
         work one(policy_, p, *memory);
         auto const plan = one.plan();
