@@ -52,7 +52,7 @@ public:
     quantized() = default;
     quantized(ozaki<Base> const& policy, view<T const, space> const& x)
         : rows(x.rows), cols(x.cols), of_(x), count_(policy.options_.moduli) {
-        state_->good = prepare(policy, *state_);
+        (void)(state_->good = prepare(policy, *state_));
     }
 
     form facts() const { return {state_->native, state_->bytes}; }
