@@ -47,6 +47,12 @@ struct split_k {
         b.expected += std::sqrt(additions) * u;
         return b;
     }
+    // The base's products of a block of k, one after the other.
+    template <class S>
+    double estimate(S const& s) const {
+        double const parts = std::ceil(static_cast<double>(s.k) / static_cast<double>(block));
+        return static_cast<double>(s.count) * parts * base.estimate(part_of(s));
+    }
     template <class S>
     std::string describe(S const& s) const {
         return "split_k(" + std::to_string(block) + ") over " + base.describe(part_of(s));

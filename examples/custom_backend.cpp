@@ -29,7 +29,7 @@ struct by_rows {
     sg::host_operations leaf() const { return {}; }
     sg::result<arena> reserve(sg::footprint f) const { return sg::reserve_host(f, "by_rows"); }
 
-    // Workspace, error and description follow from the shape alone.
+    // Workspace, error, speed and description follow from the shape alone.
     template <class S>
     sg::footprint workspace(S const& s) const {
         return {.host = arena::rounded(static_cast<std::size_t>(s.n) * sizeof(typename S::c_type))};
@@ -40,6 +40,11 @@ struct by_rows {
     sg::bound error_bound(S const& s) const {
         double const u = sg::unit_roundoff<typename S::c_type>(), steps = static_cast<double>(s.k) + 3;
         return {.worst = steps * u / (1 - steps * u), .expected = 2 * std::sqrt(steps) * u};
+    }
+    // Seconds, roughly: operations and bytes a second, and what a call costs. Layers and callers compare policies by it.
+    template <class S>
+    double estimate(S const& s) const {
+        return sg::roofline(s, 2e9, 10e9, 0.1e-6);
     }
     template <class S>
     std::string describe(S const&) const {

@@ -343,6 +343,22 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstre
     std::memcpy(to, reinterpret_cast<void const*>(from), bytes);
     return CUDA_SUCCESS;
 }
+CUresult cuMemcpy2DAsync(CUDA_MEMCPY2D const* c, CUstream) {
+    bool const up = c->srcMemoryType == CU_MEMORYTYPE_HOST && c->dstMemoryType == CU_MEMORYTYPE_DEVICE;
+    bool const down = c->srcMemoryType == CU_MEMORYTYPE_DEVICE && c->dstMemoryType == CU_MEMORYTYPE_HOST;
+    // What the hardware asks for.
+    constexpr std::size_t most = 0x7fffffff;
+    if ((!up && !down) || c->srcXInBytes || c->srcY || c->dstXInBytes || c->dstY ||
+        c->srcPitch < c->WidthInBytes || c->dstPitch < c->WidthInBytes || c->srcPitch > most ||
+        c->dstPitch > most)
+        return CUDA_ERROR_INVALID_VALUE;
+    auto const* from =
+        up ? static_cast<char const*>(c->srcHost) : reinterpret_cast<char const*>(c->srcDevice);
+    auto* to = up ? reinterpret_cast<char*>(c->dstDevice) : static_cast<char*>(c->dstHost);
+    for (std::size_t i = 0; i < c->Height; ++i)
+        std::memcpy(to + i * c->dstPitch, from + i * c->srcPitch, c->WidthInBytes);
+    return CUDA_SUCCESS;
+}
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* what, void** answers, CUdeviceptr p) {
     std::lock_guard const lock(mutex);
     auto found = allocations().upper_bound(p);
@@ -374,6 +390,11 @@ CUresult cuStreamCreate(CUstream* made, unsigned) {
     return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return CUDA_SUCCESS; }
+CUresult cuStreamDestroy(CUstream s) {
+    delete s;
+    return CUDA_SUCCESS;
+}
 
 CUresult cuModuleLoadData(CUmodule* made, void const* image) {
     std::size_t bytes = 0;

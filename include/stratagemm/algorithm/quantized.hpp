@@ -4,7 +4,7 @@
 //   sg::gemm(by_b, a, b, c);
 //   sg::gemm(by_b, x, b, y);
 //
-// What depends on the operand alone (norms, scales, residues; packed, if the leaf can) is found when the policy is
+// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when the policy is
 // made, and lies in memory of its own, which copies of the policy share. Calls pass the operand as they would
 // without this layer, and get the same bits. It is recognised by address, shape, strides and conjugation; other
 // operands are refused. The policy borrows the operand: that must stay where it is and as it is, since products that
@@ -53,6 +53,10 @@ public:
     template <class S>
     bound error_bound(S const& s) const {
         return policy_.error_bound(s);
+    }
+    template <class S>
+    double estimate(S const& s) const {
+        return state_->native ? policy_.base_.estimate(s) : policy_.estimate(s);
     }
     template <class S>
     std::string describe(S const& s) const {

@@ -54,6 +54,17 @@ public:
         return x.total;
     }
 
+    // The base's products, one after the other.
+    template <class S>
+    double estimate(S s) const {
+        if (together(s)) return base_.estimate(s);
+        auto const count = static_cast<double>(std::exchange(s.count, 1));
+        halves<S> const split = split_of(s);
+        if (split.along == side::none) return count * base_.estimate(s);
+        double const first = estimate(split.first);
+        return count * (first + (same(split) ? first : estimate(split.second)));
+    }
+
     template <class S>
     std::string describe(S const& s) const {
         S block = s;

@@ -3,8 +3,9 @@
 //   sg::gemm(sg::staged{gpu}, a, b, c);                 a, b, c on the host; gemm(gpu, a, b, c) does the same
 //   sg::gemm(sg::staged{sg::strassen{gpu}}, a, b, c);   over any policy whose memory is not the host's
 //
-// What has gaps or odd strides goes through a block of host memory. The call returns when C is there. Everything has
-// to fit in the base's memory at once. An epilogue that the base cannot run is run on the host, on the finished C.
+// Operands with whole rows or columns go across as they lie, gaps and all; others are packed on the way, in small
+// pieces. The call returns when C is there. Everything has to fit in the base's memory at once. An epilogue that the
+// base cannot run is run on the host, on the finished C.
 #pragma once
 
 #include "../backend/host/memory.hpp"
@@ -64,12 +65,16 @@ public:
                           c = bytes(s.m, s.n, sizeof(typename S::c_type));
         footprint f = base_.workspace(s);
         there::share(f) += a + b + (s.adds ? 2 : 1) * c;
-        f.host += larger(a, larger(b, c));
         return f;
     }
     template <class S>
     bound error_bound(S const& s) const {
         return base_.error_bound(s);
+    }
+    // What comes and goes beside the product, at about the speed of PCIe.
+    template <class S>
+    double estimate(S const& s) const {
+        return base_.estimate(s) + operand_bytes(s) / 10e9 + 20e-6;
     }
     template <class S>
     std::string describe(S const& s) const {
@@ -78,8 +83,22 @@ public:
 
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
-        typename host_arena::scope const own(memory);
-        typename Base::arena::scope const until_return(memory.base());
+        status queued = queue(p, memory.base());
+        // Also after an error: what was queued before it may read the caller's memory.
+        status done = base_.leaf().synchronize();
+        if (!queued) return queued;
+        if (!done) return done;
+        if constexpr (!fuses<Problem>)
+            for (index i = 0; i < p.count; ++i)
+                if (status s = leaf().apply(p.epilogue, p.at(i).c, p.row0, p.col0); !s) return s;
+        return {};
+    }
+
+private:
+    // All that the base's queue is to do, back to the copy of C.
+    template <class Problem>
+    status queue(Problem const& p, typename Base::arena& memory) const {
+        typename Base::arena::scope const until_queued(memory);
         using Epilogue = std::conditional_t<fuses<Problem>, typename Problem::epilogue_type, identity>;
         counterpart<Problem, Epilogue> q;
         q.alpha = p.alpha, q.beta = p.beta, q.count = p.count, q.row0 = p.row0, q.col0 = p.col0;
@@ -90,71 +109,68 @@ public:
         if (status s = bring(p.b, p.b_step, p.count, q.b, q.b_step, memory); !s) return s;
         if (adds)
             if (status s = bring(p.e, p.e_step, p.count, q.e, q.e_step, memory); !s) return s;
-        staging<typename Problem::c_type> const back(p.c, p.count, p.c_step);
-        q.c = back.view_of(memory.base().template take<typename Problem::c_type>(back.size()));
-        q.c_step = back.step;
+        staging<typename Problem::c_type> const back(p.c, p.c_step, p.count, memory);
+        q.c = back.first, q.c_step = back.step;
         if (!adds) q.e = q.c, q.e_step = q.c_step;
-        if (status s = base_(q, memory.base()); !s) return s;
-        if (status s = fetch(q.c.data, back, p, memory); !s) return s;
-
-        if constexpr (!fuses<Problem>)
-            for (index i = 0; i < p.count; ++i)
-                if (status s = leaf().apply(p.epilogue, p.at(i).c, p.row0, p.col0); !s) return s;
-        return {};
+        if (status s = base_(q, memory); !s) return s;
+        return back.each_block(p.c, p.c_step, [&](auto const& here, auto const& over) {
+            return base_.leaf().copy_async(over, here);
+        });
     }
 
-private:
-    // A (batch of) matrices without gaps, in the order in which those on the host lie. One that is repeated is one.
+    // Room for a (batch of) matrices without gaps, in the order in which those on the host lie. One that is repeated is
+    // one.
     template <class T>
     struct staging {
-        index rows, cols, matrices, step;
-        bool by_rows, dense;
+        bool by_rows;
+        index matrices, step;
+        view<T, there> first;
 
         template <class V>
-        staging(V const& v, index count, index host_step)
-            : rows(v.rows), cols(v.cols), matrices(host_step == 0 ? 1 : count),
-              step(host_step == 0 ? 0 : v.rows * v.cols),
-              by_rows(magnitude(v.col_stride) <= magnitude(v.row_stride)) {
-            index const line = by_rows ? v.row_stride : v.col_stride,
-                        unit = by_rows ? v.col_stride : v.row_stride;
-            dense =
-                unit == 1 && line == (by_rows ? cols : rows) && (matrices == 1 || host_step == rows * cols);
+        staging(V const& host, index host_step, index count, typename Base::arena& memory)
+            : by_rows(magnitude(host.col_stride) <= magnitude(host.row_stride)),
+              matrices(host_step == 0 ? 1 : count), step(host_step == 0 ? 0 : host.rows * host.cols) {
+            auto const data = memory.template take<T>(matrices * host.rows * host.cols);
+            first = {data, host.rows, host.cols, by_rows ? host.cols : 1, by_rows ? 1 : host.rows};
         }
-        index size() const { return matrices * rows * cols; }
-        template <class Handle>
-        auto view_of(Handle data) const {
-            using Space = std::conditional_t<std::is_pointer_v<Handle>, host_memory, there>;
-            return view<T, Space>{data, rows, cols, by_rows ? cols : 1, by_rows ? 1 : rows};
+
+        // f(block of the host's, block there) for all of it: at once where the lines of all matrices, or the matrices
+        // themselves, follow each other at one pitch.
+        template <class V, class F>
+        status each_block(V host, index host_step, F&& f) const {
+            host.conjugate = false;
+            view<T, there> over = first;
+            index const lines = by_rows ? host.rows : host.cols, length = by_rows ? host.cols : host.rows;
+            index const pitch = by_rows ? host.row_stride : host.col_stride,
+                        unit = by_rows ? host.col_stride : host.row_stride;
+            if (matrices > 1 && (lines == 1 || host_step == lines * pitch)) {
+                (by_rows ? host.rows : host.cols) = (by_rows ? over.rows : over.cols) = lines * matrices;
+                (by_rows ? host.row_stride : host.col_stride) = lines == 1 ? host_step : pitch;
+                return f(host, over);
+            }
+            if (matrices > 1 && unit == 1 && pitch == length) {
+                host.rows = over.rows = matrices, host.cols = over.cols = step;
+                host.row_stride = host_step, over.row_stride = step;
+                host.col_stride = over.col_stride = 1;
+                return f(host, over);
+            }
+            for (index i = 0; i < matrices; ++i) {
+                if (status s = f(host, over); !s) return s;
+                host.data += host_step, over.data = over.data + step;
+            }
+            return {};
         }
     };
 
     template <class T, class To>
     status bring(view<T const> const& from, index host_step, index count, To& to, index& step,
-                 arena& memory) const {
-        staging<T> const packed(from, count, host_step);
-        auto const place = memory.base().template take<T>(packed.size());
-        to = packed.view_of(place);
-        to.conjugate = from.conjugate;
-        step = packed.step;
-        if (packed.dense) return base_.leaf().upload(from.data, place, packed.size());
-        typename host_arena::scope const until_sent(memory);
-        T* const block = memory.template take<T>(packed.size());
-        for (index i = 0; i < packed.matrices; ++i) {
-            view<T const> one = from;
-            one.data = from.data + i * host_step, one.conjugate = false;
-            if (status s = leaf().copy(one, packed.view_of(block + i * packed.step)); !s) return s;
-        }
-        return base_.leaf().upload(static_cast<T const*>(block), place, packed.size());
-    }
-
-    template <class Handle, class T, class Problem>
-    status fetch(Handle from, staging<T> const& packed, Problem const& p, arena& memory) const {
-        if (packed.dense) return base_.leaf().download(from, p.c.data, packed.size());
-        T* const block = memory.template take<T>(packed.size());
-        if (status s = base_.leaf().download(from, block, packed.size()); !s) return s;
-        for (index i = 0; i < packed.matrices; ++i)
-            if (status s = leaf().copy(packed.view_of(block + i * packed.step), p.at(i).c); !s) return s;
-        return {};
+                 typename Base::arena& memory) const {
+        staging<T> const room(from, host_step, count, memory);
+        to = room.first, to.conjugate = from.conjugate;
+        step = room.step;
+        return room.each_block(from, host_step, [&](auto const& here, auto const& over) {
+            return base_.leaf().copy_async(here, over);
+        });
     }
 
     Base base_;

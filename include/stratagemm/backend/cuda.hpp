@@ -34,6 +34,7 @@ struct cuda {
 
     using space = cuda_memory;
     using arena = cuda_arena;
+    static constexpr bool is_backend = true;
 
     static std::vector<cuda_device> devices() {
         std::vector<cuda_device> all;
@@ -82,10 +83,7 @@ struct cuda {
     result<arena> reserve(footprint f) const {
         if (status s = ready(); !s) return result<arena>(std::move(s));
         if (f.device == 0) return arena{};
-        auto memory = session().allocate(stream, f.device);
-        if (!memory) return memory.take_status();
-        cuda_allocations::keep(*memory, session(), stream);
-        return arena({static_cast<std::byte*>(*memory)}, f.device, cuda_allocations::release);
+        return leaf().reserve(f.device);
     }
 
     // Whichever way the operands lie: the shape does not tell.
@@ -131,6 +129,27 @@ struct cuda {
             if (b.expected > b.worst) b.expected = b.worst;
             return {b.worst + last, b.expected + last};
         }
+    }
+
+    // From the number of multiprocessors, and what one of its generation does: operations and bytes a second.
+    template <class S>
+    double estimate(S const& s) const {
+        using T = real_t<typename S::a_type>;
+        enum { wide, single, rounded, narrow, bytes };
+        constexpr double rates[3][5] = {
+            {5e9, 100e9, 300e9, 900e9, 1800e9}, // double, float, tf32, 16 bits, 8 bits
+            {150e9, 130e9, 1000e9, 2000e9, 4000e9},
+            {380e9, 330e9, 2500e9, 4500e9, 9000e9}};
+        constexpr double bandwidths[3] = {8e9, 14e9, 25e9};
+        int const capability = where().capability, generation = capability >= 90   ? 2
+                                                                : capability == 80 ? 1
+                                                                                   : 0;
+        int const column = sizeof(T) == 8   ? wide
+                           : sizeof(T) == 4 ? (letter<typename S::a_type>() == 't' ? rounded : single)
+                           : sizeof(T) == 2 ? narrow
+                                            : bytes;
+        double const units = where().units;
+        return roofline(s, rates[generation][column] * units, bandwidths[generation] * units, 5e-6);
     }
 
     // As for a C in row-major order.

@@ -26,6 +26,7 @@ class opencl {
 public:
     using space = opencl_memory;
     using arena = opencl_arena;
+    static constexpr bool is_backend = true;
     using device = opencl_device;
 
     // Every device of every platform.
@@ -80,10 +81,7 @@ public:
     result<arena> reserve(footprint f) const {
         if (status s = session_->ready(); !s) return result<arena>(std::move(s));
         if (f.device == 0) return arena{};
-        auto buffer = session_->allocate(f.device);
-        if (!buffer) return buffer.take_status();
-        return arena({*buffer, 0}, f.device,
-                     [](opencl_pointer<std::byte> p, std::size_t) { clReleaseMemObject(p.buffer); });
+        return leaf().reserve(f.device);
     }
 
     // Whichever way C lies: the shape does not tell.
@@ -116,6 +114,29 @@ public:
             return {spread * 1.01 * (length + 4) * u + last,
                     spread * (3 + 2 * __builtin_sqrt(length)) * u + last};
         }
+    }
+
+    // From the number of compute units, and what one of its family does: operations on floats and bytes a second.
+    template <class S>
+    double estimate(S const& s) const {
+        struct unit {
+            double floats, bytes, doubles_slower;
+        };
+        unit const one = [&]() -> unit {
+            switch (where().family) {
+            case opencl_family::gfx803:
+            case opencl_family::gcn: return {140e9, 5e9, 16};
+            case opencl_family::rdna: return {200e9, 8e9, 16};
+            case opencl_family::nvidia: return {150e9, 10e9, 32};
+            case opencl_family::intel: return {10e9, 1e9, 4};
+            case opencl_family::cpu: return {20e9, 2e9, 2};
+            case opencl_family::other: break;
+            }
+            return {20e9, 2e9, 16};
+        }();
+        constexpr bool wide = sizeof(real_t<typename S::a_type>) == 8;
+        double const units = where().compute_units;
+        return roofline(s, one.floats * units / (wide ? one.doubles_slower : 1), one.bytes * units, 10e-6);
     }
 
     // As for a C in row-major order.

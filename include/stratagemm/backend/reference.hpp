@@ -44,6 +44,7 @@ struct wide_sum<std::int32_t> {
 };
 
 struct reference {
+    static constexpr bool is_backend = true;
     using space = host_memory;
     using arena = host_arena;
 
@@ -73,6 +74,11 @@ struct reference {
         double const spread = complex_like<T> ? 2 : 1; // a complex product is a sum of two
         return {spread * (2 * u + static_cast<double>(4 * s.k + 8) * wide),
                 spread * (2 * u + static_cast<double>(4 * s.k + 8) * wide), false};
+    }
+    // One thread, an element at a time.
+    template <class S>
+    double estimate(S const& s) const {
+        return roofline(s, 0.5e9, 5e9, 0.1e-6);
     }
     template <class S>
     std::string describe(S const&) const {

@@ -36,6 +36,16 @@ concept host_leaf = requires(L const& l, double work, int n, void (&f)(int, int)
     l.each(n, n, f);
 };
 
+// The threads that a model of speed divides by: as many as there are, so that which of two ways is faster, and with it
+// the bits of a result, does not depend on their number.
+template <class L>
+int all_threads([[maybe_unused]] L const& leaf) {
+    if constexpr (host_leaf<L>)
+        return leaf.team(std::numeric_limits<double>::infinity());
+    else
+        return 1;
+}
+
 // A host leaf of a machine that may have a matrix unit on tiles (backend/host/tiles.hpp has its primitives).
 //   has_tiles()           whether the unit is there and in force
 template <class L>
@@ -70,22 +80,30 @@ concept device_leaf = requires(L const& l, device_kernel const& kernel,
     { l.download(p, host, index{1}) } -> std::same_as<status>;
 };
 
-// A device leaf with queues of its own.
-//   fork()             a leaf on another queue of the same device
-//   record()           an event that has happened when all that was queued before is done
-//   wait(event)        what is queued from now on waits for it
-//   copy_async(x, y)   a block of a matrix between host and device memory; host memory may be pinned or not
-//   pin(bytes)         host memory that the device reads and writes by itself
+// A leaf with queues of its own.
+//   fork()               a leaf on another queue of the same device, in no order with this one but by events
+//   record()             an event, which happens when all that was queued before is done
+//   wait(event)          what is queued from now on waits for it
+//   synchronize(event)   returns when it has happened
+//   pin(bytes)           host memory that the device reads and writes itself, at data(), of size() bytes; copies share
+//                        it, and one of them has to stay until the copies that use the memory are done
+//   copy_async(x, y)     the elements of x to y, of the same shape and type, neither scaled nor conjugated; one of the
+//                        two is in host memory. The host's may not be changed, or read, before the queue is done with
+//                        it; the call may return only then. It does not wait where that memory is pinned and both
+//                        matrices have their columns, or both their rows, without gaps; anything else takes longer,
+//                        and may be packed and waited for.
 template <class L, class Space>
-concept queued_leaf = device_leaf<L, Space> &&
-    requires(L const& l, typename L::event const& e, view<float const> from, view<float, Space> to,
-             view<float const, Space> there, view<float> here) {
+concept has_queues = requires(L const& l, typename L::event const& e, view<float const> from,
+                              view<float, Space> to, view<float const, Space> there, view<float> here) {
     { l.fork() } -> std::same_as<result<L>>;
     { l.record() } -> std::same_as<result<typename L::event>>;
     { l.wait(e) } -> std::same_as<status>;
+    { l.synchronize(e) } -> std::same_as<status>;
     { l.copy_async(from, to) } -> std::same_as<status>;
     { l.copy_async(there, here) } -> std::same_as<status>;
-    l.pin(std::size_t{1});
+    { l.pin(std::size_t{1})->data() } -> std::same_as<std::byte*>;
 };
+template <class L, class Space>
+concept queued_leaf = device_leaf<L, Space> && has_queues<L, Space>;
 
 STRATAGEMM_END

@@ -110,6 +110,11 @@ struct view {
     }
 };
 
+template <class T>
+struct is_view : std::false_type {};
+template <class T, class Space>
+struct is_view<view<T, Space>> : std::true_type {};
+
 // A sum of up to N views of one shape; the factor of each is its scale. A policy that takes sums forms them while it
 // reads them.
 template <class View, int N>
@@ -220,6 +225,14 @@ private:
     }
 };
 
+// Views, and what is made of several.
+template <class T>
+inline constexpr bool is_combination = is_view<T>::value;
+template <class View, int N>
+inline constexpr bool is_combination<sum_of<View, N>> = true;
+template <class View, int N>
+inline constexpr bool is_combination<spread<View, N>> = true;
+
 // The element type of a form: itself, or what it names.
 template <class Form>
 struct element_of {
@@ -246,10 +259,6 @@ struct batch {
     index stride = 0;
 };
 
-template <class T>
-struct is_view : std::false_type {};
-template <class T, class Space>
-struct is_view<view<T, Space>> : std::true_type {};
 template <class T>
 struct is_batch : std::false_type {};
 template <class T, class Space>

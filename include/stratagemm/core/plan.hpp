@@ -19,6 +19,7 @@ public:
     std::string describe() const { return policy_.describe(shape_); }
     footprint workspace() const { return workspace_; }
     bound error_bound() const { return policy_.error_bound(shape_); }
+    double estimate() const { return policy_.estimate(shape_); } // seconds, roughly
 
     // Workspace for run(); may serve any plan that needs no more.
     arena reserve() const {
@@ -65,5 +66,8 @@ private:
     Shape shape_;
     footprint workspace_;
 };
+
+template <policy Policy, class Shape>
+plan(Policy, Shape) -> plan<multiplier<Policy, Shape>, Shape>;
 
 STRATAGEMM_END

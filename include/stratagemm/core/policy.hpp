@@ -5,6 +5,7 @@
 // an algorithm touches memory, and so every algorithm runs on every backend.
 #pragma once
 
+#include "estimate.hpp"
 #include "leaf.hpp"
 #include "problem.hpp"
 
@@ -135,23 +136,52 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 //   reserve(footprint)        an arena
 //   workspace(S)              what an arena has to hold for one product
 //   error_bound(S)
-//   estimate(S)               seconds; from the shape and stored rates, never from a measurement within the call
+//   estimate(S)               seconds, roughly; the same for the same shape on the same machine
 //   describe(S)
 //   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
-// The concept asks it about a product of floats, whether or not the policy accepts that: these are signatures.
+// No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
+// same call gives the same bits. The concept asks about a product of floats, whether or not the policy accepts that: these are signatures.
 template <class P>
-concept policy = requires(P const& p, footprint f, shape<float> const& s,
-                          dense_problem<float, float, float, typename P::space> const& q,
-                          typename P::arena& a) {
-    requires leaf < std::remove_cvref_t<decltype(p.leaf())>,
-    typename P::space > ;
+using leaf_of = std::remove_cvref_t<decltype(std::declval<P const&>().leaf())>;
+template <class P>
+concept has_leaf = leaf < leaf_of<P>,
+typename P::space > ;
+template <class P, class Problem>
+concept answers = std::is_same_v<verdict const, decltype(P::template accepts<Problem>)>;
+template <class P>
+concept policy = has_leaf<P> && answers<P, dense_problem<float, float, float, typename P::space>> &&
+    requires(P const& p, footprint f, shape<float> const& s,
+             dense_problem<float, float, float, typename P::space> const& q, typename P::arena& a) {
     { p.reserve(f) } -> std::same_as<result<typename P::arena>>;
-    requires std::is_same_v<verdict const, decltype(P::template accepts<std::remove_cvref_t<decltype(q)>>)>;
     { p.workspace(s) } -> std::same_as<footprint>;
     { p.error_bound(s) } -> std::same_as<bound>;
+    { p.estimate(s) } -> std::same_as<double>;
     { p.describe(s) } -> std::same_as<std::string>;
     { p(q, a) } -> std::same_as<status>;
 };
+
+// An operand that is more than memory brings its products: over<P> of its form is a policy over P that does them. Such
+// policies are for backends, which say is_backend: a layer that knows dense products alone is not passed over in silence.
+template <class P>
+concept backend = policy<P> && requires {
+    requires P::is_backend;
+};
+template <class P, class Form>
+struct over_form {
+    using type = P;
+};
+template <class P, class Form>
+requires requires {
+    requires P::is_backend;
+    typename Form::template over<P>;
+}
+struct over_form<P, Form> {
+    using type = typename Form::template over<P>;
+};
+// What does the products of a shape for P: P itself where its operands are matrices.
+template <class P, class Shape>
+using multiplier =
+    typename over_form<typename over_form<P, typename Shape::a_form>::type, typename Shape::b_form>::type;
 
 // A policy may take operands of another space too, by naming another policy that does: P::across(space).
 template <class P, class Space>
@@ -164,19 +194,24 @@ template <class Space>
 struct default_policy {};
 
 // C = epilogue(beta E): what is left of a product when k or alpha is zero.
+template <class Leaf, class View, class From, class Scalar>
+status keep_only(Leaf const& leaf, View const& to, From from, Scalar keep) {
+    if (keep == Scalar(0)) return leaf.fill(to, typename View::value_type(real_t<Scalar>(0)));
+    from.scale = static_cast<decltype(from.scale)>(keep);
+    return leaf.copy(from, to);
+}
 template <class Leaf, class Problem>
 status scale_only(Leaf const& leaf, Problem const& p) {
-    using S = typename Problem::scalar;
-    for (index i = 0; i < p.count; ++i) {
-        auto const one = p.at(i);
-        auto e = one.e;
-        e.scale = static_cast<decltype(e.scale)>(p.beta);
-        if (status s = p.beta == S(0) ? leaf.fill(one.c, typename Problem::c_type(real_t<S>(0)))
-                                      : leaf.copy(e, one.c);
-            !s)
-            return s;
-        if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
-            if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
+    if constexpr (is_view<typename Problem::c_operand>::value) {
+        for (index i = 0; i < p.count; ++i) {
+            auto const one = p.at(i);
+            if (status s = keep_only(leaf, one.c, one.e, p.beta); !s) return s;
+            if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
+                if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
+        }
+    } else {
+        for (int t = 0; t < p.c.targets; ++t)
+            if (status s = keep_only(leaf, p.c.at[t].to, p.c.at[t].from, p.c.at[t].keep); !s) return s;
     }
     return {};
 }

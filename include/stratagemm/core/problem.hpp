@@ -10,6 +10,17 @@
 
 STRATAGEMM_BEGIN
 
+// What a shape keeps of a form beside its type: nothing, but for a form that has members.
+template <class Form>
+struct facts_of {
+    struct type {};
+};
+template <class Form>
+requires requires { requires Form::has_facts; }
+struct facts_of<Form> {
+    using type = Form;
+};
+
 // The sizes of a product and the forms of its operands: of views, their element types. `adds`: beta is not zero, so
 // that E is read.
 template <class FormA, class FormB = FormA, class FormC = accumulator_t<FormA>>
@@ -24,6 +35,8 @@ struct shape {
     index m = 0, n = 0, k = 0;
     index count = 1;
     bool adds = false;
+    typename facts_of<FormA>::type a_facts{};
+    typename facts_of<FormB>::type b_facts{};
 };
 
 // A, B: operands. C: a view, or another kind of result.
@@ -55,8 +68,11 @@ struct problem {
     index row0 = 0, col0 = 0;
 
     auto shape() const {
-        return stratagemm::shape<typename A::form, typename B::form, typename C::form>{
-            c.rows, c.cols, a.cols, count, beta != scalar(0)};
+        stratagemm::shape<typename A::form, typename B::form, typename C::form> s{c.rows, c.cols, a.cols,
+                                                                                  count, beta != scalar(0)};
+        if constexpr (requires { a.facts(); }) s.a_facts = a.facts();
+        if constexpr (requires { b.facts(); }) s.b_facts = b.facts();
+        return s;
     }
 
     // The same product with another epilogue; with nothing done to its result, for the parts of a sum.
@@ -85,8 +101,8 @@ struct problem {
         problem one = *this;
         one.count = 1;
         if (i == 0) return one;
-        one.a = a.moved(i * a_step);
-        one.b = b.moved(i * b_step);
+        if constexpr (requires { a.moved(i), b.moved(i); }) // others are never in a batch
+            one.a = a.moved(i * a_step), one.b = b.moved(i * b_step);
         one.e = e.moved(i * e_step);
         one.c = c.moved(i * c_step);
         return one;

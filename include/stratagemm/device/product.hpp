@@ -5,8 +5,8 @@
 
 STRATAGEMM_BEGIN
 
-inline constexpr std::ptrdiff_t device_longest =
-    0x7fffffff; // sides, and groups of a launch, are int in kernels
+// Sides, and groups of a launch, are int in kernels.
+inline constexpr std::ptrdiff_t device_longest = 0x7fffffff;
 
 // Of an oriented product, with C's columns along memory.
 struct device_sides {

@@ -5,7 +5,7 @@
 // again.
 #pragma once
 
-#include "disk_cache.hpp"
+#include "program_store.hpp"
 #include "search.hpp"
 #include "trial.hpp"
 
@@ -50,7 +50,7 @@ class tuning_store {
 public:
     // `target` names the device and its driver; another driver is another compiler. Kernels that have changed ask for new
     // tuning: `kernels` is their text.
-    tuning_store(disk_cache cache, std::string target, std::string kernels)
+    tuning_store(program_store cache, std::string target, std::string kernels)
         : cache_(std::move(cache)), target_(std::move(target)), kernels_(std::move(kernels)) {}
 
     // No tile if none is known.
@@ -86,7 +86,7 @@ private:
         return values.size() == values_of(Tile{}).size() ? Tile::of(values) : Tile{};
     }
 
-    disk_cache cache_;
+    program_store cache_;
     std::string target_, kernels_;
     std::mutex mutex_;
     std::map<tuning_bucket, Tile> tiles_;

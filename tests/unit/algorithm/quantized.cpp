@@ -1,7 +1,7 @@
 // Run twice: with the kernels of this machine, and with STRATAGEMM_ISA=amx, where operands are kept as packed tiles.
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
-#include "untimed.hpp"
 
 #include <stratagemm/algorithm/quantized.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -64,7 +64,7 @@ template <class F>
 void over_bases(F const& f) {
     f(sg::host{.threads = 1});
     f(sg::host{.threads = 2});
-    f(untimed{{.threads = 3}}); // no leaf that packs
+    f(eager{untiled{{.threads = 3}}}); // no leaf that packs
     f(sg::reference{});
 }
 

@@ -22,17 +22,17 @@ TEST_CASE("what was tuned is found again: by size, type, target and kernels") {
     std::filesystem::remove_all(folder);
     using store = sg::tuning_store<tile>;
     tile const best{64, 8}, none{};
-    store first(sg::disk_cache(folder), "device", "kernels");
+    store first(sg::program_store(folder), "device", "kernels");
     CHECK(first.find({'s', 100, 200, 300}) == none);
     first.keep({'s', 100, 200, 300}, best);
     CHECK(first.find({'s', 100, 200, 300}) == best);
 
-    store next(sg::disk_cache(folder), "device", "kernels"); // as in another process
-    CHECK(next.find({'s', 120, 220, 300}) == best);          // sides that round to the same powers of two
+    store next(sg::program_store(folder), "device", "kernels"); // as in another process
+    CHECK(next.find({'s', 120, 220, 300}) == best);             // sides that round to the same powers of two
     CHECK(next.find({'d', 100, 200, 300}) == none);
     CHECK(next.find({'s', 200, 200, 300}) == none);
-    CHECK(store(sg::disk_cache(folder), "another", "kernels").find({'s', 100, 200, 300}) == none);
-    CHECK(store(sg::disk_cache(folder), "device", "changed").find({'s', 100, 200, 300}) == none);
-    CHECK(store(sg::disk_cache(), "device", "kernels").find({'s', 100, 200, 300}) == none);
+    CHECK(store(sg::program_store(folder), "another", "kernels").find({'s', 100, 200, 300}) == none);
+    CHECK(store(sg::program_store(folder), "device", "changed").find({'s', 100, 200, 300}) == none);
+    CHECK(store(sg::program_store(), "device", "kernels").find({'s', 100, 200, 300}) == none);
     std::filesystem::remove_all(folder);
 }

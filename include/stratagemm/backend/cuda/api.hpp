@@ -33,12 +33,16 @@ STRATAGEMM_BEGIN
     X(cuMemFreeHost)                                                                                         \
     X(cuMemcpyHtoDAsync)                                                                                     \
     X(cuMemcpyDtoHAsync)                                                                                     \
+    X(cuMemcpy2DAsync)                                                                                       \
     X(cuPointerGetAttributes)                                                                                \
     X(cuEventCreate)                                                                                         \
     X(cuEventRecord)                                                                                         \
     X(cuEventSynchronize)                                                                                    \
     X(cuEventDestroy)                                                                                        \
+    X(cuStreamCreate)                                                                                        \
     X(cuStreamSynchronize)                                                                                   \
+    X(cuStreamWaitEvent)                                                                                     \
+    X(cuStreamDestroy)                                                                                       \
     X(cuModuleLoadData)                                                                                      \
     X(cuModuleGetFunction)                                                                                   \
     X(cuFuncSetAttribute)                                                                                    \

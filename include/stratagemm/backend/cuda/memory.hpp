@@ -4,6 +4,8 @@
 #include "../../core/policy.hpp"
 #include "api.hpp"
 
+#include <memory>
+
 STRATAGEMM_BEGIN
 
 // A type of its own, so that a pointer to the host is not taken for one.
@@ -41,6 +43,9 @@ struct cuda_memory {
         return f.device;
     }
 };
+
+// Copies share it; it is destroyed with the last of them, in the context of its device.
+using cuda_event = std::shared_ptr<CUevent_st>;
 
 using cuda_arena = linear_arena<cuda_memory>;
 

@@ -2,15 +2,17 @@
 #pragma once
 
 #include "../../device/elementwise.hpp"
+#include "queue.hpp"
 #include "source.hpp"
 
 STRATAGEMM_BEGIN
 
-class cuda_operations : public elementwise_operations<cuda_operations, cuda_memory, cuda_epilogue> {
+class cuda_operations : public cuda_queue,
+                        public elementwise_operations<cuda_operations, cuda_memory, cuda_epilogue> {
 public:
     static constexpr char const* layer = "cuda";
 
-    cuda_operations(cuda_session& session, CUstream stream) : session_(&session), stream_(stream) {}
+    using cuda_queue::cuda_queue;
 
     // See device_leaf. An argument may also be a complex number, or an epilogue.
     template <class... Arguments>
@@ -28,19 +30,24 @@ public:
     }
     device_limits limits() const { return {device_longest, true}; }
 
-    // Between host memory and the device's; returns when it is done, after all that was queued on the stream before.
-    template <class T>
-    status upload(T const* from, cuda_pointer<T> to, index count) const {
-        return session_->upload(stream_, to.address, from, static_cast<std::size_t>(count) * sizeof(T));
-    }
-    template <class T>
-    status download(cuda_pointer<T> from, std::remove_const_t<T>* to, index count) const {
-        return session_->download(stream_, to, from.address, static_cast<std::size_t>(count) * sizeof(T));
+    // The same device, and a stream of its own, in no order with this one but by events.
+    result<cuda_operations> fork() const {
+        auto queue = another();
+        if (!queue) return queue.take_status();
+        return cuda_operations(std::move(*queue));
     }
 
-    status synchronize() const { return session_->synchronize(stream_); }
+    // See core/leaf.hpp. Host memory that is not pinned is read, or written, when this returns.
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from, cuda_view<To> to)
+    const { return send_block(*this, from, to); }
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(cuda_view<From> from, view<To> to)
+    const { return fetch_block(*this, from, to); }
 
 private:
+    explicit cuda_operations(cuda_queue queue) : cuda_queue(std::move(queue)) {}
+
     template <class State>
     static status check(kernel_epilogue<State> const& e) {
         return e.check();
@@ -61,9 +68,6 @@ private:
     static T const& argument(T const& x) {
         return x;
     }
-
-    cuda_session* session_;
-    CUstream stream_;
 };
 
 STRATAGEMM_END

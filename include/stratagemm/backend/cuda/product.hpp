@@ -20,6 +20,7 @@ public:
           epilogue_(given.epilogue) {}
 
     static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)); }
+
     // What the device could not be told: asked before anything is queued.
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;

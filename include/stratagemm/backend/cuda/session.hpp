@@ -2,8 +2,9 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
-#include "../../device/disk_cache.hpp"
 #include "../../device/dump.hpp"
+#include "../../device/program_store.hpp"
+#include "../../device/transfer.hpp"
 #include "../../device/tuning.hpp"
 #include "compiler.hpp"
 #include "configuration.hpp"
@@ -16,7 +17,6 @@
 #include "kernels/simt.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
 #include "memory.hpp"
-#include "transfer.hpp"
 
 #include <array>
 #include <unordered_map>
@@ -59,6 +59,25 @@ struct cuda_grid {
 
 class cuda_session {
 public:
+    // The device's primary context is current while one of these lives, as the runtime's would be.
+    class context_scope {
+    public:
+        explicit context_scope(CUcontext context) {
+            CUcontext current = nullptr;
+            pushed_ = driver().cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context;
+            if (pushed_) (void)driver().cuCtxPushCurrent(context);
+        }
+        context_scope(context_scope const&) = delete;
+        context_scope& operator=(context_scope const&) = delete;
+        ~context_scope() {
+            CUcontext popped = nullptr;
+            if (pushed_) (void)driver().cuCtxPopCurrent(&popped);
+        }
+
+    private:
+        bool pushed_;
+    };
+
     // The session of a device, made when first asked for. It stays: drivers may be gone by the time that
     // destructors of globals run.
     static cuda_session& of(int ordinal) {
@@ -81,6 +100,7 @@ public:
         return {};
     }
     cuda_device const& device() const { return device_; }
+    context_scope enter() const { return context_scope(context_); }
 
     // The tile that was found by tuning for products of that size, and keeping one; none if there is none.
     cuda_tile tuned_for(tuning_bucket const& b) { return tuning_ ? tuning_->find(b) : cuda_tile{}; }
@@ -169,25 +189,14 @@ public:
         (void)driver().cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(p), stream);
     }
 
-    // What is pinned the device reads and writes itself; else through pieces that are, if there are any to be had.
-    status upload(CUstream stream, void* to, void const* from, std::size_t bytes) {
-        auto const there = reinterpret_cast<CUdeviceptr>(to);
-        return transfer(
-            stream, from, "a copy to ",
-            [&](cuda_pieces& pieces) {
-                return pieces.upload(stream, there, static_cast<char const*>(from), bytes);
-            },
-            [&] { return driver().cuMemcpyHtoDAsync(there, from, bytes, stream); });
+    // Whether the device reads host memory itself.
+    bool is_pinned(void const* p) const {
+        if (fault_) return false;
+        context_scope const in(context_);
+        origin const o(p);
+        return o.code == CUDA_SUCCESS && o.kind == CU_MEMORYTYPE_HOST;
     }
-    status download(CUstream stream, void* to, void const* from, std::size_t bytes) {
-        auto const there = reinterpret_cast<CUdeviceptr>(from);
-        return transfer(
-            stream, to, "a copy from ",
-            [&](cuda_pieces& pieces) {
-                return pieces.download(stream, static_cast<char*>(to), there, bytes);
-            },
-            [&] { return driver().cuMemcpyDtoHAsync(to, there, bytes, stream); });
-    }
+    transfer_pool<cuda_event>& transfers() { return transfers_; }
 
     status synchronize(CUstream stream) const {
         if (fault_) return *fault_;
@@ -198,42 +207,6 @@ public:
     }
 
 private:
-    // The device's primary context is current while one of these lives, as the runtime's would be.
-    class context_scope {
-    public:
-        explicit context_scope(CUcontext context) {
-            CUcontext current = nullptr;
-            pushed_ = driver().cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context;
-            if (pushed_) (void)driver().cuCtxPushCurrent(context);
-        }
-        context_scope(context_scope const&) = delete;
-        context_scope& operator=(context_scope const&) = delete;
-        ~context_scope() {
-            CUcontext popped = nullptr;
-            if (pushed_) (void)driver().cuCtxPopCurrent(&popped);
-        }
-
-    private:
-        bool pushed_;
-    };
-
-    // To or from `host`: in pieces, or plainly and waited for.
-    template <class Pieces, class Plain>
-    status transfer(CUstream stream, void const* host, char const* what, Pieces&& in_pieces, Plain&& plain) {
-        if (fault_) return *fault_;
-        context_scope const in(context_);
-        CUresult code = CUDA_SUCCESS;
-        if (auto pieces = origin(host).is_pinned() ? nullptr : transfers_.take()) {
-            code = in_pieces(*pieces);
-            if (code == CUDA_SUCCESS) transfers_.give_back(std::move(pieces));
-        } else {
-            code = plain();
-            if (code == CUDA_SUCCESS) code = driver().cuStreamSynchronize(stream);
-        }
-        if (code != CUDA_SUCCESS) return cuda_error(code, what + device_.name);
-        return {};
-    }
-
     explicit cuda_session(int ordinal) {
         if (!driver().missing.empty()) {
             fault_ = error(errc::unsupported, "cuda", driver().missing.c_str());
@@ -263,7 +236,7 @@ private:
             return;
         }
         make_pool();
-        tuning_.emplace(disk_cache::standard(),
+        tuning_.emplace(program_store::standard(),
                         device_.name + ' ' + device_.architecture() + ", nvrtc " +
                             cuda_compiler::get().version(),
                         std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text +
@@ -330,7 +303,6 @@ private:
             void* answers[] = {&kind, &ordinal};
             code = driver().cuPointerGetAttributes(2, what, answers, reinterpret_cast<CUdeviceptr>(p));
         }
-        bool is_pinned() const { return code == CUDA_SUCCESS && kind == CU_MEMORYTYPE_HOST; }
     };
     static cuda_driver const& driver() { return cuda_driver::get(); }
 
@@ -338,10 +310,10 @@ private:
     CUcontext context_ = nullptr;
     CUmemoryPool pool_ = nullptr;
     std::optional<error> fault_;
-    disk_cache cache_ = disk_cache::standard();
+    program_store cache_ = program_store::standard();
     build_once<cuda_kernel_key, cuda_compiled> kernels_;
     std::optional<tuning_store<cuda_tile>> tuning_;
-    cuda_transfers transfers_;
+    transfer_pool<cuda_event> transfers_;
 };
 
 // Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is and no

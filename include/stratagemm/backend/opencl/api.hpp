@@ -64,8 +64,9 @@ public:
         if (shared) Retain(shared);
         return opencl_reference(shared);
     }
+    opencl_reference(opencl_reference const& other) : opencl_reference(to(other.object_)) {}
     opencl_reference(opencl_reference&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-    opencl_reference& operator=(opencl_reference&& other) noexcept {
+    opencl_reference& operator=(opencl_reference other) noexcept {
         std::swap(object_, other.object_);
         return *this;
     }
@@ -78,7 +79,8 @@ private:
     Object object_ = nullptr;
 };
 using opencl_context = opencl_reference<cl_context, clRetainContext, clReleaseContext>;
-using opencl_queue = opencl_reference<cl_command_queue, clRetainCommandQueue, clReleaseCommandQueue>;
+using opencl_command_queue = opencl_reference<cl_command_queue, clRetainCommandQueue, clReleaseCommandQueue>;
+using opencl_event = opencl_reference<cl_event, clRetainEvent, clReleaseEvent>;
 using opencl_program = opencl_reference<cl_program, clRetainProgram, clReleaseProgram>;
 using opencl_kernel = opencl_reference<cl_kernel, clRetainKernel, clReleaseKernel>;
 using opencl_buffer = opencl_reference<cl_mem, clRetainMemObject, clReleaseMemObject>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../device/elementwise.hpp"
+#include "queue.hpp"
 #include "source.hpp"
 
 STRATAGEMM_BEGIN
@@ -12,11 +13,12 @@ cl_long4 opencl_place(opencl_view<T> const& v, index step = 0) {
     return {{v.data.offset, v.row_stride, v.col_stride, step}};
 }
 
-class opencl_operations : public elementwise_operations<opencl_operations, opencl_memory, opencl_epilogue> {
+class opencl_operations : public opencl_queue,
+                          public elementwise_operations<opencl_operations, opencl_memory, opencl_epilogue> {
 public:
     static constexpr char const* layer = "opencl";
 
-    explicit opencl_operations(std::shared_ptr<opencl_session> session) : session_(std::move(session)) {}
+    using opencl_queue::opencl_queue;
 
     // See device_leaf. An argument may also be a complex number, or an epilogue.
     template <class... Arguments>
@@ -37,24 +39,23 @@ public:
     }
     device_limits limits() const { return {device_longest, session_->device().has_double}; }
 
-    // Between host memory and a buffer; returns when it is done, after all that was queued before.
-    template <class T>
-    status upload(T const* from, opencl_pointer<T> to, index count) const {
-        if (status s = session_->check_buffers(to.buffer); !s || count == 0) return s;
-        return transferred(clEnqueueWriteBuffer(session_->queue(), to.buffer, CL_TRUE, bytes_of<T>(to.offset),
-                                                bytes_of<T>(count), from, 0, nullptr, nullptr),
-                           "clEnqueueWriteBuffer");
-    }
-    template <class T>
-    status download(opencl_pointer<T> from, std::remove_const_t<T>* to, index count) const {
-        if (status s = session_->check_buffers(from.buffer); !s || count == 0) return s;
-        return transferred(clEnqueueReadBuffer(session_->queue(), from.buffer, CL_TRUE,
-                                               bytes_of<T>(from.offset), bytes_of<T>(count), to, 0, nullptr,
-                                               nullptr),
-                           "clEnqueueReadBuffer");
+    // The same device, and a queue of its own, in no order with this one but by events.
+    result<opencl_operations> fork() const {
+        auto session = session_->fork();
+        if (!session) return session.take_status();
+        return opencl_operations(std::move(*session));
     }
 
-    status synchronize() const { return session_->synchronize(); }
+    // See core/leaf.hpp. Host memory that lies as the device's does is read, or written, until the queue has done it;
+    // other, when this returns.
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from,
+                                                                           opencl_view<To> to)
+    const { return send_block(*this, from, to); }
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(opencl_view<From> from,
+                                                                           view<To> to)
+    const { return fetch_block(*this, from, to); }
 
 private:
     template <class T>
@@ -81,17 +82,6 @@ private:
     static void pass(opencl_call& call, T const& x) {
         call(x);
     }
-
-    template <class T>
-    static std::size_t bytes_of(index count) {
-        return static_cast<std::size_t>(count) * sizeof(T);
-    }
-    static status transferred(cl_int code, char const* what) {
-        if (code != CL_SUCCESS) return opencl_error(code, what);
-        return {};
-    }
-
-    std::shared_ptr<opencl_session> session_;
 };
 
 STRATAGEMM_END

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
-#include "../../device/disk_cache.hpp"
 #include "../../device/dump.hpp"
+#include "../../device/program_store.hpp"
+#include "../../device/transfer.hpp"
 #include "../../device/tuning.hpp"
 #include "configuration.hpp"
 #include "kernels/tiled.cl.hpp"
@@ -74,7 +75,7 @@ public:
             fail(code, "clCreateContext on " + device.name);
             return;
         }
-        queue_ = opencl_queue(clCreateCommandQueue(context_.get(), device.id, 0, &code));
+        queue_ = opencl_command_queue(clCreateCommandQueue(context_.get(), device.id, 0, &code));
         if (code != CL_SUCCESS) fail(code, "clCreateCommandQueue on " + device.name);
     }
     explicit opencl_session(cl_command_queue queue) {
@@ -91,10 +92,11 @@ public:
             fail(code, "the queue that was given cannot be used");
             return;
         }
-        queue_ = opencl_queue::to(queue);
+        queue_ = opencl_command_queue::to(queue);
         context_ = opencl_context::to(context);
         device_ = describe_device(device);
         in_order_ = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+        shared_ = std::make_shared<shared_by_queues>(target());
     }
     explicit opencl_session(error fault) : fault_(std::move(fault)) {}
 
@@ -107,10 +109,21 @@ public:
     cl_context context() const { return context_.get(); }
     cl_command_queue queue() const { return queue_.get(); }
 
+    // Another queue of the device and context, in order, with the same kernels.
+    result<std::shared_ptr<opencl_session>> fork() const {
+        if (fault_) return *fault_;
+        cl_int code = CL_SUCCESS;
+        opencl_command_queue made(clCreateCommandQueue(context(), device_.id, 0, &code));
+        if (code != CL_SUCCESS) return opencl_error(code, "clCreateCommandQueue on " + device_.name);
+        auto other = std::make_shared<opencl_session>(*this);
+        other->queue_ = std::move(made), other->in_order_ = true;
+        return result<std::shared_ptr<opencl_session>>(std::move(other));
+    }
+
     template <class Make> // gives an opencl_source
     result<opencl_compiled*> kernel(opencl_kernel_key const& key, Make&& make) {
         if (fault_) return *fault_;
-        return kernels_.get(key, [&]() { return compile(make()); });
+        return shared_->kernels.get(key, [&]() { return compile(make()); });
     }
 
     // Queues a kernel. set(call) gives its arguments.
@@ -122,13 +135,18 @@ public:
         opencl_call call(compiled.kernel.get());
         set(call);
         if (call.code() != CL_SUCCESS) return opencl_error(call.code(), "clSetKernelArg");
-        if (!in_order_)
-            if (cl_int const code = clEnqueueBarrierWithWaitList(queue(), 0, nullptr, nullptr);
-                code != CL_SUCCESS)
-                return opencl_error(code, "clEnqueueBarrierWithWaitList");
+        if (status s = keep_order(); !s) return s;
         cl_int const code = clEnqueueNDRangeKernel(queue(), compiled.kernel.get(), 3, nullptr, items.data(),
                                                    grid.items.data(), 0, nullptr, nullptr);
         if (code != CL_SUCCESS) return opencl_error(code, "clEnqueueNDRangeKernel on " + device_.name);
+        return {};
+    }
+
+    // What is queued next waits for all that was queued before.
+    status keep_order() const {
+        if (in_order_) return {};
+        cl_int const code = clEnqueueBarrierWithWaitList(queue(), 0, nullptr, nullptr);
+        if (code != CL_SUCCESS) return opencl_error(code, "clEnqueueBarrierWithWaitList");
         return {};
     }
 
@@ -150,20 +168,21 @@ public:
         return {};
     }
 
-    result<cl_mem> allocate(std::size_t bytes) const {
+    result<cl_mem> allocate(std::size_t bytes, cl_mem_flags flags = 0) const {
         if (fault_) return *fault_;
         cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         cl_mem const buffer =
             device_.buffer_bytes > 0 && bytes > device_.buffer_bytes
                 ? nullptr
-                : clCreateBuffer(context(), CL_MEM_READ_WRITE, bytes ? bytes : 1, nullptr, &code);
+                : clCreateBuffer(context(), CL_MEM_READ_WRITE | flags, bytes ? bytes : 1, nullptr, &code);
         if (code != CL_SUCCESS)
             return opencl_error(code,
                                 "clCreateBuffer of " + std::to_string(bytes) + " bytes on " + device_.name);
         return buffer;
     }
 
-    tuning_store<opencl_tile>& tuning() { return tuning_; }
+    tuning_store<opencl_tile>& tuning() { return shared_->tuning; }
+    transfer_pool<opencl_event>& transfers() { return shared_->transfers; }
 
     status synchronize() const {
         if (fault_) return *fault_;
@@ -266,12 +285,19 @@ private:
 
     opencl_device device_;
     opencl_context context_;
-    opencl_queue queue_;
+    opencl_command_queue queue_;
     bool in_order_ = true;
     std::optional<error> fault_;
-    disk_cache cache_ = disk_cache::standard();
-    tuning_store<opencl_tile> tuning_{disk_cache::standard(), target(), opencl_tiled_text};
-    build_once<opencl_kernel_key, opencl_compiled> kernels_;
+    program_store cache_ = program_store::standard();
+
+    struct shared_by_queues {
+        explicit shared_by_queues(std::string target)
+            : tuning(program_store::standard(), std::move(target), opencl_tiled_text) {}
+        tuning_store<opencl_tile> tuning;
+        build_once<opencl_kernel_key, opencl_compiled> kernels;
+        transfer_pool<opencl_event> transfers;
+    };
+    std::shared_ptr<shared_by_queues> shared_ = std::make_shared<shared_by_queues>(target());
 };
 
 STRATAGEMM_END

@@ -1,0 +1,167 @@
+// A stream, and what is done on it without kernels: events, and copies between host and device.
+#pragma once
+
+#include "session.hpp"
+
+STRATAGEMM_BEGIN
+
+class cuda_queue {
+public:
+    using event = cuda_event;
+
+    cuda_queue() : cuda_queue(cuda_session::of(-1), nullptr) {} // every call fails and says why
+    cuda_queue(cuda_session& session, CUstream stream) : session_(&session), stream_(stream) {}
+
+    status synchronize() const { return session_->synchronize(stream_); }
+
+    // Happens when all that was queued before is done.
+    result<event> record() const {
+        if (status s = session_->ready(); !s) return result<event>(std::move(s));
+        auto const in = session_->enter();
+        CUevent made = nullptr;
+        if (CUresult const code = driver().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
+            code != CUDA_SUCCESS)
+            return cuda_error(code, "cuEventCreate on " + session_->device().name);
+        event e(made, [s = session_](CUevent x) {
+            auto const inside = s->enter();
+            (void)driver().cuEventDestroy(x);
+        });
+        if (CUresult const code = driver().cuEventRecord(made, stream_); code != CUDA_SUCCESS)
+            return cuda_error(code, "cuEventRecord on " + session_->device().name);
+        return result<event>(std::move(e));
+    }
+    // What is queued from now on waits for an event of any queue. One that was never recorded has happened.
+    status wait(event const& e) const {
+        if (status s = session_->ready(); !s || !e) return s;
+        auto const in = session_->enter();
+        return told(driver().cuStreamWaitEvent(stream_, e.get(), CU_EVENT_WAIT_DEFAULT),
+                    "cuStreamWaitEvent on ");
+    }
+    // Returns when it has happened.
+    status synchronize(event const& e) const {
+        if (status s = session_->ready(); !s || !e) return s;
+        auto const in = session_->enter();
+        return told(driver().cuEventSynchronize(e.get()), "cuEventSynchronize on ");
+    }
+
+    // Host memory that every device reads and writes itself.
+    result<pinned_block> pin(std::size_t bytes) const {
+        if (status s = session_->ready(); !s) return result<pinned_block>(std::move(s));
+        if (bytes == 0) return pinned_block();
+        auto const in = session_->enter();
+        void* p = nullptr;
+        if (CUresult const code = driver().cuMemHostAlloc(&p, bytes, CU_MEMHOSTALLOC_PORTABLE);
+            code != CUDA_SUCCESS)
+            return cuda_error(code, std::to_string(bytes) + " bytes of pinned memory");
+        return pinned_block({static_cast<std::byte*>(p),
+                             [s = session_](std::byte* x) {
+                                 auto const inside = s->enter();
+                                 (void)driver().cuMemFreeHost(x);
+                             }},
+                            bytes);
+    }
+
+    // Device memory, given back in the order of the stream.
+    result<cuda_arena> reserve(std::size_t bytes) const {
+        auto memory = session_->allocate(stream_, bytes);
+        if (!memory) return memory.take_status();
+        cuda_allocations::keep(*memory, *session_, stream_);
+        return cuda_arena({static_cast<std::byte*>(*memory)}, bytes, cuda_allocations::release);
+    }
+
+    // Between host memory and the device's; returns when it is done, after all that was queued on the stream before.
+    template <class T>
+    status upload(T const* from, cuda_pointer<T> to, index count) const {
+        if (status s =
+                send_bytes(*this, from, place(to.address), static_cast<std::size_t>(count) * sizeof(T));
+            !s)
+            return s;
+        return synchronize();
+    }
+    template <class T>
+    status download(cuda_pointer<T> from, std::remove_const_t<T>* to, index count) const {
+        if (status s =
+                fetch_bytes(*this, place(from.address), to, static_cast<std::size_t>(count) * sizeof(T));
+            !s)
+            return s;
+        return synchronize();
+    }
+
+    // What device/transfer.hpp asks for. Of host memory that is not pinned the driver makes copies in pieces, more
+    // slowly than ours.
+    bool reads_itself(void const* host) const { return session_->is_pinned(host); }
+    transfer_pool<event>& pool() const { return session_->transfers(); }
+    status send(line_copy const& x, void const* from, device_place to) const {
+        CUDA_MEMCPY2D c = block(x);
+        c.srcMemoryType = CU_MEMORYTYPE_HOST, c.srcHost = from, c.srcPitch = x.host_pitch;
+        c.dstMemoryType = CU_MEMORYTYPE_DEVICE, c.dstPitch = x.device_pitch;
+        c.dstDevice = static_cast<CUdeviceptr>(to.address);
+        return copy_lines(c, x, "a copy to ", [&](std::size_t i) {
+            return driver().cuMemcpyHtoDAsync(c.dstDevice + i * x.device_pitch,
+                                              static_cast<char const*>(from) + i * x.host_pitch, x.bytes,
+                                              stream_);
+        });
+    }
+    status fetch(line_copy const& x, device_place from, void* to) const {
+        CUDA_MEMCPY2D c = block(x);
+        c.srcMemoryType = CU_MEMORYTYPE_DEVICE, c.srcPitch = x.device_pitch;
+        c.srcDevice = static_cast<CUdeviceptr>(from.address);
+        c.dstMemoryType = CU_MEMORYTYPE_HOST, c.dstHost = to, c.dstPitch = x.host_pitch;
+        return copy_lines(c, x, "a copy from ", [&](std::size_t i) {
+            return driver().cuMemcpyDtoHAsync(static_cast<char*>(to) + i * x.host_pitch,
+                                              c.srcDevice + i * x.device_pitch, x.bytes, stream_);
+        });
+    }
+
+protected:
+    // Another stream of the device, which stays until its last user has gone and what was queued on it is done. Work
+    // on the stream 0 of old does not hold it up.
+    result<cuda_queue> another() const {
+        if (status s = session_->ready(); !s) return result<cuda_queue>(std::move(s));
+        auto const in = session_->enter();
+        CUstream made = nullptr;
+        if (CUresult const code = driver().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING);
+            code != CUDA_SUCCESS)
+            return cuda_error(code, "cuStreamCreate on " + session_->device().name);
+        cuda_queue q(*session_, made);
+        q.own_ = {made, [s = session_](CUstream x) {
+                      auto const inside = s->enter();
+                      (void)driver().cuStreamDestroy(x);
+                  }};
+        return result<cuda_queue>(std::move(q));
+    }
+
+    cuda_session* session_;
+    CUstream stream_;
+
+private:
+    static cuda_driver const& driver() { return cuda_driver::get(); }
+    static device_place place(void const* p) { return {nullptr, reinterpret_cast<std::intptr_t>(p)}; }
+    status told(CUresult code, char const* what) const {
+        if (code != CUDA_SUCCESS) return cuda_error(code, what + session_->device().name);
+        return {};
+    }
+
+    static CUDA_MEMCPY2D block(line_copy const& x) {
+        CUDA_MEMCPY2D c{};
+        c.WidthInBytes = x.bytes, c.Height = x.lines;
+        return c;
+    }
+    // At once, or line by line where a pitch is more than any device takes.
+    template <class Line>
+    status copy_lines(CUDA_MEMCPY2D const& c, line_copy const& x, char const* what, Line&& line) const {
+        constexpr std::size_t most = 0x7fffffff;
+        if (status s = session_->ready(); !s) return s;
+        auto const in = session_->enter();
+        CUresult code = CUDA_SUCCESS;
+        if (x.lines > 1 && x.host_pitch <= most && x.device_pitch <= most)
+            code = driver().cuMemcpy2DAsync(&c, stream_);
+        else
+            for (std::size_t i = 0; i < x.lines && code == CUDA_SUCCESS; ++i) code = line(i);
+        return told(code, what);
+    }
+
+    std::shared_ptr<CUstream_st> own_; // if it is not the caller's
+};
+
+STRATAGEMM_END
