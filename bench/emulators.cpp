@@ -137,13 +137,16 @@ public:
         return "ozaki, " + std::to_string(options_.moduli) + " moduli, B kept";
     }
     bool by_contract() const override { return false; }
-    std::string ran() const override { return doubles_->describe(sg::shape<double>{}); }
+    std::string ran() const override {
+        auto const facts = kept_->facts();
+        return facts.native ? facts.native : std::to_string(facts.bytes) + " bytes kept";
+    }
     bool takes(problem const& p) const override {
         return p.type == element::f64 && p.count == 1 && !p.a_transposed && !p.b_transposed && 8 * p.m <= p.n;
     }
-    void prepare(problem const& p, operands const& x) override { doubles_.emplace(policy(p), b(p, x)); }
+    void prepare(problem const& p, operands const& x) override { kept_ = sg::keep(policy(p), b(p, x)); }
     void run(problem const& p, operands const& x) override {
-        sg::gemm(*doubles_, sg::row_major(static_cast<double const*>(x.a), p.m, p.k), b(p, x),
+        sg::gemm(policy(p), sg::row_major(static_cast<double const*>(x.a), p.m, p.k), *kept_,
                  sg::row_major(static_cast<double*>(x.c), p.m, p.n));
     }
     guarantee bound(problem const& p) const override {
@@ -162,7 +165,7 @@ private:
     }
 
     sg::ozaki_options options_;
-    std::optional<sg::quantized<Base, double>> doubles_;
+    std::optional<sg::quantized<Base, double, sg::ozaki_parts::side::right>> kept_;
 };
 
 template <class Base>

@@ -112,9 +112,10 @@ double line(char const* what, experiment const& x, sg::ozaki_options options, me
         } else if (by == means::ozaki) {
             sg::gemm(sg::ozaki{base, options}, x.a, x.b, c);
         } else { // B is taken apart before: for many products
-            sg::quantized const by_b{sg::ozaki{base, options}, x.b};
+            sg::ozaki const policy{base, options};
+            auto const kept = sg::keep(policy, x.b);
             r.parts = {}, start = seconds();
-            sg::gemm(by_b, x.a, x.b, c);
+            sg::gemm(policy, x.a, kept, c);
         }
         r.whole = seconds() - start;
         if (i > 0) runs.push_back(r);

@@ -357,8 +357,10 @@ private:
 
     template <class, class>
     friend class ozaki_parts::product;
-    template <policy, class>
+    template <policy, class, ozaki_parts::side>
     friend class quantized;
+    template <policy>
+    friend class quantized_product;
 
     Base base_;
     ozaki_options options_;

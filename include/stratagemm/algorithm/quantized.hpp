@@ -1,96 +1,83 @@
-// One operand of products in float or double, kept as residues for many of them: a layer over `ozaki`.
+// One operand of products in float or double, kept as residues for many of them.
 //
-//   sg::quantized by_b{sg::ozaki{cpu, {.moduli = 15}}, b};
-//   sg::gemm(by_b, a, b, c);
-//   sg::gemm(by_b, x, b, y);
+//   sg::ozaki const policy{cpu, {.moduli = 15}};
+//   auto const kept = sg::keep(policy, b);              // as the right operand; keep_left(policy, a) as the left one
+//   sg::gemm(policy, a, kept, c);
+//   sg::gemm(policy, x, kept, y);
 //
-// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when the policy is
-// made, and lies in memory of its own, which copies of the policy share. Calls pass the operand as they would
-// without this layer, and get the same bits. It is recognised by address, shape, strides and conjugation; other
-// operands are refused. The policy borrows the operand: that must stay where it is and as it is, since products that
-// ozaki leaves to its base (Inf, NaN, sums that might overflow) read it again.
+// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when it is kept, and
+// lies in memory of its own, which copies share. Products have the bits of those that take the matrix itself. What is
+// kept belongs to the type of the policy that made it, and to its number of moduli. It borrows the matrix: that must
+// stay where it is and as it is, since products that ozaki leaves to its base (Inf, NaN, sums that might overflow) read
+// it again.
 //
 // It takes explicit `moduli` scaled by norms: whatever else, an operand's integers depend on the other one. What is
-// wrong with that, or with the operand, is told by each call. Threads may share a policy that has no `report`.
+// wrong with that, or with the operand, is told by each product. Threads may share what is kept, and a policy that has
+// no `report`.
 #pragma once
 
 #include "ozaki.hpp"
 
 STRATAGEMM_BEGIN
 
-enum class kept { a, b };
+template <policy Base>
+class quantized_product;
 
 template <policy Base, class T>
+struct quantized_form {
+    using value_type = T;
+    static constexpr bool has_facts = true;
+    template <class P>
+    requires std::same_as<P, ozaki<Base>>
+    using over = quantized_product<Base>;
+
+    char const* native = nullptr; // why its products are the base's, if they are
+    std::size_t bytes = 0;
+};
+
+template <policy Base, class T, ozaki_parts::side Side>
 class quantized {
     using alone = dense_problem<T, T, T, typename Base::space>;
     using work = ozaki_parts::product<ozaki<Base>, alone>;
+    static constexpr bool is_left = Side == ozaki_parts::side::left;
 
 public:
+    using value_type = T;
     using space = typename Base::space;
-    using arena = typename Base::arena;
+    using form = quantized_form<Base, T>;
+    using lines = std::conditional_t<is_left, typename work::left, typename work::right>;
 
-    template <class P>
-    static constexpr verdict
-        accepts = types_if(std::is_same_v<typename P::c_type, T>) & answer<ozaki<Base>, P>();
+    index rows = 0, cols = 0;
 
-    template <operand M>
-    requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
-        quantized(ozaki<Base> policy, M&& x, kept which = kept::b)
-        : policy_(std::move(policy)), of_(as_view(x)), which_(which) {
-        state_->good = prepare(*state_);
+    quantized() = default;
+    quantized(ozaki<Base> const& policy, view<T const, space> const& x)
+        : rows(x.rows), cols(x.cols), of_(x), count_(policy.options_.moduli) {
+        state_->good = prepare(policy, *state_);
     }
 
-    auto leaf() const { return policy_.leaf(); }
-    result<arena> reserve(footprint f) const { return policy_.reserve(f); }
-
-    template <class S>
-    footprint workspace(S s) const {
-        if (!state_->good) return {};
-        s.count = 1;
-        if (state_->native) return policy_.base_.workspace(s);
-        return policy_.workspace_beside(s, which_ == kept::a, which_ == kept::b);
+    form facts() const { return {state_->native, state_->bytes}; }
+    template <class F>
+    void each_view(F&& f) const {
+        f(of_);
     }
-    template <class S>
-    bound error_bound(S const& s) const {
-        return policy_.error_bound(s);
-    }
-    template <class S>
-    double estimate(S const& s) const {
-        return state_->native ? policy_.base_.estimate(s) : policy_.estimate(s);
-    }
-    template <class S>
-    std::string describe(S const& s) const {
-        std::string const name = which_ == kept::a ? "quantized: A" : "quantized: B";
-        if (!state_->good) return name + " cannot be kept; " + policy_.describe(s);
-        if (state_->native)
-            return name + " is not kept: " + state_->native + "; " + policy_.base_.describe(s);
-        return name + " is kept in " + std::to_string(state_->bytes) + " bytes; " + policy_.describe(s);
+    // Why it cannot be multiplied, if so.
+    status usable() const {
+        if (state_->good) return {};
+        return state_->good.error();
     }
 
-    template <class P>
-    status operator()(P const& p, arena& memory) const {
-        state const& made = *state_;
-        if (!made.good) return made.good.error();
-        bool const of_a = which_ == kept::a;
-        bool const same = of_a ? recognises(p.a, p.count, p.a_step) : recognises(p.b, p.count, p.b_step);
-        if (!same)
-            return failure(
-                errc::argument, "quantized",
-                of_a ? "A is not the operand that is kept; pass the same view, once for a whole batch"
-                     : "B is not the operand that is kept; pass the same view, once for a whole batch");
-        for (index i = 0; i < p.count; ++i)
-            if (status s = multiply(made, p.at(i), memory); !s) return s;
-        return {};
-    }
+    view<T const, space> const& matrix() const { return of_; }
+    ozaki_parts::kept_lines<lines> const& kept() const { return state_->kept; }
+    int moduli() const { return count_; }
 
 private:
+    using arena = typename Base::arena;
     struct state {
         status good;
-        char const* native = nullptr; // why all products are the base's
+        char const* native = nullptr;
         std::size_t bytes = 0;
         arena memory;
-        ozaki_parts::kept_lines<typename work::left> a{};
-        ozaki_parts::kept_lines<typename work::right> b{};
+        ozaki_parts::kept_lines<lines> kept{};
         int users = 1;
     };
 
@@ -115,74 +102,191 @@ private:
         state* state_;
     };
 
-    // ---- what is kept ------------------------------------------------------------------------------------
-
-    status prepare(state& to) const {
-        if (policy_.options_.moduli == 0 || policy_.probes(policy_.options_.moduli))
+    status prepare(ozaki<Base> const& policy, state& to) const {
+        if (count_ == 0 || policy.probes(count_))
             return failure(
                 errc::argument, "quantized",
                 "an operand can be kept for explicit `moduli` scaled by norms; for anything else its "
                 "integers depend on the other operand");
-        if (!readable()) return {}; // a call says what is wrong with it
-        bool const of_a = which_ == kept::a;
+        bool const readable = of_.rows > 0 && of_.cols > 0 && of_.data != nullptr && extent_of(of_).fits;
+        if (!readable) return {}; // a product says what is wrong with it
         alone p;
-        index const k = of_a ? of_.cols : of_.rows;
-        p.a = of_a ? of_ : view<T const, space>{nullptr, 0, k, k, 1};
-        p.b = of_a ? view<T const, space>{nullptr, k, 0, 0, 1} : of_;
+        index const k = is_left ? of_.cols : of_.rows;
+        p.a = is_left ? of_ : view<T const, space>{nullptr, 0, k, k, 1};
+        p.b = is_left ? view<T const, space>{nullptr, k, 0, 0, 1} : of_;
         p.c.rows = p.a.rows, p.c.cols = p.b.cols;
-        if (status s = policy_.check(p.shape()); !s) return s;
-        return of_a ? keep(p, to, to.a) : keep(p, to, to.b);
-    }
-    template <class Lines>
-    status keep(alone const& p, state& to, ozaki_parts::kept_lines<Lines>& made) const {
-        int const count = policy_.options_.moduli;
-        Lines const lines{of_};
-        std::size_t const residues = work::kept_bytes(policy_, lines, count);
-        to.bytes = policy_.bytes_of_lines(lines.count()) + arena::rounded(residues);
-        auto memory = reserve(policy_.own(to.bytes));
+        if (status s = policy.check(p.shape()); !s) return s;
+        lines const line{of_};
+        std::size_t const residues = work::kept_bytes(policy, line, count_);
+        to.bytes = policy.bytes_of_lines(line.count()) + arena::rounded(residues);
+        auto memory = policy.reserve(policy.own(to.bytes));
         // A block that was kept for workspace, and is larger than this needs, is given back.
-        if (memory && memory->size() / 2 > to.bytes) memory = reserve(policy_.own(to.bytes));
+        if (memory && memory->size() / 2 > to.bytes) memory = policy.reserve(policy.own(to.bytes));
         if (!memory) return memory.take_status();
-        work one(policy_, p, *memory);
+        work one(policy, p, *memory);
         auto const plan = one.plan();
         if (one.good() && plan.scheme == ozaki_report::native) {
             to.native = plan.reason;
             return {};
         }
-        made = {one.lines_of(lines), memory->template take<std::byte>(static_cast<index>(residues))};
+        to.kept = {one.lines_of(line), memory->template take<std::byte>(static_cast<index>(residues))};
         to.memory = std::move(*memory);
-        return one.keep(made.of, count, made.residues);
-    }
-    bool readable() const {
-        return of_.rows > 0 && of_.cols > 0 && of_.data != nullptr &&
-               extent_of(of_.rows, of_.cols, of_.row_stride, of_.col_stride, 1, 0, index{sizeof(T)}).fits;
+        return one.keep(to.kept.of, count_, to.kept.residues);
     }
 
-    bool recognises(view<T const, space> const& x, index count, index step) const {
-        return x.data == of_.data && x.rows == of_.rows && x.cols == of_.cols &&
-               (x.row_stride == of_.row_stride || x.rows == 1) &&
-               (x.col_stride == of_.col_stride || x.cols == 1) &&
-               (x.conjugate == of_.conjugate || !complex_like<T>)&&(count == 1 || step == 0);
-    }
-
-    template <class P>
-    status multiply(state const& made, P const& p, arena& memory) const {
-        if (made.native) {
-            if (auto* const report = policy_.options_.report)
-                *report = {ozaki_report::native, 0, 0, 0, made.native};
-            return policy_.base_(p, memory);
-        }
-        return policy_.multiply(p, memory, which_ == kept::a ? &made.a : nullptr,
-                                which_ == kept::b ? &made.b : nullptr);
-    }
-
-    ozaki<Base> policy_;
-    view<T const, space> of_;
-    kept which_;
+    view<T const, space> of_{};
+    int count_ = 0;
     shared state_;
 };
 
+// The matrix must outlive what is kept of it.
 template <policy Base, operand M>
-quantized(ozaki<Base>, M&&, kept = kept::b) -> quantized<Base, value_of<M>>;
+requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
+    auto keep(ozaki<Base> const& policy, M&& right) {
+    return quantized<Base, value_of<M>, ozaki_parts::side::right>(policy, as_view(right));
+}
+template <policy Base, operand M>
+requires(std::is_lvalue_reference_v<M> || !has_view<M>) auto keep_left(ozaki<Base> const& policy, M&& left) {
+    return quantized<Base, value_of<M>, ozaki_parts::side::left>(policy, as_view(left));
+}
+
+// Products with one operand kept, or both.
+template <policy Base>
+class quantized_product {
+    template <class A, class T, ozaki_parts::side Side>
+    static constexpr bool is_kept = std::is_same_v<A, quantized<Base, T, Side>>;
+    template <class P>
+    static constexpr bool keeps_a =
+        is_kept<typename P::a_operand, typename P::a_type, ozaki_parts::side::left>;
+    template <class P>
+    static constexpr bool keeps_b =
+        is_kept<typename P::b_operand, typename P::b_type, ozaki_parts::side::right>;
+    template <class P>
+    using plain = dense_problem<typename P::a_type, typename P::b_type, typename P::c_type,
+                                typename Base::space, typename P::epilogue_type>;
+
+public:
+    using space = typename Base::space;
+    using arena = typename Base::arena;
+
+    quantized_product(ozaki<Base> policy) : policy_(std::move(policy)) {}
+
+    template <class P>
+    static constexpr verdict accepts = verdict::structure;
+    template <class P>
+    static constexpr verdict accepts_operands = [] {
+        constexpr bool known = (keeps_a<P> || is_view<typename P::a_operand>::value) &&
+                               (keeps_b<P> || is_view<typename P::b_operand>::value) &&
+                               is_view<typename P::c_operand>::value;
+        if constexpr (known)
+            return answer<ozaki<Base>, plain<P>>();
+        else
+            return verdict::structure;
+    }();
+
+    auto leaf() const { return policy_.leaf(); }
+    result<arena> reserve(footprint f) const { return policy_.reserve(f); }
+
+    template <class S>
+    footprint workspace(S const& s) const {
+        auto one = plain_shape(s);
+        one.count = 1;
+        if (native_of(s)) return policy_.base_.workspace(one);
+        return policy_.workspace_beside(one, has_facts<typename S::a_form>, has_facts<typename S::b_form>);
+    }
+    template <class S>
+    bound error_bound(S const& s) const {
+        return policy_.error_bound(plain_shape(s));
+    }
+    template <class S>
+    double estimate(S const& s) const {
+        return native_of(s) ? policy_.base_.estimate(plain_shape(s)) : policy_.estimate(plain_shape(s));
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        std::string text;
+        auto const add = [&](char const* name, auto const& facts) {
+            if constexpr (requires { facts.bytes; })
+                text += std::string(name) +
+                        (facts.native ? " is not kept: " + std::string(facts.native)
+                                      : " is kept in " + std::to_string(facts.bytes) + " bytes") +
+                        "; ";
+        };
+        add("quantized: A", s.a_facts), add("quantized: B", s.b_facts);
+        return text +
+               (native_of(s) ? policy_.base_.describe(plain_shape(s)) : policy_.describe(plain_shape(s)));
+    }
+
+    template <class P>
+    status operator()(P const& p, arena& memory) const {
+        if (wrong_count(p.a) || wrong_count(p.b))
+            return failure(errc::argument, "quantized",
+                           "an operand was kept by a policy with another number of moduli; keep it anew");
+        char const* const native = native_of(p.shape());
+        for (index i = 0; i < p.count; ++i) {
+            auto const q = plain_of(p.at(i));
+            if (native && policy_.options_.report)
+                *policy_.options_.report = {ozaki_report::native, 0, 0, 0, native};
+            status s = native ? policy_.base_(q, memory) : multiply(q, p, memory);
+            if (!s) return s;
+        }
+        return {};
+    }
+
+private:
+    template <class Form>
+    static constexpr bool has_facts = requires {
+        requires Form::has_facts;
+    };
+    template <class S>
+    static auto plain_shape(S const& s) {
+        return shape<typename S::a_type, typename S::b_type, typename S::c_type>{s.m, s.n, s.k, s.count,
+                                                                                 s.adds};
+    }
+    template <class S>
+    static char const* native_of(S const& s) {
+        char const* reason = nullptr;
+        if constexpr (has_facts<typename S::a_form>) reason = s.a_facts.native;
+        if constexpr (has_facts<typename S::b_form>)
+            if (!reason) reason = s.b_facts.native;
+        return reason;
+    }
+    template <class A>
+    bool wrong_count(A const& x) const {
+        if constexpr (requires { x.moduli(); }) return x.moduli() != policy_.options_.moduli;
+        return false;
+    }
+
+    // The product of the matrices themselves; what scales them is a part of alpha.
+    template <class P>
+    static auto plain_of(P const& p) {
+        plain<P> q;
+        q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.c = p.c, q.epilogue = p.epilogue;
+        q.row0 = p.row0, q.col0 = p.col0;
+        auto const take = [&](auto const& x) {
+            if constexpr (requires { x.matrix(); }) {
+                auto v = x.matrix();
+                q.alpha = q.alpha * v.scale;
+                v.scale = decltype(v.scale)(1);
+                return v;
+            } else {
+                return x;
+            }
+        };
+        q.a = take(p.a), q.b = take(p.b);
+        return q;
+    }
+    template <class Q, class P>
+    status multiply(Q const& q, P const& p, arena& memory) const {
+        using work = ozaki_parts::product<ozaki<Base>, Q>;
+        ozaki_parts::kept_lines<typename work::left> const* a = nullptr;
+        ozaki_parts::kept_lines<typename work::right> const* b = nullptr;
+        if constexpr (keeps_a<P>) a = &p.a.kept();
+        if constexpr (keeps_b<P>) b = &p.b.kept();
+        return policy_.multiply(q, memory, a, b);
+    }
+
+    ozaki<Base> policy_;
+};
 
 STRATAGEMM_END

@@ -93,7 +93,7 @@ private:
     template <class P>
     status multiply(P const& p, arena& memory) const {
         auto const split = split_of(p.shape());
-        auto const [m, n, k, count, adds] = split.first;
+        index const m = split.first.m, n = split.first.n, k = split.first.k;
         index const rest_m = p.c.rows - m, rest_n = p.c.cols - n, rest_k = p.a.cols - k;
         switch (split.along) {
         case side::none: return base_(p, memory);

@@ -116,7 +116,9 @@ struct host {
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
         if constexpr (!is_dense<Problem>) {
-            return multiply_combined(p, team, workspace);
+            for (index i = 0; i < p.count; ++i)
+                if (status s = multiply_combined(p.at(i), team, workspace); !s) return s;
+            return {};
         } else {
             if (p.count == 1) return multiply_one(p, team, workspace);
             return multiply_batch(p, team, workspace);

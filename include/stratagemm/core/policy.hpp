@@ -160,21 +160,15 @@ concept policy = has_leaf<P> && answers<P, dense_problem<float, float, float, ty
     { p(q, a) } -> std::same_as<status>;
 };
 
-// An operand that is more than memory brings its products: over<P> of its form is a policy over P that does them. Such
-// policies are for backends, which say is_backend: a layer that knows dense products alone is not passed over in silence.
-template <class P>
-concept backend = policy<P> && requires {
-    requires P::is_backend;
-};
+// An operand that is more than memory brings its products: over<P> of its form, where there is one, is a policy over P
+// that does them. Sparse operands are for backends, which say is_backend: a layer that knows dense products alone is
+// not passed over in silence.
 template <class P, class Form>
 struct over_form {
     using type = P;
 };
 template <class P, class Form>
-requires requires {
-    requires P::is_backend;
-    typename Form::template over<P>;
-}
+requires requires { typename Form::template over<P>; }
 struct over_form<P, Form> {
     using type = typename Form::template over<P>;
 };

@@ -101,8 +101,9 @@ struct problem {
         problem one = *this;
         one.count = 1;
         if (i == 0) return one;
-        if constexpr (requires { a.moved(i), b.moved(i); }) // others are never in a batch
-            one.a = a.moved(i * a_step), one.b = b.moved(i * b_step);
+        // Operands that do not move serve the whole batch.
+        if constexpr (requires { a.moved(i); }) one.a = a.moved(i * a_step);
+        if constexpr (requires { b.moved(i); }) one.b = b.moved(i * b_step);
         one.e = e.moved(i * e_step);
         one.c = c.moved(i * c_step);
         return one;
@@ -430,6 +431,7 @@ inline constexpr char const
     *overlaps = "C overlaps A or B; multiply into another matrix and copy",
     *overlaps_e = "C may be the added matrix or be apart from it, but not overlap it in part",
     *scaled_c = "C cannot be scaled or conjugated; use alpha, beta or an epilogue",
+    *batch_overlaps = "the matrices of the batch C overlap; its stride must be at least one matrix",
     *short_vector = "a vector of the epilogue is shorter than the side of C that it runs along";
 }
 
@@ -470,8 +472,7 @@ status validate(Problem const& p, extents const& x) {
         return fail(errc::shape, refusal::beyond);
     if (elements_collide(m, n, p.c.row_stride, p.c.col_stride)) return fail(errc::strides, refusal::collides);
     if (p.count > 1 && !nested(m, p.c.row_stride, n, p.c.col_stride, p.count, p.c_step))
-        return fail(errc::strides,
-                    "the matrices of the batch C overlap; its stride must be at least one matrix");
+        return fail(errc::strides, refusal::batch_overlaps);
 
     auto shares = [&](auto const& w, extent const& ew) {
         using space = typename Problem::space;
@@ -488,38 +489,45 @@ status validate(Problem const& p, extents const& x) {
 }
 
 // Of operands that are not views: each view of them by itself, every target of a result against all that is read and
-// against the other targets. Not for batches.
+// against the other targets. In a batch only views move.
 template <class Problem>
 status validate_operands(Problem const& p) {
     auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
     if (status s = validate_sides(p); !s) return s;
-    if (p.count != 1) return fail(errc::unsupported, "batches are of plain matrices; multiply one by one");
+    constexpr bool one_result = is_view<typename Problem::c_operand>::value;
+    if (!one_result && p.count != 1)
+        return fail(errc::unsupported, "a spread is the result of one product, not of a batch");
     char const* wrong = nullptr;
     errc code = errc::shape;
     auto const refuse = [&](errc why, char const* text) {
         if (!wrong) wrong = text, code = why;
     };
-    auto const look = [&](auto const& v, bool is_used) {
+    auto const look = [&](auto const& v, index step, bool is_used) {
         if (v.rows < 0 || v.cols < 0) return refuse(errc::shape, "sizes must not be negative");
-        extent const x = extent_of(v);
+        extent const x = extent_of(v, p.count, step);
         if (!x.fits) return refuse(errc::overflow, refusal::too_far);
         if (is_used && is_missing(v, x)) refuse(errc::null_data, refusal::null);
         if (is_used && is_outside(v, x)) refuse(errc::shape, refusal::beyond);
     };
     // Terms of a sum, and targets of a result, have one shape.
-    auto const look_at = [&](auto const& operand, bool is_used) {
+    auto const look_at = [&](auto const& operand, index step, bool is_used) {
         using X = std::remove_cvref_t<decltype(operand)>;
         operand.each_view([&](auto const& v) {
-            look(v, is_used && operand.rows > 0 && operand.cols > 0);
+            look(v, step, is_used && operand.rows > 0 && operand.cols > 0);
             if constexpr (requires { X::form::most_terms; })
                 if (v.rows != operand.rows || v.cols != operand.cols)
                     refuse(errc::shape, "the terms of a sum must have the same shape");
         });
     };
-    bool const reads_ab = p.alpha != typename Problem::scalar(0), writes = p.c.rows > 0 && p.c.cols > 0;
-    look_at(p.a, reads_ab && writes), look_at(p.b, reads_ab && writes), look_at(p.c, true);
+    bool const reads_ab = p.alpha != typename Problem::scalar(0),
+               writes = p.c.rows > 0 && p.c.cols > 0 && p.count > 0;
+    look_at(p.a, p.a_step, reads_ab && writes), look_at(p.b, p.b_step, reads_ab && writes);
+    look_at(p.c, p.c_step, writes);
     if (wrong) return fail(code, wrong);
 
+    auto const meet = [&](auto const& v, index v_step, auto const& w, index w_step) {
+        return views_overlap(v, extent_of(v, p.count, v_step), w, extent_of(w, p.count, w_step));
+    };
     auto const check_target = [&](auto const& to, auto const& from, bool reads_from) {
         if (to.rows != p.c.rows || to.cols != p.c.cols)
             return refuse(errc::shape, "the targets of a spread must have the same shape");
@@ -527,36 +535,35 @@ status validate_operands(Problem const& p) {
             return refuse(errc::argument, refusal::scaled_c);
         if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
             return refuse(errc::strides, refusal::collides);
-        extent const x = extent_of(to);
-        auto const meets = [&](auto const& v) {
-            using V = std::remove_cvref_t<decltype(v)>;
-            if (is_view<V>::value && reads_ab && views_overlap(to, x, v, extent_of(v)))
-                refuse(errc::alias, refusal::overlaps);
+        if (p.count > 1 && !nested(to.rows, to.row_stride, to.cols, to.col_stride, p.count, p.c_step))
+            return refuse(errc::strides, refusal::batch_overlaps);
+        auto const each = [&](index step) {
+            return [&, step](auto const& v) {
+                if (reads_ab && meet(to, p.c_step, v, step)) refuse(errc::alias, refusal::overlaps);
+            };
         };
-        p.a.each_view(meets), p.b.each_view(meets);
+        p.a.each_view(each(p.a_step)), p.b.each_view(each(p.b_step));
         if (!reads_from) return;
         if (from.rows != to.rows || from.cols != to.cols)
             return refuse(errc::shape, "the added matrix must have the shape of C");
-        look(from, true);
-        if (!is_same_place(from, to) && views_overlap(to, x, from, extent_of(from)))
+        look(from, p.e_step, true);
+        if (!(is_same_place(from, to) && p.e_step == p.c_step) && meet(to, p.c_step, from, p.e_step))
             refuse(errc::alias, refusal::overlaps_e);
     };
-    if constexpr (is_view<typename Problem::c_operand>::value) {
-        check_target(p.c, p.e, p.beta != typename Problem::scalar(0));
+    bool const has_beta = p.beta != typename Problem::scalar(0);
+    if constexpr (one_result) {
+        check_target(p.c, p.e, has_beta);
     } else {
-        if (p.beta != typename Problem::scalar(0))
+        if (has_beta)
             return fail(errc::argument,
                         "a spread has a factor and a matrix to add for each target, and no beta");
-        using S = typename Problem::c_operand::scalar;
         for (int t = 0; t < p.c.targets; ++t) {
             auto const& x = p.c.at[t];
-            check_target(x.to, x.from, x.keep != S(0));
+            check_target(x.to, x.from, x.keep != 0);
             for (int u = 0; u < p.c.targets; ++u) {
                 auto const& y = p.c.at[u];
-                if (u < t && views_overlap(x.to, extent_of(x.to), y.to, extent_of(y.to)))
-                    refuse(errc::alias, "two targets of a spread overlap");
-                if (u != t && y.keep != S(0) &&
-                    views_overlap(x.to, extent_of(x.to), y.from, extent_of(y.from)))
+                if (u < t && meet(x.to, 0, y.to, 0)) refuse(errc::alias, "two targets of a spread overlap");
+                if (u != t && y.keep != 0 && meet(x.to, 0, y.from, 0))
                     refuse(errc::alias, "what a target of a spread adds overlaps another target");
             }
         }
@@ -565,7 +572,7 @@ status validate_operands(Problem const& p) {
     if (wrong) return fail(code, wrong);
     // What only the operand knows.
     auto const own = [&](auto const& operand) -> status {
-        if constexpr (requires { operand.check_sizes(); }) return operand.check_sizes();
+        if constexpr (requires { operand.usable(); }) return operand.usable();
         return {};
     };
     if (status s = own(p.a); !s) return s;

@@ -24,8 +24,8 @@ template <class T>
 struct csr_form {
     using value_type = T;
     static constexpr bool has_facts = true;
-    template <policy P>
-    using over = csr_product<P>;
+    template <class P>
+    requires P::is_backend using over = csr_product<P>;
 
     index nonzeros = 0;
 };
@@ -164,10 +164,9 @@ public:
 
     template <class Q>
     status operator()(Q const& p, arena&) const {
-        if constexpr (on_host)
-            return multiply_on_host(p);
-        else
-            return multiply_on_device(p);
+        for (index i = 0; i < p.count; ++i)
+            if (status s = multiply(p.at(i)); !s) return s;
+        return {};
     }
 
 private:
@@ -180,7 +179,7 @@ private:
     }
 
     template <class Q>
-    status multiply_on_host(Q const& p) const {
+    status multiply(Q const& p) const requires on_host {
         using S = typename Q::scalar;
         auto const by = leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
@@ -226,7 +225,7 @@ private:
     }
 
     template <class Q>
-    status multiply_on_device(Q const& p) const {
+    status multiply(Q const& p) const requires(!on_host) {
         using T = typename Q::a_type;
         static std::string const definitions =
             kernel_types<T, typename Q::c_type>() + "#define INDEX " +

@@ -42,19 +42,22 @@ sg::matrix<T> draw(sg::index m, sg::index n, unsigned seed, sg::layout order = s
         order);
 }
 
-// A product with B kept and one with A kept, against the layer beneath.
+// Products with A, with B and with both kept, against those of the matrices.
 template <class Base, class A, class B, class E, class T, class... Epilogue>
 void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T beta, E const& e, sg::index m,
            sg::index n, Epilogue const&... epilogue) {
-    sg::quantized const by_a{policy, a, sg::kept::a};
-    sg::quantized const by_b{policy, b};
+    auto const kept_a = sg::keep_left(policy, a);
+    auto const kept_b = sg::keep(policy, b);
     for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
         sg::matrix<T> expected(m, n, order), c(m, n, order), d(m, n, order);
         sg::gemm(policy, alpha, a, b, beta, e, expected, epilogue...);
         for (int twice = 0; twice < 2; ++twice) {
-            sg::gemm(by_a, alpha, a, b, beta, e, c, epilogue...);
-            sg::gemm(by_b, alpha, a, b, beta, e, d, epilogue...);
+            sg::gemm(policy, alpha, kept_a, b, beta, e, c, epilogue...);
+            sg::gemm(policy, alpha, a, kept_b, beta, e, d, epilogue...);
             CHECK(same_bits(c, expected));
+            CHECK(same_bits(d, expected));
+            if (twice) continue;
+            sg::gemm(policy, alpha, kept_a, kept_b, beta, e, d, epilogue...);
             CHECK(same_bits(d, expected));
         }
     }
@@ -128,27 +131,25 @@ TEST_CASE("a kept operand serves a batch, and other shapes of the other operand"
     sg::index const m = 20, n = 33, k = 40;
     auto const b = draw<double>(k, n, 1), a = draw<double>(4 * m, k, 2);
     sg::ozaki const policy{sg::host{.threads = 2}, {.moduli = 15}};
-    sg::quantized const by_b{policy, b};
+    auto const kept = sg::keep(policy, b);
     sg::matrix<double> c(4 * m, n), expected(4 * m, n);
     auto const as = sg::batched(sg::row_major(a.data(), m, k), 4, m * k);
-    sg::gemm(by_b, as, b, sg::batched(sg::row_major(c.data(), m, n), 4, m * n));
+    sg::gemm(policy, as, kept, sg::batched(sg::row_major(c.data(), m, n), 4, m * n));
     sg::gemm(policy, as, b, sg::batched(sg::row_major(expected.data(), m, n), 4, m * n));
     CHECK(same_bits(c, expected));
     for (sg::index const rows : {0, 1, 5, 80}) {
         sg::matrix<double> x(rows, n), y(rows, n);
         auto const part = a.view().block(0, 0, rows, k);
-        sg::gemm(by_b, part, b, x);
+        sg::gemm(policy, part, kept, x);
         sg::gemm(policy, part, b, y);
         CHECK(same_bits(x, y));
     }
-    // In a batch the kept operand is one, or it is refused before anything is written.
-    auto const many = draw<double>(4 * k, n, 3);
-    auto const first = sg::row_major(many.data(), k, n);
+    // What is wrong with a batch is said before anything is written.
     sg::matrix<double> untouched(4 * m, n, [](sg::index, sg::index) { return 42; });
-    auto const s = sg::try_gemm(sg::quantized{policy, first}, as, sg::batched(first, 4, k * n),
-                                sg::batched(sg::row_major(untouched.data(), m, n), 4, m * n));
+    auto const s =
+        sg::try_gemm(policy, as, kept, sg::batched(sg::row_major(untouched.data(), m, n), 4, m * n - 1));
     REQUIRE(!s);
-    CHECK(contains(s.error().what(), "once for a whole batch"));
+    CHECK(contains(s.error().what(), "the batch C overlap"));
     CHECK(untouched(0, 0) == 42);
 }
 
@@ -168,17 +169,17 @@ TEST_CASE("what ozaki leaves to its base is left to it, whichever operand it is 
             sg::ozaki_report report;
             sg::ozaki const policy{sg::host{.threads = 1}, {.moduli = 15, .report = &report}};
             check(policy, 1.0, a, b, 0.5, e, 20, 33);
-            sg::quantized const by_b{policy, b};
+            auto const kept = sg::keep(policy, b);
             sg::matrix<double> c(20, 33), native(20, 33);
-            sg::gemm(by_b, a, b, c);
+            sg::gemm(policy, a, kept, c);
             sg::gemm(sg::host{.threads = 1}, a, b, native);
             CHECK(report.scheme == sg::ozaki_report::native);
             CHECK(*report.reason != '\0');
             CHECK(same_bits(c, native));
-            sg::shape<double> const s{20, 33, 40};
             if (!in_a && odd != huge) {
-                CHECK(contains(by_b.describe(s), "not kept: "));
-                CHECK(by_b.workspace(s) == sg::host{.threads = 1}.workspace(s));
+                auto const plan = sg::plan(policy, sg::product(a, kept, c).shape());
+                CHECK(contains(plan.describe(), "not kept: "));
+                CHECK(plan.workspace() == sg::host{.threads = 1}.workspace(sg::shape<double>{20, 33, 40}));
             }
         }
     // Zeros are no reason.
@@ -195,49 +196,63 @@ TEST_CASE("quantized: workspace is exact, and what is kept is not in it") {
         sg::ozaki const planes{sg::reference{}, {.moduli = 15}};
         auto const a = draw<double>(33, 300, 1), b = draw<double>(300, 170, 2);
         sg::matrix<double> c(33, 170);
-        auto const use = [&](auto const& policy) { return support::try_arena(policy, sg::product(a, b, c)); };
-        CHECK(use(sg::quantized{packed, b}).stayed_inside);
-        CHECK(use(sg::quantized{packed, a, sg::kept::a}).stayed_inside);
-        for (auto const& x : {use(sg::quantized{planes, b}), use(sg::quantized{planes, a, sg::kept::a})}) {
+        auto const use = [&](auto const& policy, auto const& x, auto const& y) {
+            return support::try_arena(sg::quantized_product{policy}, sg::product(x, y, c));
+        };
+        auto const kept_a = sg::keep_left(packed, a), also_a = sg::keep_left(packed, a);
+        auto const kept_b = sg::keep(packed, b);
+        CHECK(use(packed, a, kept_b).stayed_inside);
+        CHECK(use(packed, kept_a, b).stayed_inside);
+        CHECK(use(packed, also_a, kept_b).stayed_inside);
+        for (auto const& x :
+             {use(planes, a, sg::keep(planes, b)), use(planes, sg::keep_left(planes, a), b)}) {
             CHECK(x.stayed_inside);
             CHECK(x.used_up);
         }
+        auto const bytes = [](auto const& policy, auto shape) {
+            shape.m = 128, shape.n = 4096, shape.k = 4096;
+            return sg::quantized_product{policy}.workspace(shape).host;
+        };
         sg::shape<double> const s{33, 170, 300}, large{128, 4096, 4096};
-        CHECK(sg::quantized{packed, b}.workspace(large).host < packed.workspace(large).host);
-        CHECK(sg::quantized{packed, a, sg::kept::a}.workspace(large).host < packed.workspace(large).host);
+        CHECK(bytes(packed, sg::product(a, kept_b, c).shape()) < packed.workspace(large).host);
+        CHECK(bytes(packed, sg::product(kept_a, b, c).shape()) < packed.workspace(large).host);
         // Planes of one modulus at a time, and the lines
-        CHECK(planes.workspace(s).host - sg::quantized{planes, b}.workspace(s).host >= 300 * 170 + 170 * 68);
+        auto const with_b = sg::plan(planes, sg::product(a, sg::keep(planes, b), c).shape()).workspace();
+        CHECK(planes.workspace(s).host - with_b.host >= 300 * 170 + 170 * 68);
     }
 }
 
-TEST_CASE("a plan of a policy that keeps an operand; copies, and many threads at once") {
+TEST_CASE("a plan with a kept operand; copies, and many threads at once") {
     if (!here()) return;
     auto const a = draw<double>(40, 90, 1), b = draw<double>(90, 50, 2);
     sg::ozaki const policy{sg::host{.threads = 1}, {.moduli = 15}};
     sg::matrix<double> expected(40, 50);
     sg::gemm(policy, a, b, expected);
-    auto const plan = [&] {
-        sg::quantized const gone{policy, b};
+    auto const kept = [&] {
+        auto const gone = sg::keep(policy, b);
         auto copy = gone;
         copy = gone;
-        return sg::plan(copy, sg::shape<double>{40, 50, 90});
+        return copy;
     }();
+    sg::matrix<double> c(40, 50);
+    auto const plan = sg::plan(policy, sg::product(a, kept, c).shape());
     CHECK(contains(plan.describe(), "quantized: B is kept in "));
     CHECK(contains(plan.describe(), "15 moduli"));
     CHECK(plan.error_bound().worst == policy.error_bound(sg::shape<double>{40, 50, 90}).worst);
-    sg::matrix<double> c(40, 50);
-    plan.run(a, b, c);
+    CHECK(plan.estimate() > 0);
+    auto arena = plan.reserve();
+    plan.run(sg::product(a, kept, c), arena);
     CHECK(same_bits(c, expected));
 
-    sg::quantized const by_a{policy, a, sg::kept::a};
+    auto const kept_a = sg::keep_left(policy, a);
     std::array<int, 4> wrong{};
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
         threads.emplace_back([&, t] {
-            auto const own = by_a;
+            auto const own = kept_a;
             for (int x = 0; x < 5; ++x) {
                 sg::matrix<double> d(40, 50);
-                sg::gemm(x % 2 ? own : by_a, a, b, d);
+                sg::gemm(policy, x % 2 ? own : kept_a, b, d);
                 wrong[static_cast<std::size_t>(t)] += !same_bits(d, expected);
             }
         });
@@ -245,11 +260,11 @@ TEST_CASE("a plan of a policy that keeps an operand; copies, and many threads at
     CHECK(wrong == std::array<int, 4>{});
 }
 
-TEST_CASE("quantized: what cannot be kept, and what is not the kept operand") {
+TEST_CASE("quantized: what cannot be kept, and by whom it is not taken") {
     if (!here()) return;
-    auto const a = draw<double>(20, 40, 1), b = draw<double>(40, 33, 2), other = draw<double>(40, 33, 2);
+    auto const a = draw<double>(20, 40, 1), b = draw<double>(40, 33, 2);
     auto const refused = [&](auto const& policy, auto const& x, auto const& y) {
-        sg::matrix<double> c(x.rows, y.cols, [](sg::index, sg::index) { return 42; });
+        sg::matrix<double> c(20, 33, [](sg::index, sg::index) { return 42; });
         auto const s = sg::try_gemm(policy, x, y, c);
         REQUIRE(!s);
         CHECK(s.error().code() == sg::errc::argument);
@@ -257,45 +272,43 @@ TEST_CASE("quantized: what cannot be kept, and what is not the kept operand") {
         return std::string(s.error().what());
     };
     sg::host const cpu{.threads = 1};
+    sg::matrix<double> c(20, 33);
     for (sg::ozaki_options const& options :
          {sg::ozaki_options{}, {.slices = 7}, {.moduli = 15, .scaling = sg::ozaki_scaling::product}}) {
-        sg::quantized const policy{sg::ozaki{cpu, options}, b};
-        CHECK(contains(refused(policy, a.view(), b.view()), "explicit `moduli` scaled by norms"));
-        CHECK(contains(policy.describe(sg::shape<double>{20, 33, 40}), "cannot be kept"));
+        sg::ozaki const policy{cpu, options};
+        CHECK(contains(refused(policy, a, sg::keep(policy, b)), "explicit `moduli` scaled by norms"));
+        CHECK(contains(refused(policy, sg::keep_left(policy, a), b), "explicit `moduli` scaled by norms"));
     }
     // Too few for the leading bits of a product to say anything: scaled by norms.
-    sg::matrix<double> c(20, 33);
-    sg::gemm(sg::quantized{sg::ozaki{cpu, {.moduli = 6, .scaling = sg::ozaki_scaling::product}}, b}, a, b, c);
-    CHECK(contains(refused(sg::quantized{sg::ozaki{cpu, {.moduli = 21}}, b}, a.view(), b.view()), "2 to 20"));
+    sg::ozaki const few{cpu, {.moduli = 6, .scaling = sg::ozaki_scaling::product}};
+    sg::gemm(few, a, sg::keep(few, b), c);
+    sg::ozaki const many{cpu, {.moduli = 21}}, policy{cpu, {.moduli = 15}}, less{cpu, {.moduli = 14}};
+    CHECK(contains(refused(many, a, sg::keep(many, b)), "2 to 20"));
 
-    sg::quantized const by_b{sg::ozaki{cpu, {.moduli = 15}}, b};
-    CHECK(contains(refused(by_b, a.view(), other.view()), "B is not the operand"));
-    CHECK(contains(refused(by_b, sg::transposed(b), sg::transposed(a)), "B is not the operand"));
-    CHECK(contains(refused(by_b, a.view().block(0, 0, 20, 39), b.view().block(0, 0, 39, 33)), "B is not"));
-    CHECK(contains(refused(by_b, a.view(), b.view().block(0, 0, 40, 32)), "B is not the operand"));
-    sg::quantized const by_a{sg::ozaki{cpu, {.moduli = 15}}, a, sg::kept::a};
-    CHECK(contains(refused(by_a, a.view().block(0, 0, 19, 40), b.view()), "A is not the operand"));
-    auto const same = sg::quantized{sg::ozaki{cpu, {.moduli = 15}}, sg::row_major(b.data(), 40, 33)};
-    sg::gemm(same, a, b, c); // recognised by what it is, not by who says so
-
-    using Z = std::complex<double>;
-    auto const x = draw<Z>(5, 6, 1), y = draw<Z>(6, 7, 2);
-    sg::matrix<Z> z(5, 7);
-    sg::quantized const by_y{sg::ozaki{cpu, {.moduli = 15}}, y};
-    CHECK(!sg::try_gemm(by_y, x, sg::conjugated(y), z));
-    CHECK(sg::try_gemm(by_y, sg::conjugated(x), y, z));
+    auto const kept = sg::keep(policy, b);
+    CHECK(contains(refused(less, a, kept), "another number of moduli"));
+    CHECK(contains(refused(less, sg::keep_left(policy, a), b), "another number of moduli"));
+    CHECK(!sg::try_gemm(policy, a.block(0, 0, 20, 39), kept, c)); // sides are checked as ever
 
     // What a call would be told anyhow.
     auto const null = sg::row_major(static_cast<double const*>(nullptr), 40, 33);
-    auto const s = sg::try_gemm(sg::quantized{sg::ozaki{cpu, {.moduli = 15}}, null}, a, null, c);
+    auto const s = sg::try_gemm(policy, a, sg::keep(policy, null), c);
     REQUIRE(!s);
     CHECK(s.error().code() == sg::errc::null_data);
     sg::matrix<double> const nothing(0, 33);
-    sg::gemm(sg::quantized{sg::ozaki{cpu, {.moduli = 15}}, nothing}, 1.0, sg::matrix<double>(20, 0), nothing,
-             0.0, c);
+    sg::gemm(policy, 1.0, sg::matrix<double>(20, 0), sg::keep(policy, nothing), 0.0, c);
     CHECK(c(3, 3) == 0);
 
-    using policy = sg::quantized<sg::host, double>;
-    static_assert(sg::takes<policy, sg::dense_problem<double, double, double>>);
-    static_assert(!sg::takes<policy, sg::dense_problem<float, float, float>>);
+    using owner = sg::ozaki<sg::host>;
+    using kept_b = decltype(kept);
+    using term = sg::view<double const>;
+    using problem = sg::problem<term, std::remove_cvref_t<kept_b>, sg::view<double>>;
+    static_assert(
+        std::is_same_v<sg::multiplier<owner, decltype(problem{}.shape())>, sg::quantized_product<sg::host>>);
+    static_assert(sg::takes<sg::quantized_product<sg::host>, problem>);
+    // Others refuse it when they are compiled; and the left operand is no right one.
+    static_assert(sg::answer<sg::host, problem>() == sg::verdict::structure);
+    static_assert(sg::answer<sg::quantized_product<sg::reference>, problem>() == sg::verdict::structure);
+    using exchanged = sg::problem<std::remove_cvref_t<kept_b>, term, sg::view<double>>;
+    static_assert(sg::answer<sg::quantized_product<sg::host>, exchanged>() == sg::verdict::structure);
 }
