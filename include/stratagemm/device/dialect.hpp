@@ -47,9 +47,6 @@
 
 STRATAGEMM_BEGIN
 
-inline constexpr std::ptrdiff_t device_longest =
-    0x7fffffff; // groups of a launch, and sides of what it works on
-
 inline constexpr char dialect_text[] = R"(
 #define MATRIX(T, x) BUFFER(T, x), index x##_row, index x##_col
 #define AT(x, i, j) ((i) * x##_row + (j) * x##_col)

@@ -2,8 +2,8 @@
 // launches kernels of the dialect.
 #pragma once
 
-#include "../core/problem.hpp"
 #include "dialect.hpp"
+#include "product.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -50,21 +50,18 @@ KERNEL(ITEMS) apply(int turned, index row0, index col0 EPILOGUE_STATE, RESULT) {
 #endif
 )";
 
-// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
-template <class T, class Space>
-bool rows_are_closer(view<T, Space> const& v) {
-    return magnitude(v.row_stride) < magnitude(v.col_stride);
-}
-
-// A part of Leaf, whose `layer` and `epilogue<Value>` it uses besides launch() and limits().
-template <class Leaf, class Space>
+// A part of Leaf, whose `layer` names it in errors; Epilogue<Value> is what its launch() takes.
+template <class Leaf, class Space, template <class> class Epilogue>
 class elementwise_operations {
 public:
+    template <class Value>
+    using epilogue = Epilogue<Value>;
+
     template <class From, class To>
     requires(complex_like<std::remove_cv_t<From>> == complex_like<To>) status
         copy(view<From, Space> from, view<To, Space> to)
     const {
-        view<From, Space> const x = rows_are_closer(to) ? transposed(from) : from;
+        view<From, Space> const x = rows_are_closer(to) ? from.transposed() : from;
         return run<std::remove_cv_t<From>>("copy", {}, to, x.data, x.row_stride, x.col_stride, x.scale,
                                            int{x.conjugate});
     }
@@ -73,7 +70,7 @@ public:
     requires(std::same_as<std::remove_cv_t<X>, std::remove_cv_t<Y>>&& complex_like<std::remove_cv_t<X>> ==
              complex_like<To>) status add(view<X, Space> x, view<Y, Space> y, view<To, Space> to)
     const {
-        if (rows_are_closer(to)) x = transposed(x), y = transposed(y);
+        if (rows_are_closer(to)) x = x.transposed(), y = y.transposed();
         return run<std::remove_cv_t<X>>("add", {}, to, x.data, x.row_stride, x.col_stride, x.scale,
                                         int{x.conjugate}, y.data, y.row_stride, y.col_stride, y.scale,
                                         int{y.conjugate});
@@ -85,11 +82,11 @@ public:
     }
 
     template <class F, class To>
-    requires has_source<F, typename Leaf::template epilogue<accumulator_t<To>>>
-        status apply(F const& f, view<To, Space> to, index row0, index col0)
+    requires has_source<F, Epilogue<accumulator_t<To>>> status apply(F const& f, view<To, Space> to,
+                                                                     index row0, index col0)
     const {
-        typename Leaf::template epilogue<accumulator_t<To>> const epilogue(f);
-        return run<To>("apply", epilogue.definitions(), to, int{rows_are_closer(to)}, row0, col0, epilogue);
+        Epilogue<accumulator_t<To>> const last(f);
+        return run<To>("apply", last.definitions(), to, int{rows_are_closer(to)}, row0, col0, last);
     }
 
 private:
@@ -97,13 +94,13 @@ private:
     template <class In, class To, class... Arguments>
     status run(char const* kernel, std::string const& definitions, view<To, Space> to,
                Arguments const&... arguments) const {
-        static std::string const types = kernel_types<In, To>();
+        static auto const& types = *new std::string(kernel_types<In, To>()); // as long as the process
         auto const& leaf = static_cast<Leaf const&>(*this);
-        if (rows_are_closer(to)) to = transposed(to);
-        index const longer = to.rows < to.cols ? to.cols : to.rows;
-        bool const fits = longer <= device_longest, empty = to.rows == 0 || to.cols == 0;
-        index const groups = empty || !fits ? 0 : (to.rows + 7) / 8 * ((to.cols + 31) / 32);
-        if ((!fits && !empty) || groups > leaf.limits().groups)
+        if (rows_are_closer(to)) to = to.transposed();
+        bool const empty = to.rows == 0 || to.cols == 0;
+        bool const fits = empty || (to.rows <= device_longest && to.cols <= device_longest);
+        index const groups = empty || !fits ? 0 : ((to.rows - 1) / 8 + 1) * ((to.cols - 1) / 32 + 1);
+        if (!fits || groups > leaf.limits().groups)
             return error(errc::unsupported, Leaf::layer,
                          "a matrix is too large for one launch; work on blocks");
         return leaf.launch({kernel, elementwise_text, types + definitions, 256, uses_double<In, To>}, groups,

@@ -77,7 +77,7 @@ public:
         std::array<std::string, sizeof...(Values)> const names{this->take(values)...};
         body_ += "x = ";
         for (char const* c = expression; *c; ++c) {
-            if (*c == '$' && c[1] >= '0' && static_cast<std::size_t>(c[1] - '0') < names.size())
+            if (*c == '$' && c[1] >= '0' && c[1] < '0' + static_cast<int>(names.size()))
                 body_ += names[static_cast<std::size_t>(*++c - '0')];
             else
                 body_ += *c;

@@ -1,6 +1,7 @@
 // Which kernel a product gets, from its shape, the device and the tiles that there are.
 #pragma once
 
+#include "../../device/product.hpp"
 #include "tuning/entries.hpp"
 
 #include <cstring>
@@ -17,12 +18,7 @@ struct cuda_choice {
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
 
-// The sides of a product, with C's columns along memory.
-struct cuda_sides {
-    std::ptrdiff_t m, n, k, count;
-
-    friend bool operator==(cuda_sides const&, cuda_sides const&) = default;
-};
+using cuda_sides = device_sides;
 
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k
 // another launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of

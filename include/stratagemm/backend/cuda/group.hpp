@@ -23,7 +23,7 @@ public:
         sides_.reserve(count), kinds_.reserve(count);
         for (Problem const& p : all) {
             bool const turned = product::turns(p);
-            cuda_sides s = product::sides_of(p);
+            cuda_sides s = sides_of(p);
             if (turned) std::swap(s.m, s.n);
             if (p.alpha == Scalar(0)) s.k = 0;
             sides_.push_back(s);
@@ -188,7 +188,7 @@ private:
     // Most need not be copied for it.
     template <class F>
     static auto as_oriented(Problem const& p, F&& f) {
-        return product::turns(p) ? f(product::oriented(p), true) : f(p, false);
+        return product::turns(p) ? f(oriented(p, true), true) : f(p, false);
     }
     cuda_epilogue<Scalar> const& epilogue_of(index i) const {
         return epilogues_[has_epilogue ? static_cast<std::size_t>(i) : 0];

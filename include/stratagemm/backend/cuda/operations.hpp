@@ -7,11 +7,10 @@
 
 STRATAGEMM_BEGIN
 
-class cuda_operations : public cuda_queue, public elementwise_operations<cuda_operations, cuda_memory> {
+class cuda_operations : public cuda_queue,
+                        public elementwise_operations<cuda_operations, cuda_memory, cuda_epilogue> {
 public:
     static constexpr char const* layer = "cuda";
-    template <class Value>
-    using epilogue = cuda_epilogue<Value>;
 
     using cuda_queue::cuda_queue;
 
@@ -19,7 +18,7 @@ public:
     template <class... Arguments>
     status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
         status usable = session_->ready();
-        ((usable = usable ? check(arguments) : std::move(usable)), ...);
+        ((void)(usable = usable ? check(arguments) : std::move(usable)), ...);
         if (!usable || groups <= 0) return usable;
         if (groups > limits().groups)
             return error(errc::unsupported, "cuda", "more than 2^31 - 1 groups in one launch; work on parts");

@@ -16,18 +16,10 @@ class cuda_product {
 
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given)
-        : session_(session), stream_(stream), p_(oriented(given)), epilogue_(given.epilogue),
-          turned_(turns(given)) {}
+        : session_(session), stream_(stream), turned_(turns(given)), p_(oriented(given, turned_)),
+          epilogue_(given.epilogue) {}
 
     static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)); }
-    static Problem oriented(Problem const& given) {
-        Problem p = given;
-        if (!turns(given)) return p;
-        p.a = transposed(given.b), p.b = transposed(given.a);
-        p.c = transposed(given.c), p.e = transposed(given.e);
-        p.a_step = given.b_step, p.b_step = given.a_step;
-        return p;
-    }
 
     // What the device could not be told: asked before anything is queued.
     status check(bool pointers) const {
@@ -42,13 +34,10 @@ public:
             for (void const* const x : all)
                 if (status s = session.check_pointer(x); !s) return s;
         }
-        if (p.c.rows > device_longest || p.c.cols > device_longest || p.a.cols > device_longest ||
-            p.count > device_longest)
-            return error(errc::unsupported, "cuda", "a side is longer than 2^31 - 1; multiply blocks");
+        if (status s = check_sides(p, "cuda"); !s) return s;
         return epilogue.check();
     }
 
-    static cuda_sides sides_of(Problem const& p) { return {p.c.rows, p.c.cols, p.a.cols, p.count}; }
     cuda_sides sides() const { return sides_of(p_); }
 
     // As kernels take an oriented one.
@@ -59,9 +48,7 @@ public:
         x.row0 = p.row0, x.col0 = p.col0;
         x.m = static_cast<int>(p.c.rows), x.n = static_cast<int>(p.c.cols);
         x.k = static_cast<int>(p.a.cols), x.count = static_cast<int>(p.count);
-        // As prelude.cu.hpp names them.
-        x.flags = (p.a.conjugate ? 1 : 0) | (p.b.conjugate ? 2 : 0) | (p.e.conjugate ? 4 : 0) |
-                  (p.beta != Scalar(0) ? 8 : 0) | (turned ? 16 : 0);
+        x.flags = flags_of(p, turned);
         x.alpha = p.alpha, x.beta = p.beta;
         return x;
     }
@@ -266,9 +253,9 @@ private:
 
     cuda_session& session_;
     CUstream stream_;
+    bool turned_;
     Problem p_;
     cuda_epilogue<Scalar> epilogue_;
-    bool turned_;
 };
 
 STRATAGEMM_END

@@ -1,6 +1,7 @@
 // Which kernel a product gets, from its shape, the device and the tiles that there are.
 #pragma once
 
+#include "../../device/product.hpp"
 #include "tuning/entries.hpp"
 
 STRATAGEMM_BEGIN
@@ -15,10 +16,7 @@ struct opencl_choice {
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
 
-// The sides of a product, with C's columns along memory.
-struct opencl_sides {
-    std::ptrdiff_t m, n, k, count;
-};
+using opencl_sides = device_sides;
 
 // Whether a side is shorter than that of the tile, so that reading whole tiles would leave the operands.
 inline bool is_guarded(opencl_choice const& x, opencl_sides const& s) {

@@ -31,7 +31,7 @@ public:
 
     template <class Call>
     void pass(Call& call) const {
-        for (int i = 0; i < count_; ++i) {
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
             if (values_[i].buffer)
                 call(values_[i].buffer, cl_long{values_[i].offset});
             else

@@ -14,11 +14,9 @@ cl_long4 opencl_place(opencl_view<T> const& v, index step = 0) {
 }
 
 class opencl_operations : public opencl_queue,
-                          public elementwise_operations<opencl_operations, opencl_memory> {
+                          public elementwise_operations<opencl_operations, opencl_memory, opencl_epilogue> {
 public:
     static constexpr char const* layer = "opencl";
-    template <class Value>
-    using epilogue = opencl_epilogue<Value>;
 
     using opencl_queue::opencl_queue;
 
@@ -26,7 +24,7 @@ public:
     template <class... Arguments>
     status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
         status usable = session_->ready();
-        ((usable = usable ? check(arguments) : std::move(usable)), ...);
+        ((void)(usable = usable ? check(arguments) : std::move(usable)), ...);
         if (!usable || groups <= 0) return usable;
         if (groups > limits().groups)
             return error(errc::unsupported, "opencl",

@@ -16,12 +16,8 @@ class opencl_product {
 
 public:
     opencl_product(opencl_session& session, Problem const& given)
-        : session_(session), p_(given), epilogue_(given.epilogue), turned_(is_turned(given.c)) {
-        if (!turned_) return;
-        p_.a = transposed(given.b), p_.b = transposed(given.a);
-        p_.c = transposed(given.c), p_.e = transposed(given.e);
-        p_.a_step = given.b_step, p_.b_step = given.a_step;
-    }
+        : session_(session), turned_(is_turned(given.c)), p_(oriented(given, turned_)),
+          epilogue_(given.epilogue) {}
 
     // What the device could not be told: asked before anything is queued.
     status check() const {
@@ -29,13 +25,11 @@ public:
             return s;
         if (adds())
             if (status s = session_.check_buffers(p_.e.data.buffer); !s) return s;
-        if (p_.c.rows > device_longest || p_.c.cols > device_longest || p_.a.cols > device_longest ||
-            p_.count > device_longest)
-            return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; multiply blocks");
+        if (status s = check_sides(p_, "opencl"); !s) return s;
         return epilogue_.check();
     }
 
-    opencl_sides sides() const { return {p_.c.rows, p_.c.cols, p_.a.cols, p_.count}; }
+    opencl_sides sides() const { return sides_of(p_); }
     bool a_along_k() const { return magnitude(p_.a.col_stride) <= magnitude(p_.a.row_stride); }
 
     status run(opencl_choice const& choice, opencl_arena& memory) const {
@@ -240,16 +234,12 @@ private:
              cl_long2{{p_.row0, p_.col0}});
         epilogue_.pass(call);
     }
-    // As prelude.cl.hpp names them.
-    cl_int flags() const {
-        return (p_.a.conjugate ? 1 : 0) | (p_.b.conjugate ? 2 : 0) | (p_.e.conjugate ? 4 : 0) |
-               (adds() ? 8 : 0) | (turned_ ? 16 : 0);
-    }
+    cl_int flags() const { return flags_of(p_, turned_); }
 
     opencl_session& session_;
+    bool turned_;
     Problem p_;
     opencl_epilogue<Scalar> epilogue_;
-    bool turned_;
 };
 
 STRATAGEMM_END

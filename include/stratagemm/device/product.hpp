@@ -1,0 +1,53 @@
+// What any device asks of a product before it is queued: its sides, how it lies, and what it is besides alpha A B.
+#pragma once
+
+#include "../core/problem.hpp"
+
+STRATAGEMM_BEGIN
+
+// Sides, and groups of a launch, are int in kernels.
+inline constexpr std::ptrdiff_t device_longest = 0x7fffffff;
+
+// Of an oriented product, with C's columns along memory.
+struct device_sides {
+    std::ptrdiff_t m, n, k, count;
+    friend bool operator==(device_sides const&, device_sides const&) = default;
+};
+template <class Problem>
+device_sides sides_of(Problem const& p) {
+    return {p.c.rows, p.c.cols, p.a.cols, p.count};
+}
+template <class Problem>
+status check_sides(Problem const& p, char const* layer) {
+    device_sides const s = sides_of(p);
+    for (std::ptrdiff_t const side : {s.m, s.n, s.k, s.count})
+        if (side > device_longest)
+            return failure(errc::unsupported, layer, "a side is longer than 2^31 - 1; multiply blocks");
+    return {};
+}
+
+// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
+template <class T, class Space>
+bool rows_are_closer(view<T, Space> const& v) {
+    return magnitude(v.row_stride) < magnitude(v.col_stride);
+}
+// If so wanted, C^T = B^T A^T in its place.
+template <class Problem>
+Problem oriented(Problem const& given, bool turned) {
+    Problem p = given;
+    if (!turned) return p;
+    p.a = given.b.transposed(), p.b = given.a.transposed();
+    p.c = given.c.transposed(), p.e = given.e.transposed();
+    p.a_step = given.b_step, p.b_step = given.a_step;
+    return p;
+}
+
+// As the preludes of kernels name them. `turned`: rows are the caller's columns.
+template <class Problem>
+int flags_of(Problem const& p, bool turned) {
+    bool const adds = p.beta != typename Problem::scalar(0);
+    return (p.a.conjugate ? 1 : 0) | (p.b.conjugate ? 2 : 0) | (p.e.conjugate ? 4 : 0) | (adds ? 8 : 0) |
+           (turned ? 16 : 0);
+}
+
+STRATAGEMM_END
