@@ -83,6 +83,9 @@ public:
     const { return fetch_block(*this, from, to); }
 
 private:
+    struct no_arguments { // no lambda: nvcc finds none in a default
+        void operator()(opencl_call&, bool) const {}
+    };
     template <class T>
     static opencl_epilogue<accumulator_t<T>> nothing() {
         return opencl_epilogue<accumulator_t<T>>(identity{});
@@ -94,7 +97,7 @@ private:
 
     // One work-item for each element of `to`, along its smaller stride first. The arguments are what `before`
     // gives, `to`, what `after` gives, the sides, and the state of the epilogue.
-    template <class In, class To, class Before, class After = decltype([](opencl_call&, bool) {})>
+    template <class In, class To, class Before, class After = no_arguments>
     status elementwise(opencl_operation operation, char const* kernel, opencl_view<To> to,
                        opencl_epilogue<accumulator_t<To>> const& epilogue,
                        std::initializer_list<cl_mem> sources, Before&& before, After&& after = {}) const {
