@@ -319,7 +319,7 @@ private:
 template <class TA, class TC>
 class group_contest {
     using Scalar = sg::accumulator_t<TA>;
-    using problem = sg::problem<TA, TA, TC, sg::cuda_memory>;
+    using problem = sg::dense_problem<TA, TA, TC, sg::cuda_memory>;
 
 public:
     group_contest(sg::cuda gpu, int count, int least, int most) : gpu_(gpu), clock_(gpu) {

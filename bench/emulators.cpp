@@ -3,6 +3,7 @@
 
 #include <stratagemm/stratagemm.hpp>
 
+#include <limits>
 #include <optional>
 
 namespace sg = stratagemm;
@@ -10,9 +11,14 @@ namespace sg = stratagemm;
 namespace bench {
 namespace {
 
-// A host that does not say how fast it is: then what the data allow runs, whether or not it pays here.
-struct untimed : sg::host {
-    sg::host_operations leaf() const { return sg::host::leaf(); }
+// A host whose own products of wide types are estimated to take for ever: what the data allow runs, whether or not it
+// pays here.
+struct eager : sg::host {
+    template <class S>
+    double estimate(S const& s) const {
+        return sizeof(typename S::a_type) <= 2 ? sg::host::estimate(s)
+                                               : std::numeric_limits<double>::infinity();
+    }
 };
 
 // What an emulator makes of the call: a policy over `base`, and the report in words.
@@ -184,7 +190,7 @@ std::vector<std::unique_ptr<emulator>> over() {
 } // namespace
 
 std::vector<std::unique_ptr<emulator>> make_emulators(choice by) {
-    return by == choice::speed ? over<sg::host>() : over<untimed>();
+    return by == choice::speed ? over<sg::host>() : over<eager>();
 }
 
 } // namespace bench

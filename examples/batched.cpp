@@ -39,7 +39,7 @@ int main() {
     for (index t = 0; t < count; ++t) failures += wrong(nth(a, t), nth(b, 0), nth(c, t));
 
     // The i-th takes the first i + 1 rows of A_i and columns of B_i. They may run in any order and at the same time.
-    std::vector<sg::problem<float, float, float>> group;
+    std::vector<sg::dense_problem<float, float, float>> group;
     for (index i = 0; i < n; ++i)
         group.push_back(sg::product(nth(a, i).block(0, 0, i + 1, n), nth(b, i).block(0, 0, n, i + 1),
                                     nth(c, count - 1 - i).block(0, 0, i + 1, i + 1)));

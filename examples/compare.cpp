@@ -71,7 +71,7 @@ public:
     // A policy takes part if it has a kernel for the type.
     template <sg::policy P>
     void enter(std::string const& name, P const& policy, index size) {
-        if constexpr (P::template accepts<sg::problem<T, T, result>>) {
+        if constexpr (sg::takes<P, sg::dense_problem<T, T, result>>) {
             sg::plan const plan(policy, sg::shape<T>{.m = size, .n = size, .k = size});
             entrant e;
             e.line.policy = name, e.line.ran = plan.describe();

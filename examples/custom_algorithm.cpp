@@ -24,8 +24,9 @@ struct split_k {
 
     // The base sees the same types, and no epilogue: that waits for the last block.
     template <class P>
-    static constexpr bool accepts = Base::template accepts<decltype(std::declval<P>().without_epilogue())>&&
-        std::is_same_v<typename P::c_type, typename P::scalar>;
+    static constexpr sg::verdict
+        accepts = sg::answer<Base, decltype(std::declval<P>().without_epilogue())>() &
+                  sg::types_if(std::is_same_v<typename P::c_type, typename P::scalar>);
 
     auto leaf() const { return base.leaf(); }
     auto reserve(sg::footprint f) const { return base.reserve(f); }
@@ -45,6 +46,12 @@ struct split_k {
         b.worst += additions * u / (1 - additions * u) * (1 + b.worst);
         b.expected += std::sqrt(additions) * u;
         return b;
+    }
+    // The base's products of a block of k, one after the other.
+    template <class S>
+    double estimate(S const& s) const {
+        double const parts = std::ceil(static_cast<double>(s.k) / static_cast<double>(block));
+        return static_cast<double>(s.count) * parts * base.estimate(part_of(s));
     }
     template <class S>
     std::string describe(S const& s) const {

@@ -21,14 +21,15 @@ struct by_rows {
 
     // Which problems there is a kernel for. Any other is a compile error, in one line.
     template <class P>
-    static constexpr bool accepts = std::is_same_v<typename P::a_type, typename P::b_type>&&
-        std::floating_point<typename P::a_type>&& std::is_same_v<typename P::c_type, typename P::a_type>;
+    static constexpr sg::verdict accepts = sg::types_if(
+        std::is_same_v<typename P::a_type, typename P::b_type>&& std::floating_point<typename P::a_type>&&
+            std::is_same_v<typename P::c_type, typename P::a_type>);
 
     // What algorithms are made of besides products: copy, add, fill, apply, synchronize, on sub-views.
     sg::host_operations leaf() const { return {}; }
     sg::result<arena> reserve(sg::footprint f) const { return sg::reserve_host(f, "by_rows"); }
 
-    // Workspace, error and description follow from the shape alone.
+    // Workspace, error, speed and description follow from the shape alone.
     template <class S>
     sg::footprint workspace(S const& s) const {
         return {.host = arena::rounded(static_cast<std::size_t>(s.n) * sizeof(typename S::c_type))};
@@ -39,6 +40,11 @@ struct by_rows {
     sg::bound error_bound(S const& s) const {
         double const u = sg::unit_roundoff<typename S::c_type>(), steps = static_cast<double>(s.k) + 3;
         return {.worst = steps * u / (1 - steps * u), .expected = 2 * std::sqrt(steps) * u};
+    }
+    // Seconds, roughly: operations and bytes a second, and what a call costs. Layers and callers compare policies by it.
+    template <class S>
+    double estimate(S const& s) const {
+        return sg::roofline(s, 2e9, 10e9, 0.1e-6);
     }
     template <class S>
     std::string describe(S const&) const {

@@ -19,8 +19,11 @@ STRATAGEMM_BEGIN
 
 template <policy P, class Problem>
 status run(P const& policy, Problem const& p) {
+    using M = multiplier<P, decltype(p.shape())>;
     if constexpr (crosses_to<P, typename Problem::space>) {
         return run(policy.across(typename Problem::space{}), p);
+    } else if constexpr (!std::is_same_v<M, P>) {
+        return run(M(policy), p);
     } else if constexpr (check_policy<P, Problem>()) {
         if (status s = validate(p); !s) return s;
         if (is_empty(p)) return {};

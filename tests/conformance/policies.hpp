@@ -1,7 +1,7 @@
 // The policies under test. A new one is one line here.
 #pragma once
 
-#include "untimed.hpp"
+#include "eager.hpp"
 
 #include <stratagemm/stratagemm.hpp>
 
@@ -35,14 +35,16 @@ void for_each_policy(std::uint64_t turn, F&& f) {
 
     // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
-    case 0: return f("ozaki over host", sg::ozaki{untimed{two}});
+    case 0: return f("ozaki over host", sg::ozaki{eager{untiled{two}}});
     case 1: return f("ozaki over host, 5 slices", sg::ozaki{one, {.slices = 5}});
     case 2:
         return f("ozaki over reference, 9 moduli",
                  sg::ozaki{sg::reference{}, {.moduli = 9, .scaling = by_product}});
     case 3: return f("strassen over ozaki over host", sg::strassen{sg::ozaki{two, {.moduli = 14}}});
-    case 4: return f("recursive over ozaki over host", sg::recursive{sg::ozaki{untimed{one}}, small_blocks});
-    case 5: return f("split over host", sg::split{untimed{two}});
+    case 4:
+        return f("recursive over ozaki over host",
+                 sg::recursive{sg::ozaki{eager{untiled{one}}}, small_blocks});
+    case 5: return f("split over host", sg::split{eager{untiled{two}}});
     case 6: return f("split over host, 3 products", sg::split{one, {.products = 3}});
     case 7: return f("split over reference, 9 products", sg::split{sg::reference{}, {.products = 9}});
     case 8: return f("strassen over split over host", sg::strassen{sg::split{two, {.products = 6}}});

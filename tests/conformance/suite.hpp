@@ -43,7 +43,7 @@ void try_on_all(report& note, trial const& t) {
     prepared<TA, TC> p(t);
     for_each_policy(t.seed, [&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
-        if constexpr (P::template accepts<typename prepared<TA, TC>::problem>)
+        if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes)
             note(name, t, try_on(policy, p));
     });
 }
@@ -177,7 +177,8 @@ void bounds(int one_in) {
                 std::size_t which = 0;
                 for_each_policy(t.seed, [&](char const* name, auto const& policy) {
                     using P = std::remove_cvref_t<decltype(policy)>;
-                    if constexpr (P::template accepts<typename prepared<TA, TC>::problem>) {
+                    if constexpr (P::template accepts<typename prepared<TA, TC>::problem> ==
+                                  sg::verdict::yes) {
                         verdict v = try_on(policy, p);
                         if (largest.size() <= which) largest.push_back(0);
                         double& seen = largest[which++];
@@ -219,7 +220,7 @@ void groups(int one_in) {
         if (!is_chosen) continue;
         for_each_policy(static_cast<std::uint64_t>(x), [&](char const* name, auto const& policy) {
             using P = std::remove_cvref_t<decltype(policy)>;
-            if constexpr (P::template accepts<typename prepared<TA, TC>::problem>) {
+            if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes) {
                 for (auto& p : all) p.c.restore(p.c_before);
                 if (sg::status s = run_on(policy, sg::as_group(calls)); !s)
                     FAIL_CHECK(name << ": a group of " << count << ": " << s.error().what());
@@ -249,13 +250,13 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
     using S = sg::accumulator_t<TA>;
     prepared<TA, TC> p(t);
     if (!p.is_exact) return;
-    using problem = sg::problem<TA, TA, TC, sg::host_memory, Epilogue>;
+    using problem = sg::dense_problem<TA, TA, TC, sg::host_memory, Epilogue>;
     problem const call{
         p.call.alpha, p.call.a,      p.call.b,      p.call.beta,   p.call.e,      p.call.c, epilogue,
         p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
     for_each_policy(t.seed, [&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
-        if constexpr (P::template accepts<problem>) {
+        if constexpr (P::template accepts<problem> == sg::verdict::yes) {
             verdict v;
             std::ostringstream wrong;
             p.c.restore(p.c_before);

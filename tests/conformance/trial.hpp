@@ -349,7 +349,7 @@ template <class TA, class TC>
 struct prepared {
     using S = sg::accumulator_t<TA>;
     using W = wide_t<S>;
-    using problem = sg::problem<TA, TA, TC>;
+    using problem = sg::dense_problem<TA, TA, TC>;
 
     trial what;
     placed<TA> a, b;

@@ -46,7 +46,7 @@ std::string wrong_with(trial const& t, ForEachPolicy&& for_each) {
     std::string wrong;
     for_each([&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
-        if constexpr (P::template accepts<typename prepared<TA, TC>::problem>)
+        if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes)
             if (verdict const v = try_on(policy, p); !v.wrong.empty())
                 wrong += std::string(name) + ": " + describe(t) + '\n' + v.wrong;
     });

@@ -51,16 +51,22 @@ headers=$(find include -name '*.hpp')
 
 # The names of all backends and algorithms, there now or to come. `host` and `reference` are also
 # plain words, so of these two only the includes and the scope are looked for.
-names=$(find include/stratagemm/backend include/stratagemm/algorithm -maxdepth 1 -name '*.hpp' -exec basename {} .hpp \; |
+names=$(find include/stratagemm/backend include/stratagemm/algorithm include/stratagemm/structure -maxdepth 1 -name '*.hpp' -exec basename {} .hpp \; |
     grep -vxE 'host|reference' | tr '\n' '|')
 names="${names}opencl|cuda|strassen|ozaki|recursive|out_of_core|reference::[a-z_]*"
+
+# What ozaki, split and strassen are made of; a plain word such as "splits" is no name.
+below=$(find include/stratagemm/backend include/stratagemm/core include/stratagemm/device include/stratagemm/gemm.hpp -name '*.hpp')
+algorithms='ozaki|strassen|residue|moduli|(^|[^a-z])split([^a-z]|$)'
 
 # shellcheck disable=SC2086
 {
     verdict 'core/ and gemm.hpp include no backend and no algorithm' \
-        "$(code $front | grep -E '#[[:space:]]*include.*(backend|algorithm|device)/')"
+        "$(code $front | grep -E '#[[:space:]]*include.*(backend|algorithm|structure|device)/')"
     verdict 'core/ and gemm.hpp name no backend and no algorithm' \
         "$(code $front | grep -wiE "$names")"
+    verdict 'what knows both an algorithm and a backend lives with the algorithm' \
+        "$(code $below | grep -iE "$algorithms")"
     verdict 'headers that cost too much to compile' \
         "$(code $headers | grep -E '#[[:space:]]*include[[:space:]]*<(immintrin\.h|complex|iostream)>')"
     verdict 'headers without #pragma once' \

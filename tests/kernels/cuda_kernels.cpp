@@ -106,7 +106,9 @@ std::vector<kernel> kernels_for(int capability) {
                        sg::cuda_gather_source<float, float>({}, {}, slices, chain), true});
     for (char const* const name : {"copy", "add", "fill", "apply"})
         all.push_back({std::string(name) + "-s",
-                       sg::cuda_source_of<float, float>(name, sg::cuda_elementwise_text, chain), true});
+                       sg::cuda_source_of({name, sg::elementwise_text,
+                                           sg::kernel_types<float, float>() + chain.definitions()}),
+                       true});
     all.push_back(
         {"pack-h", sg::cuda_source_of<sg::half, sg::half>("pack", sg::cuda_pack_text, chain), true});
     sg::cuda_tile const vector{.engine = sg::cuda_engine::vector, .m = 8, .n = 1};
@@ -158,7 +160,8 @@ bool check(char const* architecture) {
     bool good = true;
     std::printf("%-28s %9s %7s %7s\n", architecture, "registers", "spills", "stack");
     for (kernel const& k : kernels_for(std::atoi(architecture + 3))) {
-        auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture, true);
+        auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture,
+                                                     k.source.exact, true);
         if (!made) {
             std::printf("%s: %s\n", k.name.c_str(), made.error().what());
             good = false;

@@ -6,13 +6,12 @@
 #include <fstream>
 #include <nvrtc.h>
 #include <regex>
-#include <set>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
 struct _nvrtcProgram {
-    std::string text, code, log;
+    std::string text, kernel, code, log;
 };
 
 namespace {
@@ -84,8 +83,8 @@ std::string as_call(std::string const& inside) {
     return call + ')';
 }
 
-// The source as C++, with a function for each kernel that takes its arguments as a launch gives them.
-std::string as_host_code(std::string const& source) {
+// The source as C++, with a function that calls the kernel with the arguments that a launch gives.
+std::string as_host_code(std::string const& source, std::string const& kernel) {
     std::string s = source, done;
     s = std::regex_replace(s, std::regex("extern __shared__[^;]*char memory\\[\\];"),
                            "char *memory = stand_in_now->shared;");
@@ -101,14 +100,9 @@ std::string as_host_code(std::string const& source) {
     s = done + s;
     for (std::size_t at; (at = s.find("__launch_bounds__(")) != std::string::npos;)
         s.erase(at, past_bracket(s, at) - at);
-    static std::regex const kernel("__global__ void\\s+(\\w+)\\(");
-    std::set<std::string> kernels;
-    for (std::sregex_iterator k(s.begin(), s.end(), kernel), none; k != none; ++k) kernels.insert((*k)[1]);
-    std::string calls;
-    for (std::string const& name : kernels)
-        calls += "extern \"C\" STAND_IN_SEEN void stand_in_" + name +
-                 "(void** p) { stand_in_call(kernel::" + name + ", p); }\n";
-    return "#include \"" STAND_IN_FOLDER "/device.hpp\"\nnamespace kernel {\n" + s + "\n}\n" + calls;
+    std::string const call = "extern \"C\" STAND_IN_SEEN void stand_in_" + kernel +
+                             "(void** p) { stand_in_call(kernel::" + kernel + ", p); }\n";
+    return "#include \"" STAND_IN_FOLDER "/device.hpp\"\nnamespace kernel {\n" + s + "\n}\n" + call;
 }
 
 } // namespace
@@ -130,9 +124,11 @@ nvrtcResult nvrtcGetSupportedArchs(int* all) {
     all[0] = 75, all[1] = 80, all[2] = 90;
     return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, char const* text, char const*, int, char const* const*,
-                               char const* const*) {
-    *program = new _nvrtcProgram{text, {}, {}};
+// A program is named by the one kernel that is launched of it (backend/cuda/compiler.hpp): to look for kernels in the
+// text would mean to expand its macros.
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, char const* text, char const* name, int,
+                               char const* const*, char const* const*) {
+    *program = new _nvrtcProgram{text, std::filesystem::path(name).stem(), {}, {}};
     return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
@@ -149,7 +145,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, char const* con
     std::string at = (std::filesystem::temp_directory_path(failed) / "stand_in_XXXXXX").string();
     if (failed || !mkdtemp(at.data())) return NVRTC_ERROR_INTERNAL_ERROR;
     std::string const source = at + "/kernel.cpp", library = at + "/kernel.so", log = at + "/log";
-    std::ofstream(source) << as_host_code(program->text);
+    std::ofstream(source) << as_host_code(program->text, program->kernel);
     // Hidden: what stands inline in several kernels would else be one for all of them, with the size of the first.
     std::string const command = "'" STAND_IN_COMPILER
                                 "' -std=c++17 -O1 -w -Wno-psabi -shared -fPIC -fvisibility=hidden "

@@ -14,7 +14,7 @@
 // normwise.
 //
 // Nothing here knows the machine: integer products come from the base, and everything else goes through apply()
-// of its leaf. A leaf may have a way of its own to do all of it by residues(), and to the same bits. To bound the
+// of its leaf; but for ozaki/host.hpp, which does all of it on the tile unit of a CPU, to the same bits. To bound the
 // workspace, put `recursive` on top; `quantized` keeps an operand.
 //
 // Ozaki, Ogita, Oishi, Rump: Error-free transformations of matrix multiplication by using fast routines of matrix
@@ -43,7 +43,7 @@ struct ozaki_options {
 
 template <policy Base>
 class ozaki {
-    using integer_problem = problem<std::int8_t, std::int8_t, std::int32_t, typename Base::space>;
+    using integer_problem = dense_problem<std::int8_t, std::int8_t, std::int32_t, typename Base::space>;
     using integer_shape = shape<std::int8_t, std::int8_t, std::int32_t>;
 
 public:
@@ -52,16 +52,16 @@ public:
 
     // The maps read elements by address, as yet; so the operands are in host memory.
     template <class P>
-    static constexpr bool accepts = [] {
+    static constexpr verdict accepts = [] {
         using T = typename P::a_type;
         constexpr bool one_type =
             std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type>;
         constexpr bool known = std::is_same_v<real_t<T>, float> || std::is_same_v<real_t<T>, double>;
         if constexpr (one_type && known && std::is_same_v<T, accumulator_t<T>> &&
                       std::is_same_v<space, host_memory>)
-            return Base::template accepts<P> && Base::template accepts<integer_problem>;
+            return answer<Base, P>() & answer<Base, integer_problem>();
         else
-            return false;
+            return verdict::types;
     }();
 
     explicit ozaki(Base base, ozaki_options options = {}) : base_(std::move(base)), options_(options) {}
@@ -95,6 +95,17 @@ public:
         return {worst < native.worst ? native.worst : worst, parts * own.expected + last, true};
     }
 
+    // By contract: of the fewest moduli that may do, or of the base's own product where that is taken for its speed.
+    template <class S>
+    double estimate(S s) const {
+        auto const count = static_cast<double>(std::exchange(s.count, 1));
+        double const native = base_.estimate(s);
+        if (s.k == 0 || !valid(s)) return count * native;
+        if (!by_contract()) return count * seconds_of(s, explicit_plan(), false);
+        ozaki_report const plan = least_plan<typename S::c_type>();
+        return count * (native_is_faster(s, plan, false) ? native : seconds_of(s, plan, false));
+    }
+
     template <class S>
     std::string describe(S s) const {
         auto const beneath = [&] { return base_.describe(real_shape(s).integers()); };
@@ -125,6 +136,10 @@ private:
     static constexpr int least_slices = 2, most_slices = 18, most_chosen_slices = 3;
     static constexpr int least_moduli = 2, least_chosen_moduli = 7, most_moduli = ozaki_parts::most_moduli;
     static constexpr index longest = index{1} << 31;
+
+    // Whether the leaf may have a tile unit; and then, what is done with it.
+    static constexpr bool tiled = tiled_host_leaf<decltype(std::declval<Base const&>().leaf())>;
+    auto on_host() const { return ozaki_tiles::on_host(leaf()); }
 
     bool by_contract() const { return options_.slices == 0 && options_.moduli == 0; }
     // Seven leading bits say nothing useful for fewer.
@@ -239,16 +254,16 @@ private:
         return of_planes(s, count) + own(2 * bytes<double>(s.m, s.n));
     }
     footprint of_moduli(real_shape const& s, int count, bool kept_a = false, bool kept_b = false) const {
-        if constexpr (requires { leaf().residues(); })
-            if (std::size_t const fused = leaf().residues().bytes(s.m, s.n, s.k, count, kept_a, kept_b))
+        if constexpr (tiled)
+            if (std::size_t const fused = on_host().bytes(s.m, s.n, s.k, count, kept_a, kept_b))
                 return own(fused);
         return of_planes(s, 1, kept_a, kept_b) + own(bytes<std::int8_t>(s.m * s.n, count));
     }
     footprint of_probe(real_shape const& s) const {
         std::size_t rest = bytes<double>(s.m, s.n);
-        if constexpr (requires { leaf().residues(); }) {
+        if constexpr (tiled) {
             std::size_t const fused = bytes<std::int32_t>(s.m, 1) + bytes<std::int32_t>(s.n, 1) +
-                                      leaf().residues().crossing_bytes(s.m, s.n);
+                                      on_host().crossing_bytes(s.m, s.n);
             rest = rest < fused ? fused : rest;
         }
         return of_planes(s, 1) + own(rest);
@@ -283,41 +298,35 @@ private:
 
     // ---- speed -------------------------------------------------------------------------------------------
 
-    // Whether the base's own product takes less time: the one place that decides on speed. Asked before the operands
-    // are looked at, and again when that is done and paid for. Without a leaf that knows, what was asked for runs.
+    // What a plan comes to, once; `looked`: the operands have been looked at, and that is paid for. Where there are no
+    // tiles, int8 products one by one, with planes formed for each and their product taken up.
     template <class S>
-    bool native_is_faster([[maybe_unused]] S const& s, [[maybe_unused]] ozaki_report const& plan,
-                          [[maybe_unused]] bool looked) const {
+    double seconds_of(S const& s, ozaki_report const& plan, bool looked) const {
+        constexpr double of_an_element = 10e-9; // on one thread
         real_shape const r(s);
-        if constexpr (requires {
-                          leaf().seconds(s) + leaf().seconds(r.integers()) + leaf().seconds_each();
-                      }) {
-            // int8 products one by one, with planes formed for each and their product taken up
-            auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n),
-                       k = static_cast<double>(r.k);
-            double const planes = (m * k + k * n + m * n) * leaf().seconds_each(), own = seconds_of_base(s);
-            if (plan.products * (leaf().seconds(r.integers()) + planes) < own) return false;
-            if constexpr (requires { leaf().residues(); })
-                if (plan.scheme == ozaki_report::moduli) {
-                    auto const fused = leaf().residues();
-                    return own < fused.seconds(r.m, r.n, r.k, plan.count) +
-                                     (looked ? 0 : fused.seconds_to_look(r.m, r.n, r.k));
-                }
-            return true;
-        } else {
-            return false;
-        }
+        int const threads = all_threads(leaf());
+        if constexpr (tiled)
+            if (plan.scheme == ozaki_report::moduli && on_host().takes(r.k))
+                return (on_host().seconds(r.m, r.n, r.k, plan.count) +
+                        (looked ? 0 : on_host().seconds_to_look(r.m, r.n, r.k))) /
+                       threads;
+        auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n), k = static_cast<double>(r.k);
+        return plan.products *
+               (base_.estimate(r.integers()) + (m * k + k * n + m * n) * of_an_element / threads);
     }
 
-    // A layer beneath may have a way of its own.
+    // The one place that decides on speed. Asked before the operands are looked at, and again when that is done.
     template <class S>
-    double seconds_of_base(S const& s) const {
-        if constexpr (requires { base_.seconds(s); })
-            return base_.seconds(s);
-        else
-            return leaf().seconds(s);
+    bool native_is_faster(S const& s, ozaki_report const& plan, bool looked) const {
+        return base_.estimate(s) < worth_leaving * seconds_of(s, plan, looked);
     }
 
+    ozaki_report explicit_plan() const {
+        if (options_.slices > 0)
+            return {ozaki_report::slices, options_.slices, products_of_slices(options_.slices), 0, "as told"};
+        return {ozaki_report::moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0,
+                "as told"};
+    }
     // What may do for the accuracy, with the best of data.
     template <class T>
     ozaki_report least_plan() const {

@@ -4,7 +4,7 @@
 //   sg::gemm(by_b, a, b, c);
 //   sg::gemm(by_b, x, b, y);
 //
-// What depends on the operand alone (norms, scales, residues; packed, if the leaf can) is found when the policy is
+// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when the policy is
 // made, and lies in memory of its own, which copies of the policy share. Calls pass the operand as they would
 // without this layer, and get the same bits. It is recognised by address, shape, strides and conjugation; other
 // operands are refused. The policy borrows the operand: that must stay where it is and as it is, since products that
@@ -22,7 +22,7 @@ enum class kept { a, b };
 
 template <policy Base, class T>
 class quantized {
-    using alone = problem<T, T, T, typename Base::space>;
+    using alone = dense_problem<T, T, T, typename Base::space>;
     using work = ozaki_parts::product<ozaki<Base>, alone>;
 
 public:
@@ -30,7 +30,8 @@ public:
     using arena = typename Base::arena;
 
     template <class P>
-    static constexpr bool accepts = std::is_same_v<typename P::c_type, T>&& ozaki<Base>::template accepts<P>;
+    static constexpr verdict
+        accepts = types_if(std::is_same_v<typename P::c_type, T>) & answer<ozaki<Base>, P>();
 
     template <operand M>
     requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
@@ -52,6 +53,10 @@ public:
     template <class S>
     bound error_bound(S const& s) const {
         return policy_.error_bound(s);
+    }
+    template <class S>
+    double estimate(S const& s) const {
+        return state_->native ? policy_.base_.estimate(s) : policy_.estimate(s);
     }
     template <class S>
     std::string describe(S const& s) const {

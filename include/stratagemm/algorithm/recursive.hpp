@@ -25,7 +25,7 @@ public:
     using arena = typename Base::arena;
 
     template <class P>
-    static constexpr bool accepts = Base::template accepts<P>;
+    static constexpr verdict accepts = answer<Base, P>();
 
     explicit recursive(Base base, recursive_options options = {})
         : base_(std::move(base)), options_(options) {}
@@ -52,6 +52,17 @@ public:
             x.total.expected = root_of_squares(x.total.expected, each * __builtin_sqrt(x.times_added));
         if (x.total.expected > x.total.worst) x.total.expected = x.total.worst;
         return x.total;
+    }
+
+    // The base's products, one after the other.
+    template <class S>
+    double estimate(S s) const {
+        if (together(s)) return base_.estimate(s);
+        auto const count = static_cast<double>(std::exchange(s.count, 1));
+        halves<S> const split = split_of(s);
+        if (split.along == side::none) return count * base_.estimate(s);
+        double const first = estimate(split.first);
+        return count * (first + (same(split) ? first : estimate(split.second)));
     }
 
     template <class S>

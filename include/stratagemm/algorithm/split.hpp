@@ -20,6 +20,7 @@
 // computations, 2019 (arXiv 1904.06376).
 #pragma once
 
+#include "split/host.hpp"
 #include "split/parts.hpp"
 
 #include "../core/accuracy.hpp"
@@ -45,7 +46,7 @@ class split {
     using narrow = view<bfloat16 const, typename Base::space>;
     using narrow_shape = shape<bfloat16>;
     template <class Epilogue = identity>
-    using narrow_problem = problem<bfloat16, bfloat16, float, typename Base::space, Epilogue>;
+    using narrow_problem = dense_problem<bfloat16, bfloat16, float, typename Base::space, Epilogue>;
 
 public:
     using space = typename Base::space;
@@ -53,14 +54,14 @@ public:
 
     // Parts are stored by address, as yet; so the operands are in host memory.
     template <class P>
-    static constexpr bool accepts = [] {
+    static constexpr verdict accepts = [] {
         using T = typename P::a_type;
         if constexpr (std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type> &&
                       std::is_same_v<real_t<T>, float> && std::is_same_v<T, accumulator_t<T>> &&
                       std::is_same_v<space, host_memory>)
-            return Base::template accepts<P> && Base::template accepts<narrow_problem<>>;
+            return answer<Base, P>() & answer<Base, narrow_problem<>>();
         else // products of int8 go to the base as they are, for `ozaki` above
-            return std::is_same_v<T, std::int8_t> && Base::template accepts<P>;
+            return types_if(std::is_same_v<T, std::int8_t>) & answer<Base, P>();
     }();
 
     explicit split(Base base, split_options options = {}) : base_(std::move(base)), options_(options) {}
@@ -84,9 +85,9 @@ public:
         });
         std::size_t own = bytes<bfloat16>(padded(m), parts() * padded(k)) +
                           bytes<bfloat16>(padded(s.n), parts() * padded(k));
-        if constexpr (fuses) {
-            std::size_t const packed = bytes<std::byte>(leaf().parts().bytes(m, k, parts()), 1) +
-                                       bytes<std::byte>(leaf().parts().bytes(s.n, k, parts()), 1);
+        if constexpr (tiled) {
+            std::size_t const packed = bytes<std::byte>(on_host().bytes(m, k, parts()), 1) +
+                                       bytes<std::byte>(on_host().bytes(s.n, k, parts()), 1);
             own = larger(own, packed);
         }
         own += bytes<float>(m < s.n ? s.n : m, split_parts::measures) + bytes<std::int32_t>(1, 1);
@@ -124,6 +125,16 @@ public:
     }
 
     template <class S>
+    double estimate(S s) const {
+        auto const count = static_cast<double>(std::exchange(s.count, 1));
+        double const native = base_.estimate(s);
+        if constexpr (takes_apart<S>)
+            if (check(s) && (options_.products != 0 || !native_is_faster(s)))
+                return count * seconds_in_parts(s);
+        return count * native;
+    }
+
+    template <class S>
     std::string describe(S const& s) const {
         if (!takes_apart<S>) return base_.describe(s);
         if (!check(s)) return "split: not for this; " + base_.describe(s);
@@ -145,28 +156,14 @@ public:
         }
     }
 
-    // What a product takes, as the leaf sees it: for a layer above that has another way.
-    template <class S>
-    double seconds(S const& s) const requires requires(Base const& base, narrow_shape const& narrow) {
-        base.leaf().seconds(s) + base.leaf().seconds(narrow) + base.leaf().seconds_each();
-    }
-    {
-        double const native = leaf().seconds(s);
-        if constexpr (takes_apart<S>) {
-            double const parts = seconds_in_parts(s);
-            return options_.products != 0 || parts < native ? parts : native;
-        }
-        return native;
-    }
-
 private:
     template <class S>
     static constexpr bool takes_apart = std::is_same_v<real_t<typename S::c_type>, float>;
 
-    // Whether the leaf has a fused form, of which it says itself when it can be used.
-    static constexpr bool fuses = requires(decltype(std::declval<Base const&>().leaf()) const& leaf) {
-        leaf.parts();
-    };
+    // Whether the leaf may have a tile unit; and then, what is done with it.
+    static constexpr bool tiled = tiled_host_leaf<decltype(std::declval<Base const&>().leaf())>;
+    auto on_host() const { return split_tiles::on_host(leaf()); }
+
     static constexpr index longest = index{1} << 30;
     static constexpr index chain = 512; // the most terms of hh that are summed before the sum goes to C
 
@@ -226,24 +223,23 @@ private:
         return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(T));
     }
 
+    // Of one product. Elements are taken apart sixteen at a time.
     template <class S>
     double seconds_in_parts(S const& s) const {
         constexpr index both = complex_like<typename S::c_type> ? 2 : 1;
+        constexpr double of_a_map = 10e-9; // on one thread
         index const m = both * s.m, k = both * s.k;
+        int const threads = all_threads(leaf());
         double const extra =
-            both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * leaf().seconds_each() : 0;
-        if constexpr (fuses)
-            if (leaf().parts().here()) return leaf().parts().seconds(m, s.n, k, products()) + extra;
-        auto const passes = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
-        return products() * leaf().seconds(narrow_shape{m, s.n, k}) + passes * leaf().seconds_each() + extra;
+            both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * of_a_map / threads : 0;
+        if constexpr (tiled)
+            if (on_host().here()) return on_host().seconds(m, s.n, k, products()) / threads + extra;
+        auto const maps = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
+        return products() * base_.estimate(narrow_shape{m, s.n, k}) + maps * of_a_map / threads + extra;
     }
-    // Whether the base's own product takes less time: only if the leaf can tell.
     template <class S>
-    bool native_is_faster([[maybe_unused]] S const& s) const {
-        if constexpr (requires { this->seconds(s); })
-            return leaf().seconds(s) < seconds_in_parts(s);
-        else
-            return false;
+    bool native_is_faster(S const& s) const {
+        return base_.estimate(s) < worth_leaving * seconds_in_parts(s);
     }
 
     // ---- one product -------------------------------------------------------------------------------------
@@ -275,7 +271,7 @@ private:
             auto const a = take(m, k), b = take(k, n), c = take(m, n);
             if (status s = leaf().apply(split_parts::left_as_real<T>{p.a}, a, 0, 0); !s) return s;
             if (status s = leaf().apply(split_parts::right_as_real<T>{p.b}, b, 0, 0); !s) return s;
-            if (status s = real(problem<float, float, float, space>{1, a, b, 0, c, c}, memory, ran); !s)
+            if (status s = real(dense_problem<float, float, float, space>{1, a, b, 0, c, c}, memory, ran); !s)
                 return s;
             if (ran.products == 0) return {};
             return leaf().apply(split_parts::finish<P>{p, c}, p.c, 0, 0);
@@ -284,14 +280,14 @@ private:
 
     template <class P>
     status real(P const& p, arena& memory, split_report& ran) const {
-        if constexpr (fuses) {
+        if constexpr (tiled) {
             bool const turned = p.c.col_stride != 1 && p.c.row_stride == 1;
             P one = p;
             if (turned) {
                 one.a = transposed(p.b), one.b = transposed(p.a), one.c = transposed(p.c);
                 if (p.beta != 0) one.e = transposed(p.e);
             }
-            if (leaf().parts().takes(one)) return fused(one, turned, memory, ran);
+            if (on_host().takes(one)) return fused(one, turned, memory, ran);
         }
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
         auto const odd = view<std::int32_t, space>{memory.template take<std::int32_t>(1), 1, 1, 1, 1};
@@ -337,10 +333,10 @@ private:
                      memory);
     }
 
-    // The same by a leaf that packs parts and multiplies them all at once.
+    // The same on the tile unit: all products at once.
     template <class P>
     status fused(P const& p, bool turned, arena& memory, split_report& ran) const {
-        auto const by = leaf().parts();
+        auto const by = on_host();
         index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
         auto const pack = [&](measured const& x, bool as_b, auto const& to) {
             using namespace split_parts;

@@ -38,11 +38,12 @@ public:
     }
 
     template <class P, class Epilogue>
-    using counterpart = problem<typename P::a_type, typename P::b_type, typename P::c_type, there, Epilogue>;
+    using counterpart =
+        dense_problem<typename P::a_type, typename P::b_type, typename P::c_type, there, Epilogue>;
     template <class P>
-    static constexpr bool fuses = Base::template accepts<counterpart<P, typename P::epilogue_type>>;
+    static constexpr bool fuses = takes<Base, counterpart<P, typename P::epilogue_type>>;
     template <class P>
-    static constexpr bool accepts = Base::template accepts<counterpart<P, identity>>;
+    static constexpr verdict accepts = answer<Base, counterpart<P, identity>>();
 
     host_operations leaf() const { return {}; }
 
@@ -69,6 +70,11 @@ public:
     template <class S>
     bound error_bound(S const& s) const {
         return base_.error_bound(s);
+    }
+    // What comes and goes beside the product, at about the speed of PCIe.
+    template <class S>
+    double estimate(S const& s) const {
+        return base_.estimate(s) + operand_bytes(s) / 10e9 + 20e-6;
     }
     template <class S>
     std::string describe(S const& s) const {

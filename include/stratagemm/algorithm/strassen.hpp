@@ -4,13 +4,17 @@
 // deep, over any base. Odd sides are peeled: the even part is divided, and the last row, the last column
 // and the last term of the sums are products of the base. Nothing is padded.
 //
+// Over a base that takes sums of matrices as operands, and several matrices as a result, the last level needs no
+// temporary: sums are formed while the base reads them, and a product is added where it belongs while it is written.
+//
 // The error is bounded normwise only: an element of C that is small beside max|A| max|B| may be lost, and
 // one Inf or NaN can reach elements of C that it should not. Sums of elements must not lose anything but a
 // rounding, so that float, double and complex are accepted, and the narrower types are not.
 //
 // Strassen: Gaussian elimination is not optimal, 1969. Boyer, Dumas, Pernet, Zhou: Memory efficient
 // scheduling of Strassen-Winograd's matrix multiplication algorithm, 2009 (arXiv 0707.2347). Higham:
-// Accuracy and Stability of Numerical Algorithms, 2002, section 23.2.
+// Accuracy and Stability of Numerical Algorithms, 2002, section 23.2. Huang, Smith, Henry, van de Geijn: Strassen's
+// algorithm reloaded, 2016.
 #pragma once
 
 #include "../core/policy.hpp"
@@ -32,12 +36,12 @@ public:
 
     // The parts of a product have its types, and so the base answers for them too.
     template <class P>
-    static constexpr bool accepts = [] {
+    static constexpr verdict accepts = [] {
         using T = typename P::a_type;
         constexpr bool one_type =
             std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type>;
         constexpr bool sums_round_once = std::floating_point<T> || complex_like<T>;
-        return one_type && sums_round_once && Base::template accepts<P>;
+        return types_if(one_type && sums_round_once) & answer<Base, P>();
     }();
 
     explicit strassen(Base base, strassen_options options = {}) : base_(std::move(base)), options_(options) {}
@@ -56,12 +60,19 @@ public:
         return levels == 0 ? base_.error_bound(s) : error_bound(of_one(s), levels);
     }
     template <class S>
+    double estimate(S const& s) const {
+        int const levels = levels_for(s);
+        if (levels == 0) return base_.estimate(s);
+        return static_cast<double>(s.count) * estimate(of_one(s), levels);
+    }
+    template <class S>
     std::string describe(S s) const {
         int const levels = levels_for(s);
         bool const winograd = options_.variant == strassen_variant::winograd;
         for (int i = 0; i < levels; ++i) s = half(s, s.adds);
         return (winograd ? "strassen (Winograd's form), " : "strassen, ") + std::to_string(levels) +
-               (levels == 1 ? " level; " : " levels; ") + base_.describe(s);
+               (levels == 1 ? " level" : " levels") +
+               (fuses<S> && levels > 0 ? ", the last without temporaries; " : "; ") + base_.describe(s);
     }
 
     template <class P>
@@ -98,6 +109,18 @@ private:
         return {s.m / 2, s.n / 2, s.k / 2, 1, adds};
     }
 
+    // Problems of the last level, where the base takes them: S is a shape, or a problem.
+    template <class S>
+    using term = view<typename S::c_type const, space>;
+    template <class S>
+    using out_of = view<typename S::c_type, space>;
+    template <class S>
+    using of_sums = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, out_of<S>>;
+    template <class S>
+    using of_spreads = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, spread<out_of<S>, 2>>;
+    template <class S>
+    static constexpr bool fuses = takes<Base, of_sums<S>>&& takes<Base, of_spreads<S>>;
+
     // What an odd side leaves to the base; with no elements where the side is even.
     template <class S>
     struct borders {
@@ -114,7 +137,8 @@ private:
         if (levels == 0) return base_(p, memory);
         index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
         index const m2 = even(m), n2 = even(n), k2 = even(k);
-        if (status s = level<P>(*this, p.part(0, 0, 0, m2, n2, k2), levels - 1, memory).run(); !s) return s;
+        P const inner = p.part(0, 0, 0, m2, n2, k2);
+        if (status s = divide(inner, levels, memory); !s) return s;
         if (k2 < k) {
             P last_term = p.part(0, 0, k2, m2, n2, 1);
             last_term.beta = typename P::scalar(1);
@@ -127,6 +151,122 @@ private:
             if (status s = base_(p.part(m2, 0, 0, 1, n2, k), memory); !s) return s;
         return {};
     }
+
+    template <class P>
+    status divide(P const& p, int levels, arena& memory) const {
+        if constexpr (fuses<P>)
+            if (levels == 1) return fused<P>(base_, leaf(), p, memory).run(options_.variant);
+        return level<P>(*this, p, levels - 1, memory).run();
+    }
+
+    template <class V>
+    struct four {
+        V v11, v12, v21, v22;
+    };
+    template <class V>
+    static four<V> quarters(V const& v) {
+        index const m = v.rows / 2, n = v.cols / 2;
+        return {v.part(0, 0, m, n), v.part(0, n, m, n), v.part(m, 0, m, n), v.part(m, n, m, n)};
+    }
+    template <class V>
+    static V at(four<V> const& q, int i) {
+        return i == 0 ? q.v11 : i == 1 ? q.v12 : i == 2 ? q.v21 : q.v22;
+    }
+
+    // The last level over a base that takes sums and spreads. Winograd's form needs the quarters of C to itself until
+    // its sums are done, so that with E, which may be C, it is Strassen's.
+    template <class P>
+    class fused {
+        using T = typename P::c_type;
+        using in = view<T const, space>;
+        using out = view<T, space>;
+        using sum = sum_of<in, 4>;
+        using Leaf = decltype(std::declval<Base const&>().leaf());
+
+    public:
+        fused(Base const& base, Leaf leaf, P const& p, arena& memory)
+            : base_(base), leaf_(std::move(leaf)), p_(p), memory_(memory), a_(quarters(p.a)),
+              b_(quarters(p.b)), c_(quarters(p.c)) {}
+
+        status run(strassen_variant variant) {
+            if (variant == strassen_variant::winograd && p_.beta == T(0))
+                winograd();
+            else
+                original();
+            return std::move(status_);
+        }
+
+    private:
+        void winograd() {
+            auto const& [a11, a12, a21, a22] = a_;
+            auto const& [b11, b12, b21, b22] = b_;
+            auto const& [c11, c12, c21, c22] = c_;
+            multiply(sum(a11, minus(a21)), sum(b22, minus(b12)), c21);                   // P7
+            multiply(sum(a21, a22), sum(b12, minus(b11)), c22);                          // P5
+            multiply(sum(a21, a22, minus(a11)), sum(b22, minus(b12), b11), c12);         // P6
+            base(P{p_.alpha, a11, b11, T(0), c11, c11});                                 // P1
+            add(c12, c11, c12);                                                          // U2 = P1 + P6
+            add(c21, c12, c21);                                                          // U3 = U2 + P7
+            add(c12, c22, c12);                                                          // U4 = U2 + P5
+            add(c22, c21, c22);                                                          // C22 = U3 + P5
+            multiply(sum(a12, minus(a21), minus(a22), a11), sum(b22), c12, T(1));        // C12 = U4 + P3
+            multiply(sum(minus(a22)), sum(b22, minus(b12), b11, minus(b21)), c21, T(1)); // C21 = U3 - P4
+            base(P{p_.alpha, a12, b21, T(1), c11, c11});                                 // C11 = P1 + P2
+        }
+
+        // The numbers are those of Strassen's paper. The first product to arrive at a quarter of C brings beta E.
+        void original() {
+            auto const& [a11, a12, a21, a22] = a_;
+            auto const& [b11, b12, b21, b22] = b_;
+            enum place { c11, c12, c21, c22 };
+            multiply_to(sum(a11, a22), sum(b11, b22), c11, T(1), c22, T(1));   // M1
+            multiply_to(sum(a21, a22), sum(b11), c21, T(1), c22, T(-1));       // M2
+            multiply_to(sum(a11), sum(b12, minus(b22)), c12, T(1), c22, T(1)); // M3
+            multiply_to(sum(a22), sum(b21, minus(b11)), c11, T(1), c21, T(1)); // M4
+            multiply_to(sum(a11, a12), sum(b22), c11, T(-1), c12, T(1));       // M5
+            multiply(sum(a21, minus(a11)), sum(b11, b12), c_.v22, T(1));       // M6
+            multiply(sum(a12, minus(a22)), sum(b21, b22), c_.v11, T(1));       // M7
+        }
+
+        static in minus(in x) {
+            x.scale = T(-1);
+            return x;
+        }
+        template <class Problem>
+        void base(Problem const& p) {
+            if (status_) status_ = base_(p, memory_);
+        }
+        void add(out const& x, out const& y, out const& to) {
+            if (status_) status_ = leaf_.add(in(x), in(y), to);
+        }
+        void multiply(sum const& x, sum const& y, out const& to, T beta = T(0)) {
+            base(of_sums<P>{p_.alpha, x, y, beta, to, to});
+        }
+        void multiply_to(sum const& x, sum const& y, int first, T first_factor, int second, T second_factor) {
+            spread<out, 2> both;
+            put(both, first, first_factor), put(both, second, second_factor);
+            base(of_spreads<P>{p_.alpha, x, y, T(0), {}, both});
+        }
+        void put(spread<out, 2>& to, int quarter, T factor) {
+            out const c = at(c_, quarter);
+            if (reached_[quarter])
+                to.add(c, factor, T(1), c);
+            else if (p_.beta == T(0))
+                to.add(c, factor);
+            else
+                to.add(c, factor, p_.beta, at(quarters(p_.e), quarter));
+            reached_[quarter] = true;
+        }
+
+        Base const& base_;
+        Leaf leaf_;
+        P const& p_;
+        arena& memory_;
+        four<in> a_, b_;
+        four<out> c_;
+        bool reached_[4] = {};
+        status status_;
+    };
 
     // One level of an even product. Each schedule reads an element of E before it writes to that of C, so
     // that C may be E; without E it never reads what C held. The first failure ends all that follows.
@@ -305,16 +445,6 @@ private:
         }
         static out cut(out const& x, index rows, index cols) { return {x.data, rows, cols, cols, 1}; }
 
-        template <class V>
-        struct four {
-            V v11, v12, v21, v22;
-        };
-        template <class V>
-        static four<V> quarters(V const& v) {
-            index const m = v.rows / 2, n = v.cols / 2;
-            return {v.block(0, 0, m, n), v.block(0, n, m, n), v.block(m, 0, m, n), v.block(m, n, m, n)};
-        }
-
         strassen const& policy_;
         P p_;
         int below_;
@@ -329,6 +459,8 @@ private:
     footprint workspace(S const& s, int levels) const {
         if (levels == 0) return base_.workspace(s);
         S const h = half(s, false);
+        if constexpr (fuses<S>)
+            if (levels == 1) return with_borders(s, workspace_of_fused(h));
         auto bytes = [](index rows, index cols) {
             return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(typename S::c_type));
         };
@@ -339,12 +471,49 @@ private:
         } else {
             space::share(own) = bytes(h.m, h.k > h.n ? h.k : h.n) + bytes(h.k, h.n);
         }
-        footprint need = own + below;
+        return with_borders(s, own + below);
+    }
+    template <class S>
+    footprint workspace_of_fused(S const& h) const {
+        using Form = typename sum_of<term<S>, 4>::form;
+        shape<Form, Form, typename S::c_form> sums{h.m, h.n, h.k};
+        shape<Form, Form, typename spread<out_of<S>, 2>::form> const spreads{h.m, h.n, h.k};
+        footprint need = larger(base_.workspace(h), larger(base_.workspace(sums), base_.workspace(spreads)));
+        sums.adds = true;
+        return larger(larger(need, base_.workspace(half_of(h))), base_.workspace(sums));
+    }
+    template <class S>
+    static S half_of(S h) {
+        h.adds = true;
+        return h;
+    }
+    template <class S>
+    footprint with_borders(S const& s, footprint need) const {
         borders<S> const edge(s);
         if (s.k % 2) need = larger(need, base_.workspace(edge.last_term));
         if (s.n % 2) need = larger(need, base_.workspace(edge.last_column));
         if (s.m % 2) need = larger(need, base_.workspace(edge.last_row));
         return need;
+    }
+
+    // Seven products and the additions. One of those reads two matrices and writes one, and so moves half as much again
+    // as a product of one term that adds to its C: that is what tells the speed of memory.
+    template <class S>
+    double estimate(S const& s, int levels) const {
+        if (levels == 0) return base_.estimate(s);
+        S const h = half(s, false);
+        bool const winograd = options_.variant == strassen_variant::winograd;
+        auto const addition = [&](index rows, index cols) {
+            return 1.5 * base_.estimate(S{rows, cols, 1, 1, true});
+        };
+        borders<S> const edge(s);
+        double seconds = 7 * estimate(h, levels - 1) +
+                         (winograd ? 4 : 5) * (addition(h.m, h.k) + addition(h.k, h.n)) +
+                         (winograd ? 7 : 8) * addition(h.m, h.n);
+        if (s.k % 2) seconds += base_.estimate(edge.last_term);
+        if (s.n % 2) seconds += base_.estimate(edge.last_column);
+        if (s.m % 2) seconds += base_.estimate(edge.last_row);
+        return seconds;
     }
 
     // Worst: let max|A| = max|B| = 1 and h = k / 2, x the base's bound and u the unit roundoff. The product

@@ -34,6 +34,7 @@ struct cuda {
 
     using space = cuda_memory;
     using arena = cuda_arena;
+    static constexpr bool is_backend = true;
 
     static std::vector<cuda_device> devices() {
         std::vector<cuda_device> all;
@@ -65,13 +66,14 @@ struct cuda {
     // C in the accumulator's type, or, for 16-bit operands, in their own, or in either for fp8; epilogues that have a
     // device source.
     template <class P>
-    static constexpr bool accepts =
-        std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-        !std::is_same_v<typename P::a_type, std::int32_t> &&
-        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2) ||
-         (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2)) &&
-        has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>;
+    static constexpr verdict accepts =
+        types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
+                 !std::is_same_v<typename P::a_type, std::int32_t> &&
+                 (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+                  (std::is_same_v<typename P::c_type, typename P::a_type> &&
+                   sizeof(typename P::a_type) == 2) ||
+                  (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2))) &
+        epilogue_if(has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>);
 
     cuda_operations leaf() const { return cuda_operations(session(), stream); }
 
@@ -88,7 +90,7 @@ struct cuda {
     template <class S>
     footprint workspace(S const& s) const {
         using In = typename S::a_type;
-        using Problem = problem<In, In, typename S::c_type, space>;
+        using Problem = dense_problem<In, In, typename S::c_type, space>;
         auto const bytes = [&](cuda_sides const& sides) {
             return cuda_product<Problem>::workspace(choice_for<In>(sides), sides);
         };
@@ -127,6 +129,27 @@ struct cuda {
             if (b.expected > b.worst) b.expected = b.worst;
             return {b.worst + last, b.expected + last};
         }
+    }
+
+    // From the number of multiprocessors, and what one of its generation does: operations and bytes a second.
+    template <class S>
+    double estimate(S const& s) const {
+        using T = real_t<typename S::a_type>;
+        enum { wide, single, rounded, narrow, bytes };
+        constexpr double rates[3][5] = {
+            {5e9, 100e9, 300e9, 900e9, 1800e9}, // double, float, tf32, 16 bits, 8 bits
+            {150e9, 130e9, 1000e9, 2000e9, 4000e9},
+            {380e9, 330e9, 2500e9, 4500e9, 9000e9}};
+        constexpr double bandwidths[3] = {8e9, 14e9, 25e9};
+        int const capability = where().capability, generation = capability >= 90   ? 2
+                                                                : capability == 80 ? 1
+                                                                                   : 0;
+        int const column = sizeof(T) == 8   ? wide
+                           : sizeof(T) == 4 ? (letter<typename S::a_type>() == 't' ? rounded : single)
+                           : sizeof(T) == 2 ? narrow
+                                            : bytes;
+        double const units = where().units;
+        return roofline(s, rates[generation][column] * units, bandwidths[generation] * units, 5e-6);
     }
 
     // As for a C in row-major order.

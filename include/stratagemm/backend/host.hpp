@@ -5,54 +5,54 @@
 #pragma once
 
 #include "../core/group.hpp"
-#include "host/parts.hpp"
-#include "host/survey.hpp"
+#include "../core/leaf.hpp"
+#include "host/combined.hpp"
+#include "host/tiles.hpp"
 #include "host/vector.hpp"
 
 STRATAGEMM_BEGIN
 
-// The leaf, with an idea of its speed, for layers that choose: what one thread was seen to reach, roughly, and a
-// guess for int8 on AVX-512.
-struct host_leaf : host_operations {
-    template <class S>
-    double seconds(S const& s) const {
-        using T = typename S::a_type;
-        constexpr int column = std::is_same_v<T, std::int8_t> ? 0
-                               : std::is_same_v<T, bfloat16>  ? 1
-                               : sizeof(real_t<T>) == 8       ? 3
-                                                              : 2;
-        constexpr double rates[4][4] = {{9e9, 28e9, 28e9, 14e9}, // int8, bfloat16, float, double: operations
-                                        {140e9, 90e9, 90e9, 45e9}, // a second
-                                        {300e9, 150e9, 150e9, 75e9},
-                                        {3500e9, 1430e9, 215e9, 105e9}};
-        double const rate = rates[static_cast<int>(current_isa().isa)][column];
-        double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-        double slow_by = 1;
 #if defined(__x86_64__)
-        if (host_residues::here() && column < 2) slow_by = tiles_are_slow_by(work / host_threads(threads));
-#endif
-        return (complex_like<T> ? 8 : 2) * work * slow_by / (rate * host_threads(threads));
-    }
-    double seconds_each() const { return 10e-9 / host_threads(threads); }
-    host_parts parts() const { return host_parts(threads); }
-    host_residues residues() const { return host_residues(threads); }
+// The leaf of a CPU that may have a tile unit.
+struct host_tile_operations : host_operations {
+    static bool has_tiles() { return current_isa().isa == host_isa::amx && current_isa().available; }
 };
+#else
+using host_tile_operations = host_operations;
+#endif
 
 struct host {
     int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it
 
     using space = host_memory;
     using arena = host_arena;
+    static constexpr bool is_backend = true;
 
     // C in the accumulator's type, or, for 16-bit operands, in their own.
     template <class P>
-    static constexpr bool accepts =
+    static constexpr verdict accepts = types_if(
         std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
         !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
         (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2));
+         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)));
 
-    host_leaf leaf() const { return {{threads}}; }
+    // Sums of real matrices of one type, with or without several results.
+    template <class P>
+    static constexpr verdict accepts_operands = [] {
+        using T = typename P::a_type;
+        constexpr bool real = std::is_same_v<T, float> || std::is_same_v<T, double>;
+        constexpr bool one_type =
+            std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type>;
+        if constexpr (!is_combination<typename P::a_operand> || !is_combination<typename P::b_operand> ||
+                      !is_combination<typename P::c_operand>)
+            return verdict::structure;
+        else
+            return types_if(real && one_type) &
+                   epilogue_if(is_view<typename P::c_operand>::value ||
+                               std::is_same_v<typename P::epilogue_type, identity>);
+    }();
+
+    host_tile_operations leaf() const { return {{threads}}; }
     result<arena> reserve(footprint f) const {
         if (status s = isa_status(); !s) return result<arena>(std::move(s));
         return reserve_host(f, "host");
@@ -83,6 +83,23 @@ struct host {
         }
     }
 
+    // What one thread was seen to reach, roughly (a guess for int8 on AVX-512), or what memory gives it, and a call; over
+    // all threads, also for products that are too small to share.
+    template <class S>
+    double estimate(S const& s) const {
+        using T = typename S::a_type;
+        constexpr int column = std::is_same_v<T, std::int8_t> ? 0
+                               : std::is_same_v<T, bfloat16>  ? 1
+                               : sizeof(real_t<T>) == 8       ? 3
+                                                              : 2;
+        constexpr double rates[4][4] = {{9e9, 28e9, 28e9, 14e9}, // int8, bfloat16, float, double: operations
+                                        {140e9, 90e9, 90e9, 45e9}, // a second
+                                        {300e9, 150e9, 150e9, 75e9},
+                                        {3500e9, 1430e9, 215e9, 105e9}};
+        double const rate = rates[static_cast<int>(current_isa().isa)][column];
+        return roofline(s, rate, 10e9, 0.2e-6) / all_threads(leaf());
+    }
+
     template <class S>
     std::string describe(S const& s) const {
         return std::string("host: ") + name_of(current_isa().isa) + ", " + type_name<typename S::a_type>() +
@@ -92,27 +109,18 @@ struct host {
     template <class Problem>
     status operator()(Problem const& p, arena& workspace) const {
         if (status s = isa_status(); !s) return s;
-        if (multiply_small(p)) return {};
+        if constexpr (is_dense<Problem>)
+            if (multiply_small(p)) return {};
         auto const shape = p.shape();
         int team = team_for(shape);
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
-        if (p.count == 1) return multiply_one(p, team, workspace);
-        if (p.count < team) {
-            for (index x = 0; x < p.count; ++x)
-                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
-            return {};
+        if constexpr (!is_dense<Problem>) {
+            return multiply_combined(p, team, workspace);
+        } else {
+            if (p.count == 1) return multiply_one(p, team, workspace);
+            return multiply_batch(p, team, workspace);
         }
-        std::size_t const bytes = bytes_for(shape, 1);
-        arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
-        host_each(team, team, [&](int thread, int x) {
-            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
-                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
-                (void)multiply_one(p.at(i), 1, part);
-            }
-        });
-        return {};
     }
 
     // Of a group, products that are too small for more than one thread are shared out among threads.
@@ -147,21 +155,11 @@ struct host {
     }
 
 private:
-    // One thread for each so many multiply-adds: starting more costs more than they do.
-    int team_of(double work, double share) const {
-        if (work < 2 * share) return 1;
-        int const offered = host_threads(threads);
-        return work / share < offered ? static_cast<int>(work / share) : offered;
-    }
-    static constexpr double work_of_a_thread = 0x1p19; // about 8 us
-    template <class S>
-    static double work_of(S const& s) {
-        return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
-               static_cast<double>(s.count);
-    }
+    static constexpr double smallest_shared =
+        0x1p20; // multiply-adds of a product that more than one thread shares
     template <class S>
     int team_for(S const& s) const {
-        return team_of(work_of(s), work_of_a_thread);
+        return leaf().team(multiply_adds(s));
     }
 
     // Those of a group that get one thread each, and how many threads share them.
@@ -172,16 +170,16 @@ private:
         std::size_t bytes_each = 0;
 
         small_products(host const& h, group<Problem> const& all)
-            : largest(host_threads(h.threads) == 1 ? -1 : 2 * work_of_a_thread) {
+            : largest(host_threads(h.threads) == 1 ? -1 : smallest_shared) {
             double work = 0;
             for (Problem const& p : all) {
                 if (is_empty(p) || !has(p)) continue;
-                work += work_of(p.shape());
+                work += multiply_adds(p.shape());
                 bytes_each = larger(bytes_each, arena::rounded(bytes_for(p.shape(), 1)));
             }
-            team = h.team_of(work, work_of_a_thread);
+            team = h.leaf().team(work);
         }
-        bool has(Problem const& p) const { return work_of(p.shape()) < largest; }
+        bool has(Problem const& p) const { return multiply_adds(p.shape()) < largest; }
     };
 
     // Tiles are worth their set-up for products that fill a few of them. From the shape alone: the choice shows
@@ -321,6 +319,58 @@ private:
         }
     }
 
+    template <class Problem>
+    static status multiply_batch(Problem const& p, int team, arena& workspace) {
+        if (p.count < team) {
+            for (index x = 0; x < p.count; ++x)
+                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
+            return {};
+        }
+        std::size_t const bytes = bytes_for(p.shape(), 1);
+        arena::scope const scope(workspace);
+        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
+        host_each(team, team, [&](int thread, int x) {
+            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
+                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+                (void)multiply_one(p.at(i), 1, part);
+            }
+        });
+        return {};
+    }
+
+    // Sums are formed while they are packed; see host/combined.hpp.
+    template <class Problem>
+    static status multiply_combined(Problem const& p, int team, arena& workspace) {
+        using T = typename Problem::a_type;
+        using Packing = sum_packing<T>;
+        auto const turned = [](auto const& v) {
+            return v.col_stride != 1 && v.row_stride == 1 && v.rows > 1;
+        };
+        auto const a = as_sum<T>(p.a), b = as_sum<T>(p.b);
+        host_job<T, Packing> job;
+        if constexpr (is_view<typename Problem::c_operand>::value) {
+            // As a product of views, but for what is packed.
+            dense_problem<T, T, T, space, typename Problem::epilogue_type> q;
+            q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.c = p.c, q.epilogue = p.epilogue;
+            q.row0 = p.row0, q.col0 = p.col0;
+            q.a.rows = p.c.rows, q.b.cols = p.c.cols;
+            auto const plain = job_of<real_packing<T, T>>(q);
+            job.alpha = plain.alpha, job.beta = plain.beta;
+            job.e = plain.e, job.e_row = plain.e_row, job.c = plain.c, job.c_row = plain.c_row;
+            job.swapped = plain.swapped;
+            if (plain.write) job.write = write<decltype(q), T>, job.problem = &q;
+            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
+            multiply(job, team, workspace);
+        } else {
+            job.swapped = p.c.targets > 0 && turned(p.c.at[0].to);
+            job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>;
+            job.problem = &p;
+            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
+            multiply(job, team, workspace);
+        }
+        return {};
+    }
+
     // A product (or a batch of them) that is smaller than a block, plain and in place: one call of a kernel, and
     // nothing on the way that is not needed, since that would cost as much as the product.
     template <class Problem>
@@ -362,12 +412,10 @@ private:
             } else if (!table.masked && g.n % table.strip != 0) {
                 return false;
             }
-            // Products of a batch are small enough for threads to start sooner than for one.
-            int const team =
-                p.count == 1
-                    ? 1
-                    : team_of(static_cast<double>(p.count) * static_cast<double>(larger_of(work, 256)),
-                              0x1p17);
+            // Products of a batch are small enough for threads to start at a quarter of the work.
+            int const team = p.count == 1 ? 1
+                                          : leaf().team(4 * static_cast<double>(p.count) *
+                                                        static_cast<double>(larger_of(work, 256)));
             host_each(team, team, [&](int, int x) {
                 index const from = p.count * x / team, to = p.count * (x + 1) / team;
                 block_args<T> part = g;

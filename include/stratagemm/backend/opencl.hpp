@@ -26,6 +26,7 @@ class opencl {
 public:
     using space = opencl_memory;
     using arena = opencl_arena;
+    static constexpr bool is_backend = true;
     using device = opencl_device;
 
     // Every device of every platform.
@@ -64,12 +65,13 @@ public:
 
     // C in the accumulator's type, or, for 16-bit operands, in their own; epilogues that have a device source.
     template <class P>
-    static constexpr bool accepts =
-        std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-        !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
-        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)) &&
-        has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>;
+    static constexpr verdict accepts =
+        types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
+                 !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
+                 (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+                  (std::is_same_v<typename P::c_type, typename P::a_type> &&
+                   sizeof(typename P::a_type) == 2))) &
+        epilogue_if(has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>);
 
     opencl_operations leaf() const { return opencl_operations(session_); }
 
@@ -112,6 +114,29 @@ public:
             return {spread * 1.01 * (length + 4) * u + last,
                     spread * (3 + 2 * __builtin_sqrt(length)) * u + last};
         }
+    }
+
+    // From the number of compute units, and what one of its family does: operations on floats and bytes a second.
+    template <class S>
+    double estimate(S const& s) const {
+        struct unit {
+            double floats, bytes, doubles_slower;
+        };
+        unit const one = [&]() -> unit {
+            switch (where().family) {
+            case opencl_family::gfx803:
+            case opencl_family::gcn: return {140e9, 5e9, 16};
+            case opencl_family::rdna: return {200e9, 8e9, 16};
+            case opencl_family::nvidia: return {150e9, 10e9, 32};
+            case opencl_family::intel: return {10e9, 1e9, 4};
+            case opencl_family::cpu: return {20e9, 2e9, 2};
+            case opencl_family::other: break;
+            }
+            return {20e9, 2e9, 16};
+        }();
+        constexpr bool wide = sizeof(real_t<typename S::a_type>) == 8;
+        double const units = where().compute_units;
+        return roofline(s, one.floats * units / (wide ? one.doubles_slower : 1), one.bytes * units, 10e-6);
     }
 
     // As for a C in row-major order.

@@ -44,16 +44,18 @@ struct wide_sum<std::int32_t> {
 };
 
 struct reference {
+    static constexpr bool is_backend = true;
     using space = host_memory;
     using arena = host_arena;
 
     template <class P>
-    static constexpr bool accepts = std::is_same_v<typename P::a_type, typename P::b_type> &&
-                                    (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-                                     std::is_same_v<typename P::c_type, typename P::a_type> ||
-                                     (std::is_same_v<accumulator_t<typename P::a_type>, float> &&
-                                      std::is_same_v<typename P::c_type, double>) ||
-                                     (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2));
+    static constexpr verdict
+        accepts = types_if(std::is_same_v<typename P::a_type, typename P::b_type> &&
+                           (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
+                            std::is_same_v<typename P::c_type, typename P::a_type> ||
+                            (std::is_same_v<accumulator_t<typename P::a_type>, float> &&
+                             std::is_same_v<typename P::c_type, double>) ||
+                            (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2)));
 
     host_operations leaf() const { return {}; }
     result<arena> reserve(footprint f) const { return reserve_host(f, "reference"); }
@@ -72,6 +74,11 @@ struct reference {
         double const spread = complex_like<T> ? 2 : 1; // a complex product is a sum of two
         return {spread * (2 * u + static_cast<double>(4 * s.k + 8) * wide),
                 spread * (2 * u + static_cast<double>(4 * s.k + 8) * wide), false};
+    }
+    // One thread, an element at a time.
+    template <class S>
+    double estimate(S const& s) const {
+        return roofline(s, 0.5e9, 5e9, 0.1e-6);
     }
     template <class S>
     std::string describe(S const&) const {

@@ -29,8 +29,8 @@ struct group {
 
 template <class P>
 struct is_problem : std::false_type {};
-template <class TA, class TB, class TC, class Space, class Epilogue>
-struct is_problem<problem<TA, TB, TC, Space, Epilogue>> : std::true_type {};
+template <class A, class B, class C, class Epilogue>
+struct is_problem<problem<A, B, C, Epilogue>> : std::true_type {};
 
 // What holds products one after another: a vector or an array of what product() gave.
 template <class G>
@@ -115,12 +115,7 @@ public:
             if (y.of == &reader || y.high <= x.low) continue;
             Problem const& writer = *y.of;
             if (writer.count > 1 || reader.count > 1) return true;
-            auto const bytes = [](auto const& w) {
-                using T = typename std::remove_cvref_t<decltype(w)>::value_type;
-                return extent_of(w.rows, w.cols, w.row_stride, w.col_stride, 1, 0,
-                                 static_cast<index>(sizeof(T)));
-            };
-            if (views_overlap(writer.c, bytes(writer.c), v, bytes(v))) return true;
+            if (views_overlap(writer.c, extent_of(writer.c), v, extent_of(v))) return true;
         }
         return false;
     }
@@ -200,8 +195,7 @@ private:
 
     template <class V>
     static place place_of(Problem const& p, V const& v, index step) {
-        extent const x = extent_of(v.rows, v.cols, v.row_stride, v.col_stride, p.count, step,
-                                   static_cast<index>(sizeof(typename V::value_type)));
+        extent const x = extent_of(v, p.count, step);
         index const at = space::address(v.data);
         return {space::buffer(v.data), at + x.low, at + x.high, at + x.high, &p};
     }

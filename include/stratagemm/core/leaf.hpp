@@ -7,7 +7,7 @@
 
 #include "epilogue.hpp"
 #include "error.hpp"
-#include "view.hpp"
+#include "operand.hpp"
 
 #include <string>
 
@@ -35,6 +35,16 @@ concept host_leaf = requires(L const& l, double work, int n, void (&f)(int, int)
     { l.team(work) } -> std::same_as<int>;
     l.each(n, n, f);
 };
+
+// The threads that a model of speed divides by: as many as there are, so that which of two ways is faster, and with it
+// the bits of a result, does not depend on their number.
+template <class L>
+int all_threads([[maybe_unused]] L const& leaf) {
+    if constexpr (host_leaf<L>)
+        return leaf.team(std::numeric_limits<double>::infinity());
+    else
+        return 1;
+}
 
 // A host leaf of a machine that may have a matrix unit on tiles (backend/host/tiles.hpp has its primitives).
 //   has_tiles()           whether the unit is there and in force

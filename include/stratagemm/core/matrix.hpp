@@ -2,7 +2,7 @@
 #pragma once
 
 #include "error.hpp"
-#include "view.hpp"
+#include "operand.hpp"
 
 #include <new>
 #include <utility>

@@ -19,6 +19,7 @@ public:
     std::string describe() const { return policy_.describe(shape_); }
     footprint workspace() const { return workspace_; }
     bound error_bound() const { return policy_.error_bound(shape_); }
+    double estimate() const { return policy_.estimate(shape_); } // seconds, roughly
 
     // Workspace for run(); may serve any plan that needs no more.
     arena reserve() const {
@@ -30,7 +31,11 @@ public:
     // Runs product(...), whose shape is the plan's.
     template <class Problem>
     status try_run(Problem const& p, arena& workspace) const {
-        if constexpr (check_policy<Policy, Problem>()) {
+        constexpr bool same_types = std::is_same_v<decltype(p.shape()), Shape>;
+        static_assert(same_types, "stratagemm: the plan was made for operands of other types");
+        if constexpr (!same_types) {
+            return {};
+        } else if constexpr (check_policy<Policy, Problem>()) {
             auto const s = p.shape();
             if (s.m != shape_.m || s.n != shape_.n || s.k != shape_.k || s.count != shape_.count)
                 return error(errc::shape, "plan", "the operands do not have the shape that was planned");
@@ -61,5 +66,8 @@ private:
     Shape shape_;
     footprint workspace_;
 };
+
+template <policy Policy, class Shape>
+plan(Policy, Shape) -> plan<multiplier<Policy, Shape>, Shape>;
 
 STRATAGEMM_END

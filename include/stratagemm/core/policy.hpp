@@ -1,10 +1,12 @@
 // Policies: what gemm() takes as its first argument, whether a backend or an algorithm over one.
 //
-// A policy says what it accepts, what memory it needs, how large its error can be, and does the work. A leaf
-// (a backend) also offers the few operations on sub-views that algorithms are made of; they are the only way
+// A policy says what it accepts, what memory it needs, how large its error can be and how long it takes, and does the
+// work. Its leaf (core/leaf.hpp) offers the operations on sub-views that algorithms are made of; they are the only way
 // an algorithm touches memory, and so every algorithm runs on every backend.
 #pragma once
 
+#include "estimate.hpp"
+#include "leaf.hpp"
 #include "problem.hpp"
 
 STRATAGEMM_BEGIN
@@ -98,29 +100,88 @@ private:
     release_function release_ = nullptr;
 };
 
-// A policy P, for a problem type Q and its shape S, also has
-//   template <class Q> static constexpr bool accepts;
-//   footprint workspace(S) const;  bound error_bound(S) const;  std::string describe(S) const;
-//   status operator()(Q, arena&) const;
-// leaf() is the backend of P's own memory space, never of a space further down. A leaf has, for views in it,
-//   status copy(from, to)      to = from, converting; from may carry a scale
-//   status add(x, y, to)       to = x + y; x and y may carry scales, and to may be either of them
-//   status fill(to, value)
-//   status apply(f, to, row0, col0)   to_ij = f(to_ij, row0 + i, col0 + j)
-//   status synchronize()
-// one whose memory is not the host's also has, for T* on the host and handles of its own,
-//   status upload(from, to, count)    done when it returns, and so is download(from, to, count)
-// and any may have, for layers that choose between ways to the same result, roughly
-//   double seconds(S) const    what a product of that shape takes
-//   double seconds_each() const   what apply() takes for an element
-// and members that do a whole job of such a layer in a way of its own; a layer asks whether they are there.
-template <class P>
-concept policy = requires(P const& p, footprint f) {
-    typename P::space;
-    typename P::arena;
-    p.leaf();
-    { p.reserve(f) } -> std::same_as<result<typename P::arena>>;
+// Whether a policy takes a problem, and if not, what is in the way.
+enum class verdict {
+    yes,
+    types,     // there is no kernel for these element types
+    structure, // only plain matrices are taken: no sums, spreads, sparse operands
+    epilogue,  // the backend cannot run the epilogue
+    space,     // the operands are in another memory
+    leaf       // the leaf lacks a capability (core/leaf.hpp) that is needed
 };
+constexpr verdict types_if(bool known) { return known ? verdict::yes : verdict::types; }
+constexpr verdict epilogue_if(bool known) { return known ? verdict::yes : verdict::epilogue; }
+// The first objection.
+constexpr verdict operator&(verdict x, verdict y) { return x != verdict::yes ? x : y; }
+
+// What a policy P says of a problem: `accepts` is asked about plain matrices, `accepts_operands` about anything else. A
+// policy without the latter takes none of these.
+template <class P, class Problem>
+constexpr verdict answer() {
+    if constexpr (!std::is_same_v<typename P::space, typename Problem::space>)
+        return verdict::space;
+    else if constexpr (is_dense<Problem>)
+        return P::template accepts<Problem>;
+    else if constexpr (requires { P::template accepts_operands<Problem>; })
+        return P::template accepts_operands<Problem>;
+    else
+        return verdict::structure;
+}
+template <class P, class Problem>
+inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
+
+// A policy P has, for every problem type Q that it takes and its shape S,
+//   static constexpr verdict accepts<Q>, and optionally accepts_operands<Q>
+//   leaf()                    the backend of P's own memory space, never of a space further down
+//   reserve(footprint)        an arena
+//   workspace(S)              what an arena has to hold for one product
+//   error_bound(S)
+//   estimate(S)               seconds, roughly; the same for the same shape on the same machine
+//   describe(S)
+//   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
+// No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
+// same call gives the same bits. The concept asks about a product of floats, whether or not the policy accepts that: these are signatures.
+template <class P>
+using leaf_of = std::remove_cvref_t<decltype(std::declval<P const&>().leaf())>;
+template <class P>
+concept has_leaf = leaf < leaf_of<P>,
+typename P::space > ;
+template <class P, class Problem>
+concept answers = std::is_same_v<verdict const, decltype(P::template accepts<Problem>)>;
+template <class P>
+concept policy = has_leaf<P> && answers<P, dense_problem<float, float, float, typename P::space>> &&
+    requires(P const& p, footprint f, shape<float> const& s,
+             dense_problem<float, float, float, typename P::space> const& q, typename P::arena& a) {
+    { p.reserve(f) } -> std::same_as<result<typename P::arena>>;
+    { p.workspace(s) } -> std::same_as<footprint>;
+    { p.error_bound(s) } -> std::same_as<bound>;
+    { p.estimate(s) } -> std::same_as<double>;
+    { p.describe(s) } -> std::same_as<std::string>;
+    { p(q, a) } -> std::same_as<status>;
+};
+
+// An operand that is more than memory brings its products: over<P> of its form is a policy over P that does them. Such
+// policies are for backends, which say is_backend: a layer that knows dense products alone is not passed over in silence.
+template <class P>
+concept backend = policy<P> && requires {
+    requires P::is_backend;
+};
+template <class P, class Form>
+struct over_form {
+    using type = P;
+};
+template <class P, class Form>
+requires requires {
+    requires P::is_backend;
+    typename Form::template over<P>;
+}
+struct over_form<P, Form> {
+    using type = typename Form::template over<P>;
+};
+// What does the products of a shape for P: P itself where its operands are matrices.
+template <class P, class Shape>
+using multiplier =
+    typename over_form<typename over_form<P, typename Shape::a_form>::type, typename Shape::b_form>::type;
 
 // A policy may take operands of another space too, by naming another policy that does: P::across(space).
 template <class P, class Space>
@@ -133,19 +194,24 @@ template <class Space>
 struct default_policy {};
 
 // C = epilogue(beta E): what is left of a product when k or alpha is zero.
+template <class Leaf, class View, class From, class Scalar>
+status keep_only(Leaf const& leaf, View const& to, From from, Scalar keep) {
+    if (keep == Scalar(0)) return leaf.fill(to, typename View::value_type(real_t<Scalar>(0)));
+    from.scale = static_cast<decltype(from.scale)>(keep);
+    return leaf.copy(from, to);
+}
 template <class Leaf, class Problem>
 status scale_only(Leaf const& leaf, Problem const& p) {
-    using S = typename Problem::scalar;
-    for (index i = 0; i < p.count; ++i) {
-        auto const one = p.at(i);
-        auto e = one.e;
-        e.scale = static_cast<decltype(e.scale)>(p.beta);
-        if (status s = p.beta == S(0) ? leaf.fill(one.c, typename Problem::c_type(real_t<S>(0)))
-                                      : leaf.copy(e, one.c);
-            !s)
-            return s;
-        if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
-            if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
+    if constexpr (is_view<typename Problem::c_operand>::value) {
+        for (index i = 0; i < p.count; ++i) {
+            auto const one = p.at(i);
+            if (status s = keep_only(leaf, one.c, one.e, p.beta); !s) return s;
+            if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
+                if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
+        }
+    } else {
+        for (int t = 0; t < p.c.targets; ++t)
+            if (status s = keep_only(leaf, p.c.at[t].to, p.c.at[t].from, p.c.at[t].keep); !s) return s;
     }
     return {};
 }
@@ -164,17 +230,31 @@ status run_checked(P const& policy, Problem const& p, typename P::arena& arena) 
     return policy(p, arena);
 }
 
+// Says at compile time, in one line, why a policy does not take a problem.
 template <class P, class Problem>
 constexpr bool check_policy() {
-    constexpr bool space = std::is_same_v<typename P::space, typename Problem::space>;
-    if constexpr (!space) {
-        static_assert(space, "stratagemm: the operands are not in the memory space of this policy");
-        return false;
-    } else {
-        constexpr bool accepted = P::template accepts<Problem>;
-        static_assert(accepted, "stratagemm: this policy has no kernel for these element types");
-        return accepted;
-    }
+    constexpr verdict v = answer<P, Problem>();
+    if constexpr (v == verdict::space)
+        static_assert(v == verdict::yes,
+                      "stratagemm: the operands are not in the memory space of this policy");
+    else if constexpr (v == verdict::types)
+        static_assert(v == verdict::yes,
+                      "stratagemm: this policy, or one beneath it, has no kernel for these element types");
+    else if constexpr (v == verdict::structure)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this policy takes plain matrices only, and an operand or the result is not one");
+    else if constexpr (v == verdict::epilogue)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this backend cannot run the epilogue; a device needs one with a device() member, as "
+            "those of core/epilogue.hpp have, and a spread takes none");
+    else if constexpr (v == verdict::leaf)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: the leaf of this policy is neither a host_leaf nor a device_leaf (core/leaf.hpp), "
+            "and an operand or a layer needs one");
+    return v == verdict::yes;
 }
 
 STRATAGEMM_END

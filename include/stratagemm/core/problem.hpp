@@ -6,37 +6,58 @@
 
 #include "epilogue.hpp"
 #include "error.hpp"
-#include "view.hpp"
+#include "operand.hpp"
 
 STRATAGEMM_BEGIN
 
-// The sizes and types of a product. `adds`: beta is not zero, so that E is read.
-template <class TA, class TB = TA, class TC = accumulator_t<TA>>
+// What a shape keeps of a form beside its type: nothing, but for a form that has members.
+template <class Form>
+struct facts_of {
+    struct type {};
+};
+template <class Form>
+requires requires { requires Form::has_facts; }
+struct facts_of<Form> {
+    using type = Form;
+};
+
+// The sizes of a product and the forms of its operands: of views, their element types. `adds`: beta is not zero, so
+// that E is read.
+template <class FormA, class FormB = FormA, class FormC = accumulator_t<FormA>>
 struct shape {
-    using a_type = TA;
-    using b_type = TB;
-    using c_type = TC;
+    using a_form = FormA;
+    using b_form = FormB;
+    using c_form = FormC;
+    using a_type = typename element_of<FormA>::type;
+    using b_type = typename element_of<FormB>::type;
+    using c_type = typename element_of<FormC>::type;
 
     index m = 0, n = 0, k = 0;
     index count = 1;
     bool adds = false;
+    typename facts_of<FormA>::type a_facts{};
+    typename facts_of<FormB>::type b_facts{};
 };
 
-template <class TA, class TB, class TC, class Space = host_memory, class Epilogue = identity>
+// A, B: operands. C: a view, or another kind of result.
+template <class A, class B, class C, class Epilogue = identity>
 struct problem {
-    using a_type = TA;
-    using b_type = TB;
-    using c_type = TC;
-    using space = Space;
+    using a_operand = A;
+    using b_operand = B;
+    using c_operand = C;
+    using a_type = typename A::value_type;
+    using b_type = typename B::value_type;
+    using c_type = typename C::value_type;
+    using space = typename C::space;
     using epilogue_type = Epilogue;
-    using scalar = accumulator_t<TA>;
+    using scalar = accumulator_t<a_type>;
 
     scalar alpha{1};
-    view<TA const, Space> a;
-    view<TB const, Space> b;
+    A a;
+    B b;
     scalar beta{0};
-    view<TC const, Space> e; // the added matrix; C itself unless another was given; not read if beta is 0
-    view<TC, Space> c;
+    view<c_type const, space> e; // the added matrix; C itself unless another was given; not read if beta is 0
+    C c;
     Epilogue epilogue{};
 
     // Batch strides in elements.
@@ -47,23 +68,29 @@ struct problem {
     index row0 = 0, col0 = 0;
 
     auto shape() const {
-        return stratagemm::shape<TA, TB, TC>{c.rows, c.cols, a.cols, count, beta != scalar(0)};
+        stratagemm::shape<typename A::form, typename B::form, typename C::form> s{c.rows, c.cols, a.cols,
+                                                                                  count, beta != scalar(0)};
+        if constexpr (requires { a.facts(); }) s.a_facts = a.facts();
+        if constexpr (requires { b.facts(); }) s.b_facts = b.facts();
+        return s;
     }
 
-    // The same product with nothing done to its result: for the parts of a sum.
-    auto without_epilogue() const {
-        return problem<TA, TB, TC, Space>{alpha, a,      b,      beta,   e,      c,    {},
-                                          count, a_step, b_step, e_step, c_step, row0, col0};
+    // The same product with another epilogue; with nothing done to its result, for the parts of a sum.
+    template <class Other>
+    auto with_epilogue(Other const& other) const {
+        return problem<A, B, C, Other>{alpha, a,      b,      beta,   e,      c,    other,
+                                       count, a_step, b_step, e_step, c_step, row0, col0};
     }
+    auto without_epilogue() const { return with_epilogue(identity{}); }
 
     // What rows [i, i + m_), columns [j, j + n_) of C get from terms [l, l + k_) of their sums. Not of a batch.
     problem part(index i, index j, index l, index m_, index n_, index k_) const {
         problem one = *this;
-        one.a = a.block(i, l, m_, k_);
-        one.b = b.block(l, j, k_, n_);
-        one.c = c.block(i, j, m_, n_);
-        one.e = one.c;
-        if (beta != scalar(0)) one.e = e.block(i, j, m_, n_); // else it may be null
+        one.a = a.part(i, l, m_, k_);
+        one.b = b.part(l, j, k_, n_);
+        one.c = c.part(i, j, m_, n_);
+        if constexpr (is_view<C>::value) one.e = one.c;
+        if (beta != scalar(0)) one.e = e.part(i, j, m_, n_); // else it may be null
         one.row0 += i;
         one.col0 += j;
         return one;
@@ -73,13 +100,21 @@ struct problem {
     problem at(index i) const {
         problem one = *this;
         one.count = 1;
-        one.a.data = a.data + i * a_step;
-        one.b.data = b.data + i * b_step;
-        one.e.data = e.data + i * e_step;
-        one.c.data = c.data + i * c_step;
+        if (i == 0) return one;
+        if constexpr (requires { a.moved(i), b.moved(i); }) // others are never in a batch
+            one.a = a.moved(i * a_step), one.b = b.moved(i * b_step);
+        one.e = e.moved(i * e_step);
+        one.c = c.moved(i * c_step);
         return one;
     }
 };
+
+// A product of matrices as they lie.
+template <class TA, class TB, class TC, class Space = host_memory, class Epilogue = identity>
+using dense_problem = problem<view<TA const, Space>, view<TB const, Space>, view<TC, Space>, Epilogue>;
+template <class P>
+inline constexpr bool is_dense = is_view<typename P::a_operand>::value&&
+    is_view<typename P::b_operand>::value&& is_view<typename P::c_operand>::value;
 
 // ---- building one ----------------------------------------------------------------------------------------
 
@@ -110,44 +145,92 @@ index step_of(V const& v) {
         return 0;
 }
 
+// An operand of a problem: a view reads, whatever it was made from.
+template <class T, class Space>
+view<T const, Space> reading(view<T, Space> const& v) {
+    return v;
+}
+template <class V>
+V const& reading(V const& v) {
+    return v;
+}
+template <class V>
+using reading_t = std::remove_cvref_t<decltype(reading(first_of(std::declval<V const&>())))>;
+
+// Why a product that was built cannot be done; validate() says so.
+inline constexpr index counts_differ = -1, factor_is_lost = -2;
+
+// Whether a scalar type has room for a factor: 0.5 is no integer, and 1e300 no float.
+template <class S, class Factor>
+constexpr bool holds(Factor const& factor) {
+    if constexpr (std::is_same_v<S, Factor> || complex_like<S>) {
+        return true;
+    } else {
+        auto const x = static_cast<double>(factor);
+        auto const most = static_cast<double>(std::numeric_limits<S>::max()),
+                   least = static_cast<double>(std::numeric_limits<S>::lowest());
+        bool const fits = x >= least && x <= most;
+        if constexpr (std::is_integral_v<S>)
+            return fits && static_cast<double>(static_cast<S>(x)) == x;
+        else
+            return fits || x - x != 0; // Inf and NaN stay what they are
+    }
+}
+
 template <class S, class A, class B, class E, class C, class Epilogue>
-auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& c, Epilogue epilogue) {
-    using c_element = typename C::element_type;
+auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& c, Epilogue epilogue,
+                  bool held = true) {
     using TA = typename A::value_type;
-    using TB = typename B::value_type;
     using TC = typename C::value_type;
-    using problem_type = problem<TA, TB, TC, typename C::space, Epilogue>;
-    if constexpr (std::is_const_v<c_element>) {
-        static_assert(!std::is_const_v<c_element>, "stratagemm: C must be writable, and this one is const");
-    } else if constexpr (!std::is_same_v<typename A::space, typename C::space> ||
-                         !std::is_same_v<typename B::space, typename C::space>) {
-        static_assert(std::is_same_v<typename A::space, typename C::space> &&
-                          std::is_same_v<typename B::space, typename C::space>,
-                      "stratagemm: A, B and C must be in one memory space");
-    } else if constexpr (!std::is_same_v<typename E::value_type, TC>) {
-        static_assert(std::is_same_v<typename E::value_type, TC>,
-                      "stratagemm: the added matrix must have the element type of C");
-    } else if constexpr (!epilogue_for<Epilogue, accumulator_t<TA>>) {
+    using Space = typename C::space;
+    constexpr bool writable = [] {
+        if constexpr (requires { typename C::element_type; })
+            return !std::is_const_v<typename C::element_type>;
+        else
+            return true;
+    }();
+    constexpr bool one_space = std::is_same_v<typename A::space, Space> &&
+                               std::is_same_v<typename B::space, Space> &&
+                               std::is_same_v<typename E::space, Space>;
+    constexpr bool adds_own_type = std::is_same_v<typename E::value_type, TC>;
+    constexpr bool calls = epilogue_for<Epilogue, accumulator_t<TA>>;
+    if constexpr (!writable) {
+        static_assert(writable, "stratagemm: C must be writable, and this one is const");
+    } else if constexpr (!one_space) {
+        static_assert(one_space, "stratagemm: A, B, C and the added matrix must be in one memory space");
+    } else if constexpr (!adds_own_type) {
+        static_assert(adds_own_type, "stratagemm: the added matrix must have the element type of C");
+    } else if constexpr (!calls) {
         static_assert(
-            epilogue_for<Epilogue, accumulator_t<TA>>,
+            calls,
             "stratagemm: an epilogue is called as f(x) or f(x, i, j) with x in the accumulator's type");
     } else {
-        problem_type p;
-        p.a = first_of(a), p.b = first_of(b), p.e = first_of(e), p.c = first_of(c);
-        p.alpha = static_cast<S>(alpha * p.a.scale * static_cast<S>(p.b.scale));
-        p.beta = static_cast<S>(beta * static_cast<S>(p.e.scale));
-        p.a.scale = decltype(p.a.scale)(1), p.b.scale = decltype(p.b.scale)(1);
-        p.e.scale = decltype(p.e.scale)(1);
+        problem<reading_t<A>, reading_t<B>, std::remove_cvref_t<decltype(first_of(c))>, Epilogue> p;
+        p.a = reading(first_of(a)), p.b = reading(first_of(b)), p.c = first_of(c);
+        p.alpha = alpha, p.beta = beta;
+        // What scales a whole operand is a part of the factors.
+        if constexpr (is_view<reading_t<A>>::value)
+            p.alpha = static_cast<S>(p.alpha * p.a.scale), p.a.scale = decltype(p.a.scale)(1);
+        if constexpr (is_view<reading_t<B>>::value)
+            p.alpha = static_cast<S>(p.alpha * static_cast<S>(p.b.scale)), p.b.scale = decltype(p.b.scale)(1);
+        if constexpr (is_view<std::remove_cvref_t<decltype(first_of(e))>>::value) {
+            p.e = first_of(e);
+            p.beta = static_cast<S>(p.beta * static_cast<S>(p.e.scale));
+            p.e.scale = decltype(p.e.scale)(1);
+        }
         p.epilogue = epilogue;
         p.count = count_of(c);
         p.a_step = step_of(a), p.b_step = step_of(b), p.e_step = step_of(e), p.c_step = step_of(c);
-        if (p.beta == S(0) && p.e.rows == p.c.rows && p.e.cols == p.c.cols) // not read, so it may be anything
-            p.e = p.c, p.e_step = p.c_step;
+        if constexpr (is_view<decltype(p.c)>::value)
+            if (p.beta == S(0) && p.e.rows == p.c.rows &&
+                p.e.cols == p.c.cols) // not read, so it may be anything
+                p.e = p.c, p.e_step = p.c_step;
         // One matrix beside a batch is repeated; two batches must agree, which validate() checks.
         bool const agree = (!is_batch<A>::value || count_of(a) == p.count) &&
                            (!is_batch<B>::value || count_of(b) == p.count) &&
                            (!is_batch<E>::value || count_of(e) == p.count);
-        if (!agree) p.count = -1;
+        if (!agree) p.count = counts_differ;
+        if (!held) p.count = factor_is_lost;
         return p;
     }
 }
@@ -174,7 +257,7 @@ requires(scalar_for<S, A>&& scalar_for<T, A> &&
          !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, C&& c, Epilogue epilogue = {}) {
     using X = scalar_of<A>;
     return make_product(static_cast<X>(alpha), as_view(a), as_view(b), static_cast<X>(beta), as_view(c),
-                        as_view(c), epilogue);
+                        as_view(c), epilogue, holds<X>(alpha) && holds<X>(beta));
 }
 // C = alpha A B + beta E
 template <class S, class T, operand A, operand B, operand E, operand C, class Epilogue = identity>
@@ -183,7 +266,7 @@ requires(scalar_for<S, A>&& scalar_for<T, A> && !operand<Epilogue>) auto product
                                                                                  Epilogue epilogue = {}) {
     using X = scalar_of<A>;
     return make_product(static_cast<X>(alpha), as_view(a), as_view(b), static_cast<X>(beta), as_view(e),
-                        as_view(c), epilogue);
+                        as_view(c), epilogue, holds<X>(alpha) && holds<X>(beta));
 }
 
 // ---- checking one ----------------------------------------------------------------------------------------
@@ -297,90 +380,204 @@ bool views_overlap(V const& v, extent const& ev, W const& w, extent const& ew) {
     return failure(errc::shape, "gemm", text);
 }
 
+template <class V>
+extent extent_of(V const& v, index count = 1, index step = 0) {
+    return extent_of(v.rows, v.cols, v.row_stride, v.col_stride, count, step,
+                     static_cast<index>(sizeof(typename V::value_type)));
+}
+
 // Where the operands of a product lie; of E only if it is read.
 struct extents {
     extent a, b, e, c;
 };
 template <class Problem>
 extents extents_of(Problem const& p) {
-    auto const measure = [&](auto const& v, index step) {
-        using T = typename std::remove_cvref_t<decltype(v)>::value_type;
-        return extent_of(v.rows, v.cols, v.row_stride, v.col_stride, p.count, step,
-                         static_cast<index>(sizeof(T)));
-    };
-    return {measure(p.a, p.a_step), measure(p.b, p.b_step),
-            p.beta != typename Problem::scalar(0) ? measure(p.e, p.e_step) : extent{},
-            measure(p.c, p.c_step)};
+    return {extent_of(p.a, p.count, p.a_step), extent_of(p.b, p.count, p.b_step),
+            p.beta != typename Problem::scalar(0) ? extent_of(p.e, p.count, p.e_step) : extent{},
+            extent_of(p.c, p.count, p.c_step)};
 }
 
-// `x` is extents_of(p).
+// What can be wrong with a view by itself, and what is said of it. Bytes of it may be read or written.
+template <class V>
+bool is_missing(V const& v, extent const& x) {
+    using space = typename V::space;
+    return x.low != x.high && space::buffer(v.data) == nullptr && space::address(v.data) == 0;
+}
+template <class V>
+bool is_outside(V const& v, extent const& x) {
+    using space = typename V::space;
+    // Spaces whose handles know their buffer can tell how much of it there is.
+    if constexpr (requires { space::capacity(v.data); }) {
+        index const at = space::address(v.data);
+        return x.low != x.high && (at + x.low < 0 || at + x.high > space::capacity(v.data));
+    } else {
+        return false;
+    }
+}
+template <class V, class W>
+bool is_same_place(V const& v, W const& w) {
+    using space = typename V::space;
+    return space::buffer(v.data) == space::buffer(w.data) &&
+           space::address(v.data) == space::address(w.data) && v.row_stride == w.row_stride &&
+           v.col_stride == w.col_stride;
+}
+namespace refusal {
+inline constexpr char const
+    *too_far = "the sizes and strides of an operand address more bytes than there are",
+    *null = "an operand with elements has a null pointer",
+    *beyond = "an operand reaches beyond its buffer; check its offset, sides and strides",
+    *collides = "two elements of C share an address; its leading dimension must be at least its row length",
+    *overlaps = "C overlaps A or B; multiply into another matrix and copy",
+    *overlaps_e = "C may be the added matrix or be apart from it, but not overlap it in part",
+    *scaled_c = "C cannot be scaled or conjugated; use alpha, beta or an epilogue",
+    *short_vector = "a vector of the epilogue is shorter than the side of C that it runs along";
+}
+
 template <class Problem>
-status validate(Problem const& p, extents const& x) {
+status validate_sides(Problem const& p) {
     auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
+    if (p.count == factor_is_lost)
+        return fail(errc::argument,
+                    "alpha or beta is not a number that the scalar type of this product can hold; with "
+                    "int8 operands both are 32-bit integers");
     if (p.count < 0)
         return fail(errc::shape, "the batches of A, B and C must have the same, non-negative count");
     index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
     if (m < 0 || n < 0 || k < 0 || p.b.rows < 0) return fail(errc::shape, "sizes must not be negative");
     if (p.a.rows != m || p.b.cols != n || p.b.rows != k)
         return shape_failure(p.a.rows, k, p.b.rows, p.b.cols, m, n);
+    return {};
+}
+
+// `x` is extents_of(p).
+template <class Problem>
+status validate(Problem const& p, extents const& x) {
+    auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
+    if (status s = validate_sides(p); !s) return s;
+    index const m = p.c.rows, n = p.c.cols;
     if (p.e.rows != m || p.e.cols != n) return fail(errc::shape, "the added matrix must have the shape of C");
-    if (p.c.conjugate || p.c.scale != decltype(p.c.scale)(1))
-        return fail(errc::argument, "C cannot be scaled or conjugated; use alpha, beta or an epilogue");
+    if (p.c.conjugate || p.c.scale != decltype(p.c.scale)(1)) return fail(errc::argument, refusal::scaled_c);
 
     bool const reads_e = p.beta != typename Problem::scalar(0);
     bool const reads_ab = p.alpha != typename Problem::scalar(0);
-    auto const& [a, b, e, c] = x;
-    if (!a.fits || !b.fits || !c.fits || !e.fits)
-        return fail(errc::overflow, "the sizes and strides of an operand address more bytes than there are");
+    extent const &a = x.a, &b = x.b, &e = x.e, &c = x.c;
+    if (!a.fits || !b.fits || !c.fits || !e.fits) return fail(errc::overflow, refusal::too_far);
     if (c.low == c.high) return {}; // nothing to write, so nothing else matters
 
-    using space = typename Problem::space;
-    auto missing = [](auto const& v, extent const& x) {
-        return x.low != x.high && space::buffer(v.data) == nullptr && space::address(v.data) == 0;
-    };
-    if ((reads_ab && (missing(p.a, a) || missing(p.b, b))) || missing(p.c, c) || missing(p.e, e))
-        return fail(errc::null_data, "an operand with elements has a null pointer");
-
-    // Spaces whose handles know their buffer can tell how much of it there is.
-    if constexpr (requires { space::capacity(p.c.data); }) {
-        auto outside = [](auto const& v, extent const& x) {
-            index const at = space::address(v.data);
-            return x.low != x.high && (at + x.low < 0 || at + x.high > space::capacity(v.data));
-        };
-        if ((reads_ab && (outside(p.a, a) || outside(p.b, b))) || outside(p.c, c) || outside(p.e, e))
-            return fail(errc::shape,
-                        "an operand reaches beyond its buffer; check its offset, sides and strides");
-    }
-
-    if (elements_collide(m, n, p.c.row_stride, p.c.col_stride))
-        return fail(
-            errc::strides,
-            "two elements of C share an address; its leading dimension must be at least its row length");
+    if ((reads_ab && (is_missing(p.a, a) || is_missing(p.b, b))) || is_missing(p.c, c) || is_missing(p.e, e))
+        return fail(errc::null_data, refusal::null);
+    if ((reads_ab && (is_outside(p.a, a) || is_outside(p.b, b))) || is_outside(p.c, c) || is_outside(p.e, e))
+        return fail(errc::shape, refusal::beyond);
+    if (elements_collide(m, n, p.c.row_stride, p.c.col_stride)) return fail(errc::strides, refusal::collides);
     if (p.count > 1 && !nested(m, p.c.row_stride, n, p.c.col_stride, p.count, p.c_step))
         return fail(errc::strides,
                     "the matrices of the batch C overlap; its stride must be at least one matrix");
 
-    auto shares = [](auto const& v, extent const& ev, auto const& w, extent const& ew, index count) {
-        if (count == 1) return views_overlap(v, ev, w, ew);
-        index const pv = space::address(v.data), pw = space::address(w.data);
-        return ev.low != ev.high && ew.low != ew.high && space::buffer(v.data) == space::buffer(w.data) &&
-               pv + ev.high > pw + ew.low && pw + ew.high > pv + ev.low;
+    auto shares = [&](auto const& w, extent const& ew) {
+        using space = typename Problem::space;
+        if (p.count == 1) return views_overlap(p.c, c, w, ew);
+        index const pv = space::address(p.c.data), pw = space::address(w.data);
+        return c.low != c.high && ew.low != ew.high && space::buffer(p.c.data) == space::buffer(w.data) &&
+               pv + c.high > pw + ew.low && pw + ew.high > pv + c.low;
     };
-    if (reads_ab && (shares(p.c, c, p.a, a, p.count) || shares(p.c, c, p.b, b, p.count)))
-        return fail(errc::alias, "C overlaps A or B; multiply into another matrix and copy");
-    bool const in_place = space::buffer(p.e.data) == space::buffer(p.c.data) &&
-                          space::address(p.e.data) == space::address(p.c.data) &&
-                          p.e.row_stride == p.c.row_stride && p.e.col_stride == p.c.col_stride &&
-                          p.e_step == p.c_step;
-    if (reads_e && !in_place && shares(p.c, c, p.e, e, p.count))
-        return fail(errc::alias, "C may be the added matrix or be apart from it, but not overlap it in part");
-    if (!epilogue_fits(p.epilogue, m, n))
-        return fail(errc::shape, "a vector of the epilogue is shorter than the side of C that it runs along");
+    if (reads_ab && (shares(p.a, a) || shares(p.b, b))) return fail(errc::alias, refusal::overlaps);
+    bool const in_place = is_same_place(p.e, p.c) && p.e_step == p.c_step;
+    if (reads_e && !in_place && shares(p.e, e)) return fail(errc::alias, refusal::overlaps_e);
+    if (!epilogue_fits(p.epilogue, m, n)) return fail(errc::shape, refusal::short_vector);
     return {};
 }
+
+// Of operands that are not views: each view of them by itself, every target of a result against all that is read and
+// against the other targets. Not for batches.
+template <class Problem>
+status validate_operands(Problem const& p) {
+    auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
+    if (status s = validate_sides(p); !s) return s;
+    if (p.count != 1) return fail(errc::unsupported, "batches are of plain matrices; multiply one by one");
+    char const* wrong = nullptr;
+    errc code = errc::shape;
+    auto const refuse = [&](errc why, char const* text) {
+        if (!wrong) wrong = text, code = why;
+    };
+    auto const look = [&](auto const& v, bool is_used) {
+        if (v.rows < 0 || v.cols < 0) return refuse(errc::shape, "sizes must not be negative");
+        extent const x = extent_of(v);
+        if (!x.fits) return refuse(errc::overflow, refusal::too_far);
+        if (is_used && is_missing(v, x)) refuse(errc::null_data, refusal::null);
+        if (is_used && is_outside(v, x)) refuse(errc::shape, refusal::beyond);
+    };
+    // Terms of a sum, and targets of a result, have one shape.
+    auto const look_at = [&](auto const& operand, bool is_used) {
+        using X = std::remove_cvref_t<decltype(operand)>;
+        operand.each_view([&](auto const& v) {
+            look(v, is_used && operand.rows > 0 && operand.cols > 0);
+            if constexpr (requires { X::form::most_terms; })
+                if (v.rows != operand.rows || v.cols != operand.cols)
+                    refuse(errc::shape, "the terms of a sum must have the same shape");
+        });
+    };
+    bool const reads_ab = p.alpha != typename Problem::scalar(0), writes = p.c.rows > 0 && p.c.cols > 0;
+    look_at(p.a, reads_ab && writes), look_at(p.b, reads_ab && writes), look_at(p.c, true);
+    if (wrong) return fail(code, wrong);
+
+    auto const check_target = [&](auto const& to, auto const& from, bool reads_from) {
+        if (to.rows != p.c.rows || to.cols != p.c.cols)
+            return refuse(errc::shape, "the targets of a spread must have the same shape");
+        if (to.conjugate || to.scale != decltype(to.scale)(1))
+            return refuse(errc::argument, refusal::scaled_c);
+        if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
+            return refuse(errc::strides, refusal::collides);
+        extent const x = extent_of(to);
+        auto const meets = [&](auto const& v) {
+            using V = std::remove_cvref_t<decltype(v)>;
+            if (is_view<V>::value && reads_ab && views_overlap(to, x, v, extent_of(v)))
+                refuse(errc::alias, refusal::overlaps);
+        };
+        p.a.each_view(meets), p.b.each_view(meets);
+        if (!reads_from) return;
+        if (from.rows != to.rows || from.cols != to.cols)
+            return refuse(errc::shape, "the added matrix must have the shape of C");
+        look(from, true);
+        if (!is_same_place(from, to) && views_overlap(to, x, from, extent_of(from)))
+            refuse(errc::alias, refusal::overlaps_e);
+    };
+    if constexpr (is_view<typename Problem::c_operand>::value) {
+        check_target(p.c, p.e, p.beta != typename Problem::scalar(0));
+    } else {
+        if (p.beta != typename Problem::scalar(0))
+            return fail(errc::argument,
+                        "a spread has a factor and a matrix to add for each target, and no beta");
+        using S = typename Problem::c_operand::scalar;
+        for (int t = 0; t < p.c.targets; ++t) {
+            auto const& x = p.c.at[t];
+            check_target(x.to, x.from, x.keep != S(0));
+            for (int u = 0; u < p.c.targets; ++u) {
+                auto const& y = p.c.at[u];
+                if (u < t && views_overlap(x.to, extent_of(x.to), y.to, extent_of(y.to)))
+                    refuse(errc::alias, "two targets of a spread overlap");
+                if (u != t && y.keep != S(0) &&
+                    views_overlap(x.to, extent_of(x.to), y.from, extent_of(y.from)))
+                    refuse(errc::alias, "what a target of a spread adds overlaps another target");
+            }
+        }
+    }
+    if (!wrong && !epilogue_fits(p.epilogue, p.c.rows, p.c.cols)) refuse(errc::shape, refusal::short_vector);
+    if (wrong) return fail(code, wrong);
+    // What only the operand knows.
+    auto const own = [&](auto const& operand) -> status {
+        if constexpr (requires { operand.check_sizes(); }) return operand.check_sizes();
+        return {};
+    };
+    if (status s = own(p.a); !s) return s;
+    return own(p.b);
+}
+
 template <class Problem>
 status validate(Problem const& p) {
-    return validate(p, extents_of(p));
+    if constexpr (is_dense<Problem>)
+        return validate(p, extents_of(p));
+    else
+        return validate_operands(p);
 }
 
 STRATAGEMM_END

@@ -53,8 +53,7 @@ std::string kernel_types() {
     return define("IN", kernel_type<In>()) + define("OUT", kernel_type<Out>()) +
            define("OUT_VALUE", kernel_type<accumulator_t<Out>>()) +
            define("REAL", integer ? "uint" : kernel_type<real_t<In>>()) +
-           define("COMPLEX", complex_like<In> ? "1" : "0") + define("INTEGER", integer ? "1" : "0") +
-           define("DOUBLE", uses_double<In, Out> ? "1" : "0");
+           define("COMPLEX", complex_like<In> ? "1" : "0") + define("INTEGER", integer ? "1" : "0");
 }
 
 template <class State, class T>
@@ -100,8 +99,8 @@ concept has_source = requires(F const& f, Epilogue& to) {
 };
 
 template <class In, class Out, class State>
-std::string kernel_text(char const* prelude, char const* kernel, kernel_epilogue<State> const& epilogue,
-                        std::string const& definitions) {
+std::string kernel_text(std::string const& prelude, char const* kernel,
+                        kernel_epilogue<State> const& epilogue, std::string const& definitions) {
     return kernel_types<In, Out>() + definitions + epilogue.definitions() + prelude + kernel;
 }
 

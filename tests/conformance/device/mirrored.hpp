@@ -20,13 +20,14 @@ struct mirrored {
     template <class Problem>
     struct counterpart;
     template <class TA, class TB, class TC, class Epilogue>
-    struct counterpart<sg::problem<TA, TB, TC, sg::host_memory, Epilogue>> {
-        using type = sg::problem<TA, TB, TC, space,
-                                 decltype(there(std::declval<mirrored const&>(),
-                                                std::declval<Epilogue const&>(), std::declval<memory&>()))>;
+    struct counterpart<sg::dense_problem<TA, TB, TC, sg::host_memory, Epilogue>> {
+        using type =
+            sg::dense_problem<TA, TB, TC, space,
+                              decltype(there(std::declval<mirrored const&>(), std::declval<Epilogue const&>(),
+                                             std::declval<memory&>()))>;
     };
     template <class P>
-    static constexpr bool accepts = Base::template accepts<typename counterpart<P>::type>;
+    static constexpr sg::verdict accepts = Base::template accepts<typename counterpart<P>::type>;
 
     template <class S>
     sg::bound error_bound(S const& s) const {

@@ -48,9 +48,10 @@ inline sg::opencl with_small_tiles() { return sg::opencl().with(small_tile, 64);
 template <class Base>
 struct for_float : mirrored<sg::opencl, Base> {
     template <class P>
-    static constexpr bool accepts =
-        std::is_same_v<typename P::a_type, float>&& std::is_same_v<typename P::epilogue_type, sg::identity>&&
-            mirrored<sg::opencl, Base>::template accepts<P>;
+    static constexpr sg::verdict
+        accepts = sg::types_if(std::is_same_v<typename P::a_type, float>) &
+                  sg::epilogue_if(std::is_same_v<typename P::epilogue_type, sg::identity>) &
+                  mirrored<sg::opencl, Base>::template accepts<P>;
 };
 template <class Base>
 for_float(mirrored<sg::opencl, Base>) -> for_float<Base>;

@@ -1,6 +1,6 @@
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
-#include "untimed.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -366,14 +366,15 @@ TEST_CASE("k past what int32 holds is split") {
                 if (options.slices == 3 && value != digits) continue; // these are cut off
                 if (options.slices == 18 && k > 200000) continue;     // long, and no new way to go
                 CAPTURE(k, value, options.slices, options.moduli);
-                double const seen = truth.error(multiply(sg::ozaki{untimed{{.threads = 1}}, options}, a, b));
+                double const seen =
+                    truth.error(multiply(sg::ozaki{eager{untiled{{.threads = 1}}}, options}, a, b));
                 CHECK(seen <= 0x1p-53 + (options.slices == 3 ? 0x1p-20 : 0));
             }
         }
     auto const a = fractions<double>(2, 200000, 1), b = fractions<double>(200000, 1, 2);
     exact const truth(a, b);
     for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 9}, {.moduli = 18}})
-        CHECK(truth.error(multiply(sg::ozaki{untimed{{.threads = 1}}, options}, a, b)) <= 1e-16);
+        CHECK(truth.error(multiply(sg::ozaki{eager{untiled{{.threads = 1}}}, options}, a, b)) <= 1e-16);
 }
 
 // ---- the contract ----------------------------------------------------------------------------------------
@@ -384,7 +385,7 @@ namespace {
 template <class T>
 sg::ozaki_report check_contract(char const* what, sg::matrix<T> const& a, sg::matrix<T> const& b) {
     sg::ozaki_report report;
-    untimed const cpu{{.threads = 1}};
+    eager const cpu{untiled{{.threads = 1}}};
     exact const truth(a, b);
     double const native = truth.error(multiply(cpu, a, b));
     double const ours = truth.error(multiply(sg::ozaki{cpu, {.report = &report}}, a, b));
@@ -510,7 +511,7 @@ TEMPLATE_TEST_CASE("never less accurate than the native product, on what is mean
 
 TEST_CASE("what fits is exact, and takes no more than it needs") {
     sg::ozaki_report report;
-    sg::ozaki const policy(sg::reference{}, {.report = &report});
+    sg::ozaki const policy(eager<sg::reference>{}, {.report = &report});
     auto const a = integers<double>(20, 50, 1), b = integers<double>(50, 20, 2);
     CHECK(equal(multiply(policy, a, b), product_of(a, b)));
     CHECK(report.scheme == sg::ozaki_report::moduli);
@@ -528,7 +529,8 @@ TEST_CASE("accuracy is what was asked for, and no more work than that") {
     int before = 0;
     for (int bits = 2; bits <= 53; ++bits) {
         sg::ozaki_report report;
-        sg::ozaki const policy(sg::reference{}, {.accuracy = sg::accuracy::bits(bits), .report = &report});
+        sg::ozaki const policy(eager<sg::reference>{},
+                               {.accuracy = sg::accuracy::bits(bits), .report = &report});
         double const seen = truth.error(multiply(policy, a, b));
         auto const bound = policy.error_bound(sg::shape<double>{30, 30, 100});
         CAPTURE(bits, report.count);
@@ -549,7 +551,7 @@ TEST_CASE("accuracy is what was asked for, and no more work than that") {
 TEST_CASE("fp32 takes half of what fp64 takes") {
     auto const count = [](auto const& a, auto const& b, sg::accuracy accuracy) {
         sg::ozaki_report report;
-        multiply(sg::ozaki{sg::reference{}, {.accuracy = accuracy, .report = &report}}, a, b);
+        multiply(sg::ozaki{eager<sg::reference>{}, {.accuracy = accuracy, .report = &report}}, a, b);
         return report.count;
     };
     auto const a = fractions<double>(30, 100, 1), b = fractions<double>(100, 30, 2);
@@ -569,7 +571,7 @@ TEST_CASE("lines that one power of two cannot scale are left to the base") {
             for (sg::index l = 0; l < 12; ++l) a(4, l) *= size;
             sg::ozaki_report report;
             options.report = &report;
-            CHECK(exact(a, b).error(multiply(sg::ozaki{sg::reference{}, options}, a, b)) < 1e-6);
+            CHECK(exact(a, b).error(multiply(sg::ozaki{eager<sg::reference>{}, options}, a, b)) < 1e-6);
             CHECK((report.scheme == sg::ozaki_report::native) == (size == 0x1p-1000));
         }
 }
@@ -586,7 +588,7 @@ TEMPLATE_TEST_CASE("Inf, NaN and what overflows come out as from the native prod
                 b(3, 3) = huge / 2; // of its own, it does not overflow
                 sg::ozaki_report report;
                 options.report = &report;
-                untimed const cpu{{.threads = 1}};
+                eager const cpu{untiled{{.threads = 1}}};
                 CHECK(same_bits(multiply(sg::ozaki{cpu, options}, a, b), multiply(cpu, a, b)));
                 CHECK(report.scheme == sg::ozaki_report::native);
                 CHECK(*report.reason != '\0');
@@ -613,11 +615,11 @@ TEMPLATE_TEST_CASE("the same bits over reference and host, and for any number of
                                              {.moduli = 5},
                                              {.moduli = 9, .scaling = sg::ozaki_scaling::product}}) {
         auto const over = [&](auto const& base) { return multiply(sg::ozaki{base, options}, a, b); };
-        auto const c = over(untimed{{.threads = 1}});
-        CHECK(same_bits(c, over(untimed{{.threads = 2}})));
-        CHECK(same_bits(c, over(untimed{{.threads = 3}})));
-        CHECK(same_bits(c, over(sg::reference{})));
-        for (int x = 0; x < 2; ++x) CHECK(same_bits(c, over(untimed{{.threads = 2}})));
+        auto const c = over(eager{untiled{{.threads = 1}}});
+        CHECK(same_bits(c, over(eager{untiled{{.threads = 2}}})));
+        CHECK(same_bits(c, over(eager{untiled{{.threads = 3}}})));
+        CHECK(same_bits(c, over(eager<sg::reference>{})));
+        for (int x = 0; x < 2; ++x) CHECK(same_bits(c, over(eager{untiled{{.threads = 2}}})));
     }
 }
 
@@ -638,7 +640,7 @@ TEST_CASE("ozaki: workspace is what is needed, not less and not more") {
             CAPTURE(m, n, k, options.slices, options.moduli);
             CHECK(use.stayed_inside);
             if (options.slices + options.moduli > 0) CHECK(use.used_up);
-            sg::ozaki const on_host(untimed{{.threads = 2}}, options);
+            sg::ozaki const on_host(eager{untiled{{.threads = 2}}}, options);
             CHECK(support::try_arena(on_host, sg::product(a, b, c)).stayed_inside);
         }
 }
@@ -653,7 +655,7 @@ TEST_CASE("ozaki applies an epilogue once to each element, with its place") {
     auto const ab = product_of(a, b);
     for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 3}, {.moduli = 6}}) {
         sg::matrix<float> c(21, 23);
-        sg::gemm(sg::recursive{sg::ozaki{sg::reference{}, options}, {.leaf_bytes = 900}}, a, b, c,
+        sg::gemm(sg::recursive{sg::ozaki{eager<sg::reference>{}, options}, {.leaf_bytes = 900}}, a, b, c,
                  [](float x, sg::index i, sg::index j) { return x + static_cast<float>(100 * i + j); });
         int wrong = 0;
         for (sg::index i = 0; i < 21; ++i)
@@ -669,11 +671,11 @@ TEMPLATE_TEST_CASE("ozaki: an epilogue does as it would to the finished C", "", 
     for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 3}, {.moduli = 6}})
         for (T const alpha : {T(1), T(0), T(0.7f)})
             for (T const beta : {T(0), T(-1.3f)}) {
-                CHECK(support::finishes(sg::ozaki{untimed{}, options}, a, b, e, alpha, beta));
-                CHECK(support::finishes(sg::ozaki{sg::reference{}, options}, a, b, e, alpha, beta));
+                CHECK(support::finishes(sg::ozaki{eager<untiled>{}, options}, a, b, e, alpha, beta));
+                CHECK(support::finishes(sg::ozaki{eager<sg::reference>{}, options}, a, b, e, alpha, beta));
             }
     sg::matrix<T> const none(11, 0), nothing(0, 13);
-    CHECK(support::finishes(sg::ozaki{untimed{}, {.moduli = 6}}, none, nothing, e, T(1), T(2)));
+    CHECK(support::finishes(sg::ozaki{eager<untiled>{}, {.moduli = 6}}, none, nothing, e, T(1), T(2)));
 }
 
 TEST_CASE("complex products: as accurate as real ones") {
@@ -684,7 +686,8 @@ TEST_CASE("complex products: as accurate as real ones") {
     sg::matrix<T> c(12, 11), want(12, 11);
     T const alpha(0.3, -0.7);
     sg::ozaki_report report;
-    sg::gemm(sg::ozaki{untimed{{.threads = 1}}, {.report = &report}}, alpha, sg::conjugated(a), b, T(0), c);
+    sg::gemm(sg::ozaki{eager{untiled{{.threads = 1}}}, {.report = &report}}, alpha, sg::conjugated(a), b,
+             T(0), c);
     sg::gemm(sg::reference{}, alpha, sg::conjugated(a), b, T(0), want);
     CHECK(report.scheme == sg::ozaki_report::moduli);
     for (sg::index i = 0; i < 12; ++i)
@@ -731,13 +734,13 @@ TEST_CASE("k too large is refused") {
 TEST_CASE("ozaki: what it accepts, and what it says") {
     using policy = sg::ozaki<sg::host>;
     using Z = std::complex<float>;
-    static_assert(policy::accepts<sg::problem<float, float, float>>);
-    static_assert(policy::accepts<sg::problem<Z, Z, Z>>);
-    static_assert(!policy::accepts<sg::problem<std::int8_t, std::int8_t, std::int32_t>>);
-    static_assert(!policy::accepts<sg::problem<sg::half, sg::half, float>>);
+    static_assert(sg::takes<policy, sg::dense_problem<float, float, float>>);
+    static_assert(sg::takes<policy, sg::dense_problem<Z, Z, Z>>);
+    static_assert(!sg::takes<policy, sg::dense_problem<std::int8_t, std::int8_t, std::int32_t>>);
+    static_assert(!sg::takes<policy, sg::dense_problem<sg::half, sg::half, float>>);
     // Strassen has no int8 products.
-    static_assert(!sg::ozaki<sg::strassen<sg::host>>::accepts<sg::problem<float, float, float>>);
-    static_assert(sg::ozaki<sg::recursive<sg::host>>::accepts<sg::problem<float, float, float>>);
+    static_assert(!sg::takes<sg::ozaki<sg::strassen<sg::host>>, sg::dense_problem<float, float, float>>);
+    static_assert(sg::takes<sg::ozaki<sg::recursive<sg::host>>, sg::dense_problem<float, float, float>>);
 
     sg::shape<double> const s{64, 64, 64};
     auto const said = [&](sg::ozaki_options options) {
@@ -753,24 +756,18 @@ TEST_CASE("ozaki: what it accepts, and what it says") {
 
 namespace {
 
-// A leaf that knows how long products take.
-struct rated_operations : sg::host_operations {
-    double native_rate, integer_rate;
-    template <class S>
-    double seconds(S const& s) const {
-        double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-        return work / (std::is_same_v<typename S::a_type, std::int8_t> ? integer_rate : native_rate);
-    }
-    double seconds_each() const { return 0; }
-};
+// Products of int8 are so many times as fast as others.
 struct rated : sg::reference {
-    double ratio = 1; // of the rates
-    rated_operations leaf() const { return {{}, 1, ratio}; }
+    double ratio = 1;
+    template <class S>
+    double estimate(S const& s) const {
+        return sg::multiply_adds(s) / (std::is_same_v<typename S::a_type, std::int8_t> ? ratio : 1);
+    }
 };
 
 } // namespace
 
-TEST_CASE("the native product where the leaf says that it is faster, unless counts are explicit") {
+TEST_CASE("the native product where it is estimated to be faster, unless counts are explicit") {
     auto const a = fractions<double>(20, 30, 1), b = fractions<double>(30, 20, 2);
     auto const scheme = [&](double ratio, sg::ozaki_options options) {
         sg::ozaki_report report;
@@ -782,7 +779,8 @@ TEST_CASE("the native product where the leaf says that it is faster, unless coun
         return report.scheme;
     };
     CHECK(scheme(2, {}) == sg::ozaki_report::native);
-    CHECK(scheme(10, {}) == sg::ozaki_report::native); // 7 would pay, but 14 are needed
+    CHECK(scheme(10, {}) == sg::ozaki_report::native);   // 7 would pay, but 14 are needed
+    CHECK(scheme(15.5, {}) == sg::ozaki_report::native); // little would be gained
     CHECK(scheme(40, {}) == sg::ozaki_report::moduli);
     CHECK(scheme(10, {.accuracy = sg::accuracy::bits(8)}) == sg::ozaki_report::slices);
     CHECK(scheme(2, {.moduli = 15}) == sg::ozaki_report::moduli);

@@ -1,7 +1,7 @@
 // Run twice: with the kernels of this machine, and with STRATAGEMM_ISA=amx, where operands are kept as packed tiles.
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
-#include "untimed.hpp"
 
 #include <stratagemm/algorithm/quantized.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -64,7 +64,7 @@ template <class F>
 void over_bases(F const& f) {
     f(sg::host{.threads = 1});
     f(sg::host{.threads = 2});
-    f(untimed{{.threads = 3}}); // no leaf that packs
+    f(eager{untiled{{.threads = 3}}}); // no leaf that packs
     f(sg::reference{});
 }
 
@@ -296,6 +296,6 @@ TEST_CASE("quantized: what cannot be kept, and what is not the kept operand") {
     CHECK(c(3, 3) == 0);
 
     using policy = sg::quantized<sg::host, double>;
-    static_assert(policy::accepts<sg::problem<double, double, double>>);
-    static_assert(!policy::accepts<sg::problem<float, float, float>>);
+    static_assert(sg::takes<policy, sg::dense_problem<double, double, double>>);
+    static_assert(!sg::takes<policy, sg::dense_problem<float, float, float>>);
 }

@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/algorithm/recursive.hpp>
@@ -164,7 +165,8 @@ TEST_CASE("workspace below a limit, by blocks of C, to the same bits") {
             check_limit(sg::ozaki{sg::reference{}, {.moduli = 15}}, m, n, k, limit, true);
             check_limit(sg::ozaki{sg::host{.threads = 2}, {.moduli = 9}}, m, n, k, limit, true);
             check_limit(sg::ozaki{sg::host{.threads = 1}, {.slices = 3}}, m, n, k, limit, true);
-            check_limit(sg::ozaki{sg::reference{}}, m, n, k, limit, false); // each block measured by itself
+            check_limit(sg::ozaki{eager<sg::reference>{}}, m, n, k, limit,
+                        false); // each block measured by itself
         }
     // A limit that nothing meets: as small as blocks get, and no smaller.
     sg::recursive const tight{sg::ozaki{sg::reference{}, {.moduli = 15}}, {.workspace_bytes = 1}};

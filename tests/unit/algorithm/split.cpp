@@ -1,6 +1,6 @@
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
-#include "untimed.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/split.hpp>
@@ -58,20 +58,14 @@ auto counted(int products, sg::split_report* report = nullptr) {
     return sg::split{sg::host{.threads = 1}, {.products = products, .report = report}};
 }
 
-// A leaf with opinions: bfloat16 products take `factor`, those of int8 `integers`, others 6.5.
-struct slow_leaf : sg::host_operations {
+// bfloat16 products take `factor`, those of int8 `integers`, others 7.
+struct timed : untiled {
+    double factor = 1, integers = 1;
     template <class S>
-    double seconds(S const&) const {
+    double estimate(S const&) const {
         using T = typename S::a_type;
-        return std::is_same_v<T, sg::bfloat16> ? factor : std::is_same_v<T, std::int8_t> ? integers : 6.5;
+        return std::is_same_v<T, sg::bfloat16> ? factor : std::is_same_v<T, std::int8_t> ? integers : 7;
     }
-    double seconds_each() const { return 0; }
-    double factor = 1, integers = 1;
-};
-
-struct timed : sg::host {
-    double factor = 1, integers = 1;
-    slow_leaf leaf() const { return {sg::host::leaf(), factor, integers}; }
 };
 
 } // namespace
@@ -100,7 +94,7 @@ TEST_CASE("three bfloat16 hold a float") {
     }
 }
 
-TEST_CASE("of bfloat16, int8 and native products the fastest runs, as the leaf sees it") {
+TEST_CASE("of bfloat16, int8 and native products the fastest runs, as estimated") {
     matrix const a = draw(70, 200, 1), b = draw(200, 50, 2);
     double const native = error(a, b, multiply(sg::host{.threads = 1}, a, b));
     struct {
@@ -190,7 +184,7 @@ TEST_CASE("accuracy chooses the number of products") {
     matrix const a = draw(30, 30, 9), b = draw(30, 30, 10);
     sg::split_report ran;
     auto const with = [&](sg::accuracy accuracy) {
-        multiply(sg::split{untimed{{.threads = 1}}, {.accuracy = accuracy, .report = &ran}}, a, b);
+        multiply(sg::split{eager{untiled{{.threads = 1}}}, {.accuracy = accuracy, .report = &ran}}, a, b);
         return ran.products;
     };
     CHECK(with(sg::accuracy::fp32) == 6);
@@ -242,9 +236,9 @@ TEST_CASE("split: what it says and needs") {
     CHECK(counted(6).workspace(s) == counted(9).workspace(s));
     CHECK(counted(3).error_bound(s).worst > 2 * counted(6).error_bound(s).worst);
     CHECK_FALSE(counted(6).error_bound(s).normwise);
-    using doubles = sg::problem<double, double, double>;
-    CHECK_FALSE(sg::split<sg::host>::accepts<doubles>);
-    CHECK(sg::split<sg::recursive<sg::host>>::accepts<sg::problem<float, float, float>>);
+    using doubles = sg::dense_problem<double, double, double>;
+    CHECK_FALSE(sg::takes<sg::split<sg::host>, doubles>);
+    CHECK(sg::takes<sg::split<sg::recursive<sg::host>>, sg::dense_problem<float, float, float>>);
 }
 
 TEST_CASE("split: the arena is as large as it has to be, and no larger") {

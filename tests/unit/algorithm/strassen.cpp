@@ -130,12 +130,13 @@ TEST_CASE("the bound is normwise, and grows with the levels") {
 
 TEST_CASE("what it accepts, and what it says") {
     using policy = sg::strassen<sg::reference>;
-    static_assert(policy::accepts<sg::problem<float, float, float>>);
+    static_assert(sg::takes<policy, sg::dense_problem<float, float, float>>);
     static_assert(
-        policy::accepts<sg::problem<std::complex<double>, std::complex<double>, std::complex<double>>>);
+        sg::takes<policy,
+                  sg::dense_problem<std::complex<double>, std::complex<double>, std::complex<double>>>);
     static_assert(
-        !policy::accepts<sg::problem<std::int8_t, std::int8_t, std::int32_t>>); // sums would not fit
-    static_assert(!policy::accepts<sg::problem<sg::half, sg::half, float>>);
+        !sg::takes<policy, sg::dense_problem<std::int8_t, std::int8_t, std::int32_t>>); // sums would not fit
+    static_assert(!sg::takes<policy, sg::dense_problem<sg::half, sg::half, float>>);
     static_assert(std::is_same_v<decltype(sg::strassen{sg::strassen{sg::reference{}}}),
                                  sg::strassen<sg::strassen<sg::reference>>>);
     CHECK(contains(policy(sg::reference{}, {.levels = 2}).describe(shape_of<float>(64, 64, 64)), "2 levels"));

@@ -502,7 +502,7 @@ struct many {
         sg::cuda::matrix<float> a, b, c;
     };
     std::vector<one> all;
-    std::vector<sg::problem<float, float, float, sg::cuda_memory>> products;
+    std::vector<sg::dense_problem<float, float, float, sg::cuda_memory>> products;
 
     many(sg::cuda const& gpu, int count) {
         for (int i = 0; i < count; ++i) {
@@ -590,7 +590,7 @@ TEST_CASE("products of a group have epilogues of their own values") {
     sg::cuda const gpu;
     std::vector<product> all(50);
     std::vector<sg::cuda::matrix<float>> c;
-    std::vector<sg::problem<float, float, float, sg::cuda_memory, sg::scale_epilogue<float>>> products;
+    std::vector<sg::dense_problem<float, float, float, sg::cuda_memory, sg::scale_epilogue<float>>> products;
     sg::cuda::matrix<float> const a(gpu, all[0].a), b(gpu, all[0].b);
     for (std::size_t i = 0; i < all.size(); ++i) c.emplace_back(gpu, 33, 40);
     for (std::size_t i = 0; i < all.size(); ++i)

@@ -75,14 +75,15 @@ TEST_CASE("the host is the default for operands in host memory") {
 }
 
 TEST_CASE("what the host accepts") {
-    static_assert(sg::host::accepts<sg::problem<float, float, float>>);
-    static_assert(sg::host::accepts<sg::problem<sg::bfloat16, sg::bfloat16, sg::bfloat16>>);
-    static_assert(sg::host::accepts<sg::problem<sg::half, sg::half, float>>);
-    static_assert(sg::host::accepts<sg::problem<std::int8_t, std::int8_t, std::int32_t>>);
+    static_assert(sg::takes<sg::host, sg::dense_problem<float, float, float>>);
+    static_assert(sg::takes<sg::host, sg::dense_problem<sg::bfloat16, sg::bfloat16, sg::bfloat16>>);
+    static_assert(sg::takes<sg::host, sg::dense_problem<sg::half, sg::half, float>>);
+    static_assert(sg::takes<sg::host, sg::dense_problem<std::int8_t, std::int8_t, std::int32_t>>);
     static_assert(
-        sg::host::accepts<sg::problem<std::complex<double>, std::complex<double>, std::complex<double>>>);
-    static_assert(!sg::host::accepts<sg::problem<float, double, double>>);
-    static_assert(!sg::host::accepts<sg::problem<std::int8_t, std::int8_t, std::int8_t>>);
+        sg::takes<sg::host,
+                  sg::dense_problem<std::complex<double>, std::complex<double>, std::complex<double>>>);
+    static_assert(!sg::takes<sg::host, sg::dense_problem<float, double, double>>);
+    static_assert(!sg::takes<sg::host, sg::dense_problem<std::int8_t, std::int8_t, std::int8_t>>);
     SUCCEED();
 }
 

@@ -15,7 +15,7 @@ using support::product_of;
 
 namespace {
 
-using problem = sg::problem<float, float, float>;
+using problem = sg::dense_problem<float, float, float>;
 
 // C = A B, exactly.
 struct job {

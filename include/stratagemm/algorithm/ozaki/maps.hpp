@@ -7,7 +7,7 @@
 #include "arithmetic.hpp"
 
 #include "../../core/epilogue.hpp"
-#include "../../core/view.hpp"
+#include "../../core/operand.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -70,7 +70,7 @@ struct measured {
 
     double operator()(index i, quantity what) const { return table(i, what); }
 
-    // What a leaf found by itself.
+    // What was found with vectors (host_survey.hpp).
     template <class Facts>
     void take(index i, Facts const& f) const {
         auto const length = static_cast<double>(line.length());
@@ -213,7 +213,7 @@ private:
     }
 };
 
-// The same, for a leaf that goes over Q but once.
+// The same, for one pass over Q (host_survey.hpp).
 template <class Left, class Right>
 struct crossing {
     measured<Left> left;
@@ -293,7 +293,7 @@ struct scale_of_slices {
 // ---- planes of int8 --------------------------------------------------------------------------------------
 
 // One operand with all that depends on it alone, kept for many products: what was measured, its scales, and its
-// residues modulo one modulus after another, as the leaf packs them or as matrices of int8.
+// residues modulo one modulus after another, as packed tiles or as matrices of int8.
 template <class Lines>
 struct kept_lines {
     measured<Lines> of;
@@ -430,7 +430,7 @@ private:
     }
 };
 
-// ---- a product by residues, for a leaf that can do all of it ----------------------------------------------
+// ---- a product by residues, in one pass (host_residues.hpp) ----------------------------------------------
 
 template <class Problem>
 struct residue_job {
@@ -442,7 +442,7 @@ struct residue_job {
     view<std::int32_t const> left_shift, right_shift; // x 2^shift is to be rounded to an integer,
     int bits;                                         // at most 2^bits in magnitude
     residue_system const& system;
-    std::byte *left_packed = nullptr, *right_packed = nullptr; // if the leaf has packed the operand before
+    std::byte *left_packed = nullptr, *right_packed = nullptr; // if the operand was packed before
 
     // Out of line, since in code for another instruction set a compiler might contract what it does not here.
     //

@@ -1,6 +1,7 @@
 // One product of the Ozaki layer, at work: measuring the data, choosing, and both schemes.
 #pragma once
 
+#include "host.hpp"
 #include "maps.hpp"
 
 #include "../../core/policy.hpp"
@@ -51,13 +52,10 @@ public:
         if (!surveyed_) find(peak), find(exponent);
         if (char const* const reason = not_for_integers()) return {ozaki_report::native, 0, 0, 0, reason};
         if (by_contract) return choose(leading);
-        if (options.slices > 0)
-            return {ozaki_report::slices, options.slices, Policy::products_of_slices(options.slices), 0,
-                    "as told"};
+        if (options.slices > 0) return policy_.explicit_plan();
         if (!surveyed_) find(probes ? sum : squares);
         if (probes) probe(leading, {ceiling});
-        return scale_residues({ozaki_report::moduli, options.moduli, options.moduli + probes, 0, "as told"},
-                              probes);
+        return scale_residues(policy_.explicit_plan(), probes);
     }
 
     status run(ozaki_report const& plan) {
@@ -84,9 +82,9 @@ public:
         if (!status_) return std::move(status_);
         residue_system const system(count);
         constexpr bool is_left = std::is_same_v<Lines, left>;
-        if constexpr (requires { policy_.leaf().residues(); })
+        if constexpr (Policy::tiled)
             if (packed_bytes(policy_, x.line, count) > 0) {
-                policy_.leaf().residues().template pack<is_left>(x.line, x.shift, bits_of(x), system, to);
+                policy_.on_host().template pack<is_left>(x.line, x.shift, bits_of(x), system, to);
                 return std::move(status_);
             }
         for (int r = 0; r < count; ++r) {
@@ -153,12 +151,11 @@ private:
         return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
     }
 
-    // By the leaf, if it has a way of its own: all that a line has by itself, and the leading bits of its elements.
+    // With the host's vectors: all that a line has by itself, and the leading bits of its elements.
     bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
-        auto leaf = policy_.leaf();
-        if constexpr (requires { leaf.residues(); })
-            return (kept_a_ || leaf.residues().survey(a_, leading_of(a_.line, leading.a_all), norms)) &&
-                   (kept_b_ || leaf.residues().survey(b_, leading_of(b_.line, leading.b_all), norms));
+        if constexpr (Policy::tiled)
+            return (kept_a_ || policy_.on_host().survey(a_, leading_of(a_.line, leading.a_all), norms)) &&
+                   (kept_b_ || policy_.on_host().survey(b_, leading_of(b_.line, leading.b_all), norms));
         else
             return false;
     }
@@ -174,14 +171,13 @@ private:
 
     // The product of leading bits, and what follows from it for each line.
     void probe(planes const& t, std::initializer_list<quantity> wanted) {
-        auto leaf = policy_.leaf();
-        if constexpr (requires { leaf.residues(); })
+        if constexpr (Policy::tiled)
             if (surveyed_ && t.chunk == size_.k && *(wanted.end() - 1) <= spread) {
                 multiply(leading_of(a_.line, t.a_all), transposed(leading_of(b_.line, t.b_all)), t.c);
                 crossing<left, right> const x{a_, b_, take<std::int32_t>(size_.m, 1),
                                               take<std::int32_t>(size_.n, 1)};
                 fill(x.left_looked), fill(x.right_looked);
-                if (status_) leaf.residues().cross(x, t.c, memory_);
+                if (status_) policy_.on_host().cross(x, t.c, memory_);
                 return;
             }
         typename arena::scope const scope(memory_);
@@ -330,22 +326,22 @@ private:
         store(from_residues{system, sums, step}, 0);
     }
 
-    // By the leaf, if it can do it without planes.
+    // On the tile unit, without planes.
     bool fused_residues([[maybe_unused]] residue_system const& system) {
-        auto leaf = policy_.leaf();
-        residue_job<P> const job{p_,
-                                 a_.line,
-                                 b_.line,
-                                 a_.shift,
-                                 b_.shift,
-                                 larger(bits_of(a_), bits_of(b_)),
-                                 system,
-                                 kept_a_ ? kept_a_->residues : nullptr,
-                                 kept_b_ ? kept_b_->residues : nullptr};
-        if constexpr (requires { leaf.residues(); })
-            return status_ && leaf.residues().multiply(job, memory_);
-        else
+        if constexpr (Policy::tiled) {
+            residue_job<P> const job{p_,
+                                     a_.line,
+                                     b_.line,
+                                     a_.shift,
+                                     b_.shift,
+                                     larger(bits_of(a_), bits_of(b_)),
+                                     system,
+                                     kept_a_ ? kept_a_->residues : nullptr,
+                                     kept_b_ ? kept_b_->residues : nullptr};
+            return status_ && policy_.on_host().multiply(job, memory_);
+        } else {
             return false;
+        }
     }
     // Below 2^bits are all scaled elements.
     template <class Lines>
@@ -360,12 +356,12 @@ private:
     }
     static int larger(int x, int y) { return x < y ? y : x; }
 
-    // Whether an operand is kept as the leaf packs it.
+    // None if an operand is not kept as packed tiles.
     template <class Lines>
     static std::size_t packed_bytes([[maybe_unused]] Policy const& policy, [[maybe_unused]] Lines const& x,
                                     [[maybe_unused]] int count) {
-        if constexpr (requires { policy.leaf().residues(); })
-            return policy.leaf().residues().packed_bytes(x.count(), x.length(), count);
+        if constexpr (Policy::tiled)
+            return policy.on_host().packed_bytes(x.count(), x.length(), count);
         else
             return 0;
     }
@@ -428,7 +424,7 @@ private:
     kept_lines<right> const* kept_b_;
     real_shape size_;
     status status_;
-    bool surveyed_ = false; // by the leaf
+    bool surveyed_ = false; // with vectors
     measured<left> a_;
     measured<right> b_;
 };

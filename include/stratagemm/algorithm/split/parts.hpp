@@ -1,7 +1,7 @@
 // What the split layer does element by element, each as a function of its place for a leaf's apply().
 #pragma once
 
-#include "../../core/view.hpp"
+#include "../../core/operand.hpp"
 
 STRATAGEMM_BEGIN
 

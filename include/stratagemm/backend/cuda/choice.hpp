@@ -80,7 +80,7 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
 
 // Whether an engine is for operands of a type on a device: its letter (source.hpp), or t for floats that may be rounded
 // to tf32.
-inline bool takes(cuda_engine e, char type, cuda_device const& d) {
+inline bool engine_takes(cuda_engine e, char type, cuda_device const& d) {
     switch (e) {
     case cuda_engine::simt: return type == 's';
     case cuda_engine::fp64: return type == 'd';
@@ -125,7 +125,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             with_parts(part, tiles - left);
         }
     };
-    if (only.engine != cuda_engine::direct && takes(only.engine, type, d)) {
+    if (only.engine != cuda_engine::direct && engine_takes(only.engine, type, d)) {
         consider(only, 1, 1);
         if (only.parts > 0 && best.tile.engine != cuda_engine::direct) {
             std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
@@ -142,7 +142,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
-        if (!std::strchr(e.types, type) || !takes(engine, type, d)) continue;
+        if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
         if (reads_lines(engine) && work * static_cast<double>(s.count) < 128 * 128 * 128) continue;
         if (engine == cuda_engine::mma && d.capability == 90) continue; // half as fast as wgmma there
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
@@ -169,7 +169,7 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
     bool const any = only.engine == cuda_engine::direct; // whether tiles' rates are known
     double fastest = 1;                                  // multiply-adds of a multiprocessor
     for (cuda_entry const& e : cuda_entries)
-        if (any && std::strchr(e.types, type) && takes(e.tile.engine, type, d) &&
+        if (any && std::strchr(e.types, type) && engine_takes(e.tile.engine, type, d) &&
             can_run(e.tile, d, element) && static_cast<double>(e.rate) > fastest)
             fastest = static_cast<double>(e.rate);
     auto const tiles_along = [](std::ptrdiff_t side,

@@ -40,18 +40,19 @@ public:
     std::string version() const { return std::to_string(major_) + '.' + std::to_string(minor_); }
     int number() const { return 1000 * major_ + 10 * minor_; } // as drivers have it: 12010
 
-    // For an architecture such as sm_90a; PTX for the newest that it knows if this one is newer still.
+    // For an architecture such as sm_90a; PTX for the newest that it knows if this one is newer still. `exact`: a b + c
+    // is not contracted.
     result<cuda_binary> compile(std::string const& text, char const* name, std::string const& architecture,
-                                bool report = false) const {
+                                bool exact = false, bool report = false) const {
         if (!missing_.empty()) return error(errc::unsupported, "cuda", missing_.c_str());
         bool const known = knows(architecture);
         std::string const target = "--gpu-architecture=" + (known ? architecture : newest());
         char const* options[] = {target.c_str(), "--std=c++17", "--device-as-default-execution-space",
-                                 "--ptxas-options=-v"};
+                                 exact ? "--fmad=false" : "--fmad=true", "--ptxas-options=-v"};
         nvrtcProgram program = nullptr;
         nvrtcResult code = nvrtcCreateProgram(&program, text.c_str(), (std::string(name) + ".cu").c_str(), 0,
                                               nullptr, nullptr);
-        if (code == NVRTC_SUCCESS) code = nvrtcCompileProgram(program, report ? 4 : 3, options);
+        if (code == NVRTC_SUCCESS) code = nvrtcCompileProgram(program, report ? 5 : 4, options);
         cuda_binary made;
         std::size_t bytes = 0;
         if (program && nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS && bytes > 1) {

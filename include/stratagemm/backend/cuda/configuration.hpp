@@ -8,8 +8,6 @@
 
 STRATAGEMM_BEGIN
 
-inline constexpr std::ptrdiff_t cuda_longest = 0x7fffffff; // sides are int in kernels
-
 // Ways to multiply: a kernel each, in kernels/.
 enum class cuda_engine : short {
     direct,  // each thread sums one element

@@ -25,9 +25,15 @@ public:
     static constexpr std::size_t most = 256;
     using state = std::array<std::byte, most>;
     state const& bytes() const { return bytes_; }
-    bool fits() const { return used_ < most; } // the kernel's ends with a byte of its own
+    status check() const {
+        if (!fits())
+            return error(errc::unsupported, "cuda",
+                         "an epilogue has more than 255 bytes of state; use fewer steps");
+        return {};
+    }
 
 private:
+    bool fits() const { return used_ < most; } // the kernel's ends with a byte of its own
     template <class T>
     std::string keep(std::string const& type, T const& value) {
         std::size_t const at = (used_ + alignof(T) - 1) / alignof(T) * alignof(T);

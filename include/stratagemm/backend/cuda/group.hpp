@@ -41,7 +41,7 @@ public:
         if (status s = session_.ready(); !s) return s;
         index bits = 0; // of all sides: one look at the products is enough for most groups
         for (cuda_sides const& s : sides_) bits |= s.m | s.n | s.k | s.count;
-        if (!pointers && !has_epilogue && bits <= cuda_longest) return {};
+        if (!pointers && !has_epilogue && bits <= device_longest) return {};
         for (index i = 0; i < all_.count; ++i)
             if (Problem const& p = all_.first[i]; !is_empty(p)) {
                 bool const multiplies = p.a.cols > 0 && p.alpha != Scalar(0);
@@ -86,7 +86,7 @@ public:
             if (!compiled) return compiled.take_status();
             parts.push_back({*compiled, form, end});
             for (; at != end; ++at)
-                if (at->tiles > cuda_longest)
+                if (at->tiles > device_longest)
                     return error(errc::unsupported, "cuda",
                                  "a product is too large for one launch; multiply blocks");
         }
@@ -94,7 +94,7 @@ public:
         for (part const& p : parts)
             while (at != p.end) {
                 table t(p.form.table, at != members.begin());
-                for (; at != p.end && t.count < p.form.table && t.blocks + at->tiles <= cuda_longest; ++at)
+                for (; at != p.end && t.count < p.form.table && t.blocks + at->tiles <= device_longest; ++at)
                     t.put(all_.first[at->place], epilogue_of(at->place).bytes(), at->tiles);
                 cuda_grid const grid{static_cast<unsigned>(t.blocks),
                                      static_cast<unsigned>(threads_of(sharing.tile))};

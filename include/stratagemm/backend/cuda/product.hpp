@@ -19,7 +19,7 @@ public:
         : session_(session), stream_(stream), p_(oriented(given)), epilogue_(given.epilogue),
           turned_(turns(given)) {}
 
-    static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || cuda_turned(p.c)); }
+    static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)); }
     static Problem oriented(Problem const& given) {
         Problem p = given;
         if (!turns(given)) return p;
@@ -42,13 +42,10 @@ public:
             for (void const* const x : all)
                 if (status s = session.check_pointer(x); !s) return s;
         }
-        if (p.c.rows > cuda_longest || p.c.cols > cuda_longest || p.a.cols > cuda_longest ||
-            p.count > cuda_longest)
+        if (p.c.rows > device_longest || p.c.cols > device_longest || p.a.cols > device_longest ||
+            p.count > device_longest)
             return error(errc::unsupported, "cuda", "a side is longer than 2^31 - 1; multiply blocks");
-        if (!epilogue.fits())
-            return error(errc::unsupported, "cuda",
-                         "an epilogue has more than 255 bytes of state; use fewer steps");
-        return {};
+        return epilogue.check();
     }
 
     static cuda_sides sides_of(Problem const& p) { return {p.c.rows, p.c.cols, p.a.cols, p.count}; }
@@ -160,7 +157,7 @@ private:
     }
     status launch(cuda_compiled const& compiled, index blocks, int threads,
                   cuda_arguments<Scalar> const& x) const {
-        if (blocks > cuda_longest)
+        if (blocks > device_longest)
             return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
         return session_.launch(stream_, compiled,
                                {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, x,

@@ -96,7 +96,7 @@ public:
         c.srcMemoryType = CU_MEMORYTYPE_HOST, c.srcHost = from, c.srcPitch = x.host_pitch;
         c.dstMemoryType = CU_MEMORYTYPE_DEVICE, c.dstPitch = x.device_pitch;
         c.dstDevice = static_cast<CUdeviceptr>(to.address);
-        return copy(c, x, "a copy to ", [&](std::size_t i) {
+        return copy_lines(c, x, "a copy to ", [&](std::size_t i) {
             return driver().cuMemcpyHtoDAsync(c.dstDevice + i * x.device_pitch,
                                               static_cast<char const*>(from) + i * x.host_pitch, x.bytes,
                                               stream_);
@@ -107,7 +107,7 @@ public:
         c.srcMemoryType = CU_MEMORYTYPE_DEVICE, c.srcPitch = x.device_pitch;
         c.srcDevice = static_cast<CUdeviceptr>(from.address);
         c.dstMemoryType = CU_MEMORYTYPE_HOST, c.dstHost = to, c.dstPitch = x.host_pitch;
-        return copy(c, x, "a copy from ", [&](std::size_t i) {
+        return copy_lines(c, x, "a copy from ", [&](std::size_t i) {
             return driver().cuMemcpyDtoHAsync(static_cast<char*>(to) + i * x.host_pitch,
                                               c.srcDevice + i * x.device_pitch, x.bytes, stream_);
         });
@@ -149,7 +149,7 @@ private:
     }
     // At once, or line by line where a pitch is more than any device takes.
     template <class Line>
-    status copy(CUDA_MEMCPY2D const& c, line_copy const& x, char const* what, Line&& line) const {
+    status copy_lines(CUDA_MEMCPY2D const& c, line_copy const& x, char const* what, Line&& line) const {
         constexpr std::size_t most = 0x7fffffff;
         if (status s = session_->ready(); !s) return s;
         auto const in = session_->enter();

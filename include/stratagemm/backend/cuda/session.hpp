@@ -23,7 +23,7 @@
 
 STRATAGEMM_BEGIN
 
-enum class cuda_operation { copy, add, fill, apply, product, gather, pack };
+enum class cuda_operation { dialect, product, gather, pack };
 
 // What a compiled kernel is found by.
 struct cuda_kernel_key {
@@ -31,7 +31,7 @@ struct cuda_kernel_key {
     std::array<char, 2> types{}; // letters of what goes in and of what comes out
     cuda_tile tile{};
     cuda_form form{};
-    std::string epilogue{}; // its text; empty for none
+    std::string text{}; // of the epilogue, empty for none; or of all, in the dialect
 
     friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
 };
@@ -42,6 +42,7 @@ struct cuda_source {
     std::string text;
     std::size_t shared_bytes = 0; // dynamic shared memory of a block
     int threads = 0;              // of a block, if as many blocks are launched as there is room for
+    bool exact = false;           // a b + c is not contracted
 };
 
 struct cuda_compiled {
@@ -53,6 +54,7 @@ struct cuda_compiled {
 struct cuda_grid {
     unsigned blocks = 1, threads = 1;
     unsigned cluster = 1; // blocks of a cluster
+    bool overlaps = true; // the kernel waits by itself for those before it (prelude.cu.hpp)
 };
 
 class cuda_session {
@@ -123,9 +125,8 @@ public:
         config.hStream = stream;
         CUlaunchAttribute attributes[2] = {};
         config.attrs = attributes;
-        // Kernels wait for those before them by themselves, once they have begun (prelude.cu.hpp). Drivers before
-        // 12.3 cannot capture that.
-        if (device_.capability >= 90 && device_.driver >= 12030) {
+        // Drivers before 12.3 cannot capture that.
+        if (grid.overlaps && device_.capability >= 90 && device_.driver >= 12030) {
             attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
             attributes[config.numAttrs++].value.programmaticStreamSerializationAllowed = 1;
         }
@@ -235,11 +236,12 @@ private:
             return;
         }
         make_pool();
-        tuning_.emplace(
-            program_store::standard(),
-            device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
-            std::string(cuda_prelude_text) + cuda_blocked_text + cuda_pipeline_text + cuda_simt_text +
-                cuda_fp64_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
+        tuning_.emplace(program_store::standard(),
+                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
+                            cuda_compiler::get().version(),
+                        std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text +
+                            cuda_blocked_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text +
+                            cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
     }
 
     // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory
@@ -266,7 +268,7 @@ private:
             auto cached = load(*binary, source);
             if (cached) return cached;
         }
-        auto made = cuda_compiler::get().compile(source.text, source.kernel, architecture);
+        auto made = cuda_compiler::get().compile(source.text, source.kernel, architecture, source.exact);
         if (!made) return made.take_status();
         dump_program(key, source.kernel, ".cubin", made->code);
         cache_.store(key, made->code);

@@ -1,11 +1,12 @@
 // The sources of the kernels, and their arguments.
 #pragma once
 
+#include "../../device/dialect.hpp"
 #include "epilogue.hpp"
 #include "kernels/blocked.cu.hpp"
 #include "kernels/copies.cu.hpp"
+#include "kernels/dialect.cu.hpp"
 #include "kernels/direct.cu.hpp"
-#include "kernels/elementwise.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
@@ -21,7 +22,15 @@ STRATAGEMM_BEGIN
 template <class In, class Out, class Epilogue>
 cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const& epilogue,
                            std::string const& definitions = {}) {
-    return {kernel, kernel_text<In, Out>(cuda_prelude_text, body, epilogue, definitions)};
+    std::string const prelude = std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text;
+    return {kernel, kernel_text<In, Out>(prelude, body, epilogue, definitions)};
+}
+
+inline cuda_source cuda_source_of(device_kernel const& k) {
+    cuda_source source{
+        k.name, dialect_source(k, std::string(cuda_elements_text) + cuda_dialect_text, cuda_numbers_text)};
+    source.exact = k.exact;
+    return source;
 }
 
 // The tensor cores keep 13 bits after the first of a sum of products of fp8, so that sums are kept outside of them.
@@ -102,12 +111,6 @@ template <class T>
 cuda_operand cuda_place(cuda_view<T> const& v, index step = 0) {
     return {v.data.address, v.row_stride, v.col_stride, step};
 }
-// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
-template <class T>
-bool cuda_turned(cuda_view<T> const& v) {
-    return magnitude(v.row_stride) < magnitude(v.col_stride);
-}
-
 template <class Scalar>
 struct cuda_arguments {
     cuda_operand a, b, e, c;
@@ -116,15 +119,6 @@ struct cuda_arguments {
     int part = 0;
     int flags = 0;
     Scalar alpha{}, beta{};
-};
-
-template <class Scalar>
-struct cuda_elementwise_arguments {
-    cuda_operand x, y, to;
-    long long row0 = 0, col0 = 0;
-    int rows = 0, cols = 0;
-    int x_conjugated = 0, y_conjugated = 0, turned = 0;
-    Scalar x_scale{}, y_scale{};
 };
 
 STRATAGEMM_END

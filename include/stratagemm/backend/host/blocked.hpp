@@ -20,7 +20,7 @@ struct host_job {
     using writer = void (*)(void const* problem, bool swapped, acc const* sum, index sum_row, index i,
                             index j, index rows, index cols);
 
-    view<TA const> a, b;
+    typename Packing::operand a, b;
     acc alpha{1}, beta{0};
     acc const* e = nullptr;
     index e_row = 0;
@@ -28,6 +28,8 @@ struct host_job {
     index c_row = 0;
 
     writer write = nullptr; // if set, sums go through it, and alpha to c_row are not used
+    writer add =
+        nullptr; // if set, sums over pieces of k may: the first through `write`, the others through it
     void const* problem = nullptr;
     bool swapped = false; // rows of the job are columns of the problem
 
@@ -123,9 +125,14 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     constexpr auto size = static_cast<index>(sizeof(packet));
 
     index const depth = r.p1 - r.p0, pieces = larger_of(1, divide_up(depth, sizes::k));
-    index const kc = divide_up(divide_up(depth, pieces), 4) * 4, nc = sizes::n();
-    index const blocks = divide_up(r.j1 - r.j0, nc);
-    bool const staged = job.write && !partial, plain = !staged && !partial;
+    index const kc = divide_up(divide_up(depth, pieces), 4) * 4;
+    // Blocks of about one width: a narrow one at the end would be as much work to begin as a wide one.
+    index const blocks = divide_up(r.j1 - r.j0, sizes::n());
+    index const nc = divide_up(divide_up(r.j1 - r.j0, blocks), table.strip) * table.strip;
+    // What is written by a function is summed in a buffer before: over all of k, or panel by panel where one piece of k
+    // may be written.
+    bool const by_panel = job.write && !partial && (pieces == 1 || job.add);
+    bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
     bool const a_in_place = Packing::in_place && a.col != 0 &&
@@ -136,8 +143,10 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                             kc * b.row * size <= 600000;
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
     // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows.
-    bool const a_by_panels = !a_in_place && job.a.col_stride == 1;
-    index const panel = a_by_panels ? divide_up(12, table.tallest) * table.tallest : sizes::rows;
+    bool const a_by_panels = !a_in_place && Packing::by_panels(job.a);
+    index const panel = by_panel      ? divide_up(48, table.tallest) * table.tallest
+                        : a_by_panels ? divide_up(12, table.tallest) * table.tallest
+                                      : sizes::rows;
     index const rows_at_once = staged ? sizes::staged : a_in_place || a_by_panels ? r.i1 - r.i0 : sizes::rows;
 
     for (index i = r.i0; i < r.i1; i += rows_at_once) {
@@ -155,28 +164,29 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                 g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;
             } else {
                 if (i == r.i0 || pieces * blocks > 1) // otherwise it is still there from the rows before
-                    Packing::pack_b(job.b, job.a.conjugate, p, j, k, cols, scratch.b);
+                    Packing::pack_b(job.b, Packing::conjugates(job.a), p, j, k, cols, scratch.b);
                 g.b = scratch.b, g.b_row = table.strip, g.b_strip = k * table.strip;
             }
             g.alpha = plain ? job.alpha : acc(1);
-            g.beta = !first ? acc(1) : plain ? job.beta : acc(0);
-            g.c_row = staged ? cols : partial ? partial_row : job.c_row;
+            g.beta = by_panel ? acc(0) : !first ? acc(1) : plain ? job.beta : acc(0);
+            g.c_row = staged || by_panel ? cols : partial ? partial_row : job.c_row;
             g.e_row = first && plain ? job.e_row : g.c_row;
-            acc* const c = staged ? scratch.sum : partial ? partial + j : job.c + j;
-            index const row0 = staged ? i : 0; // that of c
+            acc* const c = staged || by_panel ? scratch.sum : partial ? partial + j : job.c + j;
             acc const* const e = first && plain ? job.e + j : c;
-            index const step = a_in_place ? rows : smaller(panel, rows);
+            index const step = a_in_place && !by_panel ? rows : smaller(panel, rows);
             for (index from = i; from < i + rows; from += step) {
                 g.m = smaller(step, i + rows - from);
-                g.c = c + (from - row0) * g.c_row, g.e = e + (from - row0) * g.e_row;
+                index const down = by_panel ? 0 : staged ? from - i : from; // of c
+                g.c = c + down * g.c_row, g.e = e + down * g.e_row;
                 if (a_in_place) {
                     g.a = a.data + from * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
                     if (a.col == 1) g.ahead = g.a + table.tallest * a.row, g.ahead_row = a.row;
                 } else {
                     if (a_by_panels || packed != x)
-                        Packing::pack_a(job.a, job.a.conjugate, from, p, g.m, k, scratch.a);
+                        Packing::pack_a(job.a, Packing::conjugates(job.a), from, p, a_by_panels ? g.m : rows,
+                                        k, scratch.a);
                     packed = x;
-                    g.a = scratch.a, g.a_row = k, g.a_col = 1;
+                    g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k), g.a_row = k, g.a_col = 1;
                     if (a_by_panels && a.col == 1) { // of the panel that is packed next
                         bool const more = from + step < i + rows;
                         index const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
@@ -184,6 +194,9 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                     }
                 }
                 table.block(g);
+                if (by_panel)
+                    (first ? job.write : job.add)(job.problem, job.swapped, scratch.sum, cols, from,
+                                                  j / Packing::widen, g.m, cols / Packing::widen);
             }
             if (staged && x == pieces - 1)
                 job.write(job.problem, job.swapped, scratch.sum, cols, i, j / Packing::widen, rows,

@@ -1,7 +1,7 @@
 // Host memory for policies: workspace, and the operations on sub-views that algorithms are made of.
 //
 // Plain loops that a compiler vectorises where the inner stride is one; they run at the speed of memory and
-// are split over rows when the program has OpenMP.
+// are divided by rows when the program has OpenMP.
 #pragma once
 
 #include "../../core/policy.hpp"
@@ -116,9 +116,21 @@ inline result<host_arena> reserve_host(footprint f, char const* layer) {
     return host_arena(p, size, host_block::release);
 }
 
-// The leaf of every policy whose operands are in host memory.
+// The leaf of every policy whose operands are in host memory: a host_leaf (core/leaf.hpp).
 struct host_operations {
     int threads = 1;
+
+    // One thread for each so many multiply-adds, about 8 us: starting more costs more than they do.
+    int team(double work) const {
+        constexpr double share = 0x1p19;
+        if (work < 2 * share) return 1;
+        int const offered = host_threads(threads);
+        return work / share < offered ? static_cast<int>(work / share) : offered;
+    }
+    template <class F>
+    void each(int team, int parts, F const& f) const {
+        host_each(team, parts, f);
+    }
 
     template <class From, class To>
     status copy(view<From> from, view<To> to) const {
@@ -126,26 +138,27 @@ struct host_operations {
         S const scale = from.scale;
         bool const plain = scale == S(1) && !from.conjugate;
         if constexpr (std::is_same_v<std::remove_cv_t<From>, To>) {
-            if (plain) return each(to, [&](index i, index j) { return from(i, j); });
+            if (plain) return assign(to, [&](index i, index j) { return from(i, j); });
         }
-        return each(to, [&](index i, index j) { return static_cast<To>(value(from, i, j)); });
+        return assign(to, [&](index i, index j) { return static_cast<To>(value(from, i, j)); });
     }
 
     template <class X, class Y, class To>
     status add(view<X> x, view<Y> y, view<To> to) const {
         if (is_plain(x) && is_plain(y))
-            return each(to, [&](index i, index j) { return static_cast<To>(wide(x(i, j)) + wide(y(i, j))); });
-        return each(to, [&](index i, index j) { return static_cast<To>(value(x, i, j) + value(y, i, j)); });
+            return assign(to,
+                          [&](index i, index j) { return static_cast<To>(wide(x(i, j)) + wide(y(i, j))); });
+        return assign(to, [&](index i, index j) { return static_cast<To>(value(x, i, j) + value(y, i, j)); });
     }
 
     template <class To>
     status fill(view<To> to, To value) const {
-        return each(to, [&](index, index) { return value; });
+        return assign(to, [&](index, index) { return value; });
     }
 
     template <class F, class To>
     status apply(F const& f, view<To> to, index row0, index col0) const {
-        return each(to, [&](index i, index j) {
+        return assign(to, [&](index i, index j) {
             return static_cast<To>(apply_epilogue(f, wide(to(i, j)), row0 + i, col0 + j));
         });
     }
@@ -169,7 +182,7 @@ private:
 
     // to_ij = f(i, j), with the inner loop along the smaller stride of `to`.
     template <class To, class F>
-    status each(view<To> to, F const& f) const {
+    status assign(view<To> to, F const& f) const {
         bool const by_rows = magnitude(to.col_stride) <= magnitude(to.row_stride);
         index const outer = by_rows ? to.rows : to.cols, inner = by_rows ? to.cols : to.rows;
         [[maybe_unused]] int const team = outer * inner < 65536 ? 1 : host_threads(threads);

@@ -10,7 +10,7 @@
 //                      the 1m method", 2020); conjugation is a choice of signs in B
 #pragma once
 
-#include "../../core/view.hpp"
+#include "../../core/operand.hpp"
 #include "kernels.hpp"
 
 STRATAGEMM_BEGIN
@@ -66,6 +66,11 @@ struct real_packing {
 
     static constexpr index widen = 1; // columns of the kernel's C for one column of C
     static index depth(index k) { return k; }
+    using operand = view<From const>;
+    static bool conjugates(operand const& v) { return v.conjugate; }
+    static bool by_panels(operand const& a) {
+        return a.col_stride == 1;
+    } // its rows are packed a panel at a time
 
     // An operand that the kernel can read where it is, and how.
     static constexpr bool in_place = std::is_same_v<From, T>;
@@ -120,6 +125,9 @@ struct pair_packing {
 
     static constexpr index widen = 1;
     static index depth(index k) { return (k + 1) / 2; }
+    using operand = view<std::int8_t const>;
+    static bool conjugates(operand const& v) { return v.conjugate; }
+    static bool by_panels(operand const& a) { return a.col_stride == 1; }
     static constexpr bool in_place = false;
     struct place {
         packet const* data;
@@ -166,6 +174,9 @@ struct complex_packing {
 
     static constexpr index widen = 2;
     static index depth(index k) { return 2 * k; }
+    using operand = view<Z const>;
+    static bool conjugates(operand const& v) { return v.conjugate; }
+    static bool by_panels(operand const& a) { return a.col_stride == 1; }
 
     static constexpr bool in_place = true;
     struct place {

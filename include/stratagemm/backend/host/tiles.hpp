@@ -18,8 +18,6 @@
 
 #include "blocked.hpp"
 
-#include <time.h>
-
 STRATAGEMM_BEGIN
 
 template <class T>
@@ -483,38 +481,6 @@ std::size_t multiply_tiles_bytes(index m, index n, index k, int team) {
     return host_arena::rounded(
                static_cast<std::size_t>(host_tiles::packed<T>::bytes(tile_sizes<T>::packed_cols(n, k), k))) +
            tile_scratch<T>::bytes(m, n, k) * static_cast<std::size_t>(team);
-}
-
-// How much longer than at its best the tile unit takes, looked at for some microseconds: now and then it runs at a
-// quarter of its rate, and then it is no use. Counted in cycles of the core, since a slower clock slows everything.
-STRATAGEMM_TILES inline double tile_slowness() {
-    host_tiles::tile_unit const unit;
-    auto const now = [] {
-        timespec t{};
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return 1e9 * static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec);
-    };
-    double tiles = 1e9, chain = 1e9;
-    for (int look = 0; look < 4; ++look) { // the first wakes it, and one may be interrupted
-        double const start = now();
-        for (int i = 0; i < 64; ++i)
-            asm volatile("tdpbssd %tmm6, %tmm4, %tmm0\n\ttdpbssd %tmm7, %tmm4, %tmm1\n\t"
-                         "tdpbssd %tmm6, %tmm5, %tmm2\n\ttdpbssd %tmm7, %tmm5, %tmm3");
-        double const between = now();
-        for (long i = 0, x = 3; i < 64; ++i) asm volatile(".rept 16\n\timul %0, %0\n\t.endr" : "+r"(x));
-        double const end = now();
-        if (between - start < tiles) tiles = between - start;
-        if (end - between < chain) chain = end - between;
-    }
-    constexpr double tile_cycles = 64 * 4 * 16, chain_cycles = 64 * 16 * 3;
-    double const slowness = tiles / tile_cycles / (chain / chain_cycles);
-    return slowness > 1 ? slowness : 1;
-}
-
-// For so many multiply-adds of a thread; if there is little to gain, nobody looks.
-inline double tiles_are_slow_by(double work) {
-    constexpr double worth_a_look = 0x1p27;
-    return work < worth_a_look ? 1 : tile_slowness();
 }
 
 #    undef STRATAGEMM_TILES

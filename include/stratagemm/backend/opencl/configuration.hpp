@@ -7,8 +7,6 @@
 
 STRATAGEMM_BEGIN
 
-inline constexpr std::ptrdiff_t opencl_longest = 0x7fffffff; // sides are int in kernels
-
 struct opencl_tile {
     short threads_m = 0, threads_n = 0; // work-items of a group; 0: no tiles
     short micro_m = 0, micro_n = 0;     // rows and columns of C for each of them

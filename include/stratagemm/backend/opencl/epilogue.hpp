@@ -38,7 +38,11 @@ public:
                 call(values_[i].number);
         }
     }
-    bool fits() const { return count_ <= most; }
+    status check() const {
+        if (count_ > most)
+            return error(errc::unsupported, "opencl", "an epilogue has more than 16 values; use fewer steps");
+        return {};
+    }
 
 private:
     static constexpr int most = 16;

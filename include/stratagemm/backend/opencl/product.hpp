@@ -29,12 +29,10 @@ public:
             return s;
         if (adds())
             if (status s = session_.check_buffers(p_.e.data.buffer); !s) return s;
-        if (p_.c.rows > opencl_longest || p_.c.cols > opencl_longest || p_.a.cols > opencl_longest ||
-            p_.count > opencl_longest)
+        if (p_.c.rows > device_longest || p_.c.cols > device_longest || p_.a.cols > device_longest ||
+            p_.count > device_longest)
             return error(errc::unsupported, "opencl", "a side is longer than 2^31 - 1; multiply blocks");
-        if (!epilogue_.fits())
-            return error(errc::unsupported, "opencl", "an epilogue has more than 16 values; use fewer steps");
-        return {};
+        return epilogue_.check();
     }
 
     opencl_sides sides() const { return {p_.c.rows, p_.c.cols, p_.a.cols, p_.count}; }
@@ -67,7 +65,7 @@ private:
     template <class V>
     static bool is_turned(V const& c) {
         bool const narrow = c.rows != c.cols && (c.rows <= opencl_narrow || c.cols <= opencl_narrow);
-        return narrow ? c.rows < c.cols : opencl_turned(c);
+        return narrow ? c.rows < c.cols : rows_are_closer(c);
     }
     bool adds() const { return p_.beta != Scalar(0); }
 
@@ -190,7 +188,7 @@ private:
                       opencl_form const& form, std::size_t groups, index part, opencl_arena& memory) const {
         opencl_epilogue<Scalar> const none{identity{}};
         opencl_kernel_key own = key(operation, tile, form);
-        if (form.partial) own.epilogue.clear();
+        if (form.partial) own.text.clear();
         auto compiled = session_.kernel(own, [&] {
             std::string const text = definitions(tile, form);
             return form.partial ? opencl_source_of<In, Out>(source.kernel, source.text, none, text)

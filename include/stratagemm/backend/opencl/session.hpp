@@ -14,7 +14,7 @@
 
 STRATAGEMM_BEGIN
 
-enum class opencl_operation { copy, add, fill, apply, direct, narrow, small, tiled, gather };
+enum class opencl_operation { dialect, direct, narrow, small, tiled, gather };
 
 // What a compiled kernel is found by.
 struct opencl_kernel_key {
@@ -22,7 +22,7 @@ struct opencl_kernel_key {
     std::array<char, 2> types{}; // letters of what goes in and of what comes out
     opencl_tile tile{};
     opencl_form form{};
-    std::string epilogue{};                // its text; empty for none
+    std::string text{};                    // of the epilogue, empty for none; or of all, in the dialect
     std::array<std::ptrdiff_t, 3> sides{}; // where it is compiled for them
 
     friend auto operator<=>(opencl_kernel_key const&, opencl_kernel_key const&) = default;

@@ -1,9 +1,10 @@
 // The sources of the kernels.
 #pragma once
 
+#include "../../device/dialect.hpp"
 #include "epilogue.hpp"
+#include "kernels/dialect.cl.hpp"
 #include "kernels/direct.cl.hpp"
-#include "kernels/elementwise.cl.hpp"
 #include "kernels/narrow.cl.hpp"
 #include "kernels/prelude.cl.hpp"
 #include "kernels/small.cl.hpp"
@@ -15,8 +16,17 @@ STRATAGEMM_BEGIN
 template <class In, class Out, class Epilogue>
 opencl_source opencl_source_of(char const* kernel, char const* body, Epilogue const& epilogue,
                                std::string const& definitions = {}) {
-    return {kernel, kernel_text<In, Out>(opencl_prelude_text, body, epilogue, definitions),
+    std::string const prelude = std::string(opencl_elements_text) + opencl_numbers_text + opencl_product_text;
+    return {kernel,
+            (uses_double<In, Out> ? "#define DOUBLE 1\n" : "") +
+                kernel_text<In, Out>(prelude, body, epilogue, definitions),
             uses_double<In, Out>};
+}
+
+inline opencl_source opencl_source_of(device_kernel const& k) {
+    return {k.name,
+            dialect_source(k, std::string(opencl_dialect_text) + opencl_elements_text, opencl_numbers_text),
+            k.uses_double};
 }
 
 STRATAGEMM_END

@@ -1,4 +1,5 @@
-// What every kernel begins with: element types, arithmetic on them, arguments, the end of a product.
+// What kernels begin with: element types and arithmetic on them; and for those of a product its operands, arguments and
+// end.
 //
 // Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER (0 or 1),
 // EPILOGUE_MEMBERS (a declaration for each value that an epilogue has) and EPILOGUE_BODY (statements that change x).
@@ -8,7 +9,7 @@
 
 STRATAGEMM_BEGIN
 
-inline constexpr char cuda_prelude_text[] = R"cu(
+inline constexpr char cuda_elements_text[] = R"cu(
 typedef long long index;
 
 /* Elements as they lie in memory, and as numbers. Types of 16 bits, and fp8, are storage only. */
@@ -85,19 +86,6 @@ template <class R> struct to<complex<R>> {
     template <class S> static complex<R> from(complex<S> x) { return {(R)x.x, (R)x.y}; }
 };
 
-/* scalar: what is computed with; integers wrap around, which int may not do and unsigned may. value: a scalar as an
-   epilogue sees it. */
-typedef REAL real;
-#if COMPLEX
-typedef complex<REAL> scalar, value;
-#else
-typedef REAL scalar;
-#if INTEGER
-typedef int value;
-#else
-typedef REAL value;
-#endif
-#endif
 template <class R> complex<R> operator+(complex<R> x, complex<R> y) { return {x.x + y.x, x.y + y.y}; }
 template <class R> complex<R> operator-(complex<R> x, complex<R> y) { return {x.x - y.x, x.y - y.y}; }
 template <class R> complex<R> times(complex<R> x, complex<R> y) {
@@ -115,12 +103,31 @@ template <class R> complex<R> multiply_add(complex<R> x, complex<R> y, complex<R
 template <class T> T multiply_add(T x, T y, T sum) { return sum + x * y; }
 template <class R> complex<R> conjugate_if(bool condition, complex<R> x) { return {x.x, condition ? -x.y : x.y}; }
 template <class T> T conjugate_if(bool, T x) { return x; }
+)cu";
+
+inline constexpr char cuda_numbers_text[] = R"cu(
+#ifdef REAL
+/* scalar: what is computed with; integers wrap around, which int may not do and unsigned may. value: a scalar as an
+   epilogue sees it. */
+typedef REAL real;
+#if COMPLEX
+typedef complex<REAL> scalar, value;
+#else
+typedef REAL scalar;
+#if INTEGER
+typedef int value;
+#else
+typedef REAL value;
+#endif
+#endif
 #if COMPLEX
 inline value real_value(real x) { return {x, 0}; }
 #else
 template <class T> value real_value(T x) { return (value)x; }
 #endif
+#endif
 
+#ifdef EPILOGUE_BODY
 struct alignas(8) epilogue_state {
     union {
         struct { EPILOGUE_MEMBERS char end_of_members; };
@@ -131,7 +138,10 @@ inline value epilogue(value x, index i, index j, epilogue_state const &state) {
     EPILOGUE_BODY
     return x;
 }
+#endif
+)cu";
 
+inline constexpr char cuda_product_text[] = R"cu(
 /* Where the elements of a matrix are: its first, and how far it is to the next row, column and matrix of a batch. */
 struct operand {
     void *data;

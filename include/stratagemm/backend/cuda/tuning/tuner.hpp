@@ -57,7 +57,7 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
     std::vector<short> engines;
     for (cuda_engine const e :
          {cuda_engine::blocked, cuda_engine::simt, cuda_engine::fp64, cuda_engine::wgmma, cuda_engine::mma})
-        if (takes(e, type, d) && !(fetches(e) && d.capability < 90) &&
+        if (engine_takes(e, type, d) && !(fetches(e) && d.capability < 90) &&
             !(e == cuda_engine::wgmma && d.capability != 90))
             engines.push_back(static_cast<short>(e));
     std::vector<short> const micro = {1, 2, 4, 8, 12, 16, 32, 64};
@@ -74,7 +74,8 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
     p.legal = [d, type, element, scalar, s](search_point const& x) {
         cuda_tile const t = cuda_tile::of(x);
         bool const deep = t.parts == 1 || s.k >= std::ptrdiff_t{4} * t.k * t.parts;
-        return deep && takes(t.engine, type, d) && can_run(t, d, element) && is_legal(t, element, scalar);
+        return deep && engine_takes(t.engine, type, d) && can_run(t, d, element) &&
+               is_legal(t, element, scalar);
     };
     for (cuda_entry const& e : cuda_entries)
         if (std::strchr(e.types, type)) {

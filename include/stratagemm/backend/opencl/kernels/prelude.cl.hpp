@@ -1,22 +1,21 @@
-// What every kernel begins with: element types, arithmetic on them, the end of a product.
+// What kernels begin with: element types and arithmetic on them; and for those of a product its operands and its end.
 //
-// Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER, DOUBLE (0 or 1),
-// EPILOGUE_STATE (", type name" for each value an epilogue has) and EPILOGUE_BODY (statements that change x).
+// Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER (0 or 1), DOUBLE (1 if
+// there are doubles), EPILOGUE_STATE (", type name" for each value an epilogue has) and EPILOGUE_BODY (statements that
+// change x).
 #pragma once
 
 #include "../../../core/config.hpp"
 
 STRATAGEMM_BEGIN
 
-inline constexpr char opencl_prelude_text[] = R"cl(
+inline constexpr char opencl_elements_text[] = R"cl(
 #if DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
 #define PASTE_(x, y) x##y
 #define PASTE(x, y) PASTE_(x, y)
-#define PRAGMA(text) _Pragma(#text)
-#define UNROLLED(times) PRAGMA(unroll times)
 
 /* Elements as they lie in memory, and as numbers. 16-bit types are storage only. Names are pasted, hence macros. */
 #define byte char
@@ -44,23 +43,10 @@ ushort round_bfloat16(float x) {
 #define STORE_bfloat16(p, i, x) ((p)[i] = round_bfloat16(x))
 #define STORE_char(p, i, x) ((p)[i] = (char)(x))
 #define STORE_int(p, i, x) ((p)[i] = (int)(x))
-#define LOAD_IN(p, i) PASTE(LOAD_, IN)(p, i)
-#define LOAD_OUT(p, i) PASTE(LOAD_, OUT)(p, i)
-#define STORE_OUT(p, i, x) PASTE(STORE_, OUT)(p, i, x)
+)cl";
 
-/* Several elements next to each other, as numbers; not for complex ones. ALIGNED: they may be read as a vector. */
-#if ALIGNED
-#define READ(type, n, p) (*(global PASTE(type, n) const *)(p))
-#else
-#define READ(type, n, p) PASTE(vload, n)(0, p)
-#endif
-#define WIDE_float(n, p) READ(float, n, p)
-#define WIDE_double(n, p) READ(double, n, p)
-#define WIDE_half(n, p) PASTE(vload_half, n)(0, p)
-#define WIDE_bfloat16(n, p) PASTE(as_float, n)(PASTE(convert_uint, n)(READ(ushort, n, p)) << 16)
-#define WIDE_char(n, p) PASTE(as_uint, n)(PASTE(convert_int, n)(READ(char, n, p)))
-#define LOAD_WIDE(n, p) PASTE(WIDE_, IN)(n, p)
-
+inline constexpr char opencl_numbers_text[] = R"cl(
+#ifdef REAL
 /* scalar: what is computed with. Integers wrap around, which int may not do and uint may. */
 typedef REAL real;
 #if COMPLEX
@@ -93,10 +79,35 @@ typedef scalar value;
 #else
 #define real_value(x) ((value)(x))
 #endif
+#endif
+
+#ifdef EPILOGUE_BODY
 value epilogue(value x, long i, long j EPILOGUE_STATE) {
     EPILOGUE_BODY
     return x;
 }
+#endif
+)cl";
+
+inline constexpr char opencl_product_text[] = R"cl(
+#define PRAGMA(text) _Pragma(#text)
+#define UNROLLED(times) PRAGMA(unroll times)
+#define LOAD_IN(p, i) PASTE(LOAD_, IN)(p, i)
+#define LOAD_OUT(p, i) PASTE(LOAD_, OUT)(p, i)
+#define STORE_OUT(p, i, x) PASTE(STORE_, OUT)(p, i, x)
+
+/* Several elements next to each other, as numbers; not for complex ones. ALIGNED: they may be read as a vector. */
+#if ALIGNED
+#define READ(type, n, p) (*(global PASTE(type, n) const *)(p))
+#else
+#define READ(type, n, p) PASTE(vload, n)(0, p)
+#endif
+#define WIDE_float(n, p) READ(float, n, p)
+#define WIDE_double(n, p) READ(double, n, p)
+#define WIDE_half(n, p) PASTE(vload_half, n)(0, p)
+#define WIDE_bfloat16(n, p) PASTE(as_float, n)(PASTE(convert_uint, n)(READ(ushort, n, p)) << 16)
+#define WIDE_char(n, p) PASTE(as_uint, n)(PASTE(convert_int, n)(READ(char, n, p)))
+#define LOAD_WIDE(n, p) PASTE(WIDE_, IN)(n, p)
 
 /* Flags of a product. */
 #define CONJUGATE_A 1

@@ -1,7 +1,7 @@
 // The fused form of the Ozaki layer on the tile unit, against the layered form over the same machine: the same bits.
 #include "catch.hpp"
+#include "eager.hpp"
 #include "unit/support.hpp"
-#include "untimed.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -16,6 +16,7 @@
 
 namespace sg = stratagemm;
 namespace parts = stratagemm::ozaki_parts;
+namespace tiles = stratagemm::ozaki_tiles;
 using support::same_bits;
 
 #if defined(__x86_64__)
@@ -27,15 +28,6 @@ bool here() {
     std::puts("skipped: no AVX-512 here to emulate the tile unit with, or STRATAGEMM_ISA is not amx");
     return false;
 }
-
-// Fused, without a say in whether it is worth it.
-struct eager : sg::host {
-    struct leaf_type : sg::host_leaf {
-        template <class S>
-        double seconds(S const&) const = delete;
-    };
-    leaf_type leaf() const { return {sg::host::leaf()}; }
-};
 
 class numbers {
 public:
@@ -77,8 +69,8 @@ bool agree(trial const& t, sg::ozaki_options options, T alpha = T(1), T beta = T
     sg::matrix<T> layered(t.m, t.n, fill),
         fused(t.m, t.n, [&](sg::index i, sg::index j) { return layered(i, j); });
     sg::ozaki_report one, other;
-    untimed by_maps;
-    eager by_leaf;
+    eager<untiled> by_maps;
+    eager<sg::host> by_leaf;
     by_maps.threads = by_leaf.threads = t.threads;
     options.report = &one;
     sg::gemm(sg::ozaki{by_maps, options}, alpha, a, b, beta, layered);
@@ -126,7 +118,7 @@ TEST_CASE("a hundred runs, the same bits") {
         b(80, 41, [&](sg::index, sg::index) { return from(0.5); });
     sg::matrix<double> first(37, 41), c(37, 41);
     for (int run = 0; run < 100; ++run) {
-        eager cpu;
+        eager<sg::host> cpu;
         cpu.threads = 1 + run % 2;
         sg::ozaki_report ran;
         sg::gemm(sg::ozaki{cpu, {.report = &ran}}, a, b, run == 0 ? first : c);
@@ -134,18 +126,6 @@ TEST_CASE("a hundred runs, the same bits") {
         if (run > 0) REQUIRE(same_bits(first, c));
     }
 }
-
-#    ifdef STRATAGEMM_TILES_EMULATED
-TEST_CASE("while the tile unit is slow, the native product runs") {
-    if (!here()) return;
-    sg::matrix<double> const a(640, 640), b(640, 640); // so much work that somebody looks
-    sg::matrix<double> c(640, 640);
-    sg::ozaki_report ran;
-    sg::gemm(sg::ozaki{sg::host{.threads = 1}, {.report = &ran}}, a, b, c);
-    CHECK(ran.scheme == sg::ozaki_report::native);
-    CHECK(ran.products == 0);
-}
-#    endif
 
 TEST_CASE("strides of any sign, and a C of columns") {
     if (!here()) return;
@@ -159,7 +139,7 @@ TEST_CASE("strides of any sign, and a C of columns") {
         sg::gemm(sg::ozaki{policy, {.moduli = 15}}, a, b, c);
         return c;
     };
-    CHECK(same_bits(run(untimed{}), run(sg::host{})));
+    CHECK(same_bits(run(eager<untiled>{}), run(sg::host{})));
 }
 
 TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bits", "", float, double,
@@ -173,7 +153,7 @@ TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bit
         for (T const beta : {T(0), T(0.3f)})
             CHECK(support::finishes(sg::ozaki{sg::host{.threads = 2}, {.moduli = count}}, a, b, e, T(1.5f),
                                     beta));
-    CHECK(support::finishes(sg::ozaki{eager{}, {}}, a, b, e, T(1), T(0)));
+    CHECK(support::finishes(sg::ozaki{eager<sg::host>{}, {}}, a, b, e, T(1), T(0)));
     if constexpr (std::is_same_v<T, float>) // the other layer that has a fused form
         for (int products : {3, 6, 9})
             for (T const beta : {T(0), T(1)})
@@ -196,14 +176,14 @@ TEST_CASE("lines far apart in size") {
             40, 50, [&](sg::index i, sg::index) { return std::ldexp(from(0), i % 2 ? far : -far); }),
             b(50, 36, [&](sg::index, sg::index j) { return std::ldexp(from(0), j % 3 ? -far : far / 9); });
         sg::matrix<double> layered(40, 36), fused(40, 36);
-        sg::gemm(sg::ozaki{untimed{}, {.moduli = 15}}, a, b, layered);
+        sg::gemm(sg::ozaki{eager<untiled>{}, {.moduli = 15}}, a, b, layered);
         sg::gemm(sg::ozaki{sg::host{}, {.moduli = 15}}, a, b, fused);
         CAPTURE(far);
         CHECK(same_bits(layered, fused));
     }
 }
 
-TEST_CASE("by contract the leaf's survey leads to the same choice") {
+TEST_CASE("by contract the survey by vectors leads to the same choice") {
     if (!here()) return;
     for (double phi : {0.0, 0.5, 1.0, 2.0, 4.0})
         for (int x = 0; x < 4; ++x) agree<double>({70, 45, 130, (x & 1) != 0, x > 1, 1 + x % 2, phi}, {});
@@ -217,7 +197,7 @@ TEST_CASE("sums too long to be packed at once are left to the layers") {
     if (!here()) return;
     sg::shape<double> const longer{2, 3, (sg::index{1} << 18) + 1};
     sg::ozaki const fused{sg::host{.threads = 1}, {.moduli = 15}};
-    untimed by_maps;
+    eager<untiled> by_maps;
     by_maps.threads = 1;
     CHECK(fused.workspace(longer) == sg::ozaki{by_maps, {.moduli = 15}}.workspace(longer));
     agree<double>({2, 3, longer.k}, {.moduli = 15});
@@ -233,7 +213,7 @@ TEST_CASE("what no integer can be made of is left to the base") {
         a(7, 39) = odd;
         if (odd == 1e300) b(39, 0) = odd;
         sg::ozaki_report report;
-        sg::gemm(sg::ozaki{eager{}, {.report = &report}}, a, b, c);
+        sg::gemm(sg::ozaki{eager<sg::host>{}, {.report = &report}}, a, b, c);
         CHECK(report.scheme == sg::ozaki_report::native);
     }
 }
@@ -243,11 +223,11 @@ TEST_CASE("fewer moduli take no more workspace, nor do threads for which there i
     for (sg::index k : {1, 64, 1000, 4096, 8192, 46592, 52480, 262144})
         for (sg::index m : {1, 64, 1024, 5000})
             for (int count = 2; count < 20; ++count) {
-                sg::residue_sizes const fewer(m, m, k, count), more(m, m, k, count + 1);
+                tiles::residue_sizes const fewer(m, m, k, count), more(m, m, k, count + 1);
                 CAPTURE(k, m, count);
                 REQUIRE(fewer.bytes(count, 3) <= more.bytes(count + 1, 3));
             }
-    sg::host_residues const one(1), many(64);
+    tiles::on_host const one(sg::host{.threads = 1}.leaf()), many(sg::host{.threads = 64}.leaf());
     CHECK(many.bytes(32, 32, 262144, 20) == one.bytes(32, 32, 262144, 20));
     agree<double>({33, 40, 52480, false, false, 3}, {});
 }
@@ -290,9 +270,9 @@ TEST_CASE("no extreme of a line is lost, whatever is left over of it") {
             std::vector<double> a(5), b(5), c(size), d(size);
             plain_lines lines{{1, 2, 0, 4, 1}, std::vector<double>(size, 2), &a, &b, &c, &d};
             if (n > 9) lines.right[9] = 0;
-            auto memory = sg::host{}.reserve({sg::crossing_bytes(m, n, 2)});
+            auto memory = sg::host{}.reserve({tiles::crossing_bytes(m, n, 2)});
             REQUIRE(memory);
-            sg::cross_lines(lines, sg::view<std::int32_t const>(q.view()), 2, *memory);
+            tiles::cross_lines(lines, sg::view<std::int32_t const>(q.view()), 2, *memory);
             std::vector<double> expected_row(5, HUGE_VAL), expected_column(size, HUGE_VAL);
             for (sg::index i = 0; i < m; ++i)
                 for (sg::index j = 0; j < n; ++j) {
@@ -315,7 +295,7 @@ TEST_CASE("operands that do not fit are packed in parts") {
     auto const fill = [&](sg::index, sg::index) { return from(0); };
     sg::matrix<double> const a(m, k, fill), b(k, n, fill);
     sg::matrix<double> c(m, n), expected(m, n);
-    sg::gemm(sg::ozaki{untimed{}, {.moduli = 15}}, a, b, expected);
+    sg::gemm(sg::ozaki{eager<untiled>{}, {.moduli = 15}}, a, b, expected);
     parts::residue_system const system(15);
     sg::matrix<std::int32_t> const left(m, 1, [](sg::index, sg::index) { return 50; }),
         right(n, 1, [](sg::index, sg::index) { return 51; });
@@ -323,11 +303,11 @@ TEST_CASE("operands that do not fit are packed in parts") {
     parts::residue_job<std::remove_const_t<decltype(p)>> const job{
         p, {p.a}, {p.b}, left.view(), right.view(), 52, system};
     for (int team : {1, 2}) {
-        sg::residue_sizes sizes(m, n, k, 15);
+        tiles::residue_sizes sizes(m, n, k, 15);
         sizes.rows = 32, sizes.cols = 64, sizes.planes = 32 * 64 + 320;
         auto arena = sg::host{}.reserve({sizes.bytes(15, team)});
         REQUIRE(arena);
-        sg::multiply_residues(job, sizes, team, *arena);
+        tiles::multiply_residues(job, sizes, team, *arena);
         double worst = 0;
         for (sg::index i = 0; i < m; ++i)
             for (sg::index j = 0; j < n; ++j) worst = std::max(worst, std::abs(c(i, j) - expected(i, j)));

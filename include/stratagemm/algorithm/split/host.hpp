@@ -1,5 +1,4 @@
-// Products of float in bfloat16 parts on the tile units (AMX), for the split layer: all products of parts of a block in
-// one pass over packed tiles.
+// `split` over a host leaf that may have a tile unit: all products of parts of a block in one pass over packed tiles.
 //
 // Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of parts follow
 // each other into the same four accumulators, small ones first; the sum is added to C in float, between the steps of
@@ -7,7 +6,8 @@
 // 128 of k at a time were slower, though three parts of so much of B fit the first-level cache; 512 were much the same.
 #pragma once
 
-#include "tiles.hpp"
+#include "../../backend/host/tiles.hpp"
+#include "../../core/leaf.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -17,7 +17,9 @@ STRATAGEMM_BEGIN
         __attribute__((                                                                                      \
             target("amx-tile,amx-int8,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx2,fma")))
 
-namespace host_tiles {
+namespace split_tiles {
+
+using namespace host_tiles;
 
 // An operand in parts: blocks of 32 lines (rows of A, columns of B), chunks of k outermost.
 struct packed_parts {
@@ -187,27 +189,26 @@ STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index i
     before.write(0, before.rows);
 }
 
-} // namespace host_tiles
-
 #    undef STRATAGEMM_PARTS
-#endif
 
-// What the host's leaf offers the split layer: operands packed in parts, and their product.
-class host_parts {
+// Nothing here may be used unless here() is true.
+template <tiled_host_leaf Leaf>
+class on_host {
 public:
-    explicit host_parts(int threads) : threads_(threads) {}
+    using operand = packed_parts;
 
-#if defined(__x86_64__)
-    using operand = host_tiles::packed_parts;
+    explicit on_host(Leaf leaf) : leaf_(leaf) {}
+
+    bool here() const { return leaf_.has_tiles(); }
 
     // Lines along k or across it without gaps, and rows of C and E without gaps.
     template <class P>
-    static bool takes(P const& p) {
+    bool takes(P const& p) const {
         auto const dense = [](auto const& v) { return v.col_stride == 1 || v.row_stride == 1; };
         return here() && dense(p.a) && dense(p.b) && p.c.col_stride == 1 &&
                (p.beta == 0 || p.e.col_stride == 1);
     }
-    static index bytes(index lines, index k, int parts) {
+    index bytes(index lines, index k, int parts) const {
         return here() ? operand::bytes(lines, k, parts) : 0;
     }
     static operand packed(std::byte* data, index lines, index k, int parts) {
@@ -216,13 +217,11 @@ public:
 
     // The lines (rows of A, columns of B) in parts, scaled; false if an element is not at least `least` and below
     // `end` in magnitude, nor 0.
-    bool pack(view<float const> const& lines, host_tiles::part_range range, bool as_b,
-              operand const& to) const {
+    bool pack(view<float const> const& lines, part_range range, bool as_b, operand const& to) const {
         int const size = team(lines.rows, lines.cols, 16);
         int odd = 0;
-        host_each(size, size, [&](int, int x) {
-            if (!host_tiles::pack_parts(lines, range, as_b, to.blocks * x / size, to.blocks * (x + 1) / size,
-                                        to))
+        leaf_.each(size, size, [&](int, int x) {
+            if (!pack_parts(lines, range, as_b, to.blocks * x / size, to.blocks * (x + 1) / size, to))
                 __atomic_store_n(&odd, 1, __ATOMIC_RELAXED);
         });
         return odd == 0;
@@ -232,32 +231,23 @@ public:
     void multiply(int products, operand const& a, operand const& b, float alpha, P const& p,
                   bool turned) const {
         constexpr bool finishes = !std::is_same_v<typename P::epilogue_type, identity>;
-        host_tiles::parts_job const job{
-            products, a, b, alpha, p.beta, p.e, p.c, finishes ? finish<P> : nullptr, &p, turned};
+        parts_job const job{products, a,     b, alpha, p.beta, p.e, p.c, finishes ? finish<P> : nullptr,
+                            &p,       turned};
         index const m = p.c.rows, n = p.c.cols;
         int const size = team(m, n, p.a.cols);
         host_grid const grid = grid_of(size, m, n, 32, 32);
-        host_each(size, size, [&](int, int x) {
+        leaf_.each(size, size, [&](int, int x) {
             index const row = x / grid.cols, col = x % grid.cols;
-            host_tiles::multiply_parts_region(job, cut(m, row, grid.rows, 32), cut(m, row + 1, grid.rows, 32),
-                                              cut(n, col, grid.cols, 32), cut(n, col + 1, grid.cols, 32));
+            multiply_parts_region(job, cut(m, row, grid.rows, 32), cut(m, row + 1, grid.rows, 32),
+                                  cut(n, col, grid.cols, 32), cut(n, col + 1, grid.cols, 32));
         });
     }
-#else
-    static index bytes(index, index, int) { return 0; }
-#endif
-    static bool here() { return current_isa().isa == host_isa::amx && current_isa().available; }
 
-    // Roughly, as seen; the clock and the tile unit as in host_residues.
-    double seconds(index m, index n, index k, int products) const {
+    // Seconds of one thread, roughly, as seen on the machine of ozaki_tiles::on_host.
+    static double seconds(index m, index n, index k, int products) {
         auto const rows = static_cast<double>(divide_up(m, 32) * 32),
                    cols = static_cast<double>(divide_up(n, 32) * 32), depth = static_cast<double>(k);
-        double slow_by = 1;
-#if defined(__x86_64__)
-        if (here()) slow_by = tiles_are_slow_by(rows * cols * depth / host_threads(threads_));
-#endif
-        return (2 * rows * cols * depth * products / 1650e9 + (rows + cols) * depth * 0.5e-9) * slow_by /
-               host_threads(threads_);
+        return 2 * rows * cols * depth * products / 1650e9 + (rows + cols) * depth * 0.5e-9;
     }
 
 private:
@@ -271,12 +261,21 @@ private:
             }
     }
     int team(index m, index n, index k) const {
-        return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < 0x1p20
-                   ? 1
-                   : host_threads(threads_);
+        return leaf_.team(static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
     }
 
-    int threads_;
+    Leaf leaf_;
 };
+
+} // namespace split_tiles
+
+#else
+
+namespace split_tiles {
+template <tiled_host_leaf Leaf>
+class on_host; // there is no tile unit
+} // namespace split_tiles
+
+#endif
 
 STRATAGEMM_END

@@ -1,18 +1,28 @@
-// What a layer may want to know of the elements of a matrix before it multiplies, found with vectors: the largest of
-// each line (a row of A, a column of B), sums, lowest bits; the leading bits, as bytes; and of a product of those, the
-// extremes of each line.
+// What `ozaki` wants to know of its operands, found with AVX-512 vectors on the host: the largest element of each line
+// (a row of A, a column of B), sums, lowest bits; the leading bits, as bytes; and of a product of those, the extremes of
+// each line.
 //
-// The types are the layer's. `Survey` is a matrix by lines that takes what was found of line i by `take`; `Crossing`
-// says which lines count, and settles the elements that seven bits cannot.
+// `Survey` is ozaki_parts::measured, `Crossing` is ozaki_parts::crossing.
 #pragma once
 
-#include "residues.hpp"
+#include "../../backend/host/exact.hpp"
+#include "../../backend/host/tiles.hpp"
+#include "maps.hpp"
 
 STRATAGEMM_BEGIN
 
 #if defined(__x86_64__)
 
-namespace host_tiles {
+#    define STRATAGEMM_SURVEY                                                                                \
+        __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni,avx2,fma")))
+#    define STRATAGEMM_SURVEY_OP STRATAGEMM_SURVEY inline __attribute__((always_inline))
+
+namespace ozaki_tiles {
+
+using namespace host_exact;
+template <class T>
+using vec = host_avx512::vec<T>;
+using ozaki_parts::power;
 
 // What is found of a line; sums in eight parts, part p of elements p, p + 8, ...
 struct line_facts {
@@ -26,13 +36,13 @@ struct line_facts {
 
 typedef std::int64_t longs_loose __attribute__((vector_size(64), aligned(1), may_alias));
 
-STRATAGEMM_RESIDUES_OP longs load_longs(std::int64_t const* p) {
+STRATAGEMM_SURVEY_OP longs load_longs(std::int64_t const* p) {
     return *reinterpret_cast<longs_loose const*>(p);
 }
-STRATAGEMM_RESIDUES_OP void store_longs(std::int64_t* p, longs v) { *reinterpret_cast<longs_loose*>(p) = v; }
+STRATAGEMM_SURVEY_OP void store_longs(std::int64_t* p, longs v) { *reinterpret_cast<longs_loose*>(p) = v; }
 // Eight numbers, or as many as there are, without signs; zeros beyond.
 template <class T>
-STRATAGEMM_RESIDUES_OP longs magnitudes(T const* p, host_avx512::part part) {
+STRATAGEMM_SURVEY_OP longs magnitudes(T const* p, host_avx512::part part) {
     vec<double> x;
     if constexpr (std::is_same_v<T, double>) {
         x = host_avx512::load_part(p, part);
@@ -45,8 +55,8 @@ STRATAGEMM_RESIDUES_OP longs magnitudes(T const* p, host_avx512::part part) {
     return __builtin_bit_cast(longs, x) & INT64_MAX;
 }
 
-STRATAGEMM_RESIDUES_OP vec<double> maximum(vec<double> a, vec<double> b) { return a > b ? a : b; }
-STRATAGEMM_RESIDUES_OP vec<double> minimum(vec<double> a, vec<double> b) { return a < b ? a : b; }
+STRATAGEMM_SURVEY_OP vec<double> maximum(vec<double> a, vec<double> b) { return a > b ? a : b; }
+STRATAGEMM_SURVEY_OP vec<double> minimum(vec<double> a, vec<double> b) { return a < b ? a : b; }
 
 inline constexpr std::int64_t infinite_bits = 0x7ff0000000000000;
 inline constexpr double no_bit = __builtin_huge_val();
@@ -58,7 +68,7 @@ inline std::int64_t exponent_of_bits(std::int64_t bits) {
 
 // The least of `least` and the lowest bits of eight numbers without signs, as numbers; zeros have none. Without its
 // lowest bit a number is short by just that, unless it is a power of two.
-STRATAGEMM_RESIDUES_OP vec<double> least_bit(vec<double> least, longs x) {
+STRATAGEMM_SURVEY_OP vec<double> least_bit(vec<double> least, longs x) {
     longs const rest = x & (x - 1);
     vec<double> lowest = __builtin_bit_cast(vec<double>, x);
     std::uint8_t fraction, any;
@@ -72,7 +82,7 @@ STRATAGEMM_RESIDUES_OP vec<double> least_bit(vec<double> least, longs x) {
 }
 
 // The leading seven bits of eight numbers below one, as bytes.
-STRATAGEMM_RESIDUES_OP void store_leading(std::int8_t* to, vec<double> scaled, host_avx512::part part) {
+STRATAGEMM_SURVEY_OP void store_leading(std::int8_t* to, vec<double> scaled, host_avx512::part part) {
     typedef std::int8_t eight __attribute__((vector_size(8), aligned(1), may_alias));
     typedef std::int32_t ints __attribute__((vector_size(32)));
     ints bits;
@@ -91,8 +101,8 @@ inline bool squares_in_range(std::int64_t exponent) { return exponent >= -400 &&
 // Lines [i0, i1) of v, contiguous; `plane` has the leading bits of the same lines, if it has any. False if a scale
 // is not to be had as one number.
 template <class T, class Survey>
-STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
-                                     Survey const& to, index i0, index i1) {
+STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
+                                   Survey const& to, index i0, index i1) {
     using namespace host_avx512;
     bool simple = true;
     part const whole = make_part<double>(8), rest = make_part<double>(static_cast<int>(v.cols % 8));
@@ -112,7 +122,7 @@ STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> c
         f.exponent = exponent_of_bits(f.largest);
         bool const usable = f.largest < infinite_bits && f.exponent >= -1000 && f.exponent <= 1000;
         simple = simple && (usable || f.largest >= infinite_bits);
-        vec<double> const scale = all(usable ? power_of_two(static_cast<int>(-f.exponent)) : 0.0);
+        vec<double> const scale = all(usable ? power(static_cast<int>(-f.exponent)) : 0.0);
         bool const done = norms && squares_in_range(f.exponent);
         squares = done ? times(times(squares, scale), scale) : vec<double>{};
         f.at = done ? 0 : -1;
@@ -144,8 +154,8 @@ STRATAGEMM_RESIDUES bool survey_rows(view<T const> const& v, view<std::int8_t> c
 
 // The same for lines that lie side by side, many at a time.
 template <class T, class Survey>
-STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
-                                        Survey const& to, index i0, index i1) {
+STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
+                                      Survey const& to, index i0, index i1) {
     using namespace host_avx512;
     constexpr int most_lines = 256; // half a page of each row at a time, and all that is kept of them in L1
     bool simple = true;
@@ -178,7 +188,7 @@ STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t
             std::int64_t const e = exponent_of_bits(most[i]);
             bool const usable = most[i] < infinite_bits && e >= -1000 && e <= 1000;
             simple = simple && (usable || most[i] >= infinite_bits);
-            scale[i] = usable ? power_of_two(static_cast<int>(-e)) : 0;
+            scale[i] = usable ? power(static_cast<int>(-e)) : 0;
             lowest[i] = no_bit;
             done = done && squares_in_range(e);
         }
@@ -208,8 +218,6 @@ STRATAGEMM_RESIDUES bool survey_columns(view<T const> const& v, view<std::int8_t
     return simple;
 }
 
-} // namespace host_tiles
-
 // False if the elements do not lie so that vectors can read them, or if a line is beyond the range of scales. `norms`
 // is true where exponents and squares are all that is wanted.
 template <class Survey>
@@ -221,8 +229,8 @@ bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool nor
         bool simple = true;
         host_each(team, team, [&](int, int x) {
             index const i0 = cut(v.rows, x, team, 8), i1 = cut(v.rows, x + 1, team, 8);
-            if (!(rows ? host_tiles::survey_rows(v, plane, norms, survey, i0, i1)
-                       : host_tiles::survey_columns(v, plane, norms, survey, i0, i1)))
+            if (!(rows ? survey_rows(v, plane, norms, survey, i0, i1)
+                       : survey_columns(v, plane, norms, survey, i0, i1)))
                 __atomic_store_n(&simple, false, __ATOMIC_RELAXED);
         });
         return simple;
@@ -230,8 +238,6 @@ bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool nor
         return false;
     }
 }
-
-namespace host_tiles {
 
 // What a line of a product of leading bits comes to.
 struct crossed {
@@ -241,8 +247,8 @@ struct crossed {
 
 // Rows [i0, i1) of q. `columns` are those of q, as far as these rows go.
 template <class Crossing>
-STRATAGEMM_RESIDUES void cross_rows(Crossing const& x, view<std::int32_t const> const& q, index i0, index i1,
-                                    crossed* rows, double* columns_most, double* columns_least) {
+STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> const& q, index i0, index i1,
+                                  crossed* rows, double* columns_most, double* columns_least) {
     using namespace host_avx512;
     constexpr double none = __builtin_huge_val();
     constexpr index width = 512;
@@ -298,26 +304,24 @@ STRATAGEMM_RESIDUES void cross_rows(Crossing const& x, view<std::int32_t const> 
     }
 }
 
-} // namespace host_tiles
-
 inline std::size_t crossing_bytes(index m, index n, int team) {
-    return host_arena::rounded(static_cast<std::size_t>(m) * sizeof(host_tiles::crossed)) +
+    return host_arena::rounded(static_cast<std::size_t>(m) * sizeof(crossed)) +
            host_arena::rounded(static_cast<std::size_t>(2 * n * team) * sizeof(double));
 }
 
 template <class Crossing>
 void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team, host_arena& arena) {
     host_arena::scope const scope(arena);
-    auto* const rows = arena.take<host_tiles::crossed>(q.rows);
+    auto* const rows = arena.take<crossed>(q.rows);
     auto* const columns = arena.take<double>(2 * q.cols * team);
     host_each(team, team, [&](int, int t) {
         index const i0 = cut(q.rows, t, team, 1), i1 = cut(q.rows, t + 1, team, 1);
         double* const mine = columns + 2 * q.cols * t;
-        host_tiles::cross_rows(x, q, i0, i1, rows + i0, mine, mine + q.cols);
+        cross_rows(x, q, i0, i1, rows + i0, mine, mine + q.cols);
         for (index i = i0; i < i1; ++i) x.take_left(i, rows[i].most, rows[i].least);
     });
     for (index j = 0; j < q.cols; ++j) {
-        host_tiles::crossed c{0, __builtin_huge_val()};
+        crossed c{0, __builtin_huge_val()};
         for (int t = 0; t < team; ++t) {
             double const *const most = columns + 2 * q.cols * t, *const least = most + q.cols;
             if (most[j] > c.most) c.most = most[j];
@@ -327,132 +331,10 @@ void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team,
     }
 }
 
-#    undef STRATAGEMM_RESIDUES_UNROLL
-#    undef STRATAGEMM_RESIDUES_OP
-#    undef STRATAGEMM_RESIDUES
-#endif
+} // namespace ozaki_tiles
 
-// What the host's leaf offers a layer that makes products by residues of a byte: all of one on the tile unit, and with
-// vectors what there is to be known of the operands before. Where it says false, it has found nothing and C is as it was.
-class host_residues {
-public:
-    explicit host_residues(int threads) : threads_(threads) {}
-
-    static bool here() {
-#if defined(__x86_64__)
-        return current_isa().isa == host_isa::amx && current_isa().available;
-#else
-        return false;
+#    undef STRATAGEMM_SURVEY_OP
+#    undef STRATAGEMM_SURVEY
 #endif
-    }
-
-    // All of k is packed at once.
-    static constexpr index longest = index{1} << 18;
-
-    // Workspace of multiply(); none if it cannot. An operand may have been packed before.
-    std::size_t bytes([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
-                      [[maybe_unused]] int count, [[maybe_unused]] bool left_kept = false,
-                      [[maybe_unused]] bool right_kept = false) const {
-#if defined(__x86_64__)
-        if (here() && k <= longest)
-            return residue_sizes(m, n, k, count, left_kept, right_kept).bytes(count, team_of(m, n));
-#endif
-        return 0;
-    }
-    // An operand packed once, for many products: what it takes (nothing if it cannot be), and how it comes there.
-    std::size_t packed_bytes([[maybe_unused]] index lines, [[maybe_unused]] index length,
-                             [[maybe_unused]] int count) const {
-#if defined(__x86_64__)
-        if (here() && length <= longest)
-            return static_cast<std::size_t>(
-                residue_sizes::plane_of(lines, residue_sizes::sizes::steps(length)) * count);
-#endif
-        return 0;
-    }
-    template <bool Left, class Lines, class System>
-    void pack([[maybe_unused]] Lines const& x, [[maybe_unused]] view<std::int32_t const> const& shift,
-              [[maybe_unused]] int bits, [[maybe_unused]] System const& system,
-              [[maybe_unused]] std::byte* to) const {
-#if defined(__x86_64__)
-        index const steps = residue_sizes::sizes::steps(x.length());
-        pack_lines<!Left>(x, shift, bits, system, 0, x.count(), steps,
-                          residue_sizes::plane_of(x.count(), steps), host_threads(threads_), to);
-#endif
-    }
-    std::size_t crossing_bytes([[maybe_unused]] index m, [[maybe_unused]] index n) const {
-#if defined(__x86_64__)
-        if (here()) return stratagemm::crossing_bytes(m, n, host_threads(threads_));
-#endif
-        return 0;
-    }
-
-    // What a product takes with so many moduli, once its operands have been looked at; too long to wait for where
-    // there is no tile unit. Fitted to a machine at 3.6 GHz, whose unit does 7.4e12 operations a second.
-    double seconds([[maybe_unused]] index m, [[maybe_unused]] index n, [[maybe_unused]] index k,
-                   [[maybe_unused]] int count) const {
-#if defined(__x86_64__)
-        if (here() && k <= longest)
-            return count * (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 0.12e-9) *
-                   tiles_are_slow_by(product(m, n, k) / host_threads(threads_)) / host_threads(threads_);
-#endif
-        return std::numeric_limits<double>::infinity();
-    }
-    // And to look at them: what there is to be found of each, and a product of their leading bits.
-    double seconds_to_look(index m, index n, index k) const {
-        return (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 1.5e-9) / host_threads(threads_);
-    }
-
-    // `of` takes what is found of its lines, or of `norms` only exponents and squares; their leading bits go into a
-    // plane, if there is one.
-    template <class Survey>
-    bool survey([[maybe_unused]] Survey const& of, [[maybe_unused]] view<std::int8_t> const& leading,
-                [[maybe_unused]] bool norms) const {
-#if defined(__x86_64__)
-        if (here()) return survey_lines(of, leading, norms, host_threads(threads_));
-#endif
-        return false;
-    }
-    // After a survey.
-    template <class Crossing>
-    void cross([[maybe_unused]] Crossing const& lines, [[maybe_unused]] view<std::int32_t const> const& q,
-               [[maybe_unused]] host_arena& arena) const {
-#if defined(__x86_64__)
-        int team = host_threads(threads_);
-        while (team > 1 && !arena.fits({stratagemm::crossing_bytes(q.rows, q.cols, team)})) --team;
-        cross_lines(lines, q, team, arena);
-#endif
-    }
-    template <class Job>
-    bool multiply([[maybe_unused]] Job const& job, [[maybe_unused]] host_arena& arena) const {
-#if defined(__x86_64__)
-        if (here() && job.left.length() <= longest) {
-            index const m = job.left.count(), n = job.right.count();
-            int const count = job.system.count();
-            residue_sizes const sizes(m, n, job.left.length(), count, job.left_packed, job.right_packed);
-            int team = team_of(m, n); // the arena was sized earlier; OpenMP may offer more threads by now
-            while (team > 0 && !arena.fits({sizes.bytes(count, team)})) --team;
-            if (team > 0) multiply_residues(job, sizes, team, arena);
-            return team > 0;
-        }
-#endif
-        return false;
-    }
-
-private:
-    static double product(index m, index n, index k) {
-        return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-    }
-    static double elements(index m, index n, index k) {
-        return product(m, 1, k) + product(1, n, k) + product(m, n, 1);
-    }
-    // No more than there are blocks of C: each takes its own part of A.
-    int team_of(index m, index n) const {
-        index const blocks = (m + 31) / 32 * ((n + 31) / 32);
-        int const offered = host_threads(threads_);
-        return blocks < offered ? static_cast<int>(blocks) : offered;
-    }
-
-    int threads_;
-};
 
 STRATAGEMM_END

@@ -1,19 +1,16 @@
-// A product from residues on the tile unit: what the Ozaki layer's scheme II comes to, without planes of int8 in
-// between.
+// Scheme II on the tile unit of the host: a product from residues, without planes of int8 in between.
 //
 // Each operand is read once: a tile of it is scaled, rounded to integers, and all its residues go straight into
 // packed tiles. C is made in macro-blocks; for each, modulus after modulus, the tile kernel multiplies, and while it
 // works on one block its last one is reduced to residues of a byte. Then these are put together, and alpha, beta
-// and E are applied on the way out.
+// and E are applied on the way out. The bits are those of the layered form (product.hpp).
 //
-// The job is the layer's, so its types are names here: `left` and `right` are matrices by lines (rows of A, columns
-// of B) with `left_shift` and `right_shift`, powers of two that make integers of them; `system` has the moduli and
-// the way back; `bits` is how many bits the integers take, `store(i, j, high, low)` writes what has no vectors, and if
-// it `finishes`, `finish_block` does to a block of C what the caller asked for beside alpha, beta and E. `left_packed` and
-// `right_packed`, if not null, are operands that pack_lines has packed before.
+// `Lines` are ozaki_parts::lines, `System` is ozaki_parts::residue_system and `Job` ozaki_parts::residue_job.
 #pragma once
 
-#include "tiles.hpp"
+#include "../../backend/host/exact.hpp"
+#include "../../backend/host/tiles.hpp"
+#include "maps.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -30,63 +27,16 @@ STRATAGEMM_BEGIN
 #        define STRATAGEMM_RESIDUES_UNROLL _Pragma("GCC unroll 8")
 #    endif
 
-namespace host_tiles {
+namespace ozaki_tiles {
 
-using words = vec<std::int32_t>;
-typedef std::int64_t longs __attribute__((vector_size(64)));
+using namespace host_tiles;
+using namespace host_exact;
+template <class T>
+using vec = host_avx512::vec<T>;
 
-// What floating-point options must not change is in assembly.
 #    define STRATAGEMM_RESIDUES_OP STRATAGEMM_RESIDUES inline __attribute__((always_inline))
-#    define STRATAGEMM_RESIDUES_BINARY(NAME, INSTRUCTION)                                                    \
-        STRATAGEMM_RESIDUES_OP vec<float> NAME(vec<float> a, vec<float> b) {                                 \
-            vec<float> c;                                                                                    \
-            asm(INSTRUCTION "ps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));                                     \
-            return c;                                                                                        \
-        }                                                                                                    \
-        STRATAGEMM_RESIDUES_OP vec<double> NAME(vec<double> a, vec<double> b) {                              \
-            vec<double> c;                                                                                   \
-            asm(INSTRUCTION "pd %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));                                     \
-            return c;                                                                                        \
-        }
-#    define STRATAGEMM_RESIDUES_TERNARY(NAME, INSTRUCTION)                                                   \
-        STRATAGEMM_RESIDUES_OP vec<float> NAME(vec<float> c, vec<float> a, vec<float> b) {                   \
-            asm(INSTRUCTION "ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                                     \
-            return c;                                                                                        \
-        }                                                                                                    \
-        STRATAGEMM_RESIDUES_OP vec<double> NAME(vec<double> c, vec<double> a, vec<double> b) {               \
-            asm(INSTRUCTION "pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));                                     \
-            return c;                                                                                        \
-        }
-STRATAGEMM_RESIDUES_BINARY(plus, "vadd")
-STRATAGEMM_RESIDUES_BINARY(minus, "vsub")
-STRATAGEMM_RESIDUES_BINARY(times, "vmul")
-STRATAGEMM_RESIDUES_TERNARY(plus_product, "vfmadd231")  // c + a b
-STRATAGEMM_RESIDUES_TERNARY(less_product, "vfnmadd231") // c - a b
-STRATAGEMM_RESIDUES_TERNARY(product_less, "vfmsub231")  // a b - c
-#    undef STRATAGEMM_RESIDUES_BINARY
-#    undef STRATAGEMM_RESIDUES_TERNARY
-STRATAGEMM_RESIDUES_OP vec<double> nearest(vec<double> x) {
-    vec<double> y;
-    asm("vrndscalepd $0, %1, %0" : "=v"(y) : "v"(x));
-    return y;
-}
-STRATAGEMM_RESIDUES_OP vec<float> all(float x) { return host_avx512::broadcast<float>(&x); }
-STRATAGEMM_RESIDUES_OP vec<double> all(double x) { return host_avx512::broadcast<double>(&x); }
 
-STRATAGEMM_RESIDUES_OP words all(std::int32_t x) {
-    words v;
-    asm("vpbroadcastd %1, %0" : "=v"(v) : "r"(x));
-    return v;
-}
-STRATAGEMM_RESIDUES_OP longs all(std::int64_t x) {
-    longs v;
-    asm("vpbroadcastq %1, %0" : "=v"(v) : "r"(x));
-    return v;
-}
-
-constexpr double power_of_two(int e) {
-    return __builtin_bit_cast(double, static_cast<std::uint64_t>(e + 1023) << 52);
-}
+using ozaki_parts::power;
 
 // Added to an integer below 2^22, it leaves that in the low bits of a float.
 inline constexpr int magic_integer = 3 << 22;
@@ -191,8 +141,7 @@ STRATAGEMM_RESIDUES_OP void split_words(vec<double> x, vec<double> y, int count,
     longs a, b;
     words low = load(even), high = load(odd);
     if (count == 3) {
-        vec<double> const unit = all(power_of_two(unit_of_third)),
-                          inverse = all(power_of_two(-unit_of_third));
+        vec<double> const unit = all(power(unit_of_third)), inverse = all(power(-unit_of_third));
         vec<double> const above = nearest(times(x, inverse)), next = nearest(times(y, inverse));
         x = less_product(x, above, unit), y = less_product(y, next, unit);
         asm("vcvtpd2qq %1, %0" : "=v"(a) : "v"(above));
@@ -293,7 +242,7 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
         index const half = lines_outside ? turn / to.steps : turn % count,
                     s = lines_outside ? turn % to.steps : turn / count, i = i0 + 16 * half;
         alignas(64) double scale[16] = {};
-        for (index r = 0; r < 16 && i + r < i1; ++r) scale[r] = power_of_two(shift(i + r, 0));
+        for (index r = 0; r < 16 && i + r < i1; ++r) scale[r] = power(shift(i + r, 0));
         index row = 0;
         double const* const from = numbers(x, i, s * 64, Quads, t, row);
         for (index v = 0; v < 64; ++v) {
@@ -414,8 +363,6 @@ STRATAGEMM_RESIDUES_OP vec<double> total(vec<double> high, vec<double> low, doub
     return v == v ? v : x;
 }
 
-} // namespace host_tiles
-
 // How a product by residues is divided.
 struct residue_sizes {
     using sizes = tile_sizes<std::int8_t>;
@@ -453,8 +400,6 @@ private:
     }
 };
 
-namespace host_tiles {
-
 STRATAGEMM_RESIDUES_OP void store_as(double* to, vec<double> x, host_avx512::part part) {
     host_avx512::store_part(to, x, part);
 }
@@ -477,11 +422,11 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factor
         if (plain) {
             auto const& p = job.problem;
             alignas(64) double right[32] = {}, e[32] = {};
-            for (index c = 0; c < cols; ++c) right[c] = power_of_two(-job.right_shift(j + c, 0));
+            for (index c = 0; c < cols; ++c) right[c] = power(-job.right_shift(j + c, 0));
             for (index r = 0; r < rows; ++r) {
                 for (index q = 0; q < 2 * job.system.pairs() && r % 2 == 0; ++q) // of the next block
                     __builtin_prefetch(residues + q * plane + residue_sizes::block + r * 32, 0, 2);
-                vec<double> const left = all(power_of_two(-job.left_shift(i + r, 0)));
+                vec<double> const left = all(power(-job.left_shift(i + r, 0)));
                 if (p.beta != T(0))
                     for (index c = 0; c < cols; ++c) e[c] = static_cast<double>(p.e(i + r, j + c));
                 T* const to = &p.c(i + r, j);
@@ -584,18 +529,15 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     }
 }
 
-} // namespace host_tiles
-
 // Residues of lines [from, end) into packed operands `plane` bytes apart, one for each modulus, by all threads.
 template <bool Quads, class Lines, class System>
 void pack_lines(Lines const& x, view<std::int32_t const> const& shift, int bits, System const& system,
                 index from, index end, index steps, index plane, int team, std::byte* to) {
     index const count = end - from;
-    host_tiles::packed<std::int8_t> const lines{to, divide_up(count, 32), steps};
+    packed<std::int8_t> const lines{to, divide_up(count, 32), steps};
     host_each(team, team, [&](int, int t) {
         index const i0 = cut(count, t, team, 32), i1 = cut(count, t + 1, team, 32);
-        host_tiles::pack_residues<Quads>(x, shift, host_tiles::words_for(bits), system, from + i0, from + i1,
-                                         lines, plane, i0 / 32);
+        pack_residues<Quads>(x, shift, words_for(bits), system, from + i0, from + i1, lines, plane, i0 / 32);
     });
 }
 
@@ -631,11 +573,16 @@ void multiply_residues(Job const& job, residue_sizes const& sizes, int team, hos
                         j1 = jb + cut(jb_end - jb, col + 1, across, 32);
             if (i0 == i1 || j0 == j1) return;
             host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
-            host_tiles::residues_region(job, sizes, plain, i0, i1, j0, j1, jb, packed_b, blocks, part);
+            residues_region(job, sizes, plain, i0, i1, j0, j1, jb, packed_b, blocks, part);
         });
     }
 }
 
+} // namespace ozaki_tiles
+
+#    undef STRATAGEMM_RESIDUES_UNROLL
+#    undef STRATAGEMM_RESIDUES_OP
+#    undef STRATAGEMM_RESIDUES
 #endif
 
 STRATAGEMM_END

@@ -1,0 +1,115 @@
+// What algorithms are made of besides products: copy, add, fill and apply, on views with any strides, for every leaf that
+// launches kernels of the dialect.
+#pragma once
+
+#include "../core/problem.hpp"
+#include "dialect.hpp"
+
+STRATAGEMM_BEGIN
+
+// x and y have the element type IN, the result has OUT; fill and apply take one type for both.
+inline constexpr char elementwise_text[] = R"(
+#define RESULT MATRIX(OUT, to), int rows, int cols
+/* Groups of 8 rows by 32 columns; the columns have the smaller stride. */
+#define PLACE                                                  \
+    int const across = (cols - 1) / 32 + 1;                    \
+    index const j = (index)(GROUP % across) * 32 + LANE;  \
+    index const i = (index)(GROUP / across) * 8 + WARP;   \
+    if (j >= cols || i >= rows) return;                        \
+    OPEN(OUT, to)
+#define STORE_RESULT(x) STORE(OUT, to, AT(to, i, j), CONVERT(OUT_VALUE, (value)(x)))
+
+KERNEL(ITEMS) copy(MATRIX(IN const, x), scalar x_scale, int x_conjugated, RESULT) {
+    PLACE;
+    OPEN(IN const, x);
+    scalar const first = LOAD(IN, x, AT(x, i, j));
+    STORE_RESULT(scale_by(x_scale, conjugate_if(x_conjugated, first)));
+}
+
+KERNEL(ITEMS) add(MATRIX(IN const, x), scalar x_scale, int x_conjugated, MATRIX(IN const, y), scalar y_scale,
+                  int y_conjugated, RESULT) {
+    PLACE;
+    OPEN(IN const, x);
+    OPEN(IN const, y);
+    scalar const first = LOAD(IN, x, AT(x, i, j)), second = LOAD(IN, y, AT(y, i, j));
+    STORE_RESULT(scale_by(x_scale, conjugate_if(x_conjugated, first)) +
+                 scale_by(y_scale, conjugate_if(y_conjugated, second)));
+}
+
+KERNEL(ITEMS) fill(scalar number, RESULT) {
+    PLACE;
+    STORE_RESULT(number);
+}
+
+#ifdef EPILOGUE_BODY
+KERNEL(ITEMS) apply(int turned, index row0, index col0 EPILOGUE_STATE, RESULT) {
+    PLACE;
+    scalar const element = LOAD(OUT, to, AT(to, i, j));
+    STORE_RESULT(epilogue((value)element, row0 + (turned ? j : i), col0 + (turned ? i : j) EPILOGUE_NAMES));
+}
+#endif
+)";
+
+// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
+template <class T, class Space>
+bool rows_are_closer(view<T, Space> const& v) {
+    return magnitude(v.row_stride) < magnitude(v.col_stride);
+}
+
+// A part of Leaf, whose `layer` and `epilogue<Value>` it uses besides launch() and limits().
+template <class Leaf, class Space>
+class elementwise_operations {
+public:
+    template <class From, class To>
+    requires(complex_like<std::remove_cv_t<From>> == complex_like<To>) status
+        copy(view<From, Space> from, view<To, Space> to)
+    const {
+        view<From, Space> const x = rows_are_closer(to) ? transposed(from) : from;
+        return run<std::remove_cv_t<From>>("copy", {}, to, x.data, x.row_stride, x.col_stride, x.scale,
+                                           int{x.conjugate});
+    }
+
+    template <class X, class Y, class To>
+    requires(std::same_as<std::remove_cv_t<X>, std::remove_cv_t<Y>>&& complex_like<std::remove_cv_t<X>> ==
+             complex_like<To>) status add(view<X, Space> x, view<Y, Space> y, view<To, Space> to)
+    const {
+        if (rows_are_closer(to)) x = transposed(x), y = transposed(y);
+        return run<std::remove_cv_t<X>>("add", {}, to, x.data, x.row_stride, x.col_stride, x.scale,
+                                        int{x.conjugate}, y.data, y.row_stride, y.col_stride, y.scale,
+                                        int{y.conjugate});
+    }
+
+    template <class To>
+    status fill(view<To, Space> to, To value) const {
+        return run<To>("fill", {}, to, static_cast<accumulator_t<To>>(value));
+    }
+
+    template <class F, class To>
+    requires has_source<F, typename Leaf::template epilogue<accumulator_t<To>>>
+        status apply(F const& f, view<To, Space> to, index row0, index col0)
+    const {
+        typename Leaf::template epilogue<accumulator_t<To>> const epilogue(f);
+        return run<To>("apply", epilogue.definitions(), to, int{rows_are_closer(to)}, row0, col0, epilogue);
+    }
+
+private:
+    // One work-item for each element of `to`, along its smaller stride first.
+    template <class In, class To, class... Arguments>
+    status run(char const* kernel, std::string const& definitions, view<To, Space> to,
+               Arguments const&... arguments) const {
+        static std::string const types = kernel_types<In, To>();
+        auto const& leaf = static_cast<Leaf const&>(*this);
+        if (rows_are_closer(to)) to = transposed(to);
+        index const longer = to.rows < to.cols ? to.cols : to.rows;
+        bool const fits = longer <= device_longest, empty = to.rows == 0 || to.cols == 0;
+        index const groups = empty || !fits ? 0 : (to.rows + 7) / 8 * ((to.cols + 31) / 32);
+        if ((!fits && !empty) || groups > leaf.limits().groups)
+            return error(errc::unsupported, Leaf::layer,
+                         "a matrix is too large for one launch; work on blocks");
+        return leaf.launch({kernel, elementwise_text, types + definitions, 256, uses_double<In, To>}, groups,
+                           arguments..., to.data, to.row_stride, to.col_stride, static_cast<int>(to.rows),
+                           static_cast<int>(to.cols));
+    }
+};
+
+STRATAGEMM_END

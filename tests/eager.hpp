@@ -1,0 +1,25 @@
+// Policies over which layers do what they are for, whether or not it pays.
+#pragma once
+
+#include <stratagemm/backend/host.hpp>
+
+#include <limits>
+
+// Its own products are estimated to take for ever, but for those of the narrow types that layers make theirs of.
+template <class Base>
+struct eager : Base {
+    template <class S>
+    double estimate(S const& s) const {
+        if constexpr (sizeof(typename S::a_type) <= 2)
+            return Base::estimate(s);
+        else
+            return std::numeric_limits<double>::infinity();
+    }
+};
+template <class Base>
+eager(Base) -> eager<Base>;
+
+// A host whose leaf does not offer the tile unit, so that layers run as they do over any other leaf.
+struct untiled : stratagemm::host {
+    stratagemm::host_operations leaf() const { return stratagemm::host::leaf(); }
+};

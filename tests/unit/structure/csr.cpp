@@ -1,0 +1,154 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/csr.hpp>
+
+#include <complex>
+#include <limits>
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+using support::integers;
+
+namespace {
+
+// A sparse matrix with its arrays, and the same as a dense one.
+template <class T, class Index = std::int32_t>
+struct sparse {
+    std::vector<Index> begins{0}, columns;
+    std::vector<T> values;
+    sg::matrix<T> dense;
+
+    sparse(sg::index rows, sg::index cols, int one_in) : dense(integers<T>(rows, cols, 5)) {
+        auto state = 1u;
+        for (sg::index i = 0; i < rows; ++i) {
+            for (sg::index j = 0; j < cols; ++j) {
+                state = state * 1664525u + 1013904223u;
+                if (i % 5 == 3 || (state >> 16) % static_cast<unsigned>(one_in) != 0) {
+                    dense(i, j) = T(static_cast<float>(0));
+                    continue;
+                }
+                columns.push_back(static_cast<Index>(j)), values.push_back(dense(i, j));
+            }
+            begins.push_back(static_cast<Index>(columns.size()));
+        }
+    }
+    sg::csr<T, Index> view() const {
+        return {dense.rows(),   dense.cols(),  begins.data(),
+                columns.data(), values.data(), static_cast<sg::index>(values.size())};
+    }
+};
+
+} // namespace
+
+TEMPLATE_TEST_CASE("csr times dense is the dense product, in every layout", "", float, double, sg::half,
+                   std::complex<float>, std::int8_t) {
+    using T = TestType;
+    using S = sg::accumulator_t<T>;
+    sg::index const sizes[][3] = {{1, 1, 1}, {7, 5, 9}, {40, 300, 33}, {65, 1, 70}, {100, 513, 64}};
+    int wrong = 0;
+    for (auto const& [m, n, k] : sizes)
+        for (int layout = 0; layout < 4; ++layout) {
+            auto const order = [&](int bit) {
+                return layout >> bit & 1 ? sg::layout::col_major : sg::layout::row_major;
+            };
+            sparse<T> const a(m, k, 4);
+            sparse<T, std::int64_t> const wide(m, k, 4);
+            auto const b = integers<T>(k, n, 2, order(0));
+            auto const e = integers<S>(m, n, 3);
+            for (int const threads : {1, 3}) {
+                sg::host const cpu{threads};
+                sg::matrix<S> c(
+                    m, n, [](sg::index, sg::index) { return S(77); }, order(1)),
+                    expected = c, d = c;
+                sg::gemm(sg::reference{}, a.dense, b, expected);
+                sg::gemm(cpu, a.view(), b, c);
+                wrong += !equal(c, expected);
+                sg::gemm(cpu, wide.view(), b, d);
+                wrong += !equal(d, expected);
+                auto const twice = sg::scale(S(2));
+                sg::gemm(sg::reference{}, S(2), a.dense, b, S(-3), e, expected, twice);
+                sg::gemm(cpu, S(2), a.view(), b, S(-3), e, c, twice);
+                wrong += !equal(c, expected);
+                sg::gemm(sg::reference{}, S(2), a.view(), sg::conjugated(b), S(1), c);
+                sg::gemm(sg::reference{}, S(2), a.dense, sg::conjugated(b), S(1), expected);
+                wrong += !equal(c, expected);
+            }
+        }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("csr: plans, empty products, and what is not stored is not multiplied") {
+    sparse<float> const a(10, 12, 3);
+    auto b = integers<float>(12, 6, 1);
+    sg::matrix<float> c(10, 6), expected(10, 6);
+    auto const plan = sg::plan(sg::host{}, sg::product(a.view(), b, c).shape());
+    CHECK(contains(plan.describe(), "csr of " + std::to_string(a.values.size())));
+    CHECK(plan.workspace() == sg::footprint{});
+    CHECK(plan.estimate() > 0);
+    auto arena = plan.reserve();
+    plan.run(sg::product(a.view(), b, c), arena);
+    sg::gemm(a.dense, b, expected);
+    CHECK(equal(c, expected));
+
+    sg::matrix<float> e(10, 6, [](sg::index i, sg::index) { return float(i); });
+    std::vector<std::int32_t> const nothing(11, 0);
+    sg::csr<float> const zero{10, 12, nothing.data(), nullptr, nullptr, 0};
+    sg::gemm(sg::host{}, 1.0f, zero, b, 2.0f, e, c);
+    CHECK(c(3, 5) == 6);
+    sg::csr<float> const flat{10, 0, nothing.data(), nullptr, nullptr, 0};
+    sg::gemm(sg::host{}, 1.0f, flat, sg::row_major(b.data(), 0, 6), 2.0f, e, c);
+    CHECK(c(3, 5) == 6);
+
+    // Row 3 has no elements.
+    b(0, 0) = std::numeric_limits<float>::infinity();
+    sg::gemm(sg::host{}, a.view(), b, c);
+    CHECK(c(3, 0) == 0);
+}
+
+TEST_CASE("csr: what is wrong is said") {
+    sparse<float> a(10, 12, 3);
+    auto b = integers<float>(12, 6, 1), small = integers<float>(11, 6, 1);
+    sg::matrix<float> c(10, 6, [](sg::index, sg::index) { return 5.0f; });
+    auto const refused = [&](sg::errc code, char const* words, auto const& left, auto const& right, auto to) {
+        sg::status const s = sg::try_gemm(sg::host{}, left, right, to);
+        REQUIRE(!s);
+        CHECK(s.error().code() == code);
+        CHECK(contains(s.error().what(), words));
+        CHECK(c(0, 0) == 5);
+    };
+    refused(sg::errc::shape, "A is 10 x 12", a.view(), small, c.view());
+    refused(sg::errc::alias, "overlaps", a.view(), b, sg::row_major(a.values.data(), 10, 6, 6));
+    auto missing = a.view();
+    missing.columns = nullptr;
+    refused(sg::errc::null_data, "null", missing, b, c.view());
+    refused(sg::errc::unsupported, "batches", a.view(), b, sg::batched(c.view(), 2, 0));
+
+    CHECK(static_cast<bool>(a.view().check()));
+    auto const complaint = [&] {
+        sg::status const s = a.view().check();
+        REQUIRE(!s);
+        return std::string(s.error().what());
+    };
+    a.columns[4] = 12;
+    CHECK(contains(complaint(), "out of range: number 4"));
+    a.columns[4] = -1;
+    CHECK(contains(complaint(), "out of range: number 4"));
+    a.begins[2] = a.begins[1] - 1;
+    CHECK(contains(complaint(), "falls after row 1"));
+    a.begins[0] = 1;
+    CHECK(contains(complaint(), "begin with 0 but with 1"));
+}
+
+TEST_CASE("csr: layers that know matrices alone refuse it when they are compiled") {
+    using term = sg::view<float const>;
+    using problem = sg::problem<sg::csr<float>, term, sg::view<float>>;
+    static_assert(sg::answer<sg::strassen<sg::host>, problem>() == sg::verdict::structure);
+    static_assert(sg::answer<sg::host, problem>() == sg::verdict::structure); // its product is the operand's
+    static_assert(sg::takes<sg::csr_product<sg::host>, problem>);
+    using mixed = sg::problem<sg::csr<float>, sg::view<double const>, sg::view<float>>;
+    static_assert(sg::answer<sg::csr_product<sg::host>, mixed>() == sg::verdict::types);
+    SUCCEED();
+}
