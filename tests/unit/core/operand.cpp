@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "unit/support.hpp"
 
 #include <stratagemm/backend/reference.hpp>
 #include <stratagemm/gemm.hpp>
@@ -101,6 +102,60 @@ TEST_CASE("sub-views, transposes and both together") {
     // An empty part forms no address beyond the matrix.
     CHECK(v.block(4, 6, 0, 0).data == v.data);
     CHECK(v.block(4, 0, 0, 6).rows == 0);
+}
+
+TEST_CASE("blocks that are not within the matrix are refused") {
+    int x[24] = {};
+    auto const v = sg::row_major(x, 4, 6);
+    sg::matrix<float> m(4, 5);
+    sg::matrix<float> const& constant = m;
+    sg::index const blocks[][4] = {{0, 0, 40, 5}, {0, 0, 5, 5},  {1, 0, 4, 1},  {0, 5, 1, 2}, {-1, 0, 1, 1},
+                                   {0, -1, 1, 1}, {0, 0, -1, 1}, {0, 0, 1, -1}, {5, 0, 0, 0}, {0, 7, 0, 0}};
+    for (auto const& [i, j, rows, cols] : blocks) {
+        CHECK_THROWS_AS(v.block(i, j, rows, cols), sg::error);
+        CHECK_THROWS_AS(m.block(i, j, rows, cols), sg::error);
+        CHECK_THROWS_AS(constant.block(i, j, rows, cols), sg::error);
+    }
+    try {
+        (void)m.block(0, 0, 40, 5);
+        FAIL("it was taken");
+    } catch (sg::error const& e) {
+        CHECK(e.code() == sg::errc::shape);
+        CHECK(support::contains(e.what(), "block(0, 0, 40, 5) is not within a matrix of 4 x 5"));
+    }
+    CHECK(m.block(0, 0, 4, 5).rows == 4);
+    CHECK(m.block(4, 5, 0, 0).rows == 0);
+    CHECK(v.part(0, 0, 40, 5).rows == 40); // for algorithms, which know what they do
+}
+
+TEST_CASE("sums and spreads are divided and turned as one") {
+    float x[24] = {}, y[24] = {};
+    auto const s = sg::sum(sg::row_major(x, 4, 6), sg::scaled(-2.0f, sg::row_major(y, 4, 6)));
+    static_assert(sg::operand<decltype(s)>);
+    CHECK(s.rows == 4);
+    CHECK(s.cols == 6);
+    CHECK(s.terms == 2);
+    CHECK(s.term[1].scale == -2);
+    auto const part = s.part(1, 2, 2, 3);
+    CHECK(part.rows == 2);
+    CHECK(part.term[1].data == y + 8);
+    CHECK(part.term[1].scale == -2);
+    auto const turned = sg::transposed(s);
+    CHECK(turned.rows == 6);
+    CHECK(turned.term[0].row_stride == 1);
+    CHECK(s.moved(5).term[0].data == x + 5);
+    sg::spread<sg::view<float>, 2> to;
+    to.add(sg::row_major(x, 4, 6), 2.0f);
+    to.add(sg::row_major(y, 4, 6), 1.0f, 3.0f, sg::row_major(y, 4, 6));
+    auto const lower = to.part(2, 0, 2, 6);
+    CHECK(lower.rows == 2);
+    CHECK(lower.at[0].to.data == x + 12);
+    CHECK(lower.at[1].from.data == y + 12);
+    CHECK(lower.at[1].keep == 3);
+    CHECK(to.transposed().cols == 4);
+    int views = 0;
+    to.each_view([&](auto const&) { ++views; });
+    CHECK(views == 2);
 }
 
 TEST_CASE("a view of T is a view of T const") {

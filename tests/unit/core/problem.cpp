@@ -286,3 +286,30 @@ TEST_CASE("a product takes its factors from its operands") {
     CHECK(batch.at(1).c.data == y + 4);
     CHECK(batch.at(1).count == 1);
 }
+
+TEST_CASE("factors that the scalar cannot hold are refused") {
+    std::vector<std::int8_t> a(4, 1), b(4, 1);
+    std::vector<std::int32_t> c(4, 7);
+    auto const x = sg::row_major(a.data(), 2, 2), y = sg::row_major(b.data(), 2, 2);
+    auto const z = sg::row_major(c.data(), 2, 2);
+    auto const refused = [&](auto alpha, auto beta) {
+        sg::status const s = sg::try_gemm(sg::reference{}, alpha, x, y, beta, z);
+        REQUIRE(!s);
+        CHECK(s.error().code() == errc::argument);
+        CHECK(contains(s.error().what(), "alpha or beta"));
+        CHECK(c[0] == 7);
+    };
+    refused(0.5, 0);
+    refused(1, 0.25f);
+    refused(3e9, 0);
+    refused(1, std::int64_t{1} << 40);
+    refused(std::numeric_limits<double>::quiet_NaN(), 0);
+    CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 2.0, x, y, -1.0f, z)));
+    CHECK(c[0] == -3);
+    std::vector<float> r(4, 1.0f), t(4, 7.0f);
+    auto const f = sg::row_major(r.data(), 2, 2);
+    CHECK(!sg::try_gemm(sg::reference{}, 1e300, f, f, 0, sg::row_major(t.data(), 2, 2)));
+    CHECK(t[0] == 7);
+    CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 0.1, f, f, 0, sg::row_major(t.data(), 2, 2))));
+    CHECK(sg::holds<float>(std::numeric_limits<double>::infinity())); // as it is
+}

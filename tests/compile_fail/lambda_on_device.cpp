@@ -1,0 +1,9 @@
+// expect: cannot run the epilogue
+#include <stratagemm/backend/opencl.hpp>
+
+namespace sg = stratagemm;
+
+void squared(sg::opencl& gpu, sg::opencl::matrix<float>& a, sg::opencl::matrix<float>& b,
+             sg::opencl::matrix<float>& c) {
+    sg::gemm(gpu, a, b, c, [](float x) { return x * x; });
+}
