@@ -31,7 +31,8 @@ public:
 
     template <class P>
     static constexpr verdict
-        accepts = types_if(std::is_same_v<typename P::c_type, T>) & answer<ozaki<Base>, P>();
+        accepts = types_if(std::is_same_v<typename P::c_type, T>&& std::is_same_v<space, host_memory>) &
+                  answer<ozaki<Base>, P>();
 
     template <operand M>
     requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
