@@ -97,22 +97,7 @@ struct host {
         int team = team_for(shape);
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
-        if (p.count == 1) return multiply_one(p, team, workspace);
-        if (p.count < team) {
-            for (index x = 0; x < p.count; ++x)
-                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
-            return {};
-        }
-        std::size_t const bytes = bytes_for(shape, 1);
-        arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
-        host_each(team, team, [&](int thread, int x) {
-            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
-                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
-                (void)multiply_one(p.at(i), 1, part);
-            }
-        });
-        return {};
+        return p.count == 1 ? multiply_one(p, team, workspace) : multiply_batch(p, team, workspace);
     }
 
     // Of a group, products that are too small for more than one thread are shared out among threads.
@@ -309,8 +294,9 @@ private:
         return {};
     }
 
+    // Once, not where it is called.
     template <class Problem>
-    static status multiply_one(Problem const& p, int team, arena& workspace) {
+    [[gnu::noinline]] static status multiply_one(Problem const& p, int team, arena& workspace) {
         using TA = typename Problem::a_type;
         if constexpr (std::is_same_v<TA, std::int8_t>) {
             if (current_isa().isa >= host_isa::avx512 && current_isa().vnni)
@@ -319,6 +305,25 @@ private:
         } else {
             return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
         }
+    }
+
+    template <class Problem>
+    [[gnu::noinline]] static status multiply_batch(Problem const& p, int team, arena& workspace) {
+        if (p.count < team) {
+            for (index x = 0; x < p.count; ++x)
+                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
+            return {};
+        }
+        std::size_t const bytes = bytes_for(p.shape(), 1);
+        arena::scope const scope(workspace);
+        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
+        host_each(team, team, [&](int thread, int x) {
+            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
+                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+                (void)multiply_one(p.at(i), 1, part);
+            }
+        });
+        return {};
     }
 
     // A product (or a batch of them) that is smaller than a block, plain and in place: one call of a kernel, and
@@ -339,47 +344,50 @@ private:
                 (turned ? b.row_stride : b.col_stride) != 1 ||
                 (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
-            auto const& table = real_packing<T, T>::kernels();
             block_args<T> g;
             g.m = turned ? p.c.cols : p.c.rows, g.n = turned ? p.c.rows : p.c.cols, g.k = p.a.cols;
             g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
             g.a_col = turned ? a.row_stride : a.col_stride;
-            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride, g.b_strip = table.strip;
+            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride;
             g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride, g.e_step = p.e_step;
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
-            g.alpha = p.alpha, g.beta = p.beta;
-            auto kernel = table.block;
-            if (!adds && p.alpha == T(1) && table.small) {
-                index const row = g.n * index{sizeof(T)};
-                bool const square = g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n &&
-                                    g.b_row == g.n && g.c_row == g.n;
-                kernel = square && table.squares && row == 64          ? table.squares
-                         : square && table.narrow_squares && row == 32 ? table.narrow_squares
-                         : square && table.quads && g.n == 4           ? table.quads
-                         : table.narrow && row <= 32                   ? table.narrow
-                                                                       : table.small;
-            } else if (!table.masked && g.n % table.strip != 0) {
-                return false;
-            }
-            // Products of a batch are small enough for threads to start sooner than for one.
-            int const team =
-                p.count == 1
-                    ? 1
-                    : team_of(static_cast<double>(p.count) * static_cast<double>(larger_of(work, 256)),
-                              0x1p17);
-            host_each(team, team, [&](int, int x) {
-                index const from = p.count * x / team, to = p.count * (x + 1) / team;
-                block_args<T> part = g;
-                part.a += from * g.a_step, part.b += from * g.b_step, part.c += from * g.c_step;
-                part.count = to - from;
-                if (adds) part.e += from * g.e_step;
-                kernel(part);
-            });
-            return true;
+            g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
+            return run_small(g);
         } else {
             return false;
         }
+    }
+    template <class T>
+    bool run_small(block_args<T>& g) const {
+        auto const& table = real_packing<T, T>::kernels();
+        auto kernel = table.block;
+        g.b_strip = table.strip;
+        if (g.beta == T(0) && g.alpha == T(1) && table.small) {
+            index const row = g.n * index{sizeof(T)};
+            bool const square = g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n &&
+                                g.b_row == g.n && g.c_row == g.n;
+            kernel = square && table.squares && row == 64          ? table.squares
+                     : square && table.narrow_squares && row == 32 ? table.narrow_squares
+                     : square && table.quads && g.n == 4           ? table.quads
+                     : table.narrow && row <= 32                   ? table.narrow
+                                                                   : table.small;
+        } else if (!table.masked && g.n % table.strip != 0) {
+            return false;
+        }
+        if (g.count == 1) return kernel(g), true;
+        // Products of a batch are small enough for threads to start sooner than for one.
+        double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
+        int const team = team_of(static_cast<double>(g.count) * work, 0x1p17);
+        host_each(team, team, [&](int, int x) {
+            index const from = g.count * x / team, to = g.count * (x + 1) / team;
+            block_args<T> part = g;
+            part.a += from * g.a_step, part.b += from * g.b_step, part.c += from * g.c_step;
+            part.count = to - from;
+            if (g.beta != T(0)) part.e += from * g.e_step;
+            kernel(part);
+        });
+        return true;
     }
 };
 

@@ -134,7 +134,7 @@ struct default_policy {};
 
 // C = epilogue(beta E): what is left of a product when k or alpha is zero.
 template <class Leaf, class Problem>
-status scale_only(Leaf const& leaf, Problem const& p) {
+[[gnu::cold, gnu::noinline]] status scale_only(Leaf const& leaf, Problem const& p) {
     using S = typename Problem::scalar;
     for (index i = 0; i < p.count; ++i) {
         auto const one = p.at(i);

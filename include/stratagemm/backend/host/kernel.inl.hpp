@@ -6,32 +6,16 @@
 // packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
 // vector of a row is masked, and rows are split into heights that exist as tiles.
 
-// One step of k for one row of a tile.
-template <class T, int NV>
-STRATAGEMM_OP void step_row(vec<accumulated<T>> (&acc)[NV], T const* a, vec<T> const (&b)[NV]) {
-    if constexpr (NV == 1)
-        multiply_add_row<T>(acc[0], a, b[0]);
-    else
-        multiply_add_row<T>(acc[0], acc[1], a, b[0], b[1]);
-}
-
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
 STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const*& e, index e_row,
                               T*& c, index c_row, part tail) {
-    constexpr int W = lanes<T>;
-    if constexpr (NV > 1) {
-        vec<T> sum = beta * load<T>(e);
-        scale_add<T>(sum, alpha, acc[0]);
-        store<T>(c, sum);
-    }
-    constexpr int last = (NV - 1) * W;
-    vec<T> sum = beta * (masked ? load_part<T>(e + last, tail) : load<T>(e + last));
-    scale_add<T>(sum, alpha, acc[NV - 1]);
+    constexpr int last = (NV - 1) * lanes<T>;
+    if constexpr (NV > 1) finish<T>(c, acc[0], alpha, beta, e);
     if constexpr (masked)
-        store_part<T>(c + last, sum, tail);
+        finish_part<T>(c + last, acc[NV - 1], alpha, beta, e + last, tail);
     else
-        store<T>(c + last, sum);
+        finish<T>(c + last, acc[NV - 1], alpha, beta, e + last);
     c += c_row, e += e_row;
 }
 template <class T, int NV, bool Tail>
@@ -44,11 +28,12 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T*& c, index c_row, part t
     c += c_row;
 }
 
-// `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The rows I... are spelled out by the compiler, not unrolled by it, so that the
-// accumulators are registers whatever it makes of loops.
+// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The rows I... are spelled
+// out by the compiler, not unrolled by it, so that the accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
-STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e,
-                             accumulated<T>* c, part tail, T const* next, std::integer_sequence<int, I...>) {
+STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T const* b,
+                             accumulated<T> const* e, accumulated<T>* c, index c_row, part tail,
+                             T const* next, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     // The next MR rows, as many cache lines a step as bring them all.
@@ -59,7 +44,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, acc
     vec<Acc> acc[MR][NV] = {};
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
-    index const a_row = g.a_row, a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
+    index const a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index p = g.k; p > 0; --p) {
@@ -81,14 +66,14 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, acc
         if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
-        (store_row<Acc, NV, Tail>(acc[I], c, g.c_row, tail), ...);
+        (store_row<Acc, NV, Tail>(acc[I], c, c_row, tail), ...);
     } else {
         // beta = 0 must not read E, which may hold anything: it reads zeros, so that there is one way out.
         static constexpr Acc zeros[NV * W] = {};
         index const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = zeros;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
-        (finish_row<Acc, NV>(acc[I], alpha, beta, e, e_row, c, g.c_row, tail), ...);
+        (finish_row<Acc, NV>(acc[I], alpha, beta, e, e_row, c, c_row, tail), ...);
     }
 }
 template <int MR>
@@ -105,34 +90,7 @@ STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T 
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
     auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
-    tile_body<T, NV, false, masked>(g, a, b, e, c, tail, next, rows_of<MR>{});
-}
-
-// MR rows of C: the strips of B one after another. Where moves cannot be masked, the last strip of B is padded
-// and its tile goes through a buffer.
-template <class T, int MR>
-STRATAGEMM_TARGET inline void tile_row(block_args<T> const& g, T const* a, T const* b,
-                                       accumulated<T> const* e, accumulated<T>* c, T const* ahead) {
-    using Acc = accumulated<T>;
-    constexpr int W = lanes<T>, strip = W * vectors;
-    for (index j = 0; j < g.n; j += strip, b += g.b_strip, e += strip, c += strip) {
-        int const columns = static_cast<int>(g.n - j < strip ? g.n - j : strip);
-        T const* const next = j + strip < g.n ? nullptr : ahead;
-        if constexpr (masked) {
-            if (columns > W)
-                tile<T, MR, 2>(g, a, b, e, c, columns, next);
-            else
-                tile<T, MR, 1>(g, a, b, e, c, columns, next);
-        } else if (columns == strip) {
-            tile<T, MR, 2>(g, a, b, e, c, columns, next);
-        } else {
-            Acc buffer[MR * strip];
-            block_args<T> whole = g;
-            whole.beta = Acc(0), whole.c_row = strip;
-            tile<T, MR, 2>(whole, a, b, nullptr, buffer, strip, next);
-            take_columns<Acc>(buffer, strip, g.beta, e, g.e_row, c, g.c_row, MR, columns);
-        }
-    }
+    tile_body<T, NV, false, masked>(g, a, g.a_row, b, e, c, g.c_row, tail, next, rows_of<MR>{});
 }
 
 // How many rows the next tile takes of `left`: the largest height, except where taking the second one now
@@ -145,44 +103,76 @@ inline int next_height(index left) {
     return tallest;
 }
 
-// C = alpha A B + beta E for each of `count` products; all strides are the caller's.
+// The tiles of MR or fewer rows and of two vectors; of one, where the second would be masked out.
+template <class T, int NV>
+constexpr auto tile_of(int height) {
+    return height == tallest  ? tile<T, tallest, NV>
+           : height == second ? tile<T, second, NV>
+           : height == third  ? tile<T, third, NV>
+                              : tile<T, 1, NV>;
+}
+
+// C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
+// last strip of B is padded and its tiles go through a buffer.
 template <class T>
 STRATAGEMM_TARGET void block(block_args<T> const& g) {
+    using Acc = accumulated<T>;
+    constexpr int W = lanes<T>, strip = W * vectors;
     T const *a = g.a, *b = g.b;
-    accumulated<T> const* e = g.e;
-    accumulated<T>* c = g.c;
+    Acc const* e = g.e;
+    Acc* c = g.c;
     for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
         for (index i = 0; i < g.m;) {
-            T const* const ai = a + i * g.a_row;
-            accumulated<T> const* const ei = e + i * g.e_row;
-            accumulated<T>* const ci = c + i * g.c_row;
-            T const* const ahead = g.ahead ? g.ahead + i * g.ahead_row : nullptr;
             int const height = next_height(g.m - i);
-            if (height == tallest)
-                tile_row<T, tallest>(g, ai, b, ei, ci, ahead);
-            else if (height == second)
-                tile_row<T, second>(g, ai, b, ei, ci, ahead);
-            else if (height == third)
-                tile_row<T, third>(g, ai, b, ei, ci, ahead);
-            else
-                tile_row<T, 1>(g, ai, b, ei, ci, ahead);
+            auto* const wide = tile_of<T, 2>(height);
+            auto *const narrow = tile_of < T, masked ? 1 : 2 > (height);
+            T const *const ai = a + i * g.a_row, *bj = b;
+            Acc const* ej = e + i * g.e_row;
+            Acc* cj = c + i * g.c_row;
+            for (index j = 0; j < g.n; j += strip, bj += g.b_strip, ej += strip, cj += strip) {
+                index const left = g.n - j;
+                int const columns = static_cast<int>(left < strip ? left : strip);
+                T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
+                if (masked || columns == strip) {
+                    (columns > W ? wide : narrow)(g, ai, bj, ej, cj, columns, next);
+                } else {
+                    Acc buffer[tallest * strip];
+                    block_args<T> whole = g;
+                    whole.beta = Acc(0), whole.c_row = strip;
+                    wide(whole, ai, bj, nullptr, buffer, strip, next);
+                    take_columns<Acc>(buffer, strip, g.beta, ej, g.e_row, cj, g.c_row, height, columns);
+                }
+            }
             i += height;
         }
     }
 }
 
-// C = A B for each of a batch of products so small that a call costs as much as they do.
+// C = A B for each of a batch of products so small that a call costs as much as they do. What `tall` leaves is
+// multiplied four rows at a time: of fewer, with the rows before them once more, or, where there are none, each row four
+// times. That takes no longer than one row alone, whose sums wait for each other, and saves a height; but not where
+// stores of a part are slow.
 template <class T, int NV, bool Tail>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, part tail) {
     constexpr int tall = (masked ? 16 : 8) / NV;
-    index i = g.m;
-    for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<tall>{});
+    index i = 0;
     if constexpr (tall > 4)
-        for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
-            tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<4>{});
-    for (; i > 0; --i, a += g.a_row, c += g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<1>{});
+        for (; g.m - i >= tall; i += tall)
+            tile_body<T, NV, true, Tail>(g, a + i * g.a_row, g.a_row, b, nullptr, c + i * g.c_row, g.c_row,
+                                         tail, nullptr, rows_of<tall>{});
+    constexpr bool single = Tail && !masked;
+    bool const few = g.m < 4;
+    index const a_row = few ? 0 : g.a_row, c_row = few ? 0 : g.c_row;
+    while (single ? i + 4 <= g.m : i < g.m) {
+        index const from = single || few || i + 4 <= g.m ? i : g.m - 4;
+        tile_body<T, NV, true, Tail>(g, a + from * g.a_row, a_row, b, nullptr, c + from * g.c_row, c_row,
+                                     tail, nullptr, rows_of<4>{});
+        i += !single && few ? 1 : 4;
+    }
+    if constexpr (single)
+        for (; i < g.m; ++i)
+            tile_body<T, NV, true, Tail>(g, a + i * g.a_row, 0, b, nullptr, c + i * g.c_row, 0, tail, nullptr,
+                                         rows_of<1>{});
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {

@@ -175,21 +175,15 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
     else
         c += (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
 }
-// One element of A times one or two vectors of a row of B.
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
-    multiply_add<T>(c, broadcast<T>(a), b);
-}
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
-                                    vec<T> b1) {
+// One step of k for one row of a tile: an element of A times a row of B.
+template <class T, int NV>
+STRATAGEMM_OP void step_row(vec<accumulated<T>> (&c)[NV], T const* a, vec<T> const (&b)[NV]) {
     vec<T> const x = broadcast<T>(a);
-    multiply_add<T>(c0, x, b0);
-    multiply_add<T>(c1, x, b1);
+    for (int v = 0; v < NV; ++v) multiply_add<T>(c[v], x, b[v]);
 }
 template <class T>
-STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
-    c += a * b;
+STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e) {
+    store<T>(c, beta * load<T>(e) + alpha * sum);
 }
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_as(From const* p) {
@@ -285,6 +279,22 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
         asm("vmovupd %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(n.mask));
     else
         asm("vmovups %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(n.mask));
+}
+template <class T>
+STRATAGEMM_OP void finish_part(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e, part n) {
+    auto& to = *reinterpret_cast<loose<T>*>(c);
+    auto const& from = *reinterpret_cast<loose<T> const*>(e);
+    vec<T> x;
+    if constexpr (std::is_same_v<T, double>)
+        asm("vmulpd %2, %4, %1%{%6%}%{z%}\n\tvfmadd231pd %3, %5, %1\n\tvmovupd %1, %0%{%6%}"
+            : "+m"(to), "=&v"(x)
+            : "m"(from), "v"(sum), "v"(beta), "v"(alpha), "Yk"(n.mask));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vmulps %2, %4, %1%{%6%}%{z%}\n\tvfmadd231ps %3, %5, %1\n\tvmovups %1, %0%{%6%}"
+            : "+m"(to), "=&v"(x)
+            : "m"(from), "v"(sum), "v"(beta), "v"(alpha), "Yk"(n.mask));
+    else
+        store_part<T>(c, alpha * sum + beta * load_part<T>(e, n), n);
 }
 #    include "vector_x86.inl.hpp"
 
