@@ -5,7 +5,9 @@
 #pragma once
 
 #include "../core/group.hpp"
+#include "host/instances.hpp"
 #include "host/parts.hpp"
+#include "host/small.hpp"
 #include "host/survey.hpp"
 #include "host/vector.hpp"
 
@@ -132,12 +134,6 @@ struct host {
     }
 
 private:
-    // One thread for each so many multiply-adds: starting more costs more than they do.
-    int team_of(double work, double share) const {
-        if (work < 2 * share) return 1;
-        int const offered = host_threads(threads);
-        return work / share < offered ? static_cast<int>(work / share) : offered;
-    }
     static constexpr double work_of_a_thread = 0x1p19; // about 8 us
     template <class S>
     static double work_of(S const& s) {
@@ -146,7 +142,7 @@ private:
     }
     template <class S>
     int team_for(S const& s) const {
-        return team_of(work_of(s), work_of_a_thread);
+        return host_team(threads, work_of(s), work_of_a_thread);
     }
 
     // Those of a group that get one thread each, and how many threads share them.
@@ -164,7 +160,7 @@ private:
                 work += work_of(p.shape());
                 bytes_each = larger(bytes_each, arena::rounded(bytes_for(p.shape(), 1)));
             }
-            team = h.team_of(work, work_of_a_thread);
+            team = host_team(h.threads, work, work_of_a_thread);
         }
         bool has(Problem const& p) const { return work_of(p.shape()) < largest; }
     };
@@ -353,41 +349,10 @@ private:
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
             g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
-            return run_small(g);
+            return multiply_small_blocks(g, threads);
         } else {
             return false;
         }
-    }
-    template <class T>
-    bool run_small(block_args<T>& g) const {
-        auto const& table = real_packing<T, T>::kernels();
-        auto kernel = table.block;
-        g.b_strip = table.strip;
-        if (g.beta == T(0) && g.alpha == T(1) && table.small) {
-            index const row = g.n * index{sizeof(T)};
-            bool const square = g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n &&
-                                g.b_row == g.n && g.c_row == g.n;
-            kernel = square && table.squares && row == 64          ? table.squares
-                     : square && table.narrow_squares && row == 32 ? table.narrow_squares
-                     : square && table.quads && g.n == 4           ? table.quads
-                     : table.narrow && row <= 32                   ? table.narrow
-                                                                   : table.small;
-        } else if (!table.masked && g.n % table.strip != 0) {
-            return false;
-        }
-        if (g.count == 1) return kernel(g), true;
-        // Products of a batch are small enough for threads to start sooner than for one.
-        double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
-        int const team = team_of(static_cast<double>(g.count) * work, 0x1p17);
-        host_each(team, team, [&](int, int x) {
-            index const from = g.count * x / team, to = g.count * (x + 1) / team;
-            block_args<T> part = g;
-            part.a += from * g.a_step, part.b += from * g.b_step, part.c += from * g.c_step;
-            part.count = to - from;
-            if (g.beta != T(0)) part.e += from * g.e_step;
-            kernel(part);
-        });
-        return true;
     }
 };
 

@@ -8,32 +8,31 @@
 
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
-STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const*& e, index e_row,
-                              T*& c, index c_row, part tail) {
+STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const* e, T* c,
+                              part tail) {
     constexpr int last = (NV - 1) * lanes<T>;
     if constexpr (NV > 1) finish<T>(c, acc[0], alpha, beta, e);
     if constexpr (masked)
         finish_part<T>(c + last, acc[NV - 1], alpha, beta, e + last, tail);
     else
         finish<T>(c + last, acc[NV - 1], alpha, beta, e + last);
-    c += c_row, e += e_row;
 }
 template <class T, int NV, bool Tail>
-STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T*& c, index c_row, part tail) {
+STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
     if constexpr (NV > 1) store<T>(c, acc[0]);
     if constexpr (Tail)
         store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
     else
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
-    c += c_row;
 }
 
-// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The rows I... are spelled
-// out by the compiler, not unrolled by it, so that the accumulators are registers whatever it makes of loops.
+// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. If `single`, only the first
+// row leaves a tile that is not plain. The rows I... are spelled out by the compiler, not unrolled by it, so that the
+// accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index c_row, part tail,
-                             T const* next, std::integer_sequence<int, I...>) {
+                             T const* next, bool single, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     // The next MR rows, as many cache lines a step as bring them all.
@@ -57,32 +56,41 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T 
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        T const* const fives[] = {a0, a5, a10, a15};
-        index const ones[] = {0, a_row, 2 * a_row, a_row3, 4 * a_row};
-        (step_row<T>(acc[I], fives[I / 5] + ones[I % 5], row), ...);
+        (step_row<T>(acc[I],
+                     (I < 5    ? a0
+                      : I < 10 ? a5
+                      : I < 15 ? a10
+                               : a15) +
+                         (I % 5 == 3 ? a_row3 : I % 5 * a_row),
+                     row),
+         ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
         if constexpr (MR > 10) a10 += a_col;
         if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
-        (store_row<Acc, NV, Tail>(acc[I], c, c_row, tail), ...);
+        (store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail), ...);
     } else {
         // beta = 0 must not read E, which may hold anything: it reads zeros, so that there is one way out.
         static constexpr Acc zeros[NV * W] = {};
         index const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = zeros;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
-        (finish_row<Acc, NV>(acc[I], alpha, beta, e, e_row, c, c_row, tail), ...);
+        if constexpr (MR == shortest)
+            if (single) return finish_row<Acc, NV>(acc[0], alpha, beta, e, c, tail);
+        (finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, tail), ...);
     }
 }
 template <int MR>
 using rows_of = std::make_integer_sequence<int, MR>;
 
+// MR rows; or one: the shortest tile multiplies it as often as it has rows, which takes no longer than once, since its
+// sums would wait for each other.
 template <class T, int MR, int NV>
 STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T const* a, T const* b,
-                                                      accumulated<T> const* e, accumulated<T>* c, int columns,
-                                                      T const* next) {
+                                                      accumulated<T> const* e, accumulated<T>* c, int height,
+                                                      int columns, T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
     for (int i = 0; i < MR; ++i, ahead += g.c_row) {
@@ -90,26 +98,27 @@ STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T 
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
     auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
-    tile_body<T, NV, false, masked>(g, a, g.a_row, b, e, c, g.c_row, tail, next, rows_of<MR>{});
+    bool const single = MR == shortest && height == 1;
+    tile_body<T, NV, false, masked>(g, a, single ? 0 : g.a_row, b, e, c, g.c_row, tail, next, single,
+                                    rows_of<MR>{});
 }
 
 // How many rows the next tile takes of `left`: the largest height, except where taking the second one now
 // makes the rest come out even.
 inline int next_height(index left) {
-    if (left < tallest) return left >= second ? second : left >= third ? third : 1;
+    if (left < tallest) return left >= second ? second : left >= shortest ? shortest : 1;
     index const even = left & ~index{1};
     for (int seconds = 0; seconds * second <= left && seconds < tallest / 2; ++seconds)
         if ((even - seconds * second) % tallest == 0) return seconds ? second : tallest;
     return tallest;
 }
 
-// The tiles of MR or fewer rows and of two vectors; of one, where the second would be masked out.
+// The tile of a height, of two vectors, or of one where the second would be masked out.
 template <class T, int NV>
 constexpr auto tile_of(int height) {
     return height == tallest  ? tile<T, tallest, NV>
            : height == second ? tile<T, second, NV>
-           : height == third  ? tile<T, third, NV>
-                              : tile<T, 1, NV>;
+                              : tile<T, shortest, NV>;
 }
 
 // C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
@@ -134,12 +143,12 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
                 int const columns = static_cast<int>(left < strip ? left : strip);
                 T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
                 if (masked || columns == strip) {
-                    (columns > W ? wide : narrow)(g, ai, bj, ej, cj, columns, next);
+                    (columns > W ? wide : narrow)(g, ai, bj, ej, cj, height, columns, next);
                 } else {
                     Acc buffer[tallest * strip];
                     block_args<T> whole = g;
                     whole.beta = Acc(0), whole.c_row = strip;
-                    wide(whole, ai, bj, nullptr, buffer, strip, next);
+                    wide(whole, ai, bj, nullptr, buffer, height, strip, next);
                     take_columns<Acc>(buffer, strip, g.beta, ej, g.e_row, cj, g.c_row, height, columns);
                 }
             }
@@ -148,31 +157,21 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
     }
 }
 
-// C = A B for each of a batch of products so small that a call costs as much as they do. What `tall` leaves is
-// multiplied four rows at a time: of fewer, with the rows before them once more, or, where there are none, each row four
-// times. That takes no longer than one row alone, whose sums wait for each other, and saves a height; but not where
-// stores of a part are slow.
+// C = A B for each of a batch of products so small that a call costs as much as they do.
 template <class T, int NV, bool Tail>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, part tail) {
     constexpr int tall = (masked ? 16 : 8) / NV;
-    index i = 0;
+    index i = g.m;
+    for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
+        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+                                     rows_of<tall>{});
     if constexpr (tall > 4)
-        for (; g.m - i >= tall; i += tall)
-            tile_body<T, NV, true, Tail>(g, a + i * g.a_row, g.a_row, b, nullptr, c + i * g.c_row, g.c_row,
-                                         tail, nullptr, rows_of<tall>{});
-    constexpr bool single = Tail && !masked;
-    bool const few = g.m < 4;
-    index const a_row = few ? 0 : g.a_row, c_row = few ? 0 : g.c_row;
-    while (single ? i + 4 <= g.m : i < g.m) {
-        index const from = single || few || i + 4 <= g.m ? i : g.m - 4;
-        tile_body<T, NV, true, Tail>(g, a + from * g.a_row, a_row, b, nullptr, c + from * g.c_row, c_row,
-                                     tail, nullptr, rows_of<4>{});
-        i += !single && few ? 1 : 4;
-    }
-    if constexpr (single)
-        for (; i < g.m; ++i)
-            tile_body<T, NV, true, Tail>(g, a + i * g.a_row, 0, b, nullptr, c + i * g.c_row, 0, tail, nullptr,
-                                         rows_of<1>{});
+        for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
+            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+                                         rows_of<4>{});
+    for (; i > 0; --i, a += g.a_row, c += g.c_row)
+        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+                                     rows_of<1>{});
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
@@ -292,10 +291,12 @@ STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index j, std::integer
         vec<T> const x = load_part<T>(g.a + p, tail);
         (multiply_add<T>(s[C][0], x, load_part<T>(b[C] + p, tail)), ...);
     }
+    T both[columns]
+          [W]; // summed from memory: spelled out for registers that took half of the compiler's time here
+    (store<T>(both[C], s[C][0] + s[C][1]), ...);
     for (int c = 0; c < columns && c <= last; ++c) {
-        vec<T> const both = s[c][0] + s[c][1];
-        T sum = both[0];
-        for (int l = 1; l < W; ++l) sum += both[l];
+        T sum = both[c][0];
+        for (int l = 1; l < W; ++l) sum += both[c][l];
         index const at = (j + c) * g.c_row;
         g.c[at] = g.alpha * sum + (g.beta == T(0) ? T(0) : g.beta * g.e[(j + c) * g.e_row]);
     }
