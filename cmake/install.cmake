@@ -10,9 +10,14 @@ install(EXPORT stratagemm-targets NAMESPACE stratagemm:: DESTINATION "${package_
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/stratagemm-config.cmake.in"
     "${PROJECT_BINARY_DIR}/stratagemm-config.cmake" INSTALL_DESTINATION "${package_dir}")
-# Before 1.0 a minor version may break its users.
+# Before 1.0 a minor version may break its users. Headers suit every machine, compiled kernels do not.
+set(any_machine ARCH_INDEPENDENT)
+if(STRATAGEMM_KERNELS)
+    install(TARGETS stratagemm_kernels EXPORT stratagemm-targets)
+    set(any_machine)
+endif()
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/stratagemm-config-version.cmake"
-    COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+    COMPATIBILITY SameMinorVersion ${any_machine})
 install(FILES "${PROJECT_BINARY_DIR}/stratagemm-config.cmake"
               "${PROJECT_BINARY_DIR}/stratagemm-config-version.cmake" DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/stratagemm")

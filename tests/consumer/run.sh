@@ -4,6 +4,7 @@
 #   subdirectory  add_subdirectory
 #   copied        include/ alone, and one compiler command
 #   mixed         two translation units, one with OpenMP and one without, in one program
+#   kernels       stratagemm::kernels, built and installed; also beside a translation unit that takes the headers alone
 set -eu
 way=$1 compiler=$2 cmake=$3 generator=$4 build=$5
 here=$(cd "$(dirname "$0")" && pwd)
@@ -38,12 +39,20 @@ mixed)
         { echo "skipped: the compiler has no OpenMP here"; exit 77; }
     # shellcheck disable=SC2086
     {
-        "$compiler" $flags -fopenmp -c "$here/with_openmp.cpp" -o "$tmp/with.o"
-        "$compiler" $flags -c "$here/without_openmp.cpp" -o "$tmp/without.o"
+        "$compiler" $flags -fopenmp -c "$here/mixed_main.cpp" -o "$tmp/with.o"
+        "$compiler" $flags -c "$here/mixed_other.cpp" -o "$tmp/without.o"
     }
     # Of an inline function defined in both the linker keeps the first: both orders must be right.
     "$compiler" -fopenmp "$tmp/with.o" "$tmp/without.o" -o "$tmp/one" && "$tmp/one"
     "$compiler" -fopenmp "$tmp/without.o" "$tmp/with.o" -o "$tmp/other" && "$tmp/other"
+    ;;
+kernels)
+    "$cmake" -S "$root" -B "$tmp/library" -G "$generator" -DCMAKE_CXX_COMPILER="$compiler" \
+        -DSTRATAGEMM_KERNELS=ON -DSTRATAGEMM_TESTS=OFF -DSTRATAGEMM_EXAMPLES=OFF
+    "$cmake" --build "$tmp/library"
+    "$cmake" --install "$tmp/library" --prefix "$tmp/prefix"
+    program kernels -DCMAKE_PREFIX_PATH="$tmp/prefix"
+    "$tmp/build/threaded"
     ;;
 *)
     echo "unknown way: $way"

@@ -7,6 +7,8 @@
 #include "../core/group.hpp"
 #include "../core/leaf.hpp"
 #include "host/combined.hpp"
+#include "host/instances.hpp"
+#include "host/small.hpp"
 #include "host/tiles.hpp"
 #include "host/vector.hpp"
 
@@ -309,8 +311,9 @@ private:
         return {};
     }
 
+    // Once, not where it is called.
     template <class Problem>
-    static status multiply_one(Problem const& p, int team, arena& workspace) {
+    [[gnu::noinline]] static status multiply_one(Problem const& p, int team, arena& workspace) {
         using TA = typename Problem::a_type;
         if constexpr (std::is_same_v<TA, std::int8_t>) {
             if (current_isa().isa >= host_isa::avx512 && current_isa().vnni)
@@ -322,7 +325,7 @@ private:
     }
 
     template <class Problem>
-    static status multiply_batch(Problem const& p, int team, arena& workspace) {
+    [[gnu::noinline]] static status multiply_batch(Problem const& p, int team, arena& workspace) {
         if (p.count < team) {
             for (index x = 0; x < p.count; ++x)
                 if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
@@ -391,42 +394,16 @@ private:
                 (turned ? b.row_stride : b.col_stride) != 1 ||
                 (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
-            auto const& table = real_packing<T, T>::kernels();
             block_args<T> g;
             g.m = turned ? p.c.cols : p.c.rows, g.n = turned ? p.c.rows : p.c.cols, g.k = p.a.cols;
             g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
             g.a_col = turned ? a.row_stride : a.col_stride;
-            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride, g.b_strip = table.strip;
+            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride;
             g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride, g.e_step = p.e_step;
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
-            g.alpha = p.alpha, g.beta = p.beta;
-            auto kernel = table.block;
-            if (!adds && p.alpha == T(1) && table.small) {
-                index const row = g.n * index{sizeof(T)};
-                bool const square = g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n &&
-                                    g.b_row == g.n && g.c_row == g.n;
-                kernel = square && table.squares && row == 64          ? table.squares
-                         : square && table.narrow_squares && row == 32 ? table.narrow_squares
-                         : square && table.quads && g.n == 4           ? table.quads
-                         : table.narrow && row <= 32                   ? table.narrow
-                                                                       : table.small;
-            } else if (!table.masked && g.n % table.strip != 0) {
-                return false;
-            }
-            // Products of a batch are small enough for threads to start at a quarter of the work.
-            int const team = p.count == 1 ? 1
-                                          : leaf().team(4 * static_cast<double>(p.count) *
-                                                        static_cast<double>(larger_of(work, 256)));
-            host_each(team, team, [&](int, int x) {
-                index const from = p.count * x / team, to = p.count * (x + 1) / team;
-                block_args<T> part = g;
-                part.a += from * g.a_step, part.b += from * g.b_step, part.c += from * g.c_step;
-                part.count = to - from;
-                if (adds) part.e += from * g.e_step;
-                kernel(part);
-            });
-            return true;
+            g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
+            return multiply_small_blocks(g, threads);
         } else {
             return false;
         }

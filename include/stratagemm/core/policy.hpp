@@ -195,7 +195,7 @@ status keep_only(Leaf const& leaf, View const& to, From from, Scalar keep) {
     return leaf.copy(from, to);
 }
 template <class Leaf, class Problem>
-status scale_only(Leaf const& leaf, Problem const& p) {
+[[gnu::cold, gnu::noinline]] status scale_only(Leaf const& leaf, Problem const& p) {
     if constexpr (is_view<typename Problem::c_operand>::value) {
         for (index i = 0; i < p.count; ++i) {
             auto const one = p.at(i);

@@ -6,49 +6,33 @@
 // packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
 // vector of a row is masked, and rows are split into heights that exist as tiles.
 
-// One step of k for one row of a tile.
-template <class T, int NV>
-STRATAGEMM_OP void step_row(vec<accumulated<T>> (&acc)[NV], T const* a, vec<T> const (&b)[NV]) {
-    if constexpr (NV == 1)
-        multiply_add_row<T>(acc[0], a, b[0]);
-    else
-        multiply_add_row<T>(acc[0], acc[1], a, b[0], b[1]);
-}
-
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
-STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const*& e, index e_row,
-                              T*& c, index c_row, part tail) {
-    constexpr int W = lanes<T>;
-    if constexpr (NV > 1) {
-        vec<T> sum = beta * load<T>(e);
-        scale_add<T>(sum, alpha, acc[0]);
-        store<T>(c, sum);
-    }
-    constexpr int last = (NV - 1) * W;
-    vec<T> sum = beta * (masked ? load_part<T>(e + last, tail) : load<T>(e + last));
-    scale_add<T>(sum, alpha, acc[NV - 1]);
+STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const* e, T* c,
+                              part tail) {
+    constexpr int last = (NV - 1) * lanes<T>;
+    if constexpr (NV > 1) finish<T>(c, acc[0], alpha, beta, e);
     if constexpr (masked)
-        store_part<T>(c + last, sum, tail);
+        finish_part<T>(c + last, acc[NV - 1], alpha, beta, e + last, tail);
     else
-        store<T>(c + last, sum);
-    c += c_row, e += e_row;
+        finish<T>(c + last, acc[NV - 1], alpha, beta, e + last);
 }
 template <class T, int NV, bool Tail>
-STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T*& c, index c_row, part tail) {
+STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
     if constexpr (NV > 1) store<T>(c, acc[0]);
     if constexpr (Tail)
         store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
     else
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
-    c += c_row;
 }
 
-// `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The rows I... are spelled out by the compiler, not unrolled by it, so that the
+// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. If `single`, only the first
+// row leaves a tile that is not plain. The rows I... are spelled out by the compiler, not unrolled by it, so that the
 // accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
-STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e,
-                             accumulated<T>* c, part tail, T const* next, std::integer_sequence<int, I...>) {
+STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T const* b,
+                             accumulated<T> const* e, accumulated<T>* c, index c_row, part tail,
+                             T const* next, bool single, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     // The next MR rows, as many cache lines a step as bring them all.
@@ -59,7 +43,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, acc
     vec<Acc> acc[MR][NV] = {};
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
-    index const a_row = g.a_row, a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
+    index const a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index p = g.k; p > 0; --p) {
@@ -72,32 +56,41 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, T const* b, acc
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        T const* const fives[] = {a0, a5, a10, a15};
-        index const ones[] = {0, a_row, 2 * a_row, a_row3, 4 * a_row};
-        (step_row<T>(acc[I], fives[I / 5] + ones[I % 5], row), ...);
+        (step_row<T>(acc[I],
+                     (I < 5    ? a0
+                      : I < 10 ? a5
+                      : I < 15 ? a10
+                               : a15) +
+                         (I % 5 == 3 ? a_row3 : I % 5 * a_row),
+                     row),
+         ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
         if constexpr (MR > 10) a10 += a_col;
         if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
-        (store_row<Acc, NV, Tail>(acc[I], c, g.c_row, tail), ...);
+        (store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail), ...);
     } else {
         // beta = 0 must not read E, which may hold anything: it reads zeros, so that there is one way out.
         static constexpr Acc zeros[NV * W] = {};
         index const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = zeros;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
-        (finish_row<Acc, NV>(acc[I], alpha, beta, e, e_row, c, g.c_row, tail), ...);
+        if constexpr (MR == shortest)
+            if (single) return finish_row<Acc, NV>(acc[0], alpha, beta, e, c, tail);
+        (finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, tail), ...);
     }
 }
 template <int MR>
 using rows_of = std::make_integer_sequence<int, MR>;
 
+// MR rows; or one: the shortest tile multiplies it as often as it has rows, which takes no longer than once, since its
+// sums would wait for each other.
 template <class T, int MR, int NV>
 STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T const* a, T const* b,
-                                                      accumulated<T> const* e, accumulated<T>* c, int columns,
-                                                      T const* next) {
+                                                      accumulated<T> const* e, accumulated<T>* c, int height,
+                                                      int columns, T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
     for (int i = 0; i < MR; ++i, ahead += g.c_row) {
@@ -105,67 +98,60 @@ STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T 
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
     auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
-    tile_body<T, NV, false, masked>(g, a, b, e, c, tail, next, rows_of<MR>{});
-}
-
-// MR rows of C: the strips of B one after another. Where moves cannot be masked, the last strip of B is padded
-// and its tile goes through a buffer.
-template <class T, int MR>
-STRATAGEMM_TARGET inline void tile_row(block_args<T> const& g, T const* a, T const* b,
-                                       accumulated<T> const* e, accumulated<T>* c, T const* ahead) {
-    using Acc = accumulated<T>;
-    constexpr int W = lanes<T>, strip = W * vectors;
-    for (index j = 0; j < g.n; j += strip, b += g.b_strip, e += strip, c += strip) {
-        int const columns = static_cast<int>(g.n - j < strip ? g.n - j : strip);
-        T const* const next = j + strip < g.n ? nullptr : ahead;
-        if constexpr (masked) {
-            if (columns > W)
-                tile<T, MR, 2>(g, a, b, e, c, columns, next);
-            else
-                tile<T, MR, 1>(g, a, b, e, c, columns, next);
-        } else if (columns == strip) {
-            tile<T, MR, 2>(g, a, b, e, c, columns, next);
-        } else {
-            Acc buffer[MR * strip];
-            block_args<T> whole = g;
-            whole.beta = Acc(0), whole.c_row = strip;
-            tile<T, MR, 2>(whole, a, b, nullptr, buffer, strip, next);
-            take_columns<Acc>(buffer, strip, g.beta, e, g.e_row, c, g.c_row, MR, columns);
-        }
-    }
+    bool const single = MR == shortest && height == 1;
+    tile_body<T, NV, false, masked>(g, a, single ? 0 : g.a_row, b, e, c, g.c_row, tail, next, single,
+                                    rows_of<MR>{});
 }
 
 // How many rows the next tile takes of `left`: the largest height, except where taking the second one now
 // makes the rest come out even.
 inline int next_height(index left) {
-    if (left < tallest) return left >= second ? second : left >= third ? third : 1;
+    if (left < tallest) return left >= second ? second : left >= shortest ? shortest : 1;
     index const even = left & ~index{1};
     for (int seconds = 0; seconds * second <= left && seconds < tallest / 2; ++seconds)
         if ((even - seconds * second) % tallest == 0) return seconds ? second : tallest;
     return tallest;
 }
 
-// C = alpha A B + beta E for each of `count` products; all strides are the caller's.
+// The tile of a height, of two vectors, or of one where the second would be masked out.
+template <class T, int NV>
+constexpr auto tile_of(int height) {
+    return height == tallest  ? tile<T, tallest, NV>
+           : height == second ? tile<T, second, NV>
+                              : tile<T, shortest, NV>;
+}
+
+// C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
+// last strip of B is padded and its tiles go through a buffer.
 template <class T>
 STRATAGEMM_TARGET void block(block_args<T> const& g) {
+    using Acc = accumulated<T>;
+    constexpr int W = lanes<T>, strip = W * vectors;
     T const *a = g.a, *b = g.b;
-    accumulated<T> const* e = g.e;
-    accumulated<T>* c = g.c;
+    Acc const* e = g.e;
+    Acc* c = g.c;
     for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
         for (index i = 0; i < g.m;) {
-            T const* const ai = a + i * g.a_row;
-            accumulated<T> const* const ei = e + i * g.e_row;
-            accumulated<T>* const ci = c + i * g.c_row;
-            T const* const ahead = g.ahead ? g.ahead + i * g.ahead_row : nullptr;
             int const height = next_height(g.m - i);
-            if (height == tallest)
-                tile_row<T, tallest>(g, ai, b, ei, ci, ahead);
-            else if (height == second)
-                tile_row<T, second>(g, ai, b, ei, ci, ahead);
-            else if (height == third)
-                tile_row<T, third>(g, ai, b, ei, ci, ahead);
-            else
-                tile_row<T, 1>(g, ai, b, ei, ci, ahead);
+            auto* const wide = tile_of<T, 2>(height);
+            auto *const narrow = tile_of < T, masked ? 1 : 2 > (height);
+            T const *const ai = a + i * g.a_row, *bj = b;
+            Acc const* ej = e + i * g.e_row;
+            Acc* cj = c + i * g.c_row;
+            for (index j = 0; j < g.n; j += strip, bj += g.b_strip, ej += strip, cj += strip) {
+                index const left = g.n - j;
+                int const columns = static_cast<int>(left < strip ? left : strip);
+                T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
+                if (masked || columns == strip) {
+                    (columns > W ? wide : narrow)(g, ai, bj, ej, cj, height, columns, next);
+                } else {
+                    Acc buffer[tallest * strip];
+                    block_args<T> whole = g;
+                    whole.beta = Acc(0), whole.c_row = strip;
+                    wide(whole, ai, bj, nullptr, buffer, height, strip, next);
+                    take_columns<Acc>(buffer, strip, g.beta, ej, g.e_row, cj, g.c_row, height, columns);
+                }
+            }
             i += height;
         }
     }
@@ -177,12 +163,15 @@ STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, ac
     constexpr int tall = (masked ? 16 : 8) / NV;
     index i = g.m;
     for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<tall>{});
+        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+                                     rows_of<tall>{});
     if constexpr (tall > 4)
         for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
-            tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<4>{});
+            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+                                         rows_of<4>{});
     for (; i > 0; --i, a += g.a_row, c += g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, b, nullptr, c, tail, nullptr, rows_of<1>{});
+        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+                                     rows_of<1>{});
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
@@ -302,10 +291,12 @@ STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index j, std::integer
         vec<T> const x = load_part<T>(g.a + p, tail);
         (multiply_add<T>(s[C][0], x, load_part<T>(b[C] + p, tail)), ...);
     }
+    T both[columns]
+          [W]; // summed from memory: spelled out for registers that took half of the compiler's time here
+    (store<T>(both[C], s[C][0] + s[C][1]), ...);
     for (int c = 0; c < columns && c <= last; ++c) {
-        vec<T> const both = s[c][0] + s[c][1];
-        T sum = both[0];
-        for (int l = 1; l < W; ++l) sum += both[l];
+        T sum = both[c][0];
+        for (int l = 1; l < W; ++l) sum += both[c][l];
         index const at = (j + c) * g.c_row;
         g.c[at] = g.alpha * sum + (g.beta == T(0) ? T(0) : g.beta * g.e[(j + c) * g.e_row]);
     }

@@ -139,7 +139,7 @@ struct vector_types {
 namespace host_portable {
 #define STRATAGEMM_TARGET
 inline constexpr bool masked = false; // loads and stores of part of a vector cost no more than whole ones
-inline constexpr int tallest = 4, second = 1, third = 1, vectors = 2;
+inline constexpr int tallest = 4, second = 1, shortest = 1, vectors = 2;
 STRATAGEMM_VECTORS(16)
 
 struct part {
@@ -175,21 +175,15 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
     else
         c += (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
 }
-// One element of A times one or two vectors of a row of B.
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
-    multiply_add<T>(c, broadcast<T>(a), b);
-}
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
-                                    vec<T> b1) {
+// One step of k for one row of a tile: an element of A times a row of B.
+template <class T, int NV>
+STRATAGEMM_OP void step_row(vec<accumulated<T>> (&c)[NV], T const* a, vec<T> const (&b)[NV]) {
     vec<T> const x = broadcast<T>(a);
-    multiply_add<T>(c0, x, b0);
-    multiply_add<T>(c1, x, b1);
+    for (int v = 0; v < NV; ++v) multiply_add<T>(c[v], x, b[v]);
 }
 template <class T>
-STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
-    c += a * b;
+STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e) {
+    store<T>(c, beta * load<T>(e) + alpha * sum);
 }
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_as(From const* p) {
@@ -201,7 +195,9 @@ STRATAGEMM_OP vec<T> load_as(From const* p) {
         return v;
     }
 }
-#include "kernel.inl.hpp"
+#ifndef STRATAGEMM_COMPILED_KERNELS
+#    include "kernel.inl.hpp"
+#endif
 #undef STRATAGEMM_TARGET
 } // namespace host_portable
 
@@ -210,7 +206,7 @@ STRATAGEMM_OP vec<T> load_as(From const* p) {
 namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
 inline constexpr bool masked = false;
-inline constexpr int tallest = 6, second = 2, third = 1, vectors = 2;
+inline constexpr int tallest = 6, second = 2, shortest = 2, vectors = 2;
 STRATAGEMM_VECTORS(32)
 
 struct part {
@@ -249,14 +245,16 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 }
 #    include "vector_x86.inl.hpp"
 
-#    include "kernel.inl.hpp"
+#    ifndef STRATAGEMM_COMPILED_KERNELS
+#        include "kernel.inl.hpp"
+#    endif
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx2
 
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 inline constexpr bool masked = true;
-inline constexpr int tallest = 14, second = 8, third = 4, vectors = 2;
+inline constexpr int tallest = 14, second = 8, shortest = 4, vectors = 2;
 STRATAGEMM_VECTORS(64)
 
 struct part {
@@ -286,9 +284,27 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
     else
         asm("vmovups %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(n.mask));
 }
+template <class T>
+STRATAGEMM_OP void finish_part(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e, part n) {
+    auto& to = *reinterpret_cast<loose<T>*>(c);
+    auto const& from = *reinterpret_cast<loose<T> const*>(e);
+    vec<T> x;
+    if constexpr (std::is_same_v<T, double>)
+        asm("vmulpd %2, %4, %1%{%6%}%{z%}\n\tvfmadd231pd %3, %5, %1\n\tvmovupd %1, %0%{%6%}"
+            : "+m"(to), "=&v"(x)
+            : "m"(from), "v"(sum), "v"(beta), "v"(alpha), "Yk"(n.mask));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vmulps %2, %4, %1%{%6%}%{z%}\n\tvfmadd231ps %3, %5, %1\n\tvmovups %1, %0%{%6%}"
+            : "+m"(to), "=&v"(x)
+            : "m"(from), "v"(sum), "v"(beta), "v"(alpha), "Yk"(n.mask));
+    else
+        store_part<T>(c, alpha * sum + beta * load_part<T>(e, n), n);
+}
 #    include "vector_x86.inl.hpp"
 
-#    include "kernel.inl.hpp"
+#    ifndef STRATAGEMM_COMPILED_KERNELS
+#        include "kernel.inl.hpp"
+#    endif
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx512
 
@@ -316,28 +332,32 @@ struct kernel_table {
     void (*squares)(block_args<T> const&) = nullptr;
 };
 
-#define STRATAGEMM_TABLE(NAME)                                                                               \
-    [] {                                                                                                     \
-        kernel_table<T, From> t;                                                                             \
-        t.strip = NAME::lanes<T> * NAME::vectors, t.tallest = NAME::tallest, t.masked = NAME::masked;        \
-        t.block = NAME::block<T>;                                                                            \
-        if constexpr (std::is_floating_point_v<T>) {                                                         \
-            if constexpr (!std::is_same_v<T, From>) t.convert_rows = NAME::convert_rows<T, From>;            \
-            if constexpr (std::is_same_v<T, From>) {                                                         \
-                t.row_times_rows = NAME::row_times_rows<T>;                                                  \
-                t.row_times_columns = NAME::row_times_columns<T>;                                            \
-                if constexpr (NAME::lanes<T> * sizeof(T) > 16) t.small = NAME::small<T>;                     \
+#ifdef STRATAGEMM_COMPILED_KERNELS
+template <class T, class From>
+kernel_table<T, From> const& kernels(); // instances.hpp says for which types
+#else
+#    define STRATAGEMM_TABLE(NAME)                                                                           \
+        [] {                                                                                                 \
+            kernel_table<T, From> t;                                                                         \
+            t.strip = NAME::lanes<T> * NAME::vectors, t.tallest = NAME::tallest, t.masked = NAME::masked;    \
+            t.block = NAME::block<T>;                                                                        \
+            if constexpr (std::is_floating_point_v<T>) {                                                     \
+                if constexpr (!std::is_same_v<T, From>) t.convert_rows = NAME::convert_rows<T, From>;        \
+                if constexpr (std::is_same_v<T, From>) {                                                     \
+                    t.row_times_rows = NAME::row_times_rows<T>;                                              \
+                    t.row_times_columns = NAME::row_times_columns<T>;                                        \
+                    if constexpr (NAME::lanes<T> * sizeof(T) > 16) t.small = NAME::small<T>;                 \
+                }                                                                                            \
             }                                                                                                \
-        }                                                                                                    \
-        return t;                                                                                            \
-    }()
+            return t;                                                                                        \
+        }()
 
 // The table of the instruction set in force. A machine with tiles runs the AVX-512 kernels for what tiles
 // cannot do.
 template <class T, class From>
 kernel_table<T, From> const& kernels() {
     static kernel_table<T, From> const table = [] {
-#if defined(__x86_64__)
+#    if defined(__x86_64__)
         if (current_isa().isa >= host_isa::avx2) {
             kernel_table<T, From> t;
             if (current_isa().isa >= host_isa::avx512)
@@ -352,7 +372,7 @@ kernel_table<T, From> const& kernels() {
                 t.quads = current_isa().isa >= host_isa::avx512 ? host_avx512::quads : host_avx2::quads;
             return t;
         }
-#endif
+#    endif
         if constexpr (!std::is_same_v<T, pair16<true>>)
             return STRATAGEMM_TABLE(host_portable);
         else
@@ -361,6 +381,7 @@ kernel_table<T, From> const& kernels() {
     return table;
 }
 
-#undef STRATAGEMM_TABLE
+#    undef STRATAGEMM_TABLE
+#endif
 
 STRATAGEMM_END

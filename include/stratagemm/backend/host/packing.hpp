@@ -18,8 +18,8 @@ STRATAGEMM_BEGIN
 // to = from, converted, into rows of unit stride. Rows that are contiguous are copied whole, with the next ones
 // on their way; otherwise squares of 8 x 8 keep both sides within a few cache lines.
 template <class T, class From>
-void gather(kernel_table<T, From> const& table, T* to, index to_row, From const* from, index from_row,
-            index from_col, index rows, index cols) {
+[[gnu::noinline]] void gather(kernel_table<T, From> const& table, T* to, index to_row, From const* from,
+                              index from_row, index from_col, index rows, index cols) {
     if (from_col == 1) {
         if constexpr (!std::is_same_v<T, From>)
             return table.convert_rows(to, to_row, from, from_row, rows, cols);
@@ -85,11 +85,13 @@ struct real_packing {
             return {};
     }
 
-    static void pack_a(view<From const> const& a, bool, index i, index p, index rows, index depth, T* to) {
+    [[gnu::noinline]] static void pack_a(view<From const> const& a, bool, index i, index p, index rows,
+                                         index depth, T* to) {
         gather(kernels(), to, depth, a.data + i * a.row_stride + p * a.col_stride, a.row_stride, a.col_stride,
                rows, depth);
     }
-    static void pack_b(view<From const> const& b, bool, index p, index j, index depth, index cols, T* to) {
+    [[gnu::noinline]] static void pack_b(view<From const> const& b, bool, index p, index j, index depth,
+                                         index cols, T* to) {
         table const& t = kernels();
         From const* const from = b.data + p * b.row_stride + j * b.col_stride;
         if (std::is_same_v<From, T> && b.col_stride == 1) { // row by row: each is read from end to end

@@ -26,8 +26,8 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
         c += products;
     }
 }
-// One element of A times one vector of B: with AVX-512 the broadcast is part of the instruction. Times two: it is
-// shared.
+// One element of A times one vector of B: with AVX-512 the broadcast is part of the instruction. Times two, below, it
+// is shared.
 template <class T>
 STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
     if constexpr (masked && std::is_same_v<T, double>)
@@ -37,22 +37,24 @@ STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b
     else
         multiply_add<T>(c, broadcast<T>(a), b);
 }
-template <class T>
-STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c0, vec<accumulated<T>>& c1, T const* a, vec<T> b0,
-                                    vec<T> b1) {
+// One step of k for one row of a tile.
+template <class T, int NV>
+STRATAGEMM_OP void step_row(vec<accumulated<T>> (&c)[NV], T const* a, vec<T> const (&b)[NV]) {
     vec<T> x;
-    if constexpr (std::is_same_v<T, double>)
+    if constexpr (NV == 1)
+        multiply_add_row<T>(c[0], a, b[0]);
+    else if constexpr (std::is_same_v<T, double>)
         asm("vbroadcastsd %3, %2\n\tvfmadd231pd %4, %2, %0\n\tvfmadd231pd %5, %2, %1"
-            : "+v"(c0), "+v"(c1), "=&v"(x)
-            : "m"(*a), "v"(b0), "v"(b1));
+            : "+v"(c[0]), "+v"(c[1]), "=&v"(x)
+            : "m"(*a), "v"(b[0]), "v"(b[1]));
     else if constexpr (std::is_same_v<T, float>)
         asm("vbroadcastss %3, %2\n\tvfmadd231ps %4, %2, %0\n\tvfmadd231ps %5, %2, %1"
-            : "+v"(c0), "+v"(c1), "=&v"(x)
-            : "m"(*a), "v"(b0), "v"(b1));
+            : "+v"(c[0]), "+v"(c[1]), "=&v"(x)
+            : "m"(*a), "v"(b[0]), "v"(b[1]));
     else {
         x = broadcast<T>(a);
-        multiply_add<T>(c0, x, b0);
-        multiply_add<T>(c1, x, b1);
+        multiply_add<T>(c[0], x, b[0]);
+        multiply_add<T>(c[1], x, b[1]);
     }
 }
 template <class T>
@@ -61,6 +63,23 @@ STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
         c += a * b;
     else
         multiply_add<T>(c, a, b);
+}
+// c = alpha sum + beta e, written as one statement: most of what a tile compiles to is its way out.
+template <class T>
+STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e) {
+    auto& to = *reinterpret_cast<loose<T>*>(c);
+    auto const& from = *reinterpret_cast<loose<T> const*>(e);
+    vec<T> x;
+    if constexpr (std::is_same_v<T, double>)
+        asm("vmulpd %2, %4, %1\n\tvfmadd231pd %3, %5, %1\n\tvmovupd %1, %0"
+            : "=m"(to), "=&v"(x)
+            : "m"(from), "v"(sum), "v"(beta), "v"(alpha));
+    else if constexpr (std::is_same_v<T, float>)
+        asm("vmulps %2, %4, %1\n\tvfmadd231ps %3, %5, %1\n\tvmovups %1, %0"
+            : "=m"(to), "=&v"(x)
+            : "m"(from), "v"(sum), "v"(beta), "v"(alpha));
+    else
+        store<T>(c, alpha * sum + beta * load<T>(e));
 }
 // A vector of T from as many elements of half the size.
 template <class T, class From>

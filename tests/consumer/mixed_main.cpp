@@ -1,15 +1,16 @@
-// Compiled with OpenMP; the other half is not. Both must give the exact product in one program.
+// One half of a program whose other half, mixed_other.cpp, is compiled otherwise: without OpenMP, or without
+// stratagemm::kernels. Both must give the exact product.
 #include "product.hpp"
 
 #include <vector>
 
-void product_without_openmp(float* result);
+void product_elsewhere(float* result);
 
 int main() {
     auto a = operand(1), b = operand(2);
     auto here = product();
     std::vector<float> there(size * size);
-    product_without_openmp(there.data());
+    product_elsewhere(there.data());
 
     for (int i = 0; i < size; ++i)
         for (int j = 0; j < size; ++j) {

@@ -1,0 +1,39 @@
+// What a product compiles to apart from its own checks: for each type of elements one set of the functions below, however
+// many kinds of products there are. Programs that link stratagemm::kernels, which defines STRATAGEMM_COMPILED_KERNELS,
+// find these sets compiled; complex products take the kernels of their parts.
+#pragma once
+
+#include "small.hpp"
+#include "vector.hpp"
+
+STRATAGEMM_BEGIN
+
+#define STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, ...)                                                        \
+    EXTERN template void multiply(host_job<ELEMENT, __VA_ARGS__> const&, int, host_arena&);                  \
+    EXTERN template std::size_t multiply_bytes<__VA_ARGS__>(index, index, index, int);
+#define STRATAGEMM_HOST_REAL(EXTERN, ELEMENT)                                                                \
+    EXTERN template kernel_table<ELEMENT, ELEMENT> const& kernels();                                         \
+    STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, ELEMENT>)                                 \
+    EXTERN template bool multiply_small_blocks(block_args<ELEMENT>&, int);                                   \
+    EXTERN template void multiply_vector(host_job<ELEMENT, real_packing<ELEMENT, ELEMENT>> const&, int,      \
+                                         host_arena&);
+#define STRATAGEMM_HOST_CONVERTED(EXTERN, ELEMENT)                                                           \
+    EXTERN template kernel_table<float, ELEMENT> const& kernels();                                           \
+    STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, float>)
+#define STRATAGEMM_HOST_PAIRS(EXTERN, FUSED)                                                                 \
+    EXTERN template kernel_table<pair16<FUSED>, std::int8_t> const& kernels();                               \
+    STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<FUSED>)
+
+#define STRATAGEMM_HOST_INSTANCES(EXTERN)                                                                    \
+    STRATAGEMM_HOST_REAL(EXTERN, float)                                                                      \
+    STRATAGEMM_HOST_REAL(EXTERN, double)                                                                     \
+    STRATAGEMM_HOST_CONVERTED(EXTERN, half)                                                                  \
+    STRATAGEMM_HOST_CONVERTED(EXTERN, bfloat16)                                                              \
+    STRATAGEMM_HOST_PAIRS(EXTERN, false)                                                                     \
+    STRATAGEMM_HOST_PAIRS(EXTERN, true)
+
+#ifdef STRATAGEMM_COMPILED_KERNELS
+STRATAGEMM_HOST_INSTANCES(extern)
+#endif
+
+STRATAGEMM_END
