@@ -96,7 +96,8 @@ public:
     constexpr int number() const { return static_cast<int>(p_); }
     constexpr unsigned of(std::uint64_t x) const {
         // The estimate of the quotient is at most one too small.
-        auto const quotient = static_cast<std::uint64_t>(static_cast<unsigned __int128>(x) * inverse_ >> 64);
+        __extension__ typedef unsigned __int128 wide;
+        auto const quotient = static_cast<std::uint64_t>(static_cast<wide>(x) * inverse_ >> 64);
         auto const r = static_cast<unsigned>(x - quotient * p_);
         return r < p_ ? r : r - p_;
     }

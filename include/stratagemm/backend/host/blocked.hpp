@@ -205,7 +205,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     }
 }
 
-// Rows and columns of a team that works on one C: the split that packs least. Tiles stay whole.
+// Rows and columns of a team that works on one C: the division that packs least. Tiles stay whole.
 struct host_grid {
     int rows = 1, cols = 1;
 };

@@ -1,8 +1,7 @@
 // Products of sums of matrices, into several results: sums are formed while operands are packed, and what a panel of the
 // product comes to is spread while it is in the cache.
 //
-// Nothing is kept between: a product of sums takes the workspace of a plain one (Huang, Smith, Henry, van de Geijn:
-// Strassen's algorithm reloaded, 2016).
+// Nothing is kept between: a product of sums takes the workspace of a plain one (Huang, Smith, Henry, van de Geijn, 2016).
 #pragma once
 
 #include "blocked.hpp"

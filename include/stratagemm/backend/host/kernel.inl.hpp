@@ -4,7 +4,7 @@
 // A tile is a block of MR rows and NV vectors of C, kept in registers while k runs: per step it loads NV
 // vectors of B and broadcasts MR elements of A. A is read through two strides, so a row-major A needs no
 // packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
-// vector of a row is masked, and rows are split into heights that exist as tiles.
+// vector of a row is masked, and rows are divided into heights that exist as tiles.
 
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
@@ -228,7 +228,7 @@ STRATAGEMM_TARGET void squares(block_args<T> const& g) {
 }
 
 // y += x B for some rows of B, x already scaled. Every element of y sees the same operations in the same order
-// wherever it stands, so that splitting n among threads changes no bit.
+// wherever it stands, so that dividing n among threads changes no bit.
 template <class T, int... R>
 STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index b_row, T* y, index n,
                                        std::integer_sequence<int, R...>) {

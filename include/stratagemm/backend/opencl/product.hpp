@@ -85,7 +85,7 @@ private:
                        form.b_along_k ? p_.b.rows : p_.b.cols, tile.b_width);
         form.aligned = a_aligned && b_aligned;
         form.wide = is_wide(tile.lanes_n, choice.part > 0);
-        if (!splits_unaligned(session_.device().family)) return tile;
+        if (!loads_elements_if_unaligned(session_.device().family)) return tile;
         // There each element of such a vector would be a load of its own, and none of them next to its
         // neighbour's.
         if (!a_aligned) tile.a_width = 1;
@@ -104,7 +104,7 @@ private:
             tile.a_width = 1;
         return tile;
     }
-    static bool splits_unaligned(opencl_family f) { return f == opencl_family::nvidia; }
+    static bool loads_elements_if_unaligned(opencl_family f) { return f == opencl_family::nvidia; }
     // Whether vectors at every multiple of the width along a line, and along the line counted from its end, are
     // aligned.
     static bool is_aligned(index offset, index step, index line_stride, index length, index width) {
