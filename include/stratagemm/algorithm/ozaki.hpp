@@ -14,8 +14,8 @@
 // normwise.
 //
 // Nothing here knows the machine: integer products come from the base, and everything else goes through apply()
-// of its leaf; but for ozaki/host.hpp, which does all of it on the tile unit of a CPU, to the same bits. To bound the
-// workspace, put `recursive` on top; `quantized` keeps an operand.
+// of its leaf; but for ozaki/host.hpp, which does all of it on the tile unit of a CPU, and ozaki/device.hpp, which has
+// kernels instead of apply(), both to the same bits. A device has to have double. To bound the workspace, put `recursive` on top; `quantized` keeps an operand.
 //
 // Ozaki, Ogita, Oishi, Rump: Error-free transformations of matrix multiplication by using fast routines of matrix
 // multiplication, 2012. Ootomo, Ozaki, Yokota: DGEMM on integer matrix multiplication unit, 2024 (arXiv
@@ -45,20 +45,22 @@ template <policy Base>
 class ozaki {
     using integer_problem = dense_problem<std::int8_t, std::int8_t, std::int32_t, typename Base::space>;
     using integer_shape = shape<std::int8_t, std::int8_t, std::int32_t>;
+    using leaf_type = leaf_of<Base>;
+    static constexpr bool on_device = device_leaf<leaf_type, typename Base::space>;
 
 public:
     using space = typename Base::space;
     using arena = typename Base::arena;
 
-    // The maps read elements by address, as yet; so the operands are in host memory.
     template <class P>
     static constexpr verdict accepts = [] {
         using T = typename P::a_type;
         constexpr bool one_type =
             std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type>;
         constexpr bool known = std::is_same_v<real_t<T>, float> || std::is_same_v<real_t<T>, double>;
-        if constexpr (one_type && known && std::is_same_v<T, accumulator_t<T>> &&
-                      std::is_same_v<space, host_memory>)
+        if constexpr (!on_device && !std::is_same_v<space, host_memory>)
+            return verdict::leaf;
+        else if constexpr (one_type && known && std::is_same_v<T, accumulator_t<T>>)
             return answer<Base, P>() & answer<Base, integer_problem>();
         else
             return verdict::types;
@@ -126,6 +128,11 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (status s = check(p.shape()); !s) return s;
+        if constexpr (on_device)
+            if (!leaf().limits().has_double)
+                return failure(errc::unsupported, "ozaki",
+                               "this device has no double, in which the integer products are put together; "
+                               "use its own products");
         for (index i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i), memory); !s) return s;
         return {};
@@ -138,7 +145,7 @@ private:
     static constexpr index longest = index{1} << 31;
 
     // Whether the leaf may have a tile unit; and then, what is done with it.
-    static constexpr bool tiled = tiled_host_leaf<decltype(std::declval<Base const&>().leaf())>;
+    static constexpr bool tiled = tiled_host_leaf<leaf_type>;
     auto on_host() const { return ozaki_tiles::on_host(leaf()); }
 
     bool by_contract() const { return options_.slices == 0 && options_.moduli == 0; }
@@ -232,11 +239,13 @@ private:
             for (int x = least_slices; x <= most_chosen_slices && slices_may_do<typename S::c_type>(); ++x)
                 phase = larger(phase, of_slices(r, x));
         }
+        if constexpr (on_device) phase = phase + own(bytes<double>(ozaki_parts::device_system::size, 1));
         return larger(native,
                       own((kept_a ? 0 : bytes_of_lines(r.m)) + (kept_b ? 0 : bytes_of_lines(r.n))) + phase);
     }
     static std::size_t bytes_of_lines(index count) {
-        return bytes<double>(count, ozaki_parts::quantities) + bytes<std::int32_t>(count, 1);
+        // A device has a column more (ozaki_parts::measured).
+        return bytes<double>(count, ozaki_parts::quantities + on_device) + bytes<std::int32_t>(count, 1);
     }
     // Planes of both operands, `products` side by side, and their product; with what the base needs.
     footprint of_planes(real_shape const& s, int products, bool kept_a = false, bool kept_b = false) const {

@@ -52,7 +52,7 @@ public:
     quantized() = default;
     quantized(ozaki<Base> const& policy, view<T const, space> const& x)
         : rows(x.rows), cols(x.cols), of_(x), count_(policy.options_.moduli) {
-        state_->good = prepare(policy, *state_);
+        (void)(state_->good = prepare(policy, *state_));
     }
 
     form facts() const { return {state_->native, state_->bytes}; }
@@ -139,14 +139,18 @@ private:
     shared state_;
 };
 
-// The matrix must outlive what is kept of it.
+// The matrix must outlive what is kept of it. In host memory, as yet.
 template <policy Base, operand M>
-requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
+requires((std::is_lvalue_reference_v<M> ||
+          !has_view<M>)&&std::is_same_v<typename Base::space, host_memory>) // else it would dangle
     auto keep(ozaki<Base> const& policy, M&& right) {
     return quantized<Base, value_of<M>, ozaki_parts::side::right>(policy, as_view(right));
 }
 template <policy Base, operand M>
-requires(std::is_lvalue_reference_v<M> || !has_view<M>) auto keep_left(ozaki<Base> const& policy, M&& left) {
+requires((std::is_lvalue_reference_v<M> ||
+          !has_view<M>)&&std::is_same_v<typename Base::space, host_memory>) auto keep_left(ozaki<Base> const&
+                                                                                               policy,
+                                                                                           M&& left) {
     return quantized<Base, value_of<M>, ozaki_parts::side::left>(policy, as_view(left));
 }
 

@@ -20,6 +20,7 @@
 // computations, 2019 (arXiv 1904.06376).
 #pragma once
 
+#include "split/device.hpp"
 #include "split/host.hpp"
 #include "split/parts.hpp"
 
@@ -47,18 +48,21 @@ class split {
     using narrow_shape = shape<bfloat16>;
     template <class Epilogue = identity>
     using narrow_problem = dense_problem<bfloat16, bfloat16, float, typename Base::space, Epilogue>;
+    static constexpr bool on_device = device_leaf<leaf_of<Base>, typename Base::space>;
 
 public:
     using space = typename Base::space;
     using arena = typename Base::arena;
 
-    // Parts are stored by address, as yet; so the operands are in host memory.
     template <class P>
     static constexpr verdict accepts = [] {
         using T = typename P::a_type;
-        if constexpr (std::is_same_v<T, typename P::b_type> && std::is_same_v<T, typename P::c_type> &&
-                      std::is_same_v<real_t<T>, float> && std::is_same_v<T, accumulator_t<T>> &&
-                      std::is_same_v<space, host_memory>)
+        constexpr bool taken_apart = std::is_same_v<T, typename P::b_type> &&
+                                     std::is_same_v<T, typename P::c_type> &&
+                                     std::is_same_v<real_t<T>, float> && std::is_same_v<T, accumulator_t<T>>;
+        if constexpr (taken_apart && !on_device && !std::is_same_v<space, host_memory>)
+            return verdict::leaf;
+        else if constexpr (taken_apart)
             return answer<Base, P>() & answer<Base, narrow_problem<>>();
         else // products of int8 go to the base as they are, for `ozaki` above
             return types_if(std::is_same_v<T, std::int8_t>) & answer<Base, P>();
@@ -161,8 +165,9 @@ private:
     static constexpr bool takes_apart = std::is_same_v<real_t<typename S::c_type>, float>;
 
     // Whether the leaf may have a tile unit; and then, what is done with it.
-    static constexpr bool tiled = tiled_host_leaf<decltype(std::declval<Base const&>().leaf())>;
+    static constexpr bool tiled = tiled_host_leaf<leaf_of<Base>>;
     auto on_host() const { return split_tiles::on_host(leaf()); }
+    auto device() const { return split_parts::on_device<leaf_of<Base>, space>(leaf()); }
 
     static constexpr index longest = index{1} << 30;
     static constexpr index chain = 512; // the most terms of hh that are summed before the sum goes to C
@@ -263,18 +268,31 @@ private:
         if constexpr (!complex_like<typename P::c_type>) {
             return real(p, memory, ran);
         } else {
+            if constexpr (on_device)
+                if (!leaf().limits().has_double)
+                    return failure(errc::unsupported, "split",
+                                   "this device has no double, in which complex products are put together; "
+                                   "use its own products");
             using T = typename P::c_type;
             auto const take = [&](index rows, index cols) {
                 return view<float, space>{memory.template take<float>(rows * cols), rows, cols, cols, 1};
             };
             index const m = 2 * p.c.rows, n = p.c.cols, k = 2 * p.a.cols;
             auto const a = take(m, k), b = take(k, n), c = take(m, n);
-            if (status s = leaf().apply(split_parts::left_as_real<T>{p.a}, a, 0, 0); !s) return s;
-            if (status s = leaf().apply(split_parts::right_as_real<T>{p.b}, b, 0, 0); !s) return s;
+            if constexpr (on_device) {
+                if (status s = device().as_real(p.a, a); !s) return s;
+                if (status s = device().as_real(p.b, b); !s) return s;
+            } else {
+                if (status s = leaf().apply(split_parts::left_as_real<T>{p.a}, a, 0, 0); !s) return s;
+                if (status s = leaf().apply(split_parts::right_as_real<T>{p.b}, b, 0, 0); !s) return s;
+            }
             if (status s = real(dense_problem<float, float, float, space>{1, a, b, 0, c, c}, memory, ran); !s)
                 return s;
             if (ran.products == 0) return {};
-            return leaf().apply(split_parts::finish<P>{p, c}, p.c, 0, 0);
+            if constexpr (on_device)
+                return device().finish(p, c);
+            else
+                return leaf().apply(split_parts::finish<P>{p, c}, p.c, 0, 0);
         }
     }
 
@@ -290,19 +308,8 @@ private:
             if (on_host().takes(one)) return fused(one, turned, memory, ran);
         }
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
-        auto const odd = view<std::int32_t, space>{memory.template take<std::int32_t>(1), 1, 1, 1, 1};
         float alpha = p.alpha;
-        // As they are, first: most operands need no scale, and need not be measured to know that.
-        if (status s = leaf().fill(odd, std::int32_t{0}); !s) return s;
-        if (status s = take_apart(a, odd); !s) return s;
-        if (status s = take_apart(b, odd); !s) return s;
-        if (status s = leaf().synchronize(); !s) return s;
-        if (odd(0, 0) != 0) {
-            if (status s = rescale(a, b, alpha, memory, ran); !s) return s;
-            if (*ran.reason) return {};
-            if (status s = take_apart(a, odd); !s) return s;
-            if (status s = take_apart(b, odd); !s) return s;
-        }
+        if (status s = take_both_apart(a, b, alpha, memory, ran); !s || *ran.reason) return s;
         ran = report();
 
         narrow const left = as_matrix(a), right = transposed(as_matrix(b));
@@ -319,7 +326,7 @@ private:
                 beta,
                 e,
                 p.c};
-            failed = last ? finished(one, p, memory) : base_(one, memory);
+            (void)(failed = last ? finished(one, p, memory) : base_(one, memory)); // nvcc warns without
             if (d == 0) at += depth;
             beta = 1, e = p.c;
             return static_cast<bool>(failed);
@@ -372,8 +379,11 @@ private:
     // With its parts. They lie as it does: `along` k or across it, in lines that are padded.
     struct operand : measured {
         bool along, reversed;
-        bfloat16* parts;
+        typename space::template handle<bfloat16> parts;
         index line, next; // from line to line, from one part to the next
+
+        // Where the first parts are, of so many.
+        auto first(int count) const { return reversed ? parts + (count - 1) * next : parts; }
     };
     operand take(floats const& of, bool reversed, arena& memory) const {
         bool const along = magnitude(of.col_stride) <= magnitude(of.row_stride);
@@ -390,10 +400,40 @@ private:
         return {x.parts, x.of.rows, padded(x.of.cols) * parts(), x.along ? x.line : 1, x.along ? 1 : x.line};
     }
 
+    // Both operands; or ran.reason tells why parts will not do.
+    status take_both_apart(operand& a, operand& b, float& alpha, arena& memory, split_report& ran) const {
+        if constexpr (on_device) {
+            if (status s = measure(a, memory); !s) return s;
+            if (status s = measure(b, memory); !s) return s;
+            if (is_odd(a) || is_odd(b)) {
+                make_up(a, b, alpha, ran);
+                if (*ran.reason) return {};
+            }
+            for (operand const* const x : {&a, &b}) {
+                view<bfloat16, space> const to{x->first(parts()), x->of.rows, padded(x->of.cols),
+                                               x->along ? x->line : 1, x->along ? 1 : x->line};
+                if (status s = device().take_apart(x->of, split_parts::power(x->shift), to,
+                                                   x->reversed ? -x->next : x->next, parts());
+                    !s)
+                    return s;
+            }
+        } else {
+            auto const odd = view<std::int32_t>{memory.template take<std::int32_t>(1), 1, 1, 1, 1};
+            // As they are, first: most operands need no scale, and need not be measured to know that.
+            if (status s = leaf().fill(odd, std::int32_t{0}); !s) return s;
+            if (status s = take_apart(a, odd); !s) return s;
+            if (status s = take_apart(b, odd); !s) return s;
+            if (status s = leaf().synchronize(); !s) return s;
+            if (odd(0, 0) == 0) return {};
+            if (status s = rescale(a, b, alpha, memory, ran); !s || *ran.reason) return s;
+            if (status s = take_apart(a, odd); !s) return s;
+            if (status s = take_apart(b, odd); !s) return s;
+        }
+        return {};
+    }
     status take_apart(operand const& x, view<std::int32_t, space> const& odd) const {
         using split_parts::sixteen;
-        index const last = parts() - 1;
-        auto* const first = reinterpret_cast<sixteen*>(x.parts + (x.reversed ? last * x.next : 0));
+        auto* const first = reinterpret_cast<sixteen*>(x.first(parts()));
         index const line = x.line / sixteen::count, next = x.next / sixteen::count;
         auto const of = x.along ? x.of : transposed(x.of);
         view<sixteen, space> const to{first, x.along ? of.rows : padded(of.rows),
@@ -407,23 +447,34 @@ private:
     status rescale(measured& a, measured& b, float& alpha, arena& memory, split_report& ran) const {
         if (status s = measure(a, memory); !s) return s;
         if (status s = measure(b, memory); !s) return s;
-        if ((ran.reason = not_for_parts(a, b, alpha))) return {};
-        ran.reason = "";
-        alpha *= split_parts::power(-a.shift) * split_parts::power(-b.shift);
+        make_up(a, b, alpha, ran);
         return {};
+    }
+    static void make_up(measured const& a, measured const& b, float& alpha, split_report& ran) {
+        char const* const reason = not_for_parts(a, b, alpha);
+        ran.reason = reason ? reason : "";
+        if (!reason) alpha *= split_parts::power(-a.shift) * split_parts::power(-b.shift);
+    }
+    // Whether elements are not where they are to be; once measured.
+    static bool is_odd(measured const& x) {
+        return x.shift != 0 || !(x.most < std::numeric_limits<float>::infinity());
     }
     status measure(measured& x, arena& memory) const {
         using namespace split_parts;
         typename arena::scope const scope(memory);
         index const rows = x.of.rows;
-        view<float, space> const table{memory.template take<float>(rows * measures), rows, measures, measures,
-                                       1};
-        if (status s = leaf().apply(measure_line{x.of}, table, 0, 0); !s) return s;
-        if (status s = leaf().synchronize(); !s) return s;
+        auto const found = memory.template take<float>(rows * measures);
         x.most = 0, x.least = std::numeric_limits<float>::infinity();
-        for (index i = 0; i < rows; ++i) {
-            if (table(i, largest) > x.most) x.most = table(i, largest);
-            if (table(i, split_parts::least) < x.least) x.least = table(i, split_parts::least);
+        if constexpr (on_device) {
+            if (status s = device().measure(x.of, found, x.most, x.least); !s) return s;
+        } else {
+            view<float> const table{found, rows, measures, measures, 1};
+            if (status s = leaf().apply(measure_line{x.of}, table, 0, 0); !s) return s;
+            if (status s = leaf().synchronize(); !s) return s;
+            for (index i = 0; i < rows; ++i) {
+                if (table(i, largest) > x.most) x.most = table(i, largest);
+                if (table(i, split_parts::least) < x.least) x.least = table(i, split_parts::least);
+            }
         }
         // As far as it has to be: alpha makes up for it.
         if (x.most == 0 || !(x.most < std::numeric_limits<float>::infinity())) return {};

@@ -5,7 +5,6 @@
 #include "../core/policy.hpp"
 
 #include <optional>
-#include <vector>
 
 STRATAGEMM_BEGIN
 
@@ -59,27 +58,16 @@ public:
     void upload(M&& from) {
         stratagemm::view<T const> const host = as_view(from);
         check_shape(host.rows, host.cols);
-        if (size() == 0) return;
-        std::vector<T> packed;
-        if (!is_same_layout(host)) {
-            packed.resize(static_cast<std::size_t>(size()));
-            for_each_place(
-                [&](index i, index j, index at) { packed[static_cast<std::size_t>(at)] = host(i, j); });
-        }
-        policy_->leaf().upload(packed.empty() ? host.data : packed.data(), data_, size()).or_throw();
+        policy_->leaf().copy_async(host, view()).or_throw();
+        policy_->leaf().synchronize().or_throw();
     }
 
     template <operand M>
     void download(M&& to) const {
         auto const host = as_view(to);
         check_shape(host.rows, host.cols);
-        if (size() == 0) return;
-        std::vector<T> packed;
-        if (!is_same_layout(host)) packed.resize(static_cast<std::size_t>(size()));
-        policy_->leaf().download(data(), packed.empty() ? host.data : packed.data(), size()).or_throw();
-        if (!packed.empty())
-            for_each_place(
-                [&](index i, index j, index at) { host(i, j) = packed[static_cast<std::size_t>(at)]; });
+        policy_->leaf().copy_async(view(), host).or_throw();
+        policy_->leaf().synchronize().or_throw();
     }
 
 private:
@@ -87,17 +75,6 @@ private:
     view_of<U> make_view() const {
         if (order_ == layout::row_major) return {data_, rows_, cols_, cols_, 1};
         return {data_, rows_, cols_, 1, rows_};
-    }
-    template <class V>
-    bool is_same_layout(V const& host) const {
-        bool const by_rows = order_ == layout::row_major;
-        return host.row_stride == (by_rows ? cols_ : 1) && host.col_stride == (by_rows ? 1 : rows_);
-    }
-    template <class F>
-    void for_each_place(F&& f) const {
-        for (index i = 0; i < rows_; ++i)
-            for (index j = 0; j < cols_; ++j)
-                f(i, j, order_ == layout::row_major ? i * cols_ + j : i + j * rows_);
     }
     void check_shape(index rows, index cols) const {
         if (rows != rows_ || cols != cols_)

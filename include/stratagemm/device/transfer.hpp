@@ -8,7 +8,6 @@
 #include "../core/policy.hpp"
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -80,8 +79,8 @@ template <class From, class To>
 void copy_on_host(view<From> const& from, view<To> const& to) {
     if (auto const x = lines_between(from, to)) {
         for (std::size_t i = 0; i < x->lines; ++i)
-            std::memcpy(reinterpret_cast<char*>(to.data) + i * x->device_pitch,
-                        reinterpret_cast<char const*>(from.data) + i * x->host_pitch, x->bytes);
+            __builtin_memcpy(reinterpret_cast<char*>(to.data) + i * x->device_pitch,
+                             reinterpret_cast<char const*>(from.data) + i * x->host_pitch, x->bytes);
         return;
     }
     bool const by_rows = magnitude(to.col_stride) <= magnitude(to.row_stride);
@@ -230,7 +229,7 @@ status send_bytes(Queue const& queue, void const* from, device_place to, std::si
     return send_in_pieces(
         queue, 1, static_cast<index>(bytes), true, 1,
         [&](index, index j, index, index n, std::byte* piece) {
-            std::memcpy(piece, static_cast<std::byte const*>(from) + j, static_cast<std::size_t>(n));
+            __builtin_memcpy(piece, static_cast<std::byte const*>(from) + j, static_cast<std::size_t>(n));
         },
         [&](index, index j, index, index n, std::byte* piece) {
             return queue.send({1, static_cast<std::size_t>(n)}, piece, {to.buffer, to.address + j});
@@ -246,7 +245,7 @@ status fetch_bytes(Queue const& queue, device_place from, void* to, std::size_t 
             return queue.fetch({1, static_cast<std::size_t>(n)}, {from.buffer, from.address + j}, piece);
         },
         [&](index, index j, index, index n, std::byte* piece) {
-            std::memcpy(static_cast<std::byte*>(to) + j, piece, static_cast<std::size_t>(n));
+            __builtin_memcpy(static_cast<std::byte*>(to) + j, piece, static_cast<std::size_t>(n));
         });
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "conformance/device/mirrored.hpp"
+#include "eager.hpp"
 
+#include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/recursive.hpp>
+#include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/cuda.hpp>
 
@@ -49,9 +52,23 @@ inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 
     mma_fp8_tile{sg::cuda_engine::mma, 64, 64, 128, 32, 32, 2, 2},
     mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2};
 
+// Layers whose epilogue is the leaf's or the base's, which are tried by themselves.
+template <class Base>
+struct without_epilogue : mirrored<sg::cuda, Base> {
+    template <class P>
+    static constexpr sg::verdict
+        accepts = sg::types_if(sizeof(sg::real_t<typename P::a_type>) >= 4) &
+                  sg::epilogue_if(std::is_same_v<typename P::epilogue_type, sg::identity>) &
+                  mirrored<sg::cuda, Base>::template accepts<P>;
+};
+template <class Base>
+without_epilogue(mirrored<sg::cuda, Base>) -> without_epilogue<Base>;
+
+inline constexpr sg::ozaki_options by_product{.moduli = 9, .scaling = sg::ozaki_scaling::product};
+
 // f(name, policy) for each.
 template <class F>
-void for_each_policy(std::uint64_t, F&& f) {
+void for_each_policy(std::uint64_t turn, F&& f) {
     sg::cuda const device;
     f("cuda", mirrored{device, device});
     f("cuda, small tiles", mirrored{device, with(small_tile)});
@@ -73,6 +90,22 @@ void for_each_policy(std::uint64_t, F&& f) {
     f("strassen over cuda", mirrored{device, sg::strassen{device}});
     f("recursive over strassen over cuda",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
+
+    // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
+    switch (turn % 16) {
+    case 0: return f("ozaki over cuda", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
+    case 3:
+        return f("ozaki over cuda, 3 slices",
+                 without_epilogue{mirrored{device, sg::ozaki{device, {.slices = 3}}}});
+    case 6:
+        return f("ozaki over cuda, 9 moduli",
+                 without_epilogue{mirrored{device, sg::ozaki{device, by_product}}});
+    case 9: return f("split over cuda", without_epilogue{mirrored{device, sg::split{eager{device}}}});
+    case 12:
+        return f("split over cuda, 3 products",
+                 without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});
+    default: return;
+    }
 }
 
 } // namespace trials

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "conformance/device/mirrored.hpp"
+#include "eager.hpp"
 
+#include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/recursive.hpp>
+#include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/opencl.hpp>
 
@@ -56,9 +59,23 @@ struct for_float : mirrored<sg::opencl, Base> {
 template <class Base>
 for_float(mirrored<sg::opencl, Base>) -> for_float<Base>;
 
+// Layers whose epilogue is the leaf's or the base's, which are tried by themselves.
+template <class Base>
+struct without_epilogue : mirrored<sg::opencl, Base> {
+    template <class P>
+    static constexpr sg::verdict
+        accepts = sg::types_if(sizeof(sg::real_t<typename P::a_type>) >= 4) &
+                  sg::epilogue_if(std::is_same_v<typename P::epilogue_type, sg::identity>) &
+                  mirrored<sg::opencl, Base>::template accepts<P>;
+};
+template <class Base>
+without_epilogue(mirrored<sg::opencl, Base>) -> without_epilogue<Base>;
+
+inline constexpr sg::ozaki_options by_product{.moduli = 9, .scaling = sg::ozaki_scaling::product};
+
 // f(name, policy) for each.
 template <class F>
-void for_each_policy(std::uint64_t, F&& f) {
+void for_each_policy(std::uint64_t turn, F&& f) {
     sg::opencl const device;
     f("opencl", mirrored{device, device});
     f("opencl, small tiles", for_float{mirrored{device, with_small_tiles()}});
@@ -68,6 +85,22 @@ void for_each_policy(std::uint64_t, F&& f) {
     f("staged over opencl", sg::staged{device});
     f("recursive over strassen over opencl",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
+
+    // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
+    switch (turn % 16) {
+    case 0: return f("ozaki over opencl", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
+    case 3:
+        return f("ozaki over opencl, 3 slices",
+                 without_epilogue{mirrored{device, sg::ozaki{device, {.slices = 3}}}});
+    case 6:
+        return f("ozaki over opencl, 9 moduli",
+                 without_epilogue{mirrored{device, sg::ozaki{device, by_product}}});
+    case 9: return f("split over opencl", without_epilogue{mirrored{device, sg::split{eager{device}}}});
+    case 12:
+        return f("split over opencl, 3 products",
+                 without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});
+    default: return;
+    }
 }
 
 } // namespace trials

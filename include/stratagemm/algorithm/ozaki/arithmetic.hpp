@@ -93,6 +93,7 @@ class modulus {
 public:
     constexpr explicit modulus(int p) : p_(static_cast<unsigned>(p)), inverse_(~std::uint64_t{0} / p_) {}
 
+    constexpr int number() const { return static_cast<int>(p_); }
     constexpr unsigned of(std::uint64_t x) const {
         // The estimate of the quotient is at most one too small.
         auto const quotient = static_cast<std::uint64_t>(static_cast<unsigned __int128>(x) * inverse_ >> 64);

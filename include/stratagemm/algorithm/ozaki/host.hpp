@@ -1,7 +1,7 @@
 // `ozaki` over a host leaf that may have a tile unit: a product by residues in one pass, and with vectors what there is
 // to be known of the operands before.
 //
-// Nothing here may be used unless here() is true, and a function that returns false has found nothing and left C as it
+// Where there is no tile unit at run time, sizes are 0 and functions return false, having found nothing and left C as it
 // was.
 #pragma once
 
@@ -19,8 +19,6 @@ template <tiled_host_leaf Leaf>
 class on_host {
 public:
     explicit on_host(Leaf leaf) : leaf_(leaf) {}
-
-    bool here() const { return leaf_.has_tiles(); }
 
     // Workspace of multiply(); none if it cannot. An operand may have been packed before.
     std::size_t bytes(index m, index n, index k, int count, bool left_kept = false,
@@ -85,6 +83,7 @@ public:
     bool takes(index k) const { return here() && k <= longest; }
 
 private:
+    bool here() const { return leaf_.has_tiles(); }
     static constexpr index longest = index{1} << 18; // all of k is packed at once
 
     static double product(index m, index n, index k) {

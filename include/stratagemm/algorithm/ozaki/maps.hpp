@@ -1,4 +1,5 @@
-// What the Ozaki layer does element by element, each as a function of its place for a leaf's apply().
+// What the Ozaki layer does element by element. Each step is a function of its place, which a leaf on the host calls
+// from apply(). For a device it is only the description of the step, since device.hpp has a kernel for it.
 //
 // A product of complex matrices is taken as one of real matrices, [Re -Im; Im Re] times [Re; Im], interleaved. A
 // line is a row of the left matrix or a column of the right one: it has one scale, a power of two.
@@ -20,15 +21,19 @@ template <class T>
 inline constexpr index parts = complex_like<T> ? 2 : 1;
 
 // An operand as a real matrix, by lines.
-template <class T, side Side>
+template <class T, side Side, class Space = host_memory>
 struct lines {
-    view<T const> of;
+    using space = Space;
+    using element = T;
+    static constexpr bool is_left = Side == side::left;
+
+    view<T const, Space> of;
 
     index count() const { return Side == side::left ? parts<T> * of.rows : of.cols; }
     index length() const { return parts<T> * (Side == side::left ? of.cols : of.rows); }
 
     // Real elements as they lie, a line in each row.
-    view<T const> by_lines() const requires(!complex_like<T>) {
+    view<T const, Space> by_lines() const requires(!complex_like<T>) {
         return Side == side::left ? of : transposed(of);
     }
 
@@ -61,12 +66,26 @@ enum quantity : index {
 };
 inline constexpr double all_zero = -1, not_finite = -2;
 
+// Where a device keeps the table and the shifts of its lines; `measured` has copies of both in host memory.
+template <class Space>
+struct device_tables {
+    typename Space::template handle<double> table{};
+    typename Space::template handle<std::int32_t> shift{};
+};
+template <>
+struct device_tables<host_memory> {};
+
 // Lines with their table, and the powers of two that scale them.
 template <class Lines>
 struct measured {
+    // A device also keeps |x| 2^-E of the largest element: the host, which decides, cannot read the element there.
+    static constexpr bool on_host = std::is_same_v<typename Lines::space, host_memory>;
+    static constexpr index columns = on_host ? index{quantities} : quantities + 1;
+
     Lines line;
     view<double> table;
     view<std::int32_t> shift;
+    [[no_unique_address]] device_tables<typename Lines::space> there{};
 
     double operator()(index i, quantity what) const { return table(i, what); }
 
@@ -94,6 +113,13 @@ struct measured {
         return most == 0 ? 0 : most + 128 * table(i, sum) + static_cast<double>(line.length());
     }
 
+    // |x| 2^-E for the largest element of line i.
+    double largest(index i) const {
+        if constexpr (on_host)
+            return scaled_down(i, static_cast<index>(table(i, peak)));
+        else
+            return table(i, quantities);
+    }
     // |x| 2^-E for element l of line i.
     double scaled_down(index i, index l) const {
         return times_power(__builtin_fabs(line(i, l)), -power_of(i));
@@ -285,7 +311,7 @@ struct scale_of_slices {
     int count;
     std::int32_t operator()(std::int32_t, index i, index) const {
         if (of(i, peak) < 0) return 0;
-        bool const full = of.scaled_down(i, static_cast<index>(of(i, peak))) >= 1 - 0x1p-7;
+        bool const full = of.largest(i) >= 1 - 0x1p-7;
         return 7 - of.power_of(i) - full + 8 * (count - 1);
     }
 };
@@ -333,13 +359,15 @@ struct plane {
 
 // ---- products of planes ----------------------------------------------------------------------------------
 
+template <class Space>
 struct add_integers {
-    view<std::int32_t const> x;
+    view<std::int32_t const, Space> x;
     double operator()(double total, index i, index j) const { return total + x(i, j); }
 };
 
+template <class Space>
 struct add_residues {
-    view<std::int32_t const> x;
+    view<std::int32_t const, Space> x;
     modulus mod;
     int weight;
     std::int32_t operator()(std::int32_t total, index i, index j) const {
@@ -348,9 +376,10 @@ struct add_residues {
 };
 
 // total += x factor, in two doubles: first what the sum will lose goes to the low one, then x to the high one.
+template <class Space>
 struct add_lost {
-    view<std::int32_t const> x;
-    view<double const> high;
+    view<std::int32_t const, Space> x;
+    view<double const, Space> high;
     double factor;
     double operator()(double low, index i, index j) const {
         twofold total{high(i, j), low};
@@ -358,21 +387,24 @@ struct add_lost {
         return total.low;
     }
 };
+template <class Space>
 struct add_high {
-    view<std::int32_t const> x;
+    view<std::int32_t const, Space> x;
     double factor;
     double operator()(double high, index i, index j) const { return high + x(i, j) * factor; }
 };
 
 // ---- the way back ----------------------------------------------------------------------------------------
 
+template <class Space>
 struct from_digits {
-    view<double const> high, low;
+    view<double const, Space> high, low;
     twofold operator()(index i, index j) const { return {high(i, j), low(i, j)}; }
 };
+template <class Space>
 struct from_residues {
     residue_system system;
-    view<std::int8_t const> weighted; // one matrix after another
+    view<std::int8_t const, Space> weighted; // one matrix after another
     index step;
     twofold operator()(index i, index j) const {
         std::int8_t const* const first = &weighted(i, j);

@@ -1,8 +1,8 @@
 // One product of the Ozaki layer, at work: measuring the data, choosing, and both schemes.
 #pragma once
 
+#include "device.hpp"
 #include "host.hpp"
-#include "maps.hpp"
 
 #include "../../core/policy.hpp"
 
@@ -27,16 +27,22 @@ class product {
     using arena = typename Policy::arena;
     using real_shape = typename Policy::real_shape;
     using T = typename P::c_type;
+    using space = typename Policy::space;
+    template <class Element>
+    using view_of = view<Element, space>;
+    template <class Element>
+    using handle = typename space::template handle<Element>;
 
 public:
-    using left = lines<T, side::left>;
-    using right = lines<T, side::right>;
+    using left = lines<T, side::left, space>;
+    using right = lines<T, side::right, space>;
 
     // Operands that are kept need not be measured, scaled or taken apart.
     product(Policy const& policy, P const& p, arena& memory, kept_lines<left> const* kept_a = nullptr,
             kept_lines<right> const* kept_b = nullptr)
         : policy_(policy), p_(p), memory_(memory), kept_a_(kept_a), kept_b_(kept_b), size_(p.shape()),
-          a_(kept_a ? kept_a->of : prepare(left{p.a})), b_(kept_b ? kept_b->of : prepare(right{p.b})) {}
+          device_(on_device_at(policy, memory)), a_(kept_a ? kept_a->of : prepare(left{p.a})),
+          b_(kept_b ? kept_b->of : prepare(right{p.b})) {}
 
     bool good() const { return static_cast<bool>(status_); }
 
@@ -100,10 +106,10 @@ public:
 
 private:
     // Planes of int8 and their product; of so many terms at a time, one row after another.
-    using bytes_view = view<std::int8_t>;
+    using bytes_view = view_of<std::int8_t>;
     struct planes {
         bytes_view a_all, b_all;
-        view<std::int32_t> c;
+        view_of<std::int32_t> c;
         index chunk;
         bytes_view a(index k) const { return {a_all.data, a_all.rows, k, k, 1}; }
         bytes_view b(index k) const { return {b_all.data, k, b_all.cols, b_all.cols, 1}; }
@@ -113,11 +119,21 @@ private:
 
     template <class Lines>
     measured<Lines> prepare(Lines const& line) {
-        return {line, take<double>(line.count(), quantities), take<std::int32_t>(line.count(), 1)};
+        if constexpr (Policy::on_device) {
+            measured<Lines> x{line, {}, {}};
+            x.there = {memory_.template take<double>(line.count() * x.columns),
+                       memory_.template take<std::int32_t>(line.count())};
+            then([&] { return device_.prepare(x); });
+            return x;
+        } else {
+            return {line, take<double>(line.count(), quantities), take<std::int32_t>(line.count(), 1)};
+        }
     }
-    void find(quantity what) {
-        if (!kept_a_) map(measure<left>{a_}, column(a_, what), what);
-        if (!kept_b_) map(measure<right>{b_}, column(b_, what), what);
+    void find([[maybe_unused]] quantity what) {
+        if constexpr (!Policy::on_device) { // there a survey finds all
+            if (!kept_a_) map(measure<left>{a_}, column(a_, what), what);
+            if (!kept_b_) map(measure<right>{b_}, column(b_, what), what);
+        }
     }
     template <class Lines>
     static view<double> column(measured<Lines> const& x, quantity what) {
@@ -151,9 +167,14 @@ private:
         return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
     }
 
-    // With the host's vectors: all that a line has by itself, and the leading bits of its elements.
+    // All that a line has by itself at once: on a device, or with the host's vectors, which also leave the leading bits
+    // of its elements.
     bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
-        if constexpr (Policy::tiled)
+        if constexpr (Policy::on_device) {
+            then([&] { return device_.measure(a_); });
+            then([&] { return device_.measure(b_); });
+            return true;
+        } else if constexpr (Policy::tiled)
             return (kept_a_ || policy_.on_host().survey(a_, leading_of(a_.line, leading.a_all), norms)) &&
                    (kept_b_ || policy_.on_host().survey(b_, leading_of(b_.line, leading.b_all), norms));
         else
@@ -188,13 +209,18 @@ private:
             form(leading_bits<left>{a_, first}, t.a(k));
             form_right(leading_bits<right>{b_, first}, t.b(k));
             multiply(t.a(k), t.b(k), t.c);
-            map(add_integers{t.c}, q);
+            map(add_integers<space>{t.c}, q);
         }
-        for (quantity const what : wanted) {
-            map(cross<left, right>{a_, b_, q}, column(a_, what), what);
-            map(cross<right, left>{b_, a_, transposed(q)}, column(b_, what), what);
+        if constexpr (Policy::on_device) {
+            then([&] { return device_.cross(a_, b_, q); });
+            then([&] { return device_.cross(b_, a_, transposed(q)); });
+        } else {
+            for (quantity const what : wanted) {
+                map(cross<left, right>{a_, b_, q}, column(a_, what), what);
+                map(cross<right, left>{b_, a_, transposed(q)}, column(b_, what), what);
+            }
+            ready();
         }
-        ready();
     }
 
     // ---- choosing ------------------------------------------------------------------------------------
@@ -257,11 +283,11 @@ private:
     ozaki_report scale_residues(ozaki_report const& plan, bool by_product) {
         double const r = room(plan.count);
         if (by_product) {
-            map(scale_by_product<left>{a_, r}, a_.shift);
-            map(scale_by_product<right>{b_, r}, b_.shift);
+            scale(scale_by_product<left>{a_, r}, a_);
+            scale(scale_by_product<right>{b_, r}, b_);
         } else {
-            if (!kept_a_) map(scale_by_norms<left>{a_, r}, a_.shift);
-            if (!kept_b_) map(scale_by_norms<right>{b_, r}, b_.shift);
+            if (!kept_a_) scale(scale_by_norms<left>{a_, r}, a_);
+            if (!kept_b_) scale(scale_by_norms<right>{b_, r}, b_);
         }
         ready();
         if (in_reach(a_) && in_reach(b_)) return plan;
@@ -279,8 +305,8 @@ private:
     // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one product
     // of the first d + 1 of A with the last d + 1 of B. Small terms come first.
     void multiply_slices(int count) {
-        map(scale_of_slices<left>{a_, count}, a_.shift);
-        map(scale_of_slices<right>{b_, count}, b_.shift);
+        scale(scale_of_slices<left>{a_, count}, a_);
+        scale(scale_of_slices<right>{b_, count}, b_);
         auto const high = take<double>(size_.m, size_.n), low = take<double>(size_.m, size_.n);
         fill(high), fill(low);
         planes const t = take_planes(count);
@@ -295,11 +321,11 @@ private:
                 index const depth = (d + 1) * k;
                 multiply(a.block(0, 0, size_.m, depth), b.block(count * k - depth, 0, depth, size_.n), t.c);
                 double const weight = power(8 * (count - 1 - d));
-                map(add_lost{t.c, high, weight}, low);
-                map(add_high{t.c, weight}, high);
+                map(add_lost<space>{t.c, high, weight}, low);
+                map(add_high<space>{t.c, weight}, high);
             }
         }
-        store(from_digits{high, low}, 8 * (count - 1));
+        store(from_digits<space>{high, low}, 8 * (count - 1));
     }
 
     void multiply_residues(int count) {
@@ -320,10 +346,10 @@ private:
                 multiply(kept_a_ ? kept_plane(a_, kept_a_->residues, x).block(0, first, size_.m, k) : t.a(k),
                          kept_b_ ? kept_plane(b_, kept_b_->residues, x).block(first, 0, k, size_.n) : t.b(k),
                          t.c);
-                map(add_residues{t.c, mod, system.weight(x)}, sum);
+                map(add_residues<space>{t.c, mod, system.weight(x)}, sum);
             }
         }
-        store(from_residues{system, sums, step}, 0);
+        store(from_residues<space>{system, sums, step}, 0);
     }
 
     // On the tile unit, without planes.
@@ -366,9 +392,17 @@ private:
             return 0;
     }
     template <class Lines>
-    static bytes_view kept_plane(measured<Lines> const& x, std::byte* residues, int r) {
+    static bytes_view kept_plane([[maybe_unused]] measured<Lines> const& x,
+                                 [[maybe_unused]] std::byte* residues, [[maybe_unused]] int r) {
+        if constexpr (Policy::on_device)
+            return {}; // nothing is kept there, as yet
+        else
+            return plane_at(x, reinterpret_cast<std::int8_t*>(residues), r);
+    }
+    template <class Lines>
+    static bytes_view plane_at(measured<Lines> const& x, std::int8_t* residues, int r) {
         index const count = x.line.count(), length = x.line.length();
-        auto* const data = reinterpret_cast<std::int8_t*>(residues) + r * count * length;
+        auto* const data = residues + r * count * length;
         if constexpr (std::is_same_v<Lines, left>)
             return {data, count, length, length, 1};
         else
@@ -384,13 +418,27 @@ private:
                 take<std::int32_t>(size_.m, size_.n), chunk};
     }
     template <class Element>
-    view<Element> take(index rows, index cols, index count = 1) {
+    view_of<Element> take(index rows, index cols, index count = 1) {
         return {memory_.template take<Element>(rows * cols * count), rows, cols, cols, 1};
     }
 
+    template <class F>
+    void then(F const& f) {
+        if (status_) (void)(status_ = f());
+    }
     template <class Map, class Element>
-    void map(Map const& f, view<Element> const& to, index col0 = 0) {
-        if (status_) (void)(status_ = policy_.leaf().apply(f, to, 0, col0));
+    void map(Map const& f, view_of<Element> const& to, [[maybe_unused]] index col0 = 0) {
+        if constexpr (Policy::on_device)
+            then([&] { return device_.run(f, to); });
+        else
+            then([&] { return policy_.leaf().apply(f, to, 0, col0); });
+    }
+    template <class Scale, class Lines>
+    void scale(Scale const& by, measured<Lines> const& x) {
+        if constexpr (Policy::on_device)
+            then([&] { return device_.scale(by, x); });
+        else
+            map(by, x.shift);
     }
     template <class Plane>
     void form(Plane const& x, bytes_view const& to) {
@@ -401,21 +449,33 @@ private:
         map(plane<Plane, side::right>{x}, to);
     }
     template <class Element>
-    void fill(view<Element> const& to) {
-        if (status_) (void)(status_ = policy_.leaf().fill(to, Element(0)));
+    void fill(view_of<Element> const& to) {
+        then([&] { return policy_.leaf().fill(to, Element(0)); });
     }
-    void multiply(bytes_view const& a, bytes_view const& b, view<std::int32_t> const& c) {
-        if (status_)
-            (void)(status_ = policy_.base_(typename Policy::integer_problem{1, a, b, 0, c, c}, memory_));
+    void multiply(bytes_view const& a, bytes_view const& b, view_of<std::int32_t> const& c) {
+        then([&] { return policy_.base_(typename Policy::integer_problem{1, a, b, 0, c, c}, memory_); });
     }
     template <class Sum>
     void store(Sum const& integers, int scale) {
-        map(finish<P, Sum>{p_, integers, a_.shift, b_.shift, scale}, p_.c);
+        if constexpr (Policy::on_device)
+            then([&] { return device_.finish(p_, integers, a_, b_, scale); });
+        else
+            map(finish<P, Sum>{p_, integers, a_.shift, b_.shift, scale}, p_.c);
     }
     void ready() {
-        if (status_) (void)(status_ = policy_.leaf().synchronize());
+        then([&] { return policy_.leaf().synchronize(); });
     }
     static index smaller(index x, index y) { return x < y ? x : y; }
+
+    struct nothing {};
+    using device_steps =
+        std::conditional_t<Policy::on_device, on_device<typename Policy::leaf_type, space, T>, nothing>;
+    static device_steps on_device_at([[maybe_unused]] Policy const& policy, [[maybe_unused]] arena& memory) {
+        if constexpr (Policy::on_device)
+            return device_steps(policy.leaf(), memory.template take<std::byte>(device_steps::constant_bytes));
+        else
+            return {};
+    }
 
     Policy const& policy_;
     P const& p_;
@@ -424,7 +484,8 @@ private:
     kept_lines<right> const* kept_b_;
     real_shape size_;
     status status_;
-    bool surveyed_ = false; // with vectors
+    bool surveyed_ = false; // all quantities of lines were found at once
+    [[no_unique_address]] device_steps device_;
     measured<left> a_;
     measured<right> b_;
 };
