@@ -265,6 +265,9 @@ template <class T, class Space>
 struct is_batch<batch<T, Space>> : std::true_type {};
 
 // What says itself how it is multiplied, or is a combination of views: problems hold it as it is.
+struct any_view { // nvcc takes no lambda in a requires-expression
+    void operator()(auto const&) const {}
+};
 template <class M>
 concept ready_operand = requires(M const& x) {
     typename M::form;
@@ -272,7 +275,7 @@ concept ready_operand = requires(M const& x) {
     typename M::value_type;
     { x.rows } -> std::convertible_to<index>;
     { x.cols } -> std::convertible_to<index>;
-    x.each_view([](auto const&) {});
+    x.each_view(any_view{});
 };
 
 // std::mdspan, Kokkos' and cuda::std's, recognised by their members.
