@@ -147,7 +147,9 @@ template <class P>
 concept has_leaf = leaf < leaf_of<P>,
 typename P::space > ;
 template <class P, class Problem>
-concept answers = std::is_same_v<verdict const, decltype(P::template accepts<Problem>)>;
+concept answers = requires {
+    { P::template accepts<Problem> } -> std::convertible_to<verdict>;
+};
 template <class P>
 concept policy = has_leaf<P> && answers<P, dense_problem<float, float, float, typename P::space>> &&
     requires(P const& p, footprint f, shape<float> const& s,
