@@ -313,7 +313,9 @@ STRATAGEMM_OP void finish_part(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T co
 #undef STRATAGEMM_VECTORS
 #undef STRATAGEMM_OP
 
-// The kernels for packets T, packed from elements From.
+// The kernels for packets T, packed from elements From. Each pair of T and From is a budget of compile time: on x86-64
+// six tiles with AVX-512 and two with either other set, and, where T is From, products smaller than a block, squares, and
+// a row times a matrix in two orders. Neither the shape, nor layouts, factors or epilogues may add to it.
 template <class T, class From>
 struct kernel_table {
     int strip;   // columns of B in one strip
