@@ -340,18 +340,18 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
 #else
 #    define STRATAGEMM_TABLE(NAME)                                                                           \
         [] {                                                                                                 \
-            kernel_table<T, From> t;                                                                         \
-            t.strip = NAME::lanes<T> * NAME::vectors, t.tallest = NAME::tallest, t.masked = NAME::masked;    \
-            t.block = NAME::block<T>;                                                                        \
+            kernel_table<T, From> x;                                                                         \
+            x.strip = NAME::lanes<T> * NAME::vectors, x.tallest = NAME::tallest, x.masked = NAME::masked;    \
+            x.block = NAME::block<T>;                                                                        \
             if constexpr (std::is_floating_point_v<T>) {                                                     \
-                if constexpr (!std::is_same_v<T, From>) t.convert_rows = NAME::convert_rows<T, From>;        \
+                if constexpr (!std::is_same_v<T, From>) x.convert_rows = NAME::convert_rows<T, From>;        \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
-                    t.row_times_rows = NAME::row_times_rows<T>;                                              \
-                    t.row_times_columns = NAME::row_times_columns<T>;                                        \
-                    if constexpr (NAME::lanes<T> * sizeof(T) > 16) t.small = NAME::small<T>;                 \
+                    x.row_times_rows = NAME::row_times_rows<T>;                                              \
+                    x.row_times_columns = NAME::row_times_columns<T>;                                        \
+                    if constexpr (NAME::lanes<T> * sizeof(T) > 16) x.small = NAME::small<T>;                 \
                 }                                                                                            \
             }                                                                                                \
-            return t;                                                                                        \
+            return x;                                                                                        \
         }()
 
 // The table of the instruction set in force. A machine with tiles runs the AVX-512 kernels for what tiles
