@@ -65,24 +65,14 @@ struct host {
         return workspace_for(s, team_for(s));
     }
 
-    // A sum of k products is kept in pieces of at most a block; the pieces are added one by one.
+    // A sum of k products is kept in pieces of at most a block; the pieces are added one by one. Each term of an operand
+    // beyond the first is one more rounding, relative to the sum of their magnitudes.
     template <class S>
     bound error_bound(S const& s) const {
-        using TA = typename S::a_type;
-        using packing = typename packing_of<TA>::type;
-        if constexpr (std::is_integral_v<accumulator_t<TA>>) {
-            return {};
-        } else {
-            index const depth = packing::depth(s.k), piece = chain_of(s);
-            index const chain =
-                s.m == 1 || s.n == 1 ? depth : smaller(depth, piece) + divide_up(depth, piece) + 16;
-            double const u = unit_roundoff<accumulator_t<TA>>(), out = unit_roundoff<typename S::c_type>();
-            double const last = sizeof(typename S::c_type) < sizeof(accumulator_t<TA>) ? out : 0;
-            double const spread = complex_like<TA> ? 1.5 : 1;
-            auto const length = static_cast<double>(chain);
-            return {spread * 1.01 * (length + 4) * u + last,
-                    spread * (3 + 2 * __builtin_sqrt(length)) * u + last};
-        }
+        index const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
+        index const chain =
+            s.m == 1 || s.n == 1 ? depth : smaller(depth, piece) + divide_up(depth, piece) + 16;
+        return chain_bound<S>(chain + terms_of<typename S::a_form> + terms_of<typename S::b_form>);
     }
 
     // What one thread was seen to reach, roughly (a guess for int8 on AVX-512), or what memory gives it, and a call; over
@@ -159,6 +149,15 @@ struct host {
     }
 
 private:
+    // How many terms an operand may have beside the first.
+    template <class Form>
+    static constexpr index terms_of = [] {
+        if constexpr (requires { Form::most_terms; })
+            return index{Form::most_terms} - 1;
+        else
+            return index{0};
+    }();
+
     static constexpr double smallest_shared =
         0x1p20; // multiply-adds of a product that more than one thread shares
     template <class S>

@@ -103,17 +103,7 @@ public:
     // Each element is one sum in order.
     template <class S>
     bound error_bound(S const& s) const {
-        using TA = typename S::a_type;
-        if constexpr (std::is_integral_v<accumulator_t<TA>>) {
-            return {};
-        } else {
-            double const u = unit_roundoff<accumulator_t<TA>>(), out = unit_roundoff<typename S::c_type>();
-            double const last = sizeof(typename S::c_type) < sizeof(accumulator_t<TA>) ? out : 0;
-            double const spread = complex_like<TA> ? 1.5 : 1;
-            auto const length = static_cast<double>(s.k);
-            return {spread * 1.01 * (length + 4) * u + last,
-                    spread * (3 + 2 * __builtin_sqrt(length)) * u + last};
-        }
+        return chain_bound<S>(s.k);
     }
 
     // From the number of compute units, and what one of its family does: operations on floats and bytes a second.

@@ -32,11 +32,12 @@ struct is_problem : std::false_type {};
 template <class A, class B, class C, class Epilogue>
 struct is_problem<problem<A, B, C, Epilogue>> : std::true_type {};
 
-// What holds products one after another: a vector or an array of what product() gave.
+// What holds products of plain matrices one after another: a vector or an array of what product() gave.
 template <class G>
 concept product_range = requires(G const& g) {
     g.size();
     requires is_problem<std::remove_cvref_t<decltype(*g.data())>>::value;
+    requires is_dense<std::remove_cvref_t<decltype(*g.data())>>;
 };
 template <product_range G>
 auto as_group(G const& g) {

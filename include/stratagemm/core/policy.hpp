@@ -40,6 +40,20 @@ inline bound larger(bound x, bound y) {
             x.normwise || y.normwise};
 }
 
+// Of sums of `length` products, each added to the last in the accumulator of A and rounded once to C.
+template <class S>
+bound chain_bound(index length) {
+    using Sum = accumulator_t<typename S::a_type>;
+    if constexpr (std::is_integral_v<Sum>) {
+        return {};
+    } else {
+        double const u = unit_roundoff<Sum>(), out = unit_roundoff<typename S::c_type>();
+        double const last = sizeof(typename S::c_type) < sizeof(Sum) ? out : 0;
+        double const parts = complex_like<Sum> ? 1.5 : 1, terms = static_cast<double>(length);
+        return {parts * 1.01 * (terms + 4) * u + last, parts * (3 + 2 * __builtin_sqrt(terms)) * u + last};
+    }
+}
+
 // Workspace: one block, handed out in order and taken back in reverse. It is allocated by the backend of its
 // own memory space and returns there.
 template <class Space>

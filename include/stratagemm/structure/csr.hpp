@@ -139,12 +139,7 @@ public:
     // No row has more than k terms, unless columns repeat.
     template <class S>
     bound error_bound(S const& s) const {
-        double const u = unit_roundoff<accumulator_t<typename S::a_type>>(),
-                     out = unit_roundoff<typename S::c_type>();
-        double const last = sizeof(typename S::c_type) < sizeof(accumulator_t<typename S::a_type>) ? out : 0;
-        double const spread = complex_like<typename S::a_type> ? 1.5 : 1, length = static_cast<double>(s.k);
-        return {spread * 1.01 * (length + 4) * u + last,
-                spread * (3 + 2 * __builtin_sqrt(length)) * u + last};
+        return chain_bound<S>(s.k);
     }
     // The dense product's time for as many multiply-adds, or that of the bytes.
     template <class S>
