@@ -154,7 +154,17 @@ TEST_CASE("what is wrong with sums and spreads is said before anything is writte
     both.add(c.view(), 1.0f);
     refused(sg::errc::argument, "no beta", 1.0f, a, b, 2.0f, both);
     CHECK_THROWS_AS((both.add(d.view(), 1.0f), both.add(d.view(), 1.0f)), sg::error);
-    refused(sg::errc::unsupported, "batches", sg::batched(a, 2, 0), sg::sum(b), sg::batched(c.view(), 2, 0));
+    refused(sg::errc::strides, "the batch C overlap", sg::batched(a, 2, 0), sg::sum(b),
+            sg::batched(c.view(), 2, 0));
+}
+
+TEST_CASE("a sum serves a whole batch") {
+    auto const a = integers<double>(12, 8, 1), b = integers<double>(8, 10, 2),
+               b2 = integers<double>(8, 10, 3);
+    sg::matrix<double> c(12, 10);
+    sg::gemm(sg::host{}, sg::batched(a.block(0, 0, 3, 8), 4, 24), sg::sum(b, b2),
+             sg::batched(c.block(0, 0, 3, 10), 4, 30));
+    CHECK(equal(c, product_of(a, combined(1.0, b, 1.0, b2))));
 }
 
 TEST_CASE("other policies refuse sums when they are compiled") {

@@ -124,7 +124,7 @@ TEST_CASE("csr: what is wrong is said") {
     auto missing = a.view();
     missing.columns = nullptr;
     refused(sg::errc::null_data, "null", missing, b, c.view());
-    refused(sg::errc::unsupported, "batches", a.view(), b, sg::batched(c.view(), 2, 0));
+    refused(sg::errc::strides, "the batch C overlap", a.view(), b, sg::batched(c.view(), 2, 0));
 
     CHECK(static_cast<bool>(a.view().check()));
     auto const complaint = [&] {
@@ -140,6 +140,17 @@ TEST_CASE("csr: what is wrong is said") {
     CHECK(contains(complaint(), "falls after row 1"));
     a.begins[0] = 1;
     CHECK(contains(complaint(), "begin with 0 but with 1"));
+}
+
+TEST_CASE("csr: one sparse matrix times a batch") {
+    sparse<double> const a(10, 12, 3);
+    auto const b = integers<double>(12, 18, 4);
+    sg::matrix<double> c(10, 18), expected(10, 18);
+    // Columns [0, 6), [6, 12) and [12, 18) by themselves.
+    sg::gemm(sg::host{}, a.view(), sg::batched(b.block(0, 0, 12, 6), 3, 6),
+             sg::batched(c.block(0, 0, 10, 6), 3, 6));
+    sg::gemm(sg::host{}, a.dense, b, expected);
+    CHECK(equal(c, expected));
 }
 
 TEST_CASE("csr: layers that know matrices alone refuse it when they are compiled") {
