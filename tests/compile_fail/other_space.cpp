@@ -4,8 +4,20 @@
 namespace sg = stratagemm;
 
 struct far_memory : sg::host_memory {};
+struct far_leaf {
+    template <class... Views>
+    sg::status copy(Views...) const;
+    template <class... Views>
+    sg::status add(Views...) const;
+    template <class View, class T>
+    sg::status fill(View, T) const;
+    template <class F, class View>
+    sg::status apply(F const&, View, sg::index, sg::index) const;
+    sg::status synchronize() const;
+};
 struct far_policy : sg::reference {
     using space = far_memory;
+    far_leaf leaf() const { return {}; }
 };
 
 void near(sg::matrix<float>& a, sg::matrix<float>& b, sg::matrix<float>& c) {
