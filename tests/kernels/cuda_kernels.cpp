@@ -138,7 +138,7 @@ std::vector<kernel> kernels_for(int capability) {
     for (sg::cuda_entry const& e : sg::cuda_entries)
         for (char const* type = e.types; *type; ++type)
             if (sg::can_run(e.tile, device, 1) && (*type != 't' || sg::reads_lines(e.tile.engine)) &&
-                sg::takes(e.tile.engine, *type, device))
+                sg::engine_takes(e.tile.engine, *type, device))
                 add_entry(all, *type, e.tile, false);
     for (sg::cuda_entry const& e : sg::cuda_group_entries)
         for (char const* type = e.types; *type; ++type)

@@ -8,6 +8,7 @@
 
 STRATAGEMM_BEGIN
 
+// Types cannot be in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, ...)                                                        \
     EXTERN template void multiply(host_job<ELEMENT, __VA_ARGS__> const&, int, host_arena&);                  \
     EXTERN template std::size_t multiply_bytes<__VA_ARGS__>(index, index, index, int);
@@ -31,6 +32,8 @@ STRATAGEMM_BEGIN
     STRATAGEMM_HOST_CONVERTED(EXTERN, bfloat16)                                                              \
     STRATAGEMM_HOST_PAIRS(EXTERN, false)                                                                     \
     STRATAGEMM_HOST_PAIRS(EXTERN, true)
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 #ifdef STRATAGEMM_COMPILED_KERNELS
 STRATAGEMM_HOST_INSTANCES(extern)
