@@ -191,6 +191,8 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                         bool const more = from + step < i + rows;
                         index const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
                         g.ahead = a.data + (more ? from + step : i) * a.row + next, g.ahead_row = a.row;
+                    } else if (!a_by_panels) { // too much for the second-level cache: the next rows of it
+                        g.ahead = g.a + table.tallest * k, g.ahead_row = k;
                     }
                 }
                 table.block(g);

@@ -32,7 +32,7 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index c_row, part tail,
-                             T const* next, bool single, std::integer_sequence<int, I...>) {
+                             T const* next, int height, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     // The next MR rows, as many cache lines a step as bring them all.
@@ -43,7 +43,11 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T 
     vec<Acc> acc[MR][NV] = {};
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
-    index const a_row3 = 3 * a_row, a_col = g.a_col, b_row = g.b_row;
+    // Of the shortest tile, rows beyond `height` are its first row again.
+    index const a_col = g.a_col, b_row = g.b_row;
+    index const steps[] = {0, MR != shortest || height > 1 ? a_row : 0,
+                           MR != shortest || height > 2 ? 2 * a_row : 0,
+                           MR != shortest || height > 3 ? 3 * a_row : 0, 4 * a_row};
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index p = g.k; p > 0; --p) {
@@ -56,14 +60,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T 
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        (step_row<T>(acc[I],
-                     (I < 5    ? a0
-                      : I < 10 ? a5
-                      : I < 15 ? a10
-                               : a15) +
-                         (I % 5 == 3 ? a_row3 : I % 5 * a_row),
-                     row),
-         ...);
+        (step_row<T>(acc[I], (I < 5 ? a0 : I < 10 ? a5 : I < 15 ? a10 : a15) + steps[I % 5], row), ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
         if constexpr (MR > 10) a10 += a_col;
@@ -77,16 +74,16 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T 
         index const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = zeros;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
-        if constexpr (MR == shortest)
-            if (single) return finish_row<Acc, NV>(acc[0], alpha, beta, e, c, tail);
-        (finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, tail), ...);
+        ((MR == shortest && I >= height
+              ? void()
+              : finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, tail)),
+         ...);
     }
 }
 template <int MR>
 using rows_of = std::make_integer_sequence<int, MR>;
 
-// MR rows; or one: the shortest tile multiplies it as often as it has rows, which takes no longer than once, since its
-// sums would wait for each other.
+// MR rows; of the shortest tile, `height` of them.
 template <class T, int MR, int NV>
 STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T const* a, T const* b,
                                                       accumulated<T> const* e, accumulated<T>* c, int height,
@@ -98,15 +95,13 @@ STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T 
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
     auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
-    bool const single = MR == shortest && height == 1;
-    tile_body<T, NV, false, masked>(g, a, single ? 0 : g.a_row, b, e, c, g.c_row, tail, next, single,
-                                    rows_of<MR>{});
+    tile_body<T, NV, false, masked>(g, a, g.a_row, b, e, c, g.c_row, tail, next, height, rows_of<MR>{});
 }
 
 // How many rows the next tile takes of `left`: the largest height, except where taking the second one now
 // makes the rest come out even.
 inline int next_height(index left) {
-    if (left < tallest) return left >= second ? second : left >= shortest ? shortest : 1;
+    if (left < tallest) return left >= second ? second : left >= shortest ? shortest : static_cast<int>(left);
     index const even = left & ~index{1};
     for (int seconds = 0; seconds * second <= left && seconds < tallest / 2; ++seconds)
         if ((even - seconds * second) % tallest == 0) return seconds ? second : tallest;
@@ -163,15 +158,14 @@ STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, ac
     constexpr int tall = (masked ? 16 : 8) / NV;
     index i = g.m;
     for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, tall,
                                      rows_of<tall>{});
     if constexpr (tall > 4)
         for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
             tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
                                          rows_of<4>{});
     for (; i > 0; --i, a += g.a_row, c += g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
-                                     rows_of<1>{});
+        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, 1, rows_of<1>{});
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
