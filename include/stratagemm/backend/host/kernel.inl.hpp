@@ -26,8 +26,8 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
 }
 
-// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. If `single`, only the first
-// row leaves a tile that is not plain. The rows I... are spelled out by the compiler, not unrolled by it, so that the
+// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. Of the shortest tile, `height`
+// rows leave it, unless it is plain. The rows I... are spelled out by the compiler, not unrolled by it, so that the
 // accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T const* b,
@@ -162,7 +162,7 @@ STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, ac
                                      rows_of<tall>{});
     if constexpr (tall > 4)
         for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
-            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, false,
+            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, 4,
                                          rows_of<4>{});
     for (; i > 0; --i, a += g.a_row, c += g.c_row)
         tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, 1, rows_of<1>{});
