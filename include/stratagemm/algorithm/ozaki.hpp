@@ -15,7 +15,8 @@
 //
 // Nothing here knows the machine: integer products come from the base, and everything else goes through apply()
 // of its leaf; but for ozaki/host.hpp, which does all of it on the tile unit of a CPU, and ozaki/device.hpp, which has
-// kernels instead of apply(), both to the same bits. A device has to have double. To bound the workspace, put `recursive` on top; `quantized` keeps an operand.
+// kernels instead of apply(), both to the same bits. A device has to have double. To bound the workspace, put
+// `recursive` on top. `keep` (quantized.hpp) keeps an operand for many products.
 //
 // Ozaki, Ogita, Oishi, Rump: Error-free transformations of matrix multiplication by using fast routines of matrix
 // multiplication, 2012. Ootomo, Ozaki, Yokota: DGEMM on integer matrix multiplication unit, 2024 (arXiv

@@ -154,7 +154,8 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 //   describe(S)
 //   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
 // No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
-// same call gives the same bits. The concept asks about a product of floats, whether or not the policy accepts that: these are signatures.
+// same call gives the same bits. The concept asks about a product of floats, whether or not the policy
+// accepts that: it checks signatures.
 template <class P>
 using leaf_of = std::remove_cvref_t<decltype(std::declval<P const&>().leaf())>;
 template <class P>

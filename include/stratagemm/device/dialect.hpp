@@ -2,8 +2,8 @@
 //
 // A kernel is a text (device_kernel in core/leaf.hpp) that leaf.launch(kernel, groups, arguments...) compiles when it is
 // first needed. A backend puts in front of it what its language needs (kernels/dialect.* in its folder). A launch is
-// one-dimensional: groups of `items` work-items each, a multiple of 32. A kernel can rely on these words and on C; of C++ it must use
-// nothing, since OpenCL C has none of it.
+// one-dimensional: groups of `items` work-items each, a multiple of 32. A kernel can
+// rely on these words and on C. It must not use C++, which OpenCL C lacks.
 //
 //   KERNEL(items) name(parameters)   a kernel for groups of so many work-items; ITEMS is device_kernel::items
 //   FUNCTION type name(parameters)   a function that kernels call

@@ -141,7 +141,7 @@ public:
     bound error_bound(S const& s) const {
         return chain_bound<S>(s.k);
     }
-    // The dense product's time for as many multiply-adds, or that of the bytes.
+    // From the bytes that are read and written, at a rough bandwidth of a host or of a device.
     template <class S>
     double estimate(S const& s) const {
         auto const rows = static_cast<double>(s.m), cols = static_cast<double>(s.n);

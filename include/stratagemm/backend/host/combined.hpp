@@ -1,7 +1,8 @@
 // Products of sums of matrices, into several results: sums are formed while operands are packed, and what a panel of the
 // product comes to is spread while it is in the cache.
 //
-// Nothing is kept between: a product of sums takes the workspace of a plain one (Huang, Smith, Henry, van de Geijn, 2016).
+// No temporary is stored: a product of sums takes the workspace of a plain product (Huang, Smith, Henry, van de Geijn,
+// 2016).
 #pragma once
 
 #include "blocked.hpp"
