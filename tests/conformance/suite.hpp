@@ -4,6 +4,7 @@
 // states its cases with STRATAGEMM_CONFORMANCE. A [quick] case is a sample of the whole one next to it, for runs under sanitizers.
 #pragma once
 
+#include "any_epilogue.hpp"
 #include "catch.hpp"
 #include "fuzz/property.hpp"
 #include "trial.hpp"
@@ -155,6 +156,19 @@ void batches(int one_in) {
                 }
 }
 
+// Also says what is wrong with the bound, where `seen` is the largest error so far.
+inline verdict judge_bound(trial const& t, verdict v, sg::bound bound, bool fp8, double& seen) {
+    if (t.data == values::random) seen = v.observed;
+    seen = std::max(seen, v.observed);
+    bool const exact = fp8 && seen == 0; // sums of fp8 often fit into a float to the last bit
+    if (t.data == values::positive && !exact && too_loose(bound, seen)) {
+        std::ostringstream loose;
+        loose << "  the bound is too loose: expected " << bound.expected << ", observed " << seen << '\n';
+        v.wrong += loose.str();
+    }
+    return v;
+}
+
 // The bounds: not exceeded, and not a hundred times what is observed.
 template <class TA, class TC>
 void bounds(int one_in) {
@@ -179,25 +193,18 @@ void bounds(int one_in) {
                     using P = std::remove_cvref_t<decltype(policy)>;
                     if constexpr (P::template accepts<typename prepared<TA, TC>::problem> ==
                                   sg::verdict::yes) {
-                        verdict v = try_on(policy, p);
                         if (largest.size() <= which) largest.push_back(0);
-                        double& seen = largest[which++];
-                        if (data == values::random) seen = v.observed;
-                        sg::bound const bound = policy.error_bound(p.call.shape());
-                        seen = std::max(seen, v.observed);
-                        // Sums of fp8 often fit into a float to the last bit.
-                        bool const exact = sg::is_fp8<TA> && seen == 0;
-                        if (data == values::positive && !exact && too_loose(bound, seen)) {
-                            std::ostringstream loose;
-                            loose << "  the bound is too loose: expected " << bound.expected << ", observed "
-                                  << seen << '\n';
-                            v.wrong += loose.str();
-                        }
-                        note(name, t, v);
+                        note(name, t,
+                             judge_bound(t, try_on(policy, p), policy.error_bound(p.call.shape()),
+                                         sg::is_fp8<TA>, largest[which++]));
                     }
                 });
             }
         }
+}
+
+inline void check_status(char const* name, int count, sg::status const& s) {
+    if (!s) FAIL_CHECK(name << ": a group of " << count << ": " << s.error().what());
 }
 
 // Groups: products of any sizes by one call, empty ones, batches and k = 0 among them.
@@ -222,8 +229,7 @@ void groups(int one_in) {
             using P = std::remove_cvref_t<decltype(policy)>;
             if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes) {
                 for (auto& p : all) p.c.restore(p.c_before);
-                if (sg::status s = run_on(policy, sg::as_group(calls)); !s)
-                    FAIL_CHECK(name << ": a group of " << count << ": " << s.error().what());
+                check_status(name, count, run_on(policy, sg::as_group(calls)));
                 for (auto& p : all) note(name, p.what, judge(p, policy.error_bound(p.call.shape())));
             }
         });
@@ -244,40 +250,59 @@ struct place_marker {
     }
 };
 
-// An epilogue over trials with exact sums: the result is known to the last bit, or nearly so for gelu.
-template <class TA, class TC, class Epilogue>
-void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, double ulps) {
+// What is wrong with the C of `p` after a call with this epilogue.
+template <class TA, class TC>
+verdict judge_epilogue(prepared<TA, TC>& p, any_epilogue<sg::accumulator_t<TA>> const& epilogue, double ulps,
+                       sg::status const& ran) {
     using S = sg::accumulator_t<TA>;
-    prepared<TA, TC> p(t);
-    if (!p.is_exact) return;
-    using problem = sg::dense_problem<TA, TA, TC, sg::host_memory, Epilogue>;
-    problem const call{
+    verdict v;
+    std::ostringstream wrong;
+    if (!ran) wrong << "  failed: " << ran.error().what() << '\n';
+    if (!p.c.guards_hold(p.c_before)) wrong << "  a byte that is not of C was written\n";
+    std::size_t cell = 0;
+    bool shown = false;
+    p.c.each([&](TC& x, index, index i, index j) {
+        auto const sum = p.exact[cell++];
+        S const before = make<S>(static_cast<double>(sum.re), static_cast<double>(sum.im));
+        TC const want = static_cast<TC>(epilogue(before, i, j));
+        auto const w = widen<double>(want), g = widen<double>(x);
+        double const off = size_of(number<double>{g.re - w.re, g.im - w.im});
+        if (!(off <= ulps * 2 * sg::unit_roundoff<TC>() * (size_of(w) + 1e-3)) && !shown) {
+            wrong << "  C(" << i << ", " << j << ") is " << g.re << ", should be " << w.re << '\n';
+            shown = true;
+        }
+    });
+    v.wrong = wrong.str();
+    return v;
+}
+
+template <class TA, class TC, class Epilogue>
+auto with_epilogue(prepared<TA, TC> const& p, Epilogue const& epilogue) {
+    return sg::dense_problem<TA, TA, TC, sg::host_memory, Epilogue>{
         p.call.alpha, p.call.a,      p.call.b,      p.call.beta,   p.call.e,      p.call.c, epilogue,
         p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
+}
+
+// An epilogue over trials with exact sums: the result is known to the last bit, or nearly so for gelu. Leaves of the
+// host and devices take the epilogue as its own type, layers over the host as any.
+template <class TA, class TC, class Epilogue>
+void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, double ulps) {
+    prepared<TA, TC> p(t);
+    if (!p.is_exact) return;
+    any_epilogue<sg::accumulator_t<TA>> const any(epilogue);
+    auto const itself = with_epilogue(p, epilogue);
+    auto const erased = with_epilogue(p, any);
     for_each_policy(t.seed, [&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
-        if constexpr (P::template accepts<problem> == sg::verdict::yes) {
-            verdict v;
-            std::ostringstream wrong;
+        constexpr bool leaf = std::is_same_v<P, sg::host> || std::is_same_v<P, sg::reference>;
+        auto const run = [&](auto const& call) {
             p.c.restore(p.c_before);
-            if (sg::status s = run_on(policy, call); !s) wrong << "  failed: " << s.error().what() << '\n';
-            if (!p.c.guards_hold(p.c_before)) wrong << "  a byte that is not of C was written\n";
-            std::size_t cell = 0;
-            bool shown = false;
-            p.c.each([&](TC& x, index, index i, index j) {
-                auto const sum = p.exact[cell++];
-                S const before = make<S>(static_cast<double>(sum.re), static_cast<double>(sum.im));
-                TC const want = static_cast<TC>(sg::apply_epilogue(epilogue, before, i, j));
-                auto const w = widen<double>(want), g = widen<double>(x);
-                double const off = size_of(number<double>{g.re - w.re, g.im - w.im});
-                if (!(off <= ulps * 2 * sg::unit_roundoff<TC>() * (size_of(w) + 1e-3)) && !shown) {
-                    wrong << "  C(" << i << ", " << j << ") is " << g.re << ", should be " << w.re << '\n';
-                    shown = true;
-                }
-            });
-            v.wrong = wrong.str();
-            note(name, t, v);
-        }
+            note(name, t, judge_epilogue(p, any, ulps, run_on(policy, call)));
+        };
+        if constexpr (!leaf && P::template accepts<std::remove_cvref_t<decltype(erased)>> == sg::verdict::yes)
+            run(erased);
+        else if constexpr (P::template accepts<std::remove_cvref_t<decltype(itself)>> == sg::verdict::yes)
+            run(itself);
     });
 }
 

@@ -75,10 +75,11 @@ TEMPLATE_TEST_CASE("a kept operand gives the bits of ozaki", "", float, double, 
     if (!here()) return;
     using T = TestType;
     using order = sg::layout;
-    for (auto const& [m, n, k] :
+    for (auto const& shape :
          {std::array<sg::index, 3>{1, 1, 1}, {37, 45, 70}, {3, 130, 64}, {130, 3, 65}, {64, 64, 128}})
         for (int const count : {2, 8, 15, 20})
             for (int const turned : {0, 1, 2, 3}) {
+                sg::index const m = shape[0], n = shape[1], k = shape[2];
                 if (turned > 0 && (m != 37 || count != 15)) continue;
                 CAPTURE(m, n, k, count, turned);
                 auto const a = draw<T>(m, k, 1, turned & 1 ? order::col_major : order::row_major),

@@ -1,0 +1,29 @@
+// Any epilogue as one type: layers handed this are compiled once for all epilogues of a test.
+#pragma once
+
+#include <stratagemm/core/epilogue.hpp>
+
+// Refers to an epilogue for elements of S. Compilers cannot look into it, so what they make of an epilogue inside
+// the loop that applies it is a test of its own.
+template <class S>
+class any_epilogue {
+    using index = stratagemm::index;
+
+public:
+    template <class E>
+    explicit any_epilogue(E const& e)
+        : epilogue_(&e), apply_([](void const* f, S x, index i, index j) {
+              return stratagemm::apply_epilogue(*static_cast<E const*>(f), x, i, j);
+          }),
+          fits_([](void const* f, index m, index n) {
+              return stratagemm::epilogue_fits(*static_cast<E const*>(f), m, n);
+          }) {}
+
+    S operator()(S x, index i, index j) const { return apply_(epilogue_, x, i, j); }
+    bool fits(index m, index n) const { return fits_(epilogue_, m, n); }
+
+private:
+    void const* epilogue_;
+    S (*apply_)(void const*, S, index, index);
+    bool (*fits_)(void const*, index, index);
+};
