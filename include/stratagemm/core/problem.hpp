@@ -96,6 +96,13 @@ struct problem {
         return one;
     }
 
+    // C^T = B^T A^T, which is the same product. row0 and col0 stay those of the user's C: whoever calls the epilogue swaps
+    // the indices back.
+    problem<B, A, C, Epilogue> transposed() const {
+        return {alpha, b.transposed(), a.transposed(), beta,   e.transposed(), c.transposed(), epilogue,
+                count, b_step,         a_step,         e_step, c_step,         row0,           col0};
+    }
+
     // The i-th product of the batch.
     problem at(index i) const {
         problem one = *this;

@@ -315,3 +315,24 @@ TEST_CASE("factors that the scalar cannot hold are refused") {
     CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 0.1, f, f, 0, sg::row_major(t.data(), 2, 2))));
     CHECK(sg::holds<float>(std::numeric_limits<double>::infinity())); // as it is
 }
+
+TEST_CASE("a transposed problem is the same product") {
+    room r;
+    for (std::size_t i = 0; i < 60; ++i)
+        r.a[i] = static_cast<float>(i % 7), r.b[i] = static_cast<float>(i % 5),
+        r.e[i] = static_cast<float>(i);
+    auto const a = sg::row_major(r.a.data(), 3, 2), b = sg::col_major(r.b.data(), 2, 4);
+    auto const two = [](auto const& v, sg::index step) { return sg::batched(v, 2, step); };
+    auto const run = [&](bool turned) {
+        r.c.assign(400, 7.0f);
+        auto const p =
+            sg::product(2.0f, two(a, 6), two(b, 0), -1.0f, two(sg::row_major(r.e.data(), 3, 4), 12),
+                        two(sg::row_major(r.c.data(), 3, 4, 5), 20));
+        auto const q = p.transposed();
+        CHECK(q.c.rows == 4);
+        CHECK(q.transposed().a.data == p.a.data);
+        (turned ? sg::run(sg::reference{}, q) : sg::run(sg::reference{}, p)).or_throw();
+        return r.c;
+    };
+    CHECK(run(true) == run(false));
+}
