@@ -283,8 +283,7 @@ auto with_epilogue(prepared<TA, TC> const& p, Epilogue const& epilogue) {
         p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
 }
 
-// An epilogue over trials with exact sums: the result is known to the last bit, or nearly so for gelu. Leaves of the
-// host and devices take the epilogue as its own type, layers over the host as any.
+// An epilogue over trials with exact sums: the result is known to the last bit, or nearly so for gelu.
 template <class TA, class TC, class Epilogue>
 void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, double ulps) {
     prepared<TA, TC> p(t);
@@ -294,14 +293,15 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
     auto const erased = with_epilogue(p, any);
     for_each_policy(t.seed, [&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
-        constexpr bool leaf = std::is_same_v<P, sg::host> || std::is_same_v<P, sg::reference>;
         auto const run = [&](auto const& call) {
             p.c.restore(p.c_before);
             note(name, t, judge_epilogue(p, any, ulps, run_on(policy, call)));
         };
-        if constexpr (!leaf && P::template accepts<std::remove_cvref_t<decltype(erased)>> == sg::verdict::yes)
+        if constexpr (P::template accepts<std::remove_cvref_t<decltype(itself)>> != sg::verdict::yes)
+            return;
+        else if constexpr (takes_any_epilogue<P>)
             run(erased);
-        else if constexpr (P::template accepts<std::remove_cvref_t<decltype(itself)>> == sg::verdict::yes)
+        else
             run(itself);
     });
 }
