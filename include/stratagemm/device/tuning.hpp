@@ -98,7 +98,7 @@ result<tuned<Tile>> tune_tile(Policy const& policy, shape<T> const& s, search_pr
                               tuning_options<Tile> const& options, With&& with) {
     if (status r = policy.ready(); !r) return result<tuned<Tile>>(std::move(r));
     if (s.m < 1 || s.n < 1 || s.k < 1 || s.count != 1)
-        return error(errc::shape, "tune", "tuning is for one product with no empty side");
+        return error(errc::shape, "tune: tuning is for one product with no empty side");
     try {
         tuning_trial<T, Policy> trial(policy, s.m, s.n, s.k);
         tuned<Tile> found;

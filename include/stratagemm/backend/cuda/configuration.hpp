@@ -4,6 +4,7 @@
 #include "device.hpp"
 
 #include <compare>
+#include <string>
 #include <utility>
 
 STRATAGEMM_BEGIN

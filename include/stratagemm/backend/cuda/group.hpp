@@ -87,8 +87,8 @@ public:
             parts.push_back({*compiled, form, end});
             for (; at != end; ++at)
                 if (at->tiles > device_longest)
-                    return error(errc::unsupported, "cuda",
-                                 "a product is too large for one launch; multiply blocks");
+                    return error(errc::unsupported,
+                                 "cuda: a product is too large for one launch; multiply blocks");
         }
         auto at = members.begin();
         for (part const& p : parts)

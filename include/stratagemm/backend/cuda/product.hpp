@@ -145,7 +145,7 @@ private:
     status launch(cuda_compiled const& compiled, index blocks, int threads,
                   cuda_arguments<Scalar> const& x) const {
         if (blocks > device_longest)
-            return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
+            return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
         return session_.launch(stream_, compiled,
                                {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, x,
                                epilogue_.bytes());
