@@ -12,16 +12,26 @@ emulation=emulation-emerald-rapids-2026-11-21.txt
 cuda=cuda-h200-2026-11-21.txt
 opencl=opencl-h200-2026-11-21.txt
 
-# Each line of what follows: "group TITLE", "note TEXT", "row LABEL", or the ratio of a case.
+# Each line of what follows: "group TITLE", "note TEXT", "row LABEL", the "mean RATIO" of the row where a file has one,
+# or the ratio of a case.
 {
     echo "group host: Emerald Rapids with AMX, 1 and 2 threads, ${host%.txt}"
     echo "note to the best of OpenBLAS, BLIS, Eigen, oneDNN, libxsmm and inlined code"
-    awk '/^-- / { sub(/^-- /, ""); print "row " $0; found = 1; next }
+    # The file has the means of ratios that are not rounded.
+    awk 'NR == FNR {
+            if (/^ratio to/) means = 1
+            else if (means && match($0, / +[0-9]+ +[0-9.]+ +[0-9.]+ /)) {
+                split(substr($0, RSTART), word, " ")
+                mean[substr($0, 1, RSTART - 1)] = word[2]
+            }
+            next
+        }
+        /^-- / { sub(/^-- /, ""); print "row " $0; print "mean " mean[$0]; found = 1; next }
         /^ratio to/ { exit }
-        found && / thread/ { print $NF }' "$host"
+        found && / thread/ { print $NF }' "$host" "$host"
 
     echo "group emulated on host: the same kind of machine, ${emulation%.txt}"
-    echo "note to the best of the same libraries in the same precision"
+    echo "note of full accuracy; to the best of the same libraries"
     awk '/^== The state before it/ { exit }
         /^FP(32|64),/ { type = $1 }
         type == "FP64," && /^  ozaki fp64 / && $5 != "-" { fp64 = fp64 $5 "\n" }
@@ -47,9 +57,10 @@ opencl=opencl-h200-2026-11-21.txt
     echo "note to cuBLAS 13.1, and to CLBlast 1.5.3 with its tile tuned"
     awk '/^== bench_opencl/ { ++table }
         table == 1 && /^sgemm / { cublas = cublas $7 "\n"; clblast = clblast $5 "\n" }
-        table == 1 && /^dgemm / { doubles = doubles $7 "\n" }
+        table == 1 && /^dgemm / { double_cublas = double_cublas $7 "\n"; double_clblast = double_clblast $5 "\n" }
         END {
-            printf "row float / CLBlast\n%srow float / cuBLAS\n%srow double / cuBLAS\n%s", clblast, cublas, doubles
+            printf "row float / CLBlast\n%srow double / CLBlast\n%s", clblast, double_clblast
+            printf "row float / cuBLAS\n%srow double / cuBLAS\n%s", cublas, double_cublas
         }' "$opencl"
 } | awk '
     function x_of(ratio) { return left + (log(ratio) - log(low)) / (log(high) - log(low)) * (right - left) }
@@ -61,7 +72,8 @@ opencl=opencl-h200-2026-11-21.txt
     function short(ratio) { return sprintf(ratio < 10 ? "%.2f" : "%.0f", ratio) }
     function end_row(    mean) {
         if (cases == 0) return
-        mean = exp(sum / cases)
+        mean = given ? given : exp(sum / cases)
+        given = 0
         body = body sprintf("<path class=\"mean\" d=\"M%.1f %.1fv16\"/>\n", x_of(mean), y - 8)
         text(right + 58, y + 5, 14, "end", short(mean))
         text(width - 6, y + 5, 14, "end", short(worst), worst < 1 ? " class=\"below\"" : "")
@@ -92,6 +104,7 @@ opencl=opencl-h200-2026-11-21.txt
         text(6, y + 5, 14, "start", $0)
         next
     }
+    $1 == "mean" { given = $2; next }
     {
         ratio = $1 + 0
         sum += log(ratio)
