@@ -234,6 +234,12 @@ TEST_CASE("sizes beyond memory are refused before anything is computed from them
               sg::strided(r.c.data(), 2, 2, huge / 3, 1));
     r.refused(errc::overflow, "bytes", sg::batched(sg::row_major(r.a.data(), 2, 2), huge / 8, 4),
               sg::row_major(r.b.data(), 2, 2), sg::batched(c, huge / 8, 4));
+    // Strides of zero make any number of elements lie in few bytes.
+    for (sg::index const k : {sg::index{1} << 58, sg::index{1} << 61, huge}) {
+        auto const one_row = sg::strided(r.a.data(), 2, k, 1, 0),
+                   one_column = sg::strided(r.b.data(), k, 2, 0, 1);
+        r.refused(errc::overflow, "2^52 elements", one_row, one_column, sg::row_major(r.c.data(), 2, 2));
+    }
 }
 
 TEST_CASE("C cannot be scaled or conjugated") {
