@@ -46,7 +46,10 @@ awk -v document="$document" '
     inside && /^```/ { inside = 0; finish(); given = ""; declares = 0; next }
     inside { line[++lines] = $0; text = text $0 "\n"; next }
     /^```cpp$/ { inside = 1; lines = 0; text = ""; start = FNR + 1; next }
-    /^```(c\+\+|C\+\+|cxx|cc)/ { printf "#error \"%s:%d: say ```cpp, so that the block is compiled\"\n", document, FNR }
+    /^[[:space:]]+```cpp|^[[:space:]]*```(c\+\+|C\+\+|cxx|cc)/ {
+        printf "#error \"%s:%d: say ```cpp at the beginning of a line: this block is not compiled\"\n", document, FNR
+        ++blocks
+    }
     /^<!-- given: .* -->$/ { given = substr($0, 13, length($0) - 16); next }
     /^<!-- declarations -->$/ { declares = 1; next }
     { given = ""; declares = 0 }
