@@ -7,23 +7,23 @@
 // the loop that applies it is a test of its own.
 template <class S>
 class any_epilogue {
-    using index = stratagemm::index;
+    using index_t = stratagemm::index_t;
 
 public:
     template <class E>
     explicit any_epilogue(E const& e)
-        : epilogue_(&e), apply_([](void const* f, S x, index i, index j) {
+        : epilogue_(&e), apply_([](void const* f, S x, index_t i, index_t j) {
               return stratagemm::apply_epilogue(*static_cast<E const*>(f), x, i, j);
           }),
-          fits_([](void const* f, index m, index n) {
+          fits_([](void const* f, index_t m, index_t n) {
               return stratagemm::epilogue_fits(*static_cast<E const*>(f), m, n);
           }) {}
 
-    S operator()(S x, index i, index j) const { return apply_(epilogue_, x, i, j); }
-    bool fits(index m, index n) const { return fits_(epilogue_, m, n); }
+    S operator()(S x, index_t i, index_t j) const { return apply_(epilogue_, x, i, j); }
+    bool fits(index_t m, index_t n) const { return fits_(epilogue_, m, n); }
 
 private:
     void const* epilogue_;
-    S (*apply_)(void const*, S, index, index);
-    bool (*fits_)(void const*, index, index);
+    S (*apply_)(void const*, S, index_t, index_t);
+    bool (*fits_)(void const*, index_t, index_t);
 };

@@ -25,6 +25,7 @@ struct opencl_kernel_key {
     std::string text{};                    // of the epilogue, empty for none; or of all, in the dialect
     std::array<std::ptrdiff_t, 3> sides{}; // where it is compiled for them
 
+    friend bool operator==(opencl_kernel_key const&, opencl_kernel_key const&) = default;
     friend auto operator<=>(opencl_kernel_key const&, opencl_kernel_key const&) = default;
 };
 
