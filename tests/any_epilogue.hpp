@@ -3,8 +3,8 @@
 
 #include <stratagemm/core/epilogue.hpp>
 
-// Refers to an epilogue for elements of S. Compilers cannot look into it, so what they make of an epilogue inside
-// the loop that applies it is a test of its own.
+// Refers to an epilogue for elements of S. Compilers cannot inline it: tests of what they make of an epilogue
+// in the loop that applies it must not use this type.
 template <class S>
 class any_epilogue {
     using index_t = stratagemm::index_t;

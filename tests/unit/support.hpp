@@ -98,8 +98,8 @@ bool finishes(Policy const& policy, sg::matrix<T> const& a, sg::matrix<T> const&
     }
     return true;
 }
-// Epilogues as one type, so that policies are compiled once for all. Nothing is hidden from the compiler: contracted,
-// the last would round differently.
+// Epilogues as one type, so that policies are compiled once for all of them. Compilers inline it: if they
+// contracted the last one, it would round differently.
 template <class T>
 struct finishing {
     enum { chain, square, place } which;
