@@ -10,28 +10,31 @@
 STRATAGEMM_BEGIN
 
 // to = sum of factor[t] from[t], `count` elements of unit stride in pieces of `piece`, which are `next` apart in `to`.
-// `to` may be one of them. Vectors of 16 bytes, which every machine has, are enough for the speed of memory.
+// `to` may be one of them. Vectors of 16 bytes, which every machine has, are enough for the speed of memory, if four of
+// them share what each term costs.
 template <class T>
 [[gnu::noinline]] void combine(T* to, index piece, index next, T const* const* from, T const* factor,
                                int terms, index count) {
     typedef T vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
     constexpr index lanes = 16 / static_cast<index>(sizeof(T));
-    auto const at = [](T const* p) { return *reinterpret_cast<vector const*>(p); };
-    T const *const first = from[0], *const second = from[terms > 1];
-    vector const x = vector{} + factor[0], y = vector{} + factor[terms > 1];
+    auto const at = [](T const* p, int v) { return reinterpret_cast<vector const*>(p)[v]; };
     for (index begin = 0; begin < count; begin += piece, to += next) {
         index const end = smaller(count, begin + piece);
         index j = begin;
         T* const out = to - begin;
-        for (; terms == 2 && j + lanes <= end; j += lanes) // nearly always
-            *reinterpret_cast<vector*>(out + j) = x * at(first + j) + y * at(second + j);
-        for (; j + lanes <= end; j += lanes) {
-            vector sum = x * at(first + j);
-            for (int t = 1; t < terms; ++t) sum += factor[t] * at(from[t] + j);
-            *reinterpret_cast<vector*>(out + j) = sum;
+        for (; j + 4 * lanes <= end; j += 4 * lanes) {
+            T const* p = from[0] + j;
+            T f = factor[0];
+            vector x = f * at(p, 0), y = f * at(p, 1), z = f * at(p, 2), w = f * at(p, 3);
+            for (int t = 1; t < terms; ++t) {
+                p = from[t] + j, f = factor[t];
+                x += f * at(p, 0), y += f * at(p, 1), z += f * at(p, 2), w += f * at(p, 3);
+            }
+            auto* const four = reinterpret_cast<vector*>(out + j);
+            four[0] = x, four[1] = y, four[2] = z, four[3] = w;
         }
         for (; j < end; ++j) {
-            T sum = factor[0] * first[j];
+            T sum = factor[0] * from[0][j];
             for (int t = 1; t < terms; ++t) sum += factor[t] * from[t][j];
             out[j] = sum;
         }
