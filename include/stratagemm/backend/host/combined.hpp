@@ -41,80 +41,85 @@ template <class T>
     }
 }
 
-// Operands that are sums of up to `most` matrices of one type, real.
+// The first term, whose factor goes into alpha if it is the only one.
+template <class T>
+view<T const> const& first_term(view<T const> const& x, T&) {
+    return x;
+}
+template <class T, int N>
+view<T const> const& first_term(sum_of<view<T const>, N>& x, T& alpha) {
+    if (x.terms == 1) alpha *= std::exchange(x.term[0].scale, T(1));
+    return x.term[0];
+}
+
+// What packs a sum of real matrices of one type.
 template <class T>
 struct sum_packing {
-    using packet = T;
-    using table = kernel_table<T, T>;
-    static table const& kernels() { return stratagemm::kernels<T, T>(); }
-
     static constexpr int most = 8;
-    using operand = sum_of<view<T const>, most>;
 
-    static constexpr index widen = 1;
-    static index depth(index k) { return k; }
-    static bool conjugates(operand const&) { return false; }
-    static bool by_panels(operand const&) {
-        return false;
-    } // all rows at once: forming a sum again would cost more
-    static constexpr bool in_place = false;
-    struct place {
-        T const* data;
-        index row, col;
-    };
-    static place place_of(operand const&) { return {}; }
-
-    static void pack_a(operand const& a, bool, index i, index p, index rows, index depth, T* to) {
-        form(a.part(i, p, rows, depth), to, depth, depth, 0);
+    static host_sum<T> of(view<T const> const&) { return {}; }
+    template <int N>
+    static host_sum<T> of(sum_of<view<T const>, N> const& x) {
+        static_assert(N <= most);
+        if (x.terms == 1) return {};
+        return {x.term, x.terms, pack_a, pack_b};
     }
-    static void pack_b(operand const& b, bool, index p, index j, index depth, index cols, T* to) {
-        int const strip = kernels().strip;
-        form(b.part(p, j, depth, cols), to, strip, strip, depth * strip);
+
+private:
+    using view_type = view<T const>;
+
+    static void pack_a(host_sum<T> const& sum, index i, index p, index rows, index depth, T* to) {
+        form(sum, i, p, rows, depth, to, depth, depth, 0);
+    }
+    static void pack_b(host_sum<T> const& sum, index p, index j, index depth, index cols, T* to) {
+        int const strip = kernels<T, T>().strip;
+        form(sum, p, j, depth, cols, to, strip, strip, depth * strip);
         index const whole = cols / strip * strip;
         pad_strip(to + whole * depth, strip, depth, cols == whole ? strip : cols - whole);
     }
 
-private:
-    // The sum, in strips of `strip` columns, `next` apart, whose rows are `row` apart.
-    static void form(operand const& x, T* to, index row, index strip, index next) {
+    // Rows [i0, i0 + rows), columns [j0, j0 + cols), in strips of `strip` columns, `next` apart, whose rows are `row`
+    // apart.
+    static void form(host_sum<T> const& sum, index i0, index j0, index rows, index cols, T* to, index row,
+                     index strip, index next) {
+        auto const* const term = static_cast<view_type const*>(sum.term);
         bool by_rows = true, by_columns = true;
         T factor[most] = {};
-        for (int t = 0; t < x.terms; ++t) {
-            by_rows &= x.term[t].col_stride == 1, by_columns &= x.term[t].row_stride == 1;
-            factor[t] = x.term[t].scale;
+        T const *corner[most] = {}, *from[most] = {};
+        for (int t = 0; t < sum.terms; ++t) {
+            by_rows &= term[t].col_stride == 1, by_columns &= term[t].row_stride == 1;
+            factor[t] = term[t].scale, corner[t] = &term[t](i0, j0);
         }
-        T const* from[most] = {};
         if (by_rows) {
-            for (index i = 0; i < x.rows; ++i) {
-                for (int t = 0; t < x.terms; ++t) {
-                    from[t] = x.term[t].data + i * x.term[t].row_stride;
-                    if (i + 3 < x.rows)
-                        for (index j = 0; j < x.cols; j += 64 / index{sizeof(T)})
-                            __builtin_prefetch(from[t] + 3 * x.term[t].row_stride + j);
+            for (index i = 0; i < rows; ++i) {
+                for (int t = 0; t < sum.terms; ++t) {
+                    from[t] = corner[t] + i * term[t].row_stride;
+                    if (i + 3 < rows)
+                        for (index j = 0; j < cols; j += 64 / index{sizeof(T)})
+                            __builtin_prefetch(from[t] + 3 * term[t].row_stride + j);
                 }
-                combine(to + i * row, strip, next, from, factor, x.terms, x.cols);
+                combine(to + i * row, strip, next, from, factor, sum.terms, cols);
             }
             return;
         }
         // In squares, summed as they lie and turned on the way.
         constexpr index side = 8;
         index const wide = smaller(side, strip); // within a strip
-        for (index i = 0; i < x.rows; i += side)
-            for (index j = 0; j < x.cols; j += wide) {
-                index const in = smaller(side, x.rows - i), jn = smaller(wide, x.cols - j);
+        for (index i = 0; i < rows; i += side)
+            for (index j = 0; j < cols; j += wide) {
+                index const in = smaller(side, rows - i), jn = smaller(wide, cols - j);
                 T square[side * side]; // by columns
                 for (index c = 0; c < jn; ++c) {
-                    for (int t = 0; t < x.terms; ++t)
-                        from[t] = x.term[t].data + i * x.term[t].row_stride + (j + c) * x.term[t].col_stride;
+                    for (int t = 0; t < sum.terms; ++t)
+                        from[t] = corner[t] + i * term[t].row_stride + (j + c) * term[t].col_stride;
                     if (by_columns) {
-                        combine(square + c * side, side, side, from, factor, x.terms, in);
+                        combine(square + c * side, side, side, from, factor, sum.terms, in);
                         continue;
                     }
                     for (index r = 0; r < in; ++r) {
-                        T sum = factor[0] * from[0][r * x.term[0].row_stride];
-                        for (int t = 1; t < x.terms; ++t)
-                            sum += factor[t] * from[t][r * x.term[t].row_stride];
-                        square[c * side + r] = sum;
+                        T x = factor[0] * from[0][r * term[0].row_stride];
+                        for (int t = 1; t < sum.terms; ++t) x += factor[t] * from[t][r * term[t].row_stride];
+                        square[c * side + r] = x;
                     }
                 }
                 T* const out = to + j / strip * next + i * row + j % strip;
@@ -126,19 +131,6 @@ private:
             }
     }
 };
-
-// A view as the sum of itself.
-template <class T>
-typename sum_packing<T>::operand as_sum(view<T const> const& v) {
-    return v;
-}
-template <class T, int N>
-typename sum_packing<T>::operand as_sum(sum_of<view<T const>, N> const& x) {
-    typename sum_packing<T>::operand sum;
-    sum.rows = x.rows, sum.cols = x.cols, sum.terms = x.terms;
-    for (int t = 0; t < x.terms; ++t) sum.term[t] = x.term[t];
-    return sum;
-}
 
 // What the blocked loops write for a spread: the sum of a piece of k goes to each target; the first piece brings what
 // the target adds.
