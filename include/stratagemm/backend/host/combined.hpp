@@ -132,6 +132,24 @@ private:
     }
 };
 
+// to = factor sum + keep from; `from` is not read if `keep` is 0.
+template <class T>
+[[gnu::noinline]] void write_target(view<T> const& to, T factor, T const* sum, index sum_row, T keep,
+                                    view<T const> const& from) {
+    T const factors[] = {factor, keep};
+    int const terms = keep == T(0) ? 1 : 2;
+    bool const by_rows = to.col_stride == 1 && (terms == 1 || from.col_stride == 1);
+    for (index r = 0; r < to.rows; ++r, sum += sum_row) {
+        if (by_rows) {
+            T const* const both[] = {sum, terms == 1 ? nullptr : &from(r, 0)};
+            combine(&to(r, 0), to.cols, index{0}, both, factors, terms, to.cols);
+        } else {
+            for (index c = 0; c < to.cols; ++c)
+                to(r, c) = terms == 1 ? factor * sum[c] : factor * sum[c] + keep * from(r, c);
+        }
+    }
+}
+
 // What the blocked loops write for a spread: the sum of a piece of k goes to each target; the first piece brings what
 // the target adds.
 template <class Problem, bool First>
@@ -139,23 +157,13 @@ void write_spread(void const* problem, bool swapped, typename Problem::scalar co
                   index i, index j, index rows, index cols) {
     using T = typename Problem::scalar;
     auto const& p = *static_cast<Problem const*>(problem);
+    auto const part = [&](auto const& v) { return (swapped ? v.transposed() : v).part(i, j, rows, cols); };
     for (int t = 0; t < p.c.targets; ++t) {
         auto const& target = p.c.at[t];
-        auto const to = (swapped ? target.to.transposed() : target.to).part(i, j, rows, cols);
-        auto from = First ? target.from : view<T const>(target.to);
-        T const keep = First ? target.keep : T(1), factor[] = {p.alpha * target.factor, keep};
-        if (keep != T(0)) from = (swapped ? from.transposed() : from).part(i, j, rows, cols);
-        bool const by_rows = to.col_stride == 1 && (keep == T(0) || from.col_stride == 1);
-        for (index r = 0; r < rows; ++r) {
-            T const* const x = sum + r * sum_row;
-            if (by_rows) {
-                T const* const terms[] = {x, keep == T(0) ? nullptr : &from(r, 0)};
-                combine(&to(r, 0), cols, index{0}, terms, factor, keep == T(0) ? 1 : 2, cols);
-            } else {
-                for (index c = 0; c < cols; ++c)
-                    to(r, c) = keep == T(0) ? factor[0] * x[c] : factor[0] * x[c] + keep * from(r, c);
-            }
-        }
+        T const keep = First ? target.keep : T(1);
+        auto const to = part(target.to);
+        write_target<T>(to, p.alpha * target.factor, sum, sum_row, keep,
+                        First && keep != T(0) ? part(target.from) : view<T const>(to));
     }
 }
 
