@@ -115,11 +115,9 @@ private:
     template <class S>
     using out_of = view<typename S::c_type, space>;
     template <class S>
-    using of_sums = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, out_of<S>>;
+    using of_sums = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, spread<out_of<S>, 2>>;
     template <class S>
-    using of_spreads = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, spread<out_of<S>, 2>>;
-    template <class S>
-    static constexpr bool fuses = takes<Base, of_sums<S>>&& takes<Base, of_spreads<S>>;
+    static constexpr bool fuses = takes<Base, of_sums<S>>;
 
     // What an odd side leaves to the base; with no elements where the side is even.
     template <class S>
@@ -201,28 +199,28 @@ private:
     private:
         // The last level over a base that takes sums and spreads.
         void fused_winograd() {
-            multiply({a11, -a21}, {b22, -b12}, c21);            // P7
-            multiply({a21, a22}, {b12, -b11}, c22);             // P5
-            multiply({a21, a22, -a11}, {b22, -b12, b11}, c12);  // P6
-            multiply(a11, b11, c11);                            // P1
-            add(c12, c11, c12);                                 // U2 = P1 + P6
-            add(c21, c12, c21);                                 // U3 = U2 + P7
-            add(c12, c22, c12);                                 // U4 = U2 + P5
-            add(c22, c21, c22);                                 // C22 = U3 + P5
-            multiply({a12, -a21, -a22, a11}, {b22}, c12, c12);  // C12 = U4 + P3
-            multiply({-a22}, {b22, -b12, b11, -b21}, c21, c21); // C21 = U3 - P4
-            multiply(a12, b21, c11, c11);                       // C11 = P1 + P2
+            multiply({a11, -a21}, {b22, -b12}, {c21});           // P7
+            multiply({a21, a22}, {b12, -b11}, {c22});            // P5
+            multiply({a21, a22, -a11}, {b22, -b12, b11}, {c12}); // P6
+            multiply(a11, b11, c11);                             // P1
+            add(c12, c11, c12);                                  // U2 = P1 + P6
+            add(c21, c12, c21);                                  // U3 = U2 + P7
+            add(c12, c22, c12);                                  // U4 = U2 + P5
+            add(c22, c21, c22);                                  // C22 = U3 + P5
+            multiply({a12, -a21, -a22, a11}, {b22}, {c12});      // C12 = U4 + P3
+            multiply({-a22}, {b22, -b12, b11, -b21}, {c21});     // C21 = U3 - P4
+            multiply(a12, b21, c11, c11);                        // C11 = P1 + P2
         }
 
-        // The numbers are those of Strassen's paper. The first product to arrive at a quarter of C brings beta E.
+        // The numbers are those of Strassen's paper.
         void fused_original() {
-            multiply_to({a11, a22}, {b11, b22}, c11, c22); // M1
-            multiply_to({a21, a22}, {b11}, c21, -c22);     // M2
-            multiply_to({a11}, {b12, -b22}, c12, c22);     // M3
-            multiply_to({a22}, {b21, -b11}, c11, c21);     // M4
-            multiply_to({a11, a12}, {b22}, -c11, c12);     // M5
-            multiply({a21, -a11}, {b11, b12}, c22, c22);   // M6
-            multiply({a12, -a22}, {b21, b22}, c11, c11);   // M7
+            multiply({a11, a22}, {b11, b22}, {c11, c22}); // M1
+            multiply({a21, a22}, {b11}, {c21, -c22});     // M2
+            multiply({a11}, {b12, -b22}, {c12, c22});     // M3
+            multiply({a22}, {b21, -b11}, {c11, c21});     // M4
+            multiply({a11, a12}, {b22}, {-c11, c12});     // M5
+            multiply({a21, -a11}, {b11, b12}, {c22});     // M6
+            multiply({a12, -a22}, {b21, b22}, {c11});     // M7
         }
 
         // Two temporaries: Boyer et al., table 1.
@@ -366,24 +364,18 @@ private:
             status_ =
                 policy_.multiply(P{p_.alpha, view_of(x), view_of(y), beta, added, to_[to]}, below_, memory_);
         }
-        [[gnu::noinline]] void multiply(terms x, terms y, int to, int e = none) {
-            if (status_)
-                status_ = policy_.base_(
-                    of_sums<P>{p_.alpha, sum_of_terms(x), sum_of_terms(y), T(e ? 1 : 0), to_[to], to_[to]},
-                    memory_);
-        }
-        [[gnu::noinline]] void multiply_to(terms x, terms y, int first, int second) {
+        // Adds alpha x y to each target, or takes it from a negated one. The first product to arrive brings beta E.
+        [[gnu::noinline]] void multiply(terms x, terms y, terms targets) {
             if (!status_) return;
-            spread<out, 2> both;
-            for (int const to : {first, second}) {
-                int const quarter = to < 0 ? -to : to, e = e11 + (quarter - c11);
-                T const factor = to < 0 ? T(-1) : T(1), beta = p_.beta;
-                bool const is_first = !std::exchange(reached_[quarter], true);
-                in added = is_first && beta != T(0) ? from_[e] : from_[quarter];
+            spread<out, 2> places;
+            for (int const target : targets) {
+                int const quarter = target < 0 ? -target : target;
+                bool const first = !std::exchange(reached_[quarter], true);
+                in added = from_[first && p_.beta != T(0) ? e11 + (quarter - c11) : quarter];
                 added.scale = T(1);
-                both.add(to_[quarter], factor, is_first ? beta : T(1), added);
+                places.add(to_[quarter], target < 0 ? T(-1) : T(1), first ? p_.beta : T(1), added);
             }
-            status_ = policy_.base_(of_spreads<P>{p_.alpha, sum_of_terms(x), sum_of_terms(y), T(0), {}, both},
+            status_ = policy_.base_(of_sums<P>{p_.alpha, sum_of_terms(x), sum_of_terms(y), T(0), {}, places},
                                     memory_);
         }
 
@@ -436,18 +428,12 @@ private:
         return with_borders(s, own + below);
     }
     template <class S>
-    footprint workspace_of_fused(S const& h) const {
+    footprint workspace_of_fused(S h) const {
         using Form = typename sum_of<term<S>, 4>::form;
-        shape<Form, Form, typename S::c_form> sums{h.m, h.n, h.k};
-        shape<Form, Form, typename spread<out_of<S>, 2>::form> const spreads{h.m, h.n, h.k};
-        footprint need = larger(base_.workspace(h), larger(base_.workspace(sums), base_.workspace(spreads)));
-        sums.adds = true;
-        return larger(larger(need, base_.workspace(half_of(h))), base_.workspace(sums));
-    }
-    template <class S>
-    static S half_of(S h) {
+        shape<Form, Form, typename spread<out_of<S>, 2>::form> const sums{h.m, h.n, h.k};
+        footprint const need = larger(base_.workspace(h), base_.workspace(sums));
         h.adds = true;
-        return h;
+        return larger(need, base_.workspace(h));
     }
     template <class S>
     footprint with_borders(S const& s, footprint need) const {

@@ -343,7 +343,7 @@ private:
     }
 
     // The product of the first terms, except for what packs the operands, if they are sums, and what writes a spread
-    // (host/combined.hpp). The factor of a sum of one term goes into alpha.
+    // (host/combined.hpp). The factor of a sum of one term goes into alpha, and that of an only target too.
     template <class Problem>
     static status multiply_combined(Problem p, int team, arena& workspace) {
         using T = typename Problem::a_type;
@@ -352,13 +352,18 @@ private:
         q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.epilogue = p.epilogue;
         q.row0 = p.row0, q.col0 = p.col0;
         constexpr bool spreads = !is_view<typename Problem::c_operand>::value;
-        if constexpr (spreads)
-            q.c = p.c.at[0].to;
-        else
+        if constexpr (spreads) {
+            auto const& first = p.c.at[0];
+            q.c = first.to;
+            if (p.c.targets == 1) q.alpha *= first.factor, q.beta = first.keep, q.e = first.from;
+        } else {
             q.c = p.c;
+        }
         auto job = job_of<real_packing<T, T>>(q);
         if constexpr (spreads)
-            job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>, job.problem = &p;
+            if (p.c.targets > 1)
+                job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>,
+                job.problem = &p;
         if (job.swapped) p.a = p.a.transposed(), p.b = p.b.transposed();
         job.a_sum = sum_packing<T>::of(p.a), job.b_sum = sum_packing<T>::of(p.b);
         if (job.swapped) std::swap(job.a_sum, job.b_sum);
