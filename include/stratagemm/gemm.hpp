@@ -39,7 +39,7 @@ status run(P const& policy, group<Problem> const& all, typename P::arena& memory
     if constexpr (check_policy<P, Problem>()) {
         if (status s = validate(all); !s) return s;
         if (!memory.fits(group_workspace(policy, all)))
-            return failure(errc::memory, "gemm", "the arena is smaller than group_workspace() asks for");
+            return failure(errc::memory, "gemm: the arena is smaller than group_workspace() asks for");
         return run_group(policy, all, memory);
     }
     return {};

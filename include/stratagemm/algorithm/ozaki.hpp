@@ -131,9 +131,10 @@ public:
         if (status s = check(p.shape()); !s) return s;
         if constexpr (on_device)
             if (!leaf().limits().has_double)
-                return failure(errc::unsupported, "ozaki",
-                               "this device has no double, in which the integer products are put together; "
-                               "use its own products");
+                return failure(
+                    errc::unsupported,
+                    "ozaki: this device has no double, in which the integer products are put together; "
+                    "use its own products");
         for (index i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i), memory); !s) return s;
         return {};
@@ -175,21 +176,21 @@ private:
     }
     template <class S>
     status check(S const& s) const {
-        auto const fail = [](char const* message) { return failure(errc::argument, "ozaki", message); };
+        auto const fail = [](char const* text) { return failure(errc::argument, text); };
         int const slices = options_.slices, count = options_.moduli;
-        if (slices != 0 && count != 0) return fail("give `slices` or `moduli`, not both");
+        if (slices != 0 && count != 0) return fail("ozaki: give `slices` or `moduli`, not both");
         if (slices != 0 && (slices < least_slices || slices > most_slices))
-            return fail("`slices` must be 2 to 18, or 0 to have the layer choose");
+            return fail("ozaki: `slices` must be 2 to 18, or 0 to have the layer choose");
         if (count != 0 && (count < least_moduli || count > most_moduli))
-            return fail("`moduli` must be 2 to 20, or 0 to have the layer choose");
+            return fail("ozaki: `moduli` must be 2 to 20, or 0 to have the layer choose");
         double const eps = options_.accuracy.eps;
         if (by_contract() && !(eps >= accuracy::fp64.eps && eps <= 0.25))
-            return fail("`accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
+            return fail("ozaki: `accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
         index const k = s.k * ozaki_parts::parts<typename S::c_type>;
         if (k > longest)
-            return fail("k must be at most 2^31 (2^30 for complex); add up products over parts of k");
+            return fail("ozaki: k must be at most 2^31 (2^30 for complex); add up products over parts of k");
         if (count != 0 && !(__builtin_sqrt(static_cast<double>(k)) < ozaki_parts::room(count)))
-            return fail("k is too large for so few `moduli`; take more");
+            return fail("ozaki: k is too large for so few `moduli`; take more");
         return {};
     }
 

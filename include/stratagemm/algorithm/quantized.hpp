@@ -45,6 +45,7 @@ public:
     using value_type = T;
     using space = typename Base::space;
     using form = quantized_form<Base, T>;
+    static constexpr int most_views = 1;
     using lines = std::conditional_t<is_left, typename work::left, typename work::right>;
 
     index rows = 0, cols = 0;
@@ -52,7 +53,7 @@ public:
     quantized() = default;
     quantized(ozaki<Base> const& policy, view<T const, space> const& x)
         : rows(x.rows), cols(x.cols), of_(x), count_(policy.options_.moduli) {
-        (void)(state_->good = prepare(policy, *state_));
+        state_->good = prepare(policy, *state_);
     }
 
     form facts() const { return {state_->native, state_->bytes}; }
@@ -104,10 +105,9 @@ private:
 
     status prepare(ozaki<Base> const& policy, state& to) const {
         if (count_ == 0 || policy.probes(count_))
-            return failure(
-                errc::argument, "quantized",
-                "an operand can be kept for explicit `moduli` scaled by norms; for anything else its "
-                "integers depend on the other operand");
+            return failure(errc::argument, "quantized: an operand can be kept for explicit `moduli` scaled "
+                                           "by norms; for anything else its "
+                                           "integers depend on the other operand");
         bool const readable = of_.rows > 0 && of_.cols > 0 && of_.data != nullptr && extent_of(of_).fits;
         if (!readable) return {}; // a product says what is wrong with it
         alone p;
@@ -224,8 +224,9 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (wrong_count(p.a) || wrong_count(p.b))
-            return failure(errc::argument, "quantized",
-                           "an operand was kept by a policy with another number of moduli; keep it anew");
+            return failure(
+                errc::argument,
+                "quantized: an operand was kept by a policy with another number of moduli; keep it anew");
         char const* const native = native_of(p.shape());
         for (index i = 0; i < p.count; ++i) {
             auto const q = plain_of(p.at(i));

@@ -176,15 +176,15 @@ private:
 
     template <class S>
     status check(S const& s) const {
-        auto const fail = [](char const* message) { return failure(errc::argument, "split", message); };
+        auto const fail = [](char const* text) { return failure(errc::argument, text); };
         int const x = options_.products;
         double const eps = options_.accuracy.eps;
         if (x != 0 && x != 3 && x != 6 && x != 9)
-            return fail("`products` must be 3, 6 or 9, or 0 to have the layer choose");
+            return fail("split: `products` must be 3, 6 or 9, or 0 to have the layer choose");
         if (x == 0 && !(eps >= accuracy::fp64.eps && eps <= 0.25))
-            return fail("`accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
+            return fail("split: `accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
         if (s.k * (complex_like<typename S::c_type> ? 2 : 1) > longest)
-            return fail("k must be at most 2^30 (2^29 for complex); add up products over parts of k");
+            return fail("split: k must be at most 2^30 (2^29 for complex); add up products over parts of k");
         return {};
     }
     static constexpr double leaves_out(int products) {
@@ -270,9 +270,10 @@ private:
         } else {
             if constexpr (on_device)
                 if (!leaf().limits().has_double)
-                    return failure(errc::unsupported, "split",
-                                   "this device has no double, in which complex products are put together; "
-                                   "use its own products");
+                    return failure(
+                        errc::unsupported,
+                        "split: this device has no double, in which complex products are put together; "
+                        "use its own products");
             using T = typename P::c_type;
             auto const take = [&](index rows, index cols) {
                 return view<float, space>{memory.template take<float>(rows * cols), rows, cols, cols, 1};
@@ -326,7 +327,7 @@ private:
                 beta,
                 e,
                 p.c};
-            (void)(failed = last ? finished(one, p, memory) : base_(one, memory));
+            failed = last ? finished(one, p, memory) : base_(one, memory);
             if (d == 0) at += depth;
             beta = 1, e = p.c;
             return static_cast<bool>(failed);

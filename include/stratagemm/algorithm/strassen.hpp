@@ -77,7 +77,7 @@ public:
 
     template <class P>
     status operator()(P const& p, arena& memory) const {
-        if (options_.levels < 0) return error(errc::argument, "strassen", "levels must not be negative");
+        if (options_.levels < 0) return error(errc::argument, "strassen: levels must not be negative");
         int const levels = levels_for(p.shape());
         if (levels == 0) return base_(p, memory);
         for (index i = 0; i < p.count; ++i) {

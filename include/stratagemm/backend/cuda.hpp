@@ -197,8 +197,8 @@ struct cuda {
         cuda_choice choice = choice_for<In>(sides);
         if (!fits(choice)) choice = choice_with<In>(sides, tile); // tuned since the arena was sized
         if (!fits(choice))
-            return failure(errc::memory, "cuda",
-                           "the workspace was sized for another tile; ask for its size again");
+            return failure(errc::memory,
+                           "cuda: the workspace was sized for another tile; ask for its size again");
         return product.run(choice, memory);
     }
 

@@ -199,9 +199,10 @@ private:
 
     template <class S>
     static footprint workspace_for(S const& s, int team) {
+        std::size_t const together = bytes_for(s, team);
         if (s.count > 1 && team > 1)
-            return {larger(bytes_for(s, 1) * static_cast<std::size_t>(team), bytes_for(s, team))};
-        return {bytes_for(s, team)};
+            return {larger(bytes_for(s, 1) * static_cast<std::size_t>(team), together)};
+        return {together};
     }
 
     // How many products are summed before the sum is added to C.
@@ -217,16 +218,21 @@ private:
     // that makes the rows of C contiguous.
     template <class S>
     static std::size_t bytes_for(S const& s, int team) {
-        using T = typename S::a_type;
-#if defined(__x86_64__)
-        if constexpr (tile_element<T>)
-            if (uses_tiles(s))
-                return larger(multiply_tiles_bytes<T>(s.m, s.n, s.k, team),
-                              multiply_tiles_bytes<T>(s.n, s.m, s.k, team));
-#endif
+        return bytes_of<typename S::a_type>(s.m, s.n, s.k, team, uses_tiles(s));
+    }
+    template <class T>
+    [[gnu::noinline]] static std::size_t bytes_of(index m, index n, index k, int team, bool tiles) {
         using packing = typename packing_of<T>::type;
-        std::size_t const bytes = multiply_bytes<packing>(s.m, s.n, s.k, team);
-        return s.m == s.n ? bytes : larger(bytes, multiply_bytes<packing>(s.n, s.m, s.k, team));
+        auto const bytes = [&](index rows, index cols) {
+#if defined(__x86_64__)
+            if constexpr (tile_element<T>)
+                if (tiles) return multiply_tiles_bytes<T>(rows, cols, k, team);
+#endif
+            return multiply_bytes<packing>(rows, cols, k, team);
+        };
+        (void)tiles;
+        std::size_t const as_it_is = bytes(m, n);
+        return m == n ? as_it_is : larger(as_it_is, bytes(n, m));
     }
 
     // What the kernels write for `Problem` when it is more than alpha A B + beta E in rows.

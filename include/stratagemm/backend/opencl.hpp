@@ -182,8 +182,8 @@ private:
             auto const all = devices();
             if (all.empty())
                 return std::make_shared<opencl_session>(
-                    error(errc::unsupported, "opencl",
-                          "CL_DEVICE_NOT_FOUND: no platform has a device; install an OpenCL driver "
+                    error(errc::unsupported,
+                          "opencl: CL_DEVICE_NOT_FOUND: no platform has a device; install an OpenCL driver "
                           "(pocl-opencl-icd is one for CPUs)",
                           CL_DEVICE_NOT_FOUND));
             for (device const& d : all)

@@ -4,13 +4,13 @@
 #include "config.hpp"
 
 #include <exception>
-#include <string>
+#include <new>
 #include <string_view>
 #include <utility>
 
 STRATAGEMM_BEGIN
 
-enum class errc {
+enum class errc : unsigned char {
     shape,       // operands do not fit each other
     alias,       // C overlaps an operand it may not overlap
     null_data,   // null pointer with a non-zero size
@@ -22,50 +22,109 @@ enum class errc {
     native       // the driver or runtime beneath failed; see native_code
 };
 
+// Making, copying and moving one throws nothing.
 class error : public std::exception {
 public:
-    // `layer` is a literal: it is kept, not copied.
-    error(errc code, char const* layer, char const* message, long native_code = 0)
-        : code_(code), layer_(layer), native_(native_code) {
-        ((text_ += layer) += ": ") += message;
+    // `text` is a literal, "layer: what is wrong and what to do about it". It is kept, not copied.
+    error(errc code, char const* text, long native_code = 0) noexcept
+        : text_(text), native_(static_cast<int>(native_code)), code_(code) {}
+    // A message that was put together. It is copied; if there is no memory for a copy, the text says that instead.
+    error(errc code, std::string_view layer, std::string_view message, long native_code = 0) noexcept
+        : error(code, "stratagemm: an error occurred, and there was no memory to describe it", native_code) {
+        copy(layer, message);
+    }
+    error(error const& other) noexcept
+        : std::exception(other), text_(other.text_), native_(other.native_), code_(other.code_),
+          shared_(other.shared_) {
+        if (shared_) __atomic_add_fetch(uses(), 1, __ATOMIC_RELAXED);
+    }
+    error(error&& other) noexcept
+        : text_(std::exchange(other.text_, nullptr)), native_(other.native_), code_(other.code_),
+          shared_(std::exchange(other.shared_, false)) {}
+    error& operator=(error other) noexcept {
+        std::swap(text_, other.text_);
+        std::swap(native_, other.native_);
+        std::swap(code_, other.code_);
+        std::swap(shared_, other.shared_);
+        return *this;
+    }
+    ~error() override {
+        if (shared_) release();
     }
 
     errc code() const noexcept { return code_; }
-    std::string_view layer() const noexcept { return layer_; } // who failed: "gemm", "host", ...
+    // Who failed: "gemm", "host", ...
+    std::string_view layer() const noexcept {
+        std::string_view const text = what();
+        return text.substr(0, text.find(": "));
+    }
     long native_code() const noexcept { return native_; }
-    char const* what() const noexcept override { return text_.c_str(); } // says what to do about it
+    char const* what() const noexcept override { return text_ ? text_ : ""; }
 
 private:
+    // A copied text follows the number of errors that share it.
+    int* uses() const noexcept { return reinterpret_cast<int*>(const_cast<char*>(text_)) - 1; }
+    [[gnu::cold, gnu::noinline]] void copy(std::string_view layer, std::string_view message) noexcept {
+        std::size_t const size = layer.size() + 2 + message.size();
+        auto* const block = static_cast<char*>(::operator new(sizeof(int) + size + 1, std::nothrow));
+        if (!block) return;
+        char* const to = block + sizeof(int);
+        layer.copy(to, layer.size());
+        to[layer.size()] = ':', to[layer.size() + 1] = ' ';
+        message.copy(to + layer.size() + 2, message.size());
+        to[size] = '\0';
+        text_ = to, shared_ = true;
+        *uses() = 1;
+    }
+    [[gnu::cold, gnu::noinline]] void release() noexcept {
+        if (__atomic_sub_fetch(uses(), 1, __ATOMIC_ACQ_REL) == 0) ::operator delete(uses());
+    }
+
+    char const* text_;
+    int native_;
     errc code_;
-    char const* layer_;
-    long native_;
-    std::string text_;
+    bool shared_ = false; // text_ is a copy
 };
 
-// Success, or an error. Success costs one null pointer.
+// Success, or an error. Success costs one null pointer; what an error takes is out of the way of the code that succeeds.
 class [[nodiscard]] status {
 public:
-    status() = default;
-    status(stratagemm::error e) : error_(new stratagemm::error(std::move(e))) {}
-    status(status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
-    status& operator=(status&& other) noexcept {
-        std::swap(error_, other.error_);
-        return *this;
+    status() noexcept = default;
+    [[gnu::cold, gnu::noinline]] status(stratagemm::error e) noexcept
+        : error_(new (std::nothrow) stratagemm::error(std::move(e))) {
+        if (!error_) error_ = &no_memory();
     }
-    ~status() { delete error_; }
+    status(status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+    // Nothing is returned: nvcc would warn that a status is discarded (#2810-D).
+    void operator=(status&& other) noexcept { std::swap(error_, other.error_); }
+    ~status() {
+        if (error_) release();
+    }
 
     explicit operator bool() const noexcept { return !error_; }
-    stratagemm::error const& error() const { return *error_; }
+    stratagemm::error const& error() const noexcept { return *error_; }
     void or_throw() const {
-        if (error_) throw *error_;
+        if (error_) raise();
     }
 
 private:
+    static stratagemm::error const& no_memory() {
+        static stratagemm::error const e(
+            errc::memory, "stratagemm: an error occurred, and there was no memory to describe it");
+        return e;
+    }
+    [[gnu::cold, gnu::noinline]] void release() noexcept {
+        if (error_ != &no_memory()) delete error_;
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] void raise() const { throw *error_; }
+
     stratagemm::error const* error_ = nullptr;
 };
 
 // Out of the way of the code that succeeds, and compiled once.
-[[gnu::cold, gnu::noinline]] inline status failure(errc code, char const* layer, char const* message) {
+[[gnu::cold, gnu::noinline]] inline status failure(errc code, char const* text) { return error(code, text); }
+[[gnu::cold, gnu::noinline]] inline status failure(errc code, std::string_view layer,
+                                                   std::string_view message) {
     return error(code, layer, message);
 }
 

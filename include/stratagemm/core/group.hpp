@@ -116,7 +116,9 @@ public:
             if (y.of == &reader || y.high <= x.low) continue;
             Problem const& writer = *y.of;
             if (writer.count > 1 || reader.count > 1) return true;
-            if (views_overlap(writer.c, extent_of(writer.c), v, extent_of(v))) return true;
+            if (views_overlap(stratagemm::place(writer.c, extent_of(writer.c)),
+                              stratagemm::place(v, extent_of(v)), false))
+                return true;
         }
         return false;
     }
@@ -215,9 +217,10 @@ private:
 // Why one product of a group fails.
 template <class Problem>
 status in_group(group<Problem> const& all, Problem const& p, error const& e) {
-    std::string const text =
-        "product " + std::to_string(&p - all.first) + " of the group: " + (e.what() + e.layer().size() + 2);
-    return error(e.code(), e.layer().data(), text.c_str(), e.native_code());
+    char text[1000];
+    __builtin_snprintf(text, sizeof(text), "product %td of the group: %s", &p - all.first,
+                       e.what() + e.layer().size() + 2);
+    return error(e.code(), e.layer(), text, e.native_code());
 }
 
 // Each by itself, and then beside the others.
@@ -237,10 +240,9 @@ status validate(group<Problem> const& all) {
         if ((!written.are_apart() && written.meet(p, p.c, p.c_step)) ||
             (reads_ab && (written.meet(p, p.a, p.a_step) || written.meet(p, p.b, p.b_step))) ||
             (reads_e && written.meet(p, p.e, p.e_step)))
-            return in_group(
-                all, p,
-                error(errc::alias, "gemm",
-                      "it may share elements with the C of another product; they may run at the same time"));
+            return in_group(all, p,
+                            error(errc::alias, "gemm: it may share elements with the C of another product; "
+                                               "they may run at the same time"));
     }
     return {};
 }

@@ -9,7 +9,8 @@
 //   rows, cols          its sides
 //   value_type, space   of its elements, and where they are
 //   form                what a shape keeps of it when its memory is gone: the element type of a view
-//   each_view(f)        f(v) for each view of memory that it reads or writes
+//   each_view(f)        f(v) for each view of memory that it reads or writes, of which there are at most
+//   most_views
 // and, if it can be divided or turned, as views, sums and spreads can,
 //   part(i, j, m, n)    a block, unchecked: for algorithms
 //   moved(n)            the same operand n elements further on, in a batch
@@ -63,6 +64,7 @@ struct view {
     using value_type = std::remove_cv_t<T>;
     using space = Space;
     using form = value_type;
+    static constexpr int most_views = 1;
     using handle = typename Space::template handle<T>;
 
     handle data{};
@@ -125,6 +127,7 @@ struct sum_of {
         using value_type = typename View::value_type;
         static constexpr int most_terms = N;
     };
+    static constexpr int most_views = N;
 
     index rows = 0, cols = 0;
     View term[N]{};
@@ -174,6 +177,7 @@ struct spread {
         using value_type = typename View::value_type;
         static constexpr int most_targets = N;
     };
+    static constexpr int most_views = N;
     struct target {
         View to;
         scalar factor{1}, keep{0};
@@ -188,7 +192,7 @@ struct spread {
     void add(View const& to, scalar factor) { add(to, factor, scalar(0), to); }
     void add(View const& to, scalar factor, scalar keep, view<value_type const, space> const& from) {
         if (targets == N)
-            throw error(errc::argument, "spread", "it has as many targets as its type has room for");
+            throw error(errc::argument, "spread: it has as many targets as its type has room for");
         if (targets == 0) rows = to.rows, cols = to.cols;
         at[targets++] = {to, factor, keep, from};
     }
@@ -275,6 +279,7 @@ concept ready_operand = requires(M const& x) {
     typename M::value_type;
     { x.rows } -> std::convertible_to<index>;
     { x.cols } -> std::convertible_to<index>;
+    { M::most_views } -> std::convertible_to<int>;
     x.each_view(any_view{});
 };
 

@@ -12,7 +12,8 @@ public:
 
     plan(Policy policy, Shape shape) : policy_(std::move(policy)), shape_(shape) {
         if (shape.m < 0 || shape.n < 0 || shape.k < 0 || shape.count < 0)
-            throw error(errc::shape, "plan", "sizes must not be negative");
+            throw error(errc::shape, "plan: sizes must not be negative");
+        if (is_vast(shape.m, shape.n, shape.k, shape.count)) throw error(errc::overflow, vast_refusal);
         workspace_ = policy_.workspace(shape_);
     }
 
@@ -38,11 +39,11 @@ public:
         } else if constexpr (check_policy<Policy, Problem>()) {
             auto const s = p.shape();
             if (s.m != shape_.m || s.n != shape_.n || s.k != shape_.k || s.count != shape_.count)
-                return error(errc::shape, "plan", "the operands do not have the shape that was planned");
+                return error(errc::shape, "plan: the operands do not have the shape that was planned");
             if (s.adds && !shape_.adds && !workspace.fits(policy_.workspace(s)))
-                return error(errc::argument, "plan", "beta is not zero; plan with shape.adds = true");
+                return error(errc::argument, "plan: beta is not zero; plan with shape.adds = true");
             if (!workspace.fits(workspace_))
-                return error(errc::memory, "plan", "the arena is smaller than workspace() asks for");
+                return error(errc::memory, "plan: the arena is smaller than workspace() asks for");
             if (status v = validate(p); !v) return v;
             return run_checked(policy_, p, workspace);
         }

@@ -9,6 +9,8 @@
 #include "leaf.hpp"
 #include "problem.hpp"
 
+#include <string>
+
 STRATAGEMM_BEGIN
 
 // Bytes of workspace in each kind of memory.

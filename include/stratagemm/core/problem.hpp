@@ -96,6 +96,13 @@ struct problem {
         return one;
     }
 
+    // C^T = B^T A^T, which is the same product. row0 and col0 stay those of the user's C: whoever calls the epilogue swaps
+    // the indices back.
+    problem<B, A, C, Epilogue> transposed() const {
+        return {alpha, b.transposed(), a.transposed(), beta,   e.transposed(), c.transposed(), epilogue,
+                count, b_step,         a_step,         e_step, c_step,         row0,           col0};
+    }
+
     // The i-th product of the batch.
     problem at(index i) const {
         problem one = *this;
@@ -303,6 +310,20 @@ inline extent extent_of(index rows, index cols, index row_stride, index col_stri
     return {0, (last + 1) * element_size, true};
 }
 
+// Whether A, B or C has more elements than anything can hold, which strides of zero permit. Sizes of workspace are computed
+// for products that are not, and do not overflow.
+[[gnu::noinline]] inline bool is_vast(index m, index n, index k, index count) {
+    constexpr index most = index{1} << 52;
+    auto const many = [&](index rows, index cols) {
+        index all = 0;
+        return __builtin_mul_overflow(rows, cols, &all) || __builtin_mul_overflow(all, count, &all) ||
+               all > most;
+    };
+    return many(m, k) || many(k, n) || many(m, n);
+}
+inline constexpr char const* vast_refusal =
+    "gemm: A, B or C has more than 2^52 elements; multiply blocks of it";
+
 inline index magnitude(index x) { return x < 0 ? -x : x; }
 
 // Whether i rs + j cs is the same for two different (i, j): rs/g and cs/g, with g their greatest common
@@ -340,25 +361,82 @@ inline index magnitude(index x) { return x < 0 ? -x : x; }
     return true;
 }
 
-// Whether two views share an element. Exact when their bytes are apart or when both lie on one lattice (the
-// same two strides, one of them at least the other's reach); otherwise overlapping bytes count as shared.
-template <class V, class W>
-bool views_overlap(V const& v, extent const& ev, W const& w, extent const& ew) {
+// ---- what checking needs to know of a product, whatever its types ----------------------------------------
+
+struct placed_view {
+    index rows, cols, row_stride, col_stride, element_size;
+    void const* buffer; // null for host memory
+    index address, capacity;
+    extent bytes;
+    bool altered; // conjugated or scaled
+    bool used;    // read or written by this product
+
+    bool is_missing() const { return used && bytes.low != bytes.high && !buffer && address == 0; }
+    bool is_outside() const {
+        return used && bytes.low != bytes.high && capacity >= 0 &&
+               (address + bytes.low < 0 || address + bytes.high > capacity);
+    }
+};
+
+template <class V>
+extent extent_of(V const& v, index count = 1, index step = 0) {
+    return extent_of(v.rows, v.cols, v.row_stride, v.col_stride, count, step,
+                     static_cast<index>(sizeof(typename V::value_type)));
+}
+
+template <class V>
+placed_view place(V const& v, extent const& bytes, bool used = true) {
     using space = typename V::space;
-    if (ev.low == ev.high || ew.low == ew.high || space::buffer(v.data) != space::buffer(w.data))
-        return false;
-    index const pv = space::address(v.data), pw = space::address(w.data);
+    index capacity = -1;
+    // Spaces whose handles know their buffer can tell how much of it there is.
+    if constexpr (requires { space::capacity(v.data); }) capacity = space::capacity(v.data);
+    return {v.rows,
+            v.cols,
+            v.row_stride,
+            v.col_stride,
+            static_cast<index>(sizeof(typename V::value_type)),
+            space::buffer(v.data),
+            space::address(v.data),
+            capacity,
+            bytes,
+            v.conjugate || v.scale != decltype(v.scale)(1),
+            used};
+}
+
+// A product as checking sees it. Each target of its result has its own matrix to add.
+struct outline {
+    struct list {
+        placed_view const* first;
+        int count;
+        index rows, cols;
+        bool alike; // each view has these sides
+        placed_view const* begin() const { return first; }
+        placed_view const* end() const { return first + count; }
+    };
+    list a, b, to, from; // as many from as to
+    index count, to_step, from_step;
+    bool is_spread, has_beta, epilogue_fits;
+};
+
+// Whether two views share bytes. Exact when both lie on one lattice (the same two strides, one of them at least the
+// other's reach); otherwise overlapping bytes count as shared. Of a batch, bytes alone are compared.
+[[gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w, bool is_batch) {
+    extent const &ev = v.bytes, &ew = w.bytes;
+    if (ev.low == ev.high || ew.low == ew.high || v.buffer != w.buffer) return false;
+    index const pv = v.address, pw = w.address, size = v.element_size;
     if (pv + ev.high <= pw + ew.low || pw + ew.high <= pv + ev.low) return false;
-    constexpr auto size = static_cast<index>(sizeof(typename V::value_type));
-    if (sizeof(typename V::value_type) != sizeof(typename W::value_type)) return true;
-    bool const straight = v.row_stride == w.row_stride && v.col_stride == w.col_stride;
+    if (is_batch || size != w.element_size) return true;
+    // Elements are the same the other way round, which may be the way of v.
+    bool const turned = v.row_stride == w.col_stride && v.col_stride == w.row_stride;
+    bool const straight = turned || (v.row_stride == w.row_stride && v.col_stride == w.col_stride);
+    index const w_rows = turned ? w.cols : w.rows, w_cols = turned ? w.rows : w.cols;
     bool const rows_outer = magnitude(v.row_stride) >= magnitude(v.col_stride);
     index const inner = rows_outer ? v.col_stride : v.row_stride;
     index const outer = rows_outer ? v.row_stride : v.col_stride;
     index const distance = (pw - pv) / size;
     if (!straight || (pw - pv) % size != 0 || inner <= 0 || outer <= 0 || distance % inner != 0) return true;
-    index const v_in = rows_outer ? v.cols : v.rows, w_in = rows_outer ? w.cols : w.rows;
-    index const v_out = rows_outer ? v.rows : v.cols, w_out = rows_outer ? w.rows : w.cols;
+    index const v_in = rows_outer ? v.cols : v.rows, w_in = rows_outer ? w_cols : w_rows;
+    index const v_out = rows_outer ? v.rows : v.cols, w_out = rows_outer ? w_rows : w_cols;
     if ((v_in - 1) * inner >= outer || (w_in - 1) * inner >= outer) return true; // lines interleave
     // w starts at (d_out, d_in) of v's lattice, for one of two neighbouring d_out.
     index const base = distance >= 0 ? distance / outer : -((-distance + outer - 1) / outer);
@@ -370,24 +448,98 @@ bool views_overlap(V const& v, extent const& ev, W const& w, extent const& ew) {
     return false;
 }
 
-[[gnu::cold, gnu::noinline]] inline status shape_failure(index a_rows, index a_cols, index b_rows,
-                                                         index b_cols, index c_rows, index c_cols) {
+[[gnu::cold, gnu::noinline]] inline status shape_failure(outline const& p) {
     char text[256];
     __builtin_snprintf(
         text, sizeof(text),
         "A is %td x %td, B is %td x %td and C is %td x %td; C = A B needs m x k, k x n and m x n (is "
         "a transposed() missing?)",
-        a_rows, a_cols, b_rows, b_cols, c_rows, c_cols);
+        p.a.rows, p.a.cols, p.b.rows, p.b.cols, p.to.rows, p.to.cols);
     return failure(errc::shape, "gemm", text);
 }
 
-template <class V>
-extent extent_of(V const& v, index count = 1, index step = 0) {
-    return extent_of(v.rows, v.cols, v.row_stride, v.col_stride, count, step,
-                     static_cast<index>(sizeof(typename V::value_type)));
+// Why a product cannot be done, if it cannot.
+[[gnu::noinline]] inline status check(outline const& p) {
+    if (p.count == factor_is_lost)
+        return failure(errc::argument,
+                       "gemm: alpha or beta is not a number that the scalar type of this product can hold; "
+                       "with int8 operands both are 32-bit integers");
+    if (p.count < 0)
+        return failure(errc::shape, "gemm: the batches of A, B and C must have the same, non-negative count");
+    bool negative = p.a.cols < 0 || p.b.rows < 0, fits = true;
+    bool empty = p.to.count == 0 || p.count == 0, missing = false, outside = false;
+    for (auto const* l : {&p.a, &p.b, &p.to, &p.from})
+        for (placed_view const& v : *l) {
+            if (l != &p.from || v.used) negative |= v.rows < 0 || v.cols < 0;
+            fits &= v.bytes.fits;
+            missing |= v.is_missing(), outside |= v.is_outside();
+        }
+    if (negative || p.to.rows < 0 || p.to.cols < 0)
+        return failure(errc::shape, "gemm: sizes must not be negative");
+    if (p.a.rows != p.to.rows || p.b.cols != p.to.cols || p.b.rows != p.a.cols) return shape_failure(p);
+    if (p.is_spread && p.count != 1)
+        return failure(errc::unsupported, "gemm: a spread is the result of one product, not of a batch");
+    if (p.is_spread && p.has_beta)
+        return failure(errc::argument,
+                       "gemm: a spread has a factor and a matrix to add for each target, and no beta");
+    for (auto const* l : {&p.a, &p.b, &p.to})
+        for (placed_view const& v : *l)
+            if (l->alike && (v.rows != l->rows || v.cols != l->cols))
+                return failure(errc::shape, l == &p.to
+                                                ? "gemm: the targets of a spread must have the same shape"
+                                                : "gemm: the terms of a sum must have the same shape");
+    for (placed_view const& v : p.from)
+        if ((v.used || !p.is_spread) && (v.rows != p.to.rows || v.cols != p.to.cols))
+            return failure(errc::shape, "gemm: the added matrix must have the shape of C");
+    for (placed_view const& v : p.to)
+        if (v.altered)
+            return failure(errc::argument,
+                           "gemm: C cannot be scaled or conjugated; use alpha, beta or an epilogue");
+    if (!fits)
+        return failure(errc::overflow,
+                       "gemm: the sizes and strides of an operand address more bytes than there are");
+    if (empty || p.to.rows == 0 || p.to.cols == 0) return {}; // nothing to write, so nothing else matters
+    if (is_vast(p.to.rows, p.to.cols, p.a.cols, p.count)) return failure(errc::overflow, vast_refusal);
+    if (missing) return failure(errc::null_data, "gemm: an operand with elements has a null pointer");
+    if (outside)
+        return failure(errc::shape,
+                       "gemm: an operand reaches beyond its buffer; check its offset, sides and strides");
+
+    bool const is_batch = p.count > 1;
+    for (placed_view const& to : p.to) {
+        if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
+            return failure(errc::strides, "gemm: two elements of C share an address; its leading dimension "
+                                          "must be at least its row length");
+        if (is_batch && !nested(to.rows, to.row_stride, to.cols, to.col_stride, p.count, p.to_step))
+            return failure(errc::strides, "gemm: the matrices of the batch C overlap; its stride must be at "
+                                          "least one matrix");
+        for (auto const* l : {&p.a, &p.b})
+            for (placed_view const& v : *l)
+                if (v.used && views_overlap(to, v, is_batch))
+                    return failure(errc::alias,
+                                   "gemm: C overlaps A or B; multiply into another matrix and copy");
+        for (placed_view const& other : p.to)
+            if (&other < &to && views_overlap(to, other, is_batch))
+                return failure(errc::alias, "gemm: two targets of a spread overlap");
+        for (placed_view const& from : p.from) {
+            if (!from.used || !views_overlap(to, from, is_batch)) continue;
+            bool const own = &from - p.from.first == &to - p.to.first;
+            if (!own)
+                return failure(errc::alias, "gemm: what a target of a spread adds overlaps another target");
+            bool const in_place = from.address == to.address && from.row_stride == to.row_stride &&
+                                  from.col_stride == to.col_stride && p.from_step == p.to_step;
+            if (!in_place)
+                return failure(errc::alias, "gemm: C may be the added matrix or be apart from it, but not "
+                                            "overlap it in part");
+        }
+    }
+    if (!p.epilogue_fits)
+        return failure(errc::shape,
+                       "gemm: a vector of the epilogue is shorter than the side of C that it runs along");
+    return {};
 }
 
-// Where the operands of a product lie; of E only if it is read.
+// Where the operands of a product of matrices lie; of E only if it is read.
 struct extents {
     extent a, b, e, c;
 };
@@ -398,178 +550,79 @@ extents extents_of(Problem const& p) {
             extent_of(p.c, p.count, p.c_step)};
 }
 
-// What can be wrong with a view by itself, and what is said of it. Bytes of it may be read or written.
-template <class V>
-bool is_missing(V const& v, extent const& x) {
-    using space = typename V::space;
-    return x.low != x.high && space::buffer(v.data) == nullptr && space::address(v.data) == 0;
-}
-template <class V>
-bool is_outside(V const& v, extent const& x) {
-    using space = typename V::space;
-    // Spaces whose handles know their buffer can tell how much of it there is.
-    if constexpr (requires { space::capacity(v.data); }) {
-        index const at = space::address(v.data);
-        return x.low != x.high && (at + x.low < 0 || at + x.high > space::capacity(v.data));
-    } else {
-        return false;
-    }
-}
-template <class V, class W>
-bool is_same_place(V const& v, W const& w) {
-    using space = typename V::space;
-    return space::buffer(v.data) == space::buffer(w.data) &&
-           space::address(v.data) == space::address(w.data) && v.row_stride == w.row_stride &&
-           v.col_stride == w.col_stride;
-}
-namespace refusal {
-inline constexpr char const
-    *too_far = "the sizes and strides of an operand address more bytes than there are",
-    *null = "an operand with elements has a null pointer",
-    *beyond = "an operand reaches beyond its buffer; check its offset, sides and strides",
-    *collides = "two elements of C share an address; its leading dimension must be at least its row length",
-    *overlaps = "C overlaps A or B; multiply into another matrix and copy",
-    *overlaps_e = "C may be the added matrix or be apart from it, but not overlap it in part",
-    *scaled_c = "C cannot be scaled or conjugated; use alpha, beta or an epilogue",
-    *batch_overlaps = "the matrices of the batch C overlap; its stride must be at least one matrix",
-    *short_vector = "a vector of the epilogue is shorter than the side of C that it runs along";
-}
-
+// The usual product, on the host: nothing about it needs a second look.
 template <class Problem>
-status validate_sides(Problem const& p) {
-    auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
-    if (p.count == factor_is_lost)
-        return fail(errc::argument,
-                    "alpha or beta is not a number that the scalar type of this product can hold; with "
-                    "int8 operands both are 32-bit integers");
-    if (p.count < 0)
-        return fail(errc::shape, "the batches of A, B and C must have the same, non-negative count");
+bool is_usual(Problem const& p, extents const& x) {
+    auto const at = [](auto const* data) { return reinterpret_cast<std::intptr_t>(data); };
+    auto const apart = [&](auto const* data, extent const& e) {
+        return at(data) + e.high <= at(p.c.data) + x.c.low || at(p.c.data) + x.c.high <= at(data) + e.low;
+    };
     index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
-    if (m < 0 || n < 0 || k < 0 || p.b.rows < 0) return fail(errc::shape, "sizes must not be negative");
-    if (p.a.rows != m || p.b.cols != n || p.b.rows != k)
-        return shape_failure(p.a.rows, k, p.b.rows, p.b.cols, m, n);
-    return {};
+    return p.count == 1 && m > 0 && n > 0 && k > 0 && ((m | n | k) >> 24) == 0 && p.a.rows == m &&
+           p.b.cols == n && p.b.rows == k && p.e.rows == m && p.e.cols == n && p.e.data == p.c.data &&
+           p.e.row_stride == p.c.row_stride && p.e.col_stride == p.c.col_stride && !p.c.conjugate &&
+           p.c.scale == decltype(p.c.scale)(1) && x.a.fits && x.b.fits && x.c.fits && p.a.data && p.b.data &&
+           p.c.data &&
+           ((p.c.col_stride == 1 && p.c.row_stride >= n) || (p.c.row_stride == 1 && p.c.col_stride >= m)) &&
+           apart(p.a.data, x.a) && apart(p.b.data, x.b);
 }
 
 // `x` is extents_of(p).
 template <class Problem>
 status validate(Problem const& p, extents const& x) {
-    auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
-    if (status s = validate_sides(p); !s) return s;
-    index const m = p.c.rows, n = p.c.cols;
-    if (p.e.rows != m || p.e.cols != n) return fail(errc::shape, "the added matrix must have the shape of C");
-    if (p.c.conjugate || p.c.scale != decltype(p.c.scale)(1)) return fail(errc::argument, refusal::scaled_c);
-
-    bool const reads_e = p.beta != typename Problem::scalar(0);
-    bool const reads_ab = p.alpha != typename Problem::scalar(0);
-    extent const &a = x.a, &b = x.b, &e = x.e, &c = x.c;
-    if (!a.fits || !b.fits || !c.fits || !e.fits) return fail(errc::overflow, refusal::too_far);
-    if (c.low == c.high) return {}; // nothing to write, so nothing else matters
-
-    if ((reads_ab && (is_missing(p.a, a) || is_missing(p.b, b))) || is_missing(p.c, c) || is_missing(p.e, e))
-        return fail(errc::null_data, refusal::null);
-    if ((reads_ab && (is_outside(p.a, a) || is_outside(p.b, b))) || is_outside(p.c, c) || is_outside(p.e, e))
-        return fail(errc::shape, refusal::beyond);
-    if (elements_collide(m, n, p.c.row_stride, p.c.col_stride)) return fail(errc::strides, refusal::collides);
-    if (p.count > 1 && !nested(m, p.c.row_stride, n, p.c.col_stride, p.count, p.c_step))
-        return fail(errc::strides, refusal::batch_overlaps);
-
-    auto shares = [&](auto const& w, extent const& ew) {
-        using space = typename Problem::space;
-        if (p.count == 1) return views_overlap(p.c, c, w, ew);
-        index const pv = space::address(p.c.data), pw = space::address(w.data);
-        return c.low != c.high && ew.low != ew.high && space::buffer(p.c.data) == space::buffer(w.data) &&
-               pv + c.high > pw + ew.low && pw + ew.high > pv + c.low;
-    };
-    if (reads_ab && (shares(p.a, a) || shares(p.b, b))) return fail(errc::alias, refusal::overlaps);
-    bool const in_place = is_same_place(p.e, p.c) && p.e_step == p.c_step;
-    if (reads_e && !in_place && shares(p.e, e)) return fail(errc::alias, refusal::overlaps_e);
-    if (!epilogue_fits(p.epilogue, m, n)) return fail(errc::shape, refusal::short_vector);
-    return {};
+    if constexpr (std::is_same_v<typename Problem::space, host_memory>)
+        if (is_usual(p, x) && epilogue_fits(p.epilogue, p.c.rows, p.c.cols)) return {};
+    return validate_closely(p, x);
+}
+template <class Problem>
+[[gnu::cold, gnu::noinline]] status validate_closely(Problem const& p, extents const& x) {
+    bool const fits = epilogue_fits(p.epilogue, p.c.rows, p.c.cols);
+    bool const reads_ab = p.alpha != typename Problem::scalar(0),
+               has_beta = p.beta != typename Problem::scalar(0);
+    placed_view const a = place(p.a, x.a, reads_ab), b = place(p.b, x.b, reads_ab), c = place(p.c, x.c),
+                      e = place(p.e, x.e, has_beta);
+    return check({{&a, 1, a.rows, a.cols, true},
+                  {&b, 1, b.rows, b.cols, true},
+                  {&c, 1, c.rows, c.cols, true},
+                  {&e, 1, c.rows, c.cols, true},
+                  p.count,
+                  p.c_step,
+                  p.e_step,
+                  false,
+                  has_beta,
+                  fits});
 }
 
-// Of operands that are not views: each view of them by itself, every target of a result against all that is read and
-// against the other targets. In a batch only views move.
+// Of operands that are not views.
 template <class Problem>
 status validate_operands(Problem const& p) {
-    auto fail = [](errc code, char const* text) { return failure(code, "gemm", text); };
-    if (status s = validate_sides(p); !s) return s;
-    constexpr bool one_result = is_view<typename Problem::c_operand>::value;
-    if (!one_result && p.count != 1)
-        return fail(errc::unsupported, "a spread is the result of one product, not of a batch");
-    char const* wrong = nullptr;
-    errc code = errc::shape;
-    auto const refuse = [&](errc why, char const* text) {
-        if (!wrong) wrong = text, code = why;
-    };
-    auto const look = [&](auto const& v, index step, bool is_used) {
-        if (v.rows < 0 || v.cols < 0) return refuse(errc::shape, "sizes must not be negative");
-        extent const x = extent_of(v, p.count, step);
-        if (!x.fits) return refuse(errc::overflow, refusal::too_far);
-        if (is_used && is_missing(v, x)) refuse(errc::null_data, refusal::null);
-        if (is_used && is_outside(v, x)) refuse(errc::shape, refusal::beyond);
-    };
-    // Terms of a sum, and targets of a result, have one shape.
-    auto const look_at = [&](auto const& operand, index step, bool is_used) {
-        using X = std::remove_cvref_t<decltype(operand)>;
-        operand.each_view([&](auto const& v) {
-            look(v, step, is_used && operand.rows > 0 && operand.cols > 0);
-            if constexpr (requires { X::form::most_terms; })
-                if (v.rows != operand.rows || v.cols != operand.cols)
-                    refuse(errc::shape, "the terms of a sum must have the same shape");
-        });
-    };
     bool const reads_ab = p.alpha != typename Problem::scalar(0),
-               writes = p.c.rows > 0 && p.c.cols > 0 && p.count > 0;
-    look_at(p.a, p.a_step, reads_ab && writes), look_at(p.b, p.b_step, reads_ab && writes);
-    look_at(p.c, p.c_step, writes);
-    if (wrong) return fail(code, wrong);
-
-    auto const meet = [&](auto const& v, index v_step, auto const& w, index w_step) {
-        return views_overlap(v, extent_of(v, p.count, v_step), w, extent_of(w, p.count, w_step));
+               has_beta = p.beta != typename Problem::scalar(0);
+    placed_view a[Problem::a_operand::most_views], b[Problem::b_operand::most_views],
+        to[Problem::c_operand::most_views], from[Problem::c_operand::most_views];
+    auto const list = [&](auto const& x, placed_view* views, index step, bool used) -> outline::list {
+        int count = 0;
+        x.each_view([&](auto const& v) { views[count++] = place(v, extent_of(v, p.count, step), used); });
+        return {views, count, x.rows, x.cols, is_combination<std::remove_cvref_t<decltype(x)>>};
     };
-    auto const check_target = [&](auto const& to, auto const& from, bool reads_from) {
-        if (to.rows != p.c.rows || to.cols != p.c.cols)
-            return refuse(errc::shape, "the targets of a spread must have the same shape");
-        if (to.conjugate || to.scale != decltype(to.scale)(1))
-            return refuse(errc::argument, refusal::scaled_c);
-        if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
-            return refuse(errc::strides, refusal::collides);
-        if (p.count > 1 && !nested(to.rows, to.row_stride, to.cols, to.col_stride, p.count, p.c_step))
-            return refuse(errc::strides, refusal::batch_overlaps);
-        auto const each = [&](index step) {
-            return [&, step](auto const& v) {
-                if (reads_ab && meet(to, p.c_step, v, step)) refuse(errc::alias, refusal::overlaps);
-            };
-        };
-        p.a.each_view(each(p.a_step)), p.b.each_view(each(p.b_step));
-        if (!reads_from) return;
-        if (from.rows != to.rows || from.cols != to.cols)
-            return refuse(errc::shape, "the added matrix must have the shape of C");
-        look(from, p.e_step, true);
-        if (!(is_same_place(from, to) && p.e_step == p.c_step) && meet(to, p.c_step, from, p.e_step))
-            refuse(errc::alias, refusal::overlaps_e);
+    outline all{list(p.a, a, p.a_step, reads_ab),
+                list(p.b, b, p.b_step, reads_ab),
+                list(p.c, to, p.c_step, true),
+                {from, 0, p.c.rows, p.c.cols, true},
+                p.count,
+                p.c_step,
+                p.e_step,
+                !is_view<typename Problem::c_operand>::value,
+                has_beta,
+                epilogue_fits(p.epilogue, p.c.rows, p.c.cols)};
+    auto const add = [&](auto const& e, bool used) {
+        from[all.from.count++] = place(e, used ? extent_of(e, p.count, p.e_step) : extent{}, used);
     };
-    bool const has_beta = p.beta != typename Problem::scalar(0);
-    if constexpr (one_result) {
-        check_target(p.c, p.e, has_beta);
-    } else {
-        if (has_beta)
-            return fail(errc::argument,
-                        "a spread has a factor and a matrix to add for each target, and no beta");
-        for (int t = 0; t < p.c.targets; ++t) {
-            auto const& x = p.c.at[t];
-            check_target(x.to, x.from, x.keep != 0);
-            for (int u = 0; u < p.c.targets; ++u) {
-                auto const& y = p.c.at[u];
-                if (u < t && meet(x.to, 0, y.to, 0)) refuse(errc::alias, "two targets of a spread overlap");
-                if (u != t && y.keep != 0 && meet(x.to, 0, y.from, 0))
-                    refuse(errc::alias, "what a target of a spread adds overlaps another target");
-            }
-        }
-    }
-    if (!wrong && !epilogue_fits(p.epilogue, p.c.rows, p.c.cols)) refuse(errc::shape, refusal::short_vector);
-    if (wrong) return fail(code, wrong);
+    if constexpr (is_view<typename Problem::c_operand>::value)
+        add(p.e, has_beta);
+    else
+        for (int t = 0; t < p.c.targets; ++t) add(p.c.at[t].from, p.c.at[t].keep != 0);
+    if (status s = check(all); !s) return s;
     // What only the operand knows.
     auto const own = [&](auto const& operand) -> status {
         if constexpr (requires { operand.usable(); }) return operand.usable();

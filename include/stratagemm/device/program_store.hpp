@@ -108,7 +108,7 @@ public:
     std::uint64_t bytes() const { return bytes_; }
 
 #ifdef _WIN32 // whose files have no owner and mode of this kind to check
-    status ready() const { return error(errc::unsupported, "program store", "there is none on Windows"); }
+    status ready() const { return error(errc::unsupported, "program store: there is none on Windows"); }
     std::optional<std::string> load(program_key const&) const { return {}; }
     void store(program_key const&, std::string_view) const {}
 #else

@@ -253,12 +253,11 @@ template <class From, class To>
 status check_block_copy(From const& from, To const& to) {
     auto const plain = [](auto const& v) { return v.scale == decltype(v.scale)(1) && !v.conjugate; };
     if (from.rows != to.rows || from.cols != to.cols)
-        return failure(errc::shape, "copy_async", "both sides of a copy must have the same shape");
+        return failure(errc::shape, "copy_async: both sides of a copy must have the same shape");
     if (!plain(from) || !plain(to))
-        return failure(
-            errc::argument, "copy_async",
-            "a copy between host and device moves elements as they are; scale or conjugate with the "
-            "leaf's copy() on the device");
+        return failure(errc::argument, "copy_async: a copy between host and device moves elements as they "
+                                       "are; scale or conjugate with the "
+                                       "leaf's copy() on the device");
     return {};
 }
 

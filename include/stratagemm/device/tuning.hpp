@@ -19,7 +19,7 @@ struct tuning_options {
     double seconds = 60; // after which nothing new is tried
     std::uint64_t seed = 1;
     // Called for each candidate with its time, or -1 if it failed, and with the best so far.
-    std::function<void(Tile const& tile, double seconds, double best)> progress;
+    std::function<void(Tile const& tile, double seconds, double best)> progress{};
 };
 template <class Tile>
 struct tuned {
@@ -35,6 +35,7 @@ struct tuning_bucket {
 
     tuning_bucket(char letter, index rows, index cols, index depth)
         : type(letter), m(power(rows)), n(power(cols)), k(power(depth)) {}
+    friend bool operator==(tuning_bucket const&, tuning_bucket const&) = default;
     friend auto operator<=>(tuning_bucket const&, tuning_bucket const&) = default;
 
 private:
@@ -98,7 +99,7 @@ result<tuned<Tile>> tune_tile(Policy const& policy, shape<T> const& s, search_pr
                               tuning_options<Tile> const& options, With&& with) {
     if (status r = policy.ready(); !r) return result<tuned<Tile>>(std::move(r));
     if (s.m < 1 || s.n < 1 || s.k < 1 || s.count != 1)
-        return error(errc::shape, "tune", "tuning is for one product with no empty side");
+        return error(errc::shape, "tune: tuning is for one product with no empty side");
     try {
         tuning_trial<T, Policy> trial(policy, s.m, s.n, s.k);
         tuned<Tile> found;

@@ -37,6 +37,7 @@ struct csr {
     using space = Space;
     using form = csr_form<T>;
     using index_type = Index;
+    static constexpr int most_views = 3;
 
     index rows = 0, cols = 0;
     typename Space::template handle<Index const> row_begins{}; // rows + 1
@@ -54,7 +55,7 @@ struct csr {
 
     status check() const requires std::is_same_v<Space, host_memory> {
         auto const wrong = [](char const* what, index at) {
-            return failure(errc::argument, "csr", (what + std::to_string(at)).c_str());
+            return failure(errc::argument, "csr", what + std::to_string(at));
         };
         if (row_begins[0] != 0) return wrong("row_begins does not begin with 0 but with ", row_begins[0]);
         for (index i = 0; i < rows; ++i)

@@ -16,6 +16,11 @@ namespace {
 
 constexpr sg::index huge = std::numeric_limits<sg::index>::max();
 
+template <class V, class W>
+bool overlap(V const& v, W const& w) {
+    return sg::views_overlap(sg::place(v, sg::extent_of(v)), sg::place(w, sg::extent_of(w)), false);
+}
+
 // Three buffers with room for every case; C's is watched.
 struct room {
     std::vector<float> a, b, c, e;
@@ -115,11 +120,10 @@ TEST_CASE("whether two views overlap is found out exactly on one lattice") {
                                 auto const parent = by_columns ? sg::col_major(buffer, 6, 6, 8)
                                                                : sg::row_major(buffer, 6, 6, 8);
                                 auto const v = parent.block(i, j, m, n), w = parent.block(y, x, 2, 3);
-                                auto const extent = [](auto const& u) {
-                                    return sg::extent_of(u.rows, u.cols, u.row_stride, u.col_stride, 1, 0, 4);
-                                };
                                 bool const meet = i < y + 2 && y < i + m && j < x + 3 && x < j + n;
-                                wrong += sg::views_overlap(v, extent(v), w, extent(w)) != meet;
+                                wrong += overlap(v, w) != meet;
+                                wrong += overlap(v, w.transposed()) != meet;
+                                wrong += overlap(v.transposed(), w) != meet;
                             }
     CHECK(wrong == 0);
 }
@@ -139,10 +143,8 @@ TEST_CASE("an overlap is not overlooked, whatever the strides") {
                         for (sg::index i = 0; i < 12; ++i)
                             for (sg::index j = 0; j < m * n; ++j)
                                 shared |= &v(i / 4, i % 4) == &w(j / n, j % n);
-                        auto const extent = [](auto const& u) {
-                            return sg::extent_of(u.rows, u.cols, u.row_stride, u.col_stride, 1, 0, 4);
-                        };
-                        missed += shared && !sg::views_overlap(v, extent(v), w, extent(w));
+                        missed += shared && !overlap(v, w);
+                        missed += shared && !overlap(v, w.transposed());
                         seen += shared;
                     }
     CHECK(missed == 0);
@@ -232,6 +234,12 @@ TEST_CASE("sizes beyond memory are refused before anything is computed from them
               sg::strided(r.c.data(), 2, 2, huge / 3, 1));
     r.refused(errc::overflow, "bytes", sg::batched(sg::row_major(r.a.data(), 2, 2), huge / 8, 4),
               sg::row_major(r.b.data(), 2, 2), sg::batched(c, huge / 8, 4));
+    // Strides of zero make any number of elements lie in few bytes.
+    for (sg::index const k : {sg::index{1} << 58, sg::index{1} << 61, huge}) {
+        auto const one_row = sg::strided(r.a.data(), 2, k, 1, 0),
+                   one_column = sg::strided(r.b.data(), k, 2, 0, 1);
+        r.refused(errc::overflow, "2^52 elements", one_row, one_column, sg::row_major(r.c.data(), 2, 2));
+    }
 }
 
 TEST_CASE("C cannot be scaled or conjugated") {
@@ -312,4 +320,25 @@ TEST_CASE("factors that the scalar cannot hold are refused") {
     CHECK(t[0] == 7);
     CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 0.1, f, f, 0, sg::row_major(t.data(), 2, 2))));
     CHECK(sg::holds<float>(std::numeric_limits<double>::infinity())); // as it is
+}
+
+TEST_CASE("a transposed problem is the same product") {
+    room r;
+    for (std::size_t i = 0; i < 60; ++i)
+        r.a[i] = static_cast<float>(i % 7), r.b[i] = static_cast<float>(i % 5),
+        r.e[i] = static_cast<float>(i);
+    auto const a = sg::row_major(r.a.data(), 3, 2), b = sg::col_major(r.b.data(), 2, 4);
+    auto const two = [](auto const& v, sg::index step) { return sg::batched(v, 2, step); };
+    auto const run = [&](bool turned) {
+        r.c.assign(400, 7.0f);
+        auto const p =
+            sg::product(2.0f, two(a, 6), two(b, 0), -1.0f, two(sg::row_major(r.e.data(), 3, 4), 12),
+                        two(sg::row_major(r.c.data(), 3, 4, 5), 20));
+        auto const q = p.transposed();
+        CHECK(q.c.rows == 4);
+        CHECK(q.transposed().a.data == p.a.data);
+        (turned ? sg::run(sg::reference{}, q) : sg::run(sg::reference{}, p)).or_throw();
+        return r.c;
+    };
+    CHECK(run(true) == run(false));
 }

@@ -394,8 +394,7 @@ public:
             copy.table.resize(count * static_cast<std::size_t>(measured<Lines>::columns));
             copy.shift.resize(count);
         } catch (std::bad_alloc const&) {
-            return error(errc::memory, "ozaki",
-                         "cannot allocate host memory for what is measured of A and B");
+            return error(errc::memory, "ozaki: cannot allocate host memory for what is measured of A and B");
         }
         x.table = {copy.table.data(), x.line.count(), measured<Lines>::columns, measured<Lines>::columns, 1};
         x.shift = {copy.shift.data(), x.line.count(), 1, 1, 1};

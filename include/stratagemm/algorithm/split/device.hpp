@@ -113,8 +113,7 @@ public:
         try {
             found.resize(static_cast<std::size_t>(measures * x.rows));
         } catch (std::bad_alloc const&) {
-            return error(errc::memory, "split",
-                         "cannot allocate host memory for what is measured of A and B");
+            return error(errc::memory, "split: cannot allocate host memory for what is measured of A and B");
         }
         if (status s = leaf_.download(table, found.data(), measures * x.rows); !s) return s;
         for (std::size_t i = 0; i < found.size(); i += measures) {

@@ -7,6 +7,8 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <string>
+
 STRATAGEMM_BEGIN
 
 // What is asked of the driver. cuda.h renames some of these to their newer versions, here as in calls.

@@ -3,6 +3,7 @@
 
 #include "api.hpp"
 
+#include <string>
 #include <vector>
 
 STRATAGEMM_BEGIN

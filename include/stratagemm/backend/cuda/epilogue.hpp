@@ -27,8 +27,8 @@ public:
     state const& bytes() const { return bytes_; }
     status check() const {
         if (!fits())
-            return error(errc::unsupported, "cuda",
-                         "an epilogue has more than 255 bytes of state; use fewer steps");
+            return error(errc::unsupported,
+                         "cuda: an epilogue has more than 255 bytes of state; use fewer steps");
         return {};
     }
 

@@ -108,7 +108,7 @@ public:
     status run(cuda_session& session, CUstream stream) const {
         if (added_ == 0) return {};
         if (blocks_ > device_longest)
-            return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
+            return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
         auto compiled =
             session.kernel({cuda_operation::pack, {type_letter<T>(), type_letter<T>()}, {}, {}, {}}, [&] {
                 return cuda_source_of<T, T>("pack", cuda_pack_text,

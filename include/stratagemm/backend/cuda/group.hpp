@@ -87,8 +87,8 @@ public:
             parts.push_back({*compiled, form, end});
             for (; at != end; ++at)
                 if (at->tiles > device_longest)
-                    return error(errc::unsupported, "cuda",
-                                 "a product is too large for one launch; multiply blocks");
+                    return error(errc::unsupported,
+                                 "cuda: a product is too large for one launch; multiply blocks");
         }
         auto at = members.begin();
         for (part const& p : parts)
@@ -188,7 +188,7 @@ private:
     // Most need not be copied for it.
     template <class F>
     static auto as_oriented(Problem const& p, F&& f) {
-        return product::turns(p) ? f(oriented(p, true), true) : f(p, false);
+        return product::turns(p) ? f(p.transposed(), true) : f(p, false);
     }
     cuda_epilogue<Scalar> const& epilogue_of(index i) const {
         return epilogues_[has_epilogue ? static_cast<std::size_t>(i) : 0];

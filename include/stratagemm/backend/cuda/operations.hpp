@@ -21,7 +21,7 @@ public:
         ((void)(usable = usable ? check(arguments) : std::move(usable)), ...);
         if (!usable || groups <= 0) return usable;
         if (groups > limits().groups)
-            return error(errc::unsupported, "cuda", "more than 2^31 - 1 groups in one launch; work on parts");
+            return error(errc::unsupported, "cuda: more than 2^31 - 1 groups in one launch; work on parts");
         auto compiled = session_->kernel({cuda_operation::dialect, {}, {}, {}, dialect_key(kernel)},
                                          [&] { return cuda_source_of(kernel); });
         if (!compiled) return compiled.take_status();

@@ -16,7 +16,7 @@ class cuda_product {
 
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given)
-        : session_(session), stream_(stream), turned_(turns(given)), p_(oriented(given, turned_)),
+        : session_(session), stream_(stream), turned_(turns(given)), p_(turned_ ? given.transposed() : given),
           epilogue_(given.epilogue) {}
 
     static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)); }
@@ -145,7 +145,7 @@ private:
     status launch(cuda_compiled const& compiled, index blocks, int threads,
                   cuda_arguments<Scalar> const& x) const {
         if (blocks > device_longest)
-            return error(errc::unsupported, "cuda", "a product is too large for one launch; multiply blocks");
+            return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
         return session_.launch(stream_, compiled,
                                {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, x,
                                epilogue_.bytes());

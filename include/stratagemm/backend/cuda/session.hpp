@@ -33,6 +33,7 @@ struct cuda_kernel_key {
     cuda_form form{};
     std::string text{}; // of the epilogue, empty for none; or of all, in the dialect
 
+    friend bool operator==(cuda_kernel_key const&, cuda_kernel_key const&) = default;
     friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
 };
 
@@ -147,16 +148,17 @@ public:
         origin const o(p);
         if (o.code != CUDA_SUCCESS) return cuda_error(o.code, "cuPointerGetAttributes");
         if (o.kind != CU_MEMORYTYPE_DEVICE)
-            return error(
-                errc::argument, "cuda",
-                "CUDA_ERROR_INVALID_VALUE: an operand is in memory of the host; copy it to the device, as "
-                "sg::cuda::matrix does",
-                CUDA_ERROR_INVALID_VALUE);
-        if (o.ordinal != device_.ordinal)
-            return error(errc::argument, "cuda",
-                         "CUDA_ERROR_INVALID_VALUE: an operand is on another device; copy it, or name that "
-                         "device in the policy",
+            return error(errc::argument,
+                         "cuda: CUDA_ERROR_INVALID_VALUE: an operand is in memory of the host; copy it to "
+                         "the device, as "
+                         "sg::cuda::matrix does",
                          CUDA_ERROR_INVALID_VALUE);
+        if (o.ordinal != device_.ordinal)
+            return error(
+                errc::argument,
+                "cuda: CUDA_ERROR_INVALID_VALUE: an operand is on another device; copy it, or name that "
+                "device in the policy",
+                CUDA_ERROR_INVALID_VALUE);
         return {};
     }
 

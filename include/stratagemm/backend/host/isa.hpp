@@ -98,8 +98,8 @@ inline isa_choice const& current_isa() {
 [[gnu::cold, gnu::noinline]] inline status isa_failure() {
     isa_choice const& choice = current_isa();
     if (!choice.known)
-        return failure(errc::unsupported, "host",
-                       "STRATAGEMM_ISA must be portable, avx2, avx512 or amx, or be unset");
+        return failure(errc::unsupported,
+                       "host: STRATAGEMM_ISA must be portable, avx2, avx512 or amx, or be unset");
     char text[160];
     __builtin_snprintf(text, sizeof(text),
                        "STRATAGEMM_ISA asks for %s, which this machine lacks; unset it to use what is here",

@@ -11,6 +11,8 @@
 #endif
 #include <CL/cl.h>
 
+#include <string>
+
 STRATAGEMM_BEGIN
 
 inline char const* opencl_code_name(cl_int code) {

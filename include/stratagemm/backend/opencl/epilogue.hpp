@@ -40,7 +40,7 @@ public:
     }
     status check() const {
         if (count_ > most)
-            return error(errc::unsupported, "opencl", "an epilogue has more than 16 values; use fewer steps");
+            return error(errc::unsupported, "opencl: an epilogue has more than 16 values; use fewer steps");
         return {};
     }
 

@@ -27,8 +27,7 @@ public:
         ((void)(usable = usable ? check(arguments) : std::move(usable)), ...);
         if (!usable || groups <= 0) return usable;
         if (groups > limits().groups)
-            return error(errc::unsupported, "opencl",
-                         "more than 2^31 - 1 groups in one launch; work on parts");
+            return error(errc::unsupported, "opencl: more than 2^31 - 1 groups in one launch; work on parts");
         auto compiled = session_->kernel({opencl_operation::dialect, {}, {}, {}, dialect_key(kernel)},
                                          [&] { return opencl_source_of(kernel); });
         if (!compiled) return compiled.take_status();

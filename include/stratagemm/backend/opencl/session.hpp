@@ -25,6 +25,7 @@ struct opencl_kernel_key {
     std::string text{};                    // of the epilogue, empty for none; or of all, in the dialect
     std::array<std::ptrdiff_t, 3> sides{}; // where it is compiled for them
 
+    friend bool operator==(opencl_kernel_key const&, opencl_kernel_key const&) = default;
     friend auto operator<=>(opencl_kernel_key const&, opencl_kernel_key const&) = default;
 };
 
@@ -160,11 +161,11 @@ public:
                    owner != context();
         };
         if ((foreign(buffers) || ...))
-            return error(
-                errc::argument, "opencl",
-                "CL_INVALID_CONTEXT: an operand is in a buffer of another context than the queue's; make "
-                "matrices and policy from one queue",
-                CL_INVALID_CONTEXT);
+            return error(errc::argument,
+                         "opencl: CL_INVALID_CONTEXT: an operand is in a buffer of another context than the "
+                         "queue's; make "
+                         "matrices and policy from one queue",
+                         CL_INVALID_CONTEXT);
         return {};
     }
 
@@ -228,7 +229,7 @@ private:
 
     status build(opencl_compiled& to, opencl_program program, program_key const& key,
                  opencl_source const& source) const {
-        if (!program.get()) return error(errc::native, "opencl", "no program");
+        if (!program.get()) return error(errc::native, "opencl: no program");
         cl_int code = clBuildProgram(program.get(), 1, &device_.id, key.options.c_str(), nullptr, nullptr);
         if (code != CL_SUCCESS) {
             std::size_t bytes = 0;
