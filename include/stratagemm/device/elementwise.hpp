@@ -83,7 +83,7 @@ public:
 
     template <class F, class To>
     requires has_source<F, Epilogue<accumulator_t<To>>> status apply(F const& f, view<To, Space> to,
-                                                                     index row0, index col0)
+                                                                     index_t row0, index_t col0)
     const {
         Epilogue<accumulator_t<To>> const last(f);
         return run<To>("apply", last.definitions(), to, int{rows_are_closer(to)}, row0, col0, last);
@@ -99,7 +99,7 @@ private:
         if (rows_are_closer(to)) to = to.transposed();
         bool const empty = to.rows == 0 || to.cols == 0;
         bool const fits = empty || (to.rows <= device_longest && to.cols <= device_longest);
-        index const groups = empty || !fits ? 0 : ((to.rows - 1) / 8 + 1) * ((to.cols - 1) / 32 + 1);
+        index_t const groups = empty || !fits ? 0 : ((to.rows - 1) / 8 + 1) * ((to.cols - 1) / 32 + 1);
         if (!fits || groups > leaf.limits().groups)
             return error(errc::unsupported, Leaf::layer,
                          "a matrix is too large for one launch; work on blocks");

@@ -27,7 +27,7 @@ struct csr_form {
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
-    index nonzeros = 0;
+    index_t nonzeros = 0;
 };
 
 // Index: std::int32_t or std::int64_t.
@@ -39,11 +39,11 @@ struct csr {
     using index_type = Index;
     static constexpr int most_views = 3;
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
     typename Space::template handle<Index const> row_begins{}; // rows + 1
     typename Space::template handle<Index const> columns{};
     typename Space::template handle<T const> values{};
-    index nonzeros = 0;
+    index_t nonzeros = 0;
 
     form facts() const { return {nonzeros}; }
     template <class F>
@@ -54,15 +54,15 @@ struct csr {
     }
 
     status check() const requires std::is_same_v<Space, host_memory> {
-        auto const wrong = [](char const* what, index at) {
+        auto const wrong = [](char const* what, index_t at) {
             return failure(errc::argument, "csr", what + std::to_string(at));
         };
         if (row_begins[0] != 0) return wrong("row_begins does not begin with 0 but with ", row_begins[0]);
-        for (index i = 0; i < rows; ++i)
+        for (index_t i = 0; i < rows; ++i)
             if (row_begins[i + 1] < row_begins[i]) return wrong("row_begins falls after row ", i);
         if (row_begins[rows] != nonzeros)
             return wrong("the number of non-zeros is not the last of row_begins, ", row_begins[rows]);
-        for (index at = 0; at < nonzeros; ++at)
+        for (index_t at = 0; at < nonzeros; ++at)
             if (columns[at] < 0 || columns[at] >= cols) return wrong("a column is out of range: number ", at);
         return {};
     }
@@ -160,14 +160,14 @@ public:
 
     template <class Q>
     status operator()(Q const& p, arena&) const {
-        for (index i = 0; i < p.count; ++i)
+        for (index_t i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i)); !s) return s;
         return {};
     }
 
 private:
     template <class S>
-    static index nonzeros_of(S const& s) {
+    static index_t nonzeros_of(S const& s) {
         if constexpr (requires { s.a_facts.nonzeros; })
             return s.a_facts.nonzeros;
         else
@@ -180,13 +180,13 @@ private:
         auto const by = leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
         by.each(team, team, [&](int, int part) {
-            constexpr index width = 256;
+            constexpr index_t width = 256;
             S sum[width];
-            for (index i = p.c.rows * part / team; i < p.c.rows * (part + 1) / team; ++i)
-                for (index j = 0; j < p.c.cols; j += width) {
-                    index const cols = p.c.cols - j < width ? p.c.cols - j : width;
+            for (index_t i = p.c.rows * part / team; i < p.c.rows * (part + 1) / team; ++i)
+                for (index_t j = 0; j < p.c.cols; j += width) {
+                    index_t const cols = p.c.cols - j < width ? p.c.cols - j : width;
                     sum_row(p, i, j, cols, sum);
-                    for (index x = 0; x < cols; ++x) {
+                    for (index_t x = 0; x < cols; ++x) {
                         S y = p.alpha * sum[x];
                         if (p.beta != S(0)) {
                             auto const e = static_cast<S>(p.e(i, j + x));
@@ -200,20 +200,20 @@ private:
         return {};
     }
     template <class Q, class S>
-    static void sum_row(Q const& p, index i, index j, index cols, S* sum) {
+    static void sum_row(Q const& p, index_t i, index_t j, index_t cols, S* sum) {
         using T = typename Q::a_type;
-        for (index x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
-        for (index at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
+        for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
+        for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
             T const* const b = &p.b(p.a.columns[at], j);
             if constexpr (std::is_same_v<S, T> && std::is_floating_point_v<S>)
                 if (p.b.col_stride == 1) {
                     S const* const terms[] = {sum, b};
                     S const factors[] = {S(1), p.a.values[at]};
-                    combine(sum, cols, index{0}, terms, factors, 2, cols);
+                    combine(sum, cols, index_t{0}, terms, factors, 2, cols);
                     continue;
                 }
             auto const value = static_cast<S>(p.a.values[at]);
-            for (index x = 0; x < cols; ++x) {
+            for (index_t x = 0; x < cols; ++x) {
                 auto const y = static_cast<S>(b[x * p.b.col_stride]);
                 sum[x] = sum[x] + value * (p.b.conjugate ? conjugate(y) : y);
             }
@@ -229,7 +229,7 @@ private:
         bool const adds = p.beta != typename Q::scalar(0);
         auto const e = adds ? p.e : view<typename Q::c_type const, space>(p.c);
         auto const by = leaf();
-        index const groups = ((p.c.cols - 1) / 32 + 1) * ((p.c.rows + 7) / 8);
+        index_t const groups = ((p.c.cols - 1) / 32 + 1) * ((p.c.rows + 7) / 8);
         if (status s = by.launch(
                 {"csr_times_dense", csr_text, definitions, 256, uses_double<T, typename Q::c_type>}, groups,
                 p.a.row_begins, p.a.columns, p.a.values, p.b.data, p.b.row_stride, p.b.col_stride,

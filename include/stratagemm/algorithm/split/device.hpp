@@ -125,7 +125,7 @@ public:
 
     // Part p of element (i, j) goes to `to`, p `next` further on; `to` has the columns that padding adds.
     status take_apart(view<float const, Space> const& x, float factor, view<bfloat16, Space> const& to,
-                      index next, int parts) const {
+                      index_t next, int parts) const {
         return launch("take_apart", device_text, to.rows * to.cols, x.data, x.row_stride, x.col_stride,
                       x.rows, x.cols, to.cols, factor, to.data, to.row_stride, to.col_stride, next, parts);
     }
@@ -158,11 +158,11 @@ public:
 private:
     // Kernels loop over what is left when all groups have an element.
     static constexpr int items = 64;
-    static constexpr index most_groups = 1 << 16;
+    static constexpr index_t most_groups = 1 << 16;
 
     template <class... Arguments>
-    status launch(char const* name, char const* text, index elements, Arguments const&... arguments) const {
-        index const wanted = (elements + items - 1) / items;
+    status launch(char const* name, char const* text, index_t elements, Arguments const&... arguments) const {
+        index_t const wanted = (elements + items - 1) / items;
         return leaf_.launch({name, text, {}, items, text == device_complex_text, true},
                             wanted < most_groups ? wanted : most_groups, arguments...);
     }

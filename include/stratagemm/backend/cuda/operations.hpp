@@ -16,7 +16,7 @@ public:
 
     // See device_leaf. An argument may also be a complex number, or an epilogue.
     template <class... Arguments>
-    status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+    status launch(device_kernel const& kernel, index_t groups, Arguments const&... arguments) const {
         status usable = session_->ready();
         ((void)(usable = usable ? check(arguments) : std::move(usable)), ...);
         if (!usable || groups <= 0) return usable;

@@ -71,7 +71,7 @@ public:
 
     // Between host memory and the device's; returns when it is done, after all that was queued on the stream before.
     template <class T>
-    status upload(T const* from, cuda_pointer<T> to, index count) const {
+    status upload(T const* from, cuda_pointer<T> to, index_t count) const {
         if (status s =
                 send_bytes(*this, from, place(to.address), static_cast<std::size_t>(count) * sizeof(T));
             !s)
@@ -79,7 +79,7 @@ public:
         return synchronize();
     }
     template <class T>
-    status download(cuda_pointer<T> from, std::remove_const_t<T>* to, index count) const {
+    status download(cuda_pointer<T> from, std::remove_const_t<T>* to, index_t count) const {
         if (status s =
                 fetch_bytes(*this, place(from.address), to, static_cast<std::size_t>(count) * sizeof(T));
             !s)

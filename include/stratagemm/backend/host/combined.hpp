@@ -13,14 +13,14 @@ STRATAGEMM_BEGIN
 // `to` may be one of them. Vectors of 16 bytes, which every machine has, are enough for the speed of memory, if four of
 // them share what each term costs.
 template <class T>
-[[gnu::noinline]] void combine(T* to, index piece, index next, T const* const* from, T const* factor,
-                               int terms, index count) {
+[[gnu::noinline]] void combine(T* to, index_t piece, index_t next, T const* const* from, T const* factor,
+                               int terms, index_t count) {
     typedef T vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
-    constexpr index lanes = 16 / static_cast<index>(sizeof(T));
+    constexpr index_t lanes = 16 / static_cast<index_t>(sizeof(T));
     auto const at = [](T const* p, int v) { return reinterpret_cast<vector const*>(p)[v]; };
-    for (index begin = 0; begin < count; begin += piece, to += next) {
-        index const end = smaller(count, begin + piece);
-        index j = begin;
+    for (index_t begin = 0; begin < count; begin += piece, to += next) {
+        index_t const end = smaller(count, begin + piece);
+        index_t j = begin;
         T* const out = to - begin;
         for (; j + 4 * lanes <= end; j += 4 * lanes) {
             T const* p = from[0] + j;
@@ -68,20 +68,20 @@ struct sum_packing {
 private:
     using view_type = view<T const>;
 
-    static void pack_a(host_sum<T> const& sum, index i, index p, index rows, index depth, T* to) {
+    static void pack_a(host_sum<T> const& sum, index_t i, index_t p, index_t rows, index_t depth, T* to) {
         form(sum, i, p, rows, depth, to, depth, depth, 0);
     }
-    static void pack_b(host_sum<T> const& sum, index p, index j, index depth, index cols, T* to) {
+    static void pack_b(host_sum<T> const& sum, index_t p, index_t j, index_t depth, index_t cols, T* to) {
         int const strip = kernels<T, T>().strip;
         form(sum, p, j, depth, cols, to, strip, strip, depth * strip);
-        index const whole = cols / strip * strip;
+        index_t const whole = cols / strip * strip;
         pad_strip(to + whole * depth, strip, depth, cols == whole ? strip : cols - whole);
     }
 
     // Rows [i0, i0 + rows), columns [j0, j0 + cols), in strips of `strip` columns, `next` apart, whose rows are `row`
     // apart.
-    static void form(host_sum<T> const& sum, index i0, index j0, index rows, index cols, T* to, index row,
-                     index strip, index next) {
+    static void form(host_sum<T> const& sum, index_t i0, index_t j0, index_t rows, index_t cols, T* to,
+                     index_t row, index_t strip, index_t next) {
         auto const* const term = static_cast<view_type const*>(sum.term);
         bool by_rows = true, by_columns = true;
         T factor[most] = {};
@@ -91,11 +91,11 @@ private:
             factor[t] = term[t].scale, corner[t] = &term[t](i0, j0);
         }
         if (by_rows) {
-            for (index i = 0; i < rows; ++i) {
+            for (index_t i = 0; i < rows; ++i) {
                 for (int t = 0; t < sum.terms; ++t) {
                     from[t] = corner[t] + i * term[t].row_stride;
                     if (i + 3 < rows)
-                        for (index j = 0; j < cols; j += 64 / index{sizeof(T)})
+                        for (index_t j = 0; j < cols; j += 64 / index_t{sizeof(T)})
                             __builtin_prefetch(from[t] + 3 * term[t].row_stride + j);
                 }
                 combine(to + i * row, strip, next, from, factor, sum.terms, cols);
@@ -103,20 +103,20 @@ private:
             return;
         }
         // In squares, summed as they lie and turned on the way.
-        constexpr index side = 8;
-        index const wide = smaller(side, strip); // within a strip
-        for (index i = 0; i < rows; i += side)
-            for (index j = 0; j < cols; j += wide) {
-                index const in = smaller(side, rows - i), jn = smaller(wide, cols - j);
+        constexpr index_t side = 8;
+        index_t const wide = smaller(side, strip); // within a strip
+        for (index_t i = 0; i < rows; i += side)
+            for (index_t j = 0; j < cols; j += wide) {
+                index_t const in = smaller(side, rows - i), jn = smaller(wide, cols - j);
                 T square[side * side]; // by columns
-                for (index c = 0; c < jn; ++c) {
+                for (index_t c = 0; c < jn; ++c) {
                     for (int t = 0; t < sum.terms; ++t)
                         from[t] = corner[t] + i * term[t].row_stride + (j + c) * term[t].col_stride;
                     if (by_columns) {
                         combine(square + c * side, side, side, from, factor, sum.terms, in);
                         continue;
                     }
-                    for (index r = 0; r < in; ++r) {
+                    for (index_t r = 0; r < in; ++r) {
                         T x = factor[0] * from[0][r * term[0].row_stride];
                         for (int t = 1; t < sum.terms; ++t) x += factor[t] * from[t][r * term[t].row_stride];
                         square[c * side + r] = x;
@@ -126,25 +126,25 @@ private:
                 if (in == side && jn == side)
                     transpose_square(out, row, square, side);
                 else
-                    for (index r = 0; r < in; ++r)
-                        for (index c = 0; c < jn; ++c) out[r * row + c] = square[c * side + r];
+                    for (index_t r = 0; r < in; ++r)
+                        for (index_t c = 0; c < jn; ++c) out[r * row + c] = square[c * side + r];
             }
     }
 };
 
 // to = factor sum + keep from; `from` is not read if `keep` is 0.
 template <class T>
-[[gnu::noinline]] void write_target(view<T> const& to, T factor, T const* sum, index sum_row, T keep,
+[[gnu::noinline]] void write_target(view<T> const& to, T factor, T const* sum, index_t sum_row, T keep,
                                     view<T const> const& from) {
     T const factors[] = {factor, keep};
     int const terms = keep == T(0) ? 1 : 2;
     bool const by_rows = to.col_stride == 1 && (terms == 1 || from.col_stride == 1);
-    for (index r = 0; r < to.rows; ++r, sum += sum_row) {
+    for (index_t r = 0; r < to.rows; ++r, sum += sum_row) {
         if (by_rows) {
             T const* const both[] = {sum, terms == 1 ? nullptr : &from(r, 0)};
-            combine(&to(r, 0), to.cols, index{0}, both, factors, terms, to.cols);
+            combine(&to(r, 0), to.cols, index_t{0}, both, factors, terms, to.cols);
         } else {
-            for (index c = 0; c < to.cols; ++c)
+            for (index_t c = 0; c < to.cols; ++c)
                 to(r, c) = terms == 1 ? factor * sum[c] : factor * sum[c] + keep * from(r, c);
         }
     }
@@ -153,8 +153,8 @@ template <class T>
 // What the blocked loops write for a spread: the sum of a piece of k goes to each target; the first piece brings what
 // the target adds.
 template <class Problem, bool First>
-void write_spread(void const* problem, bool swapped, typename Problem::scalar const* sum, index sum_row,
-                  index i, index j, index rows, index cols) {
+void write_spread(void const* problem, bool swapped, typename Problem::scalar const* sum, index_t sum_row,
+                  index_t i, index_t j, index_t rows, index_t cols) {
     using T = typename Problem::scalar;
     auto const& p = *static_cast<Problem const*>(problem);
     auto const part = [&](auto const& v) { return (swapped ? v.transposed() : v).part(i, j, rows, cols); };

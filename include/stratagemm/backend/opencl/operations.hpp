@@ -9,7 +9,7 @@ STRATAGEMM_BEGIN
 
 // How kernels take a matrix: where it begins, its strides, and the stride of the batch.
 template <class T>
-cl_long4 opencl_place(opencl_view<T> const& v, index step = 0) {
+cl_long4 opencl_place(opencl_view<T> const& v, index_t step = 0) {
     return {{v.data.offset, v.row_stride, v.col_stride, step}};
 }
 
@@ -22,7 +22,7 @@ public:
 
     // See device_leaf. An argument may also be a complex number, or an epilogue.
     template <class... Arguments>
-    status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+    status launch(device_kernel const& kernel, index_t groups, Arguments const&... arguments) const {
         status usable = session_->ready();
         ((void)(usable = usable ? check(arguments) : std::move(usable)), ...);
         if (!usable || groups <= 0) return usable;

@@ -68,12 +68,12 @@ public:
 
     // Between host memory and a buffer; returns when it is done, after all that was queued before.
     template <class T>
-    status upload(T const* from, opencl_pointer<T> to, index count) const {
+    status upload(T const* from, opencl_pointer<T> to, index_t count) const {
         if (count == 0) return session_->check_buffers(to.buffer);
         return send({1, static_cast<std::size_t>(count) * sizeof(T)}, from, place(to), CL_TRUE);
     }
     template <class T>
-    status download(opencl_pointer<T> from, std::remove_const_t<T>* to, index count) const {
+    status download(opencl_pointer<T> from, std::remove_const_t<T>* to, index_t count) const {
         if (count == 0) return session_->check_buffers(from.buffer);
         return fetch({1, static_cast<std::size_t>(count) * sizeof(T)}, place(from), to, CL_TRUE);
     }
