@@ -348,36 +348,32 @@ private:
         return {};
     }
 
-    // Sums are formed while they are packed; see host/combined.hpp.
+    // The product of the first terms, except for what packs the operands, if they are sums, and what writes a spread
+    // (host/combined.hpp). The factor of a sum of one term goes into alpha, and that of an only target too.
     template <class Problem>
-    static status multiply_combined(Problem const& p, int team, arena& workspace) {
+    static status multiply_combined(Problem p, int team, arena& workspace) {
         using T = typename Problem::a_type;
-        using Packing = sum_packing<T>;
-        auto const turned = [](auto const& v) {
-            return v.col_stride != 1 && v.row_stride == 1 && v.rows > 1;
-        };
-        auto const a = as_sum<T>(p.a), b = as_sum<T>(p.b);
-        host_job<T, Packing> job;
-        if constexpr (is_view<typename Problem::c_operand>::value) {
-            // As a product of views, but for what is packed.
-            dense_problem<T, T, T, space, typename Problem::epilogue_type> q;
-            q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.c = p.c, q.epilogue = p.epilogue;
-            q.row0 = p.row0, q.col0 = p.col0;
-            q.a.rows = p.c.rows, q.b.cols = p.c.cols;
-            auto const plain = job_of<real_packing<T, T>>(q);
-            job.alpha = plain.alpha, job.beta = plain.beta;
-            job.e = plain.e, job.e_row = plain.e_row, job.c = plain.c, job.c_row = plain.c_row;
-            job.swapped = plain.swapped;
-            if (plain.write) job.write = write<decltype(q), T>, job.problem = &q;
-            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
-            multiply(job, team, workspace);
+        dense_problem<T, T, T, space, typename Problem::epilogue_type> q;
+        q.a = first_term(p.a, p.alpha), q.b = first_term(p.b, p.alpha);
+        q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.epilogue = p.epilogue;
+        q.row0 = p.row0, q.col0 = p.col0;
+        constexpr bool spreads = !is_view<typename Problem::c_operand>::value;
+        if constexpr (spreads) {
+            auto const& first = p.c.at[0];
+            q.c = first.to;
+            if (p.c.targets == 1) q.alpha *= first.factor, q.beta = first.keep, q.e = first.from;
         } else {
-            job.swapped = p.c.targets > 0 && turned(p.c.at[0].to);
-            job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>;
-            job.problem = &p;
-            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
-            multiply(job, team, workspace);
+            q.c = p.c;
         }
+        auto job = job_of<real_packing<T, T>>(q);
+        if constexpr (spreads)
+            if (p.c.targets > 1)
+                job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>,
+                job.problem = &p;
+        if (job.swapped) p.a = p.a.transposed(), p.b = p.b.transposed();
+        job.a_sum = sum_packing<T>::of(p.a), job.b_sum = sum_packing<T>::of(p.b);
+        if (job.swapped) std::swap(job.a_sum, job.b_sum);
+        multiply(job, team, workspace);
         return {};
     }
 

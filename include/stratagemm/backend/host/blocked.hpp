@@ -11,6 +11,15 @@
 
 STRATAGEMM_BEGIN
 
+// An operand that is a sum of views, for which the job has the first of them, and what packs it (combined.hpp).
+template <class Packet>
+struct host_sum {
+    void const* term = nullptr;
+    int terms = 0;
+    void (*pack_a)(host_sum const&, index_t i, index_t p, index_t rows, index_t depth, Packet* to) = nullptr;
+    void (*pack_b)(host_sum const&, index_t p, index_t j, index_t depth, index_t cols, Packet* to) = nullptr;
+};
+
 // A product as the blocked loops see it: row-major C (transpose the whole if not), real or packed scalars,
 // and a writer for everything that is not a plain alpha A B + beta E.
 template <class TA, class Packing>
@@ -21,6 +30,7 @@ struct host_job {
                             index_t j, index_t rows, index_t cols);
 
     typename Packing::operand a, b;
+    host_sum<packet> a_sum, b_sum; // if they have terms, instead
     acc alpha{1}, beta{0};
     acc const* e = nullptr;
     index_t e_row = 0;
@@ -135,15 +145,16 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
-    bool const a_in_place = Packing::in_place && a.col != 0 &&
+    bool const a_in_place = Packing::in_place && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(depth, kc) < 32
                                         : a.row == 1 && a.col * size < 1024);
-    bool const b_in_place = Packing::in_place && Packing::widen == 1 && b.col == 1 &&
+    bool const b_in_place = Packing::in_place && Packing::widen == 1 && !job.b_sum.terms && b.col == 1 &&
                             (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
                             kc * b.row * size <= 600000;
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
-    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows.
-    bool const a_by_panels = !a_in_place && Packing::by_panels(job.a);
+    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a sum again
+    // would cost more.
+    bool const a_by_panels = !a_in_place && !job.a_sum.terms && Packing::by_panels(job.a);
     index_t const panel = by_panel      ? divide_up(48, table.tallest) * table.tallest
                           : a_by_panels ? divide_up(12, table.tallest) * table.tallest
                                         : sizes::rows;
@@ -165,7 +176,11 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
             if (b_in_place) {
                 g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;
             } else {
-                if (i == r.i0 || pieces * blocks > 1) // otherwise it is still there from the rows before
+                if (i > r.i0 && pieces * blocks == 1)
+                    ; // it is still there from the rows before
+                else if (job.b_sum.terms)
+                    job.b_sum.pack_b(job.b_sum, p, j, k, cols, scratch.b);
+                else
                     Packing::pack_b(job.b, Packing::conjugates(job.a), p, j, k, cols, scratch.b);
                 g.b = scratch.b, g.b_row = table.strip, g.b_strip = k * table.strip;
             }
@@ -184,7 +199,9 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                     g.a = a.data + from * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
                     if (a.col == 1) g.ahead = g.a + table.tallest * a.row, g.ahead_row = a.row;
                 } else {
-                    if (a_by_panels || packed != x)
+                    if (job.a_sum.terms && packed != x)
+                        job.a_sum.pack_a(job.a_sum, from, p, rows, k, scratch.a);
+                    else if (a_by_panels || packed != x)
                         Packing::pack_a(job.a, Packing::conjugates(job.a), from, p, a_by_panels ? g.m : rows,
                                         k, scratch.a);
                     packed = x;

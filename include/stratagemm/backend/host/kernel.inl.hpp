@@ -84,10 +84,12 @@ template <int MR>
 using rows_of = std::make_integer_sequence<int, MR>;
 
 // MR rows; of the shortest tile, `height` of them.
+// Begins with a cache line: the loop over k is as long as three of them, and where a program happened to put it across
+// four, products took up to a tenth longer.
 template <class T, int MR, int NV>
-STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T const* a, T const* b,
-                                                      accumulated<T> const* e, accumulated<T>* c, int height,
-                                                      int columns, T const* next) {
+STRATAGEMM_TARGET __attribute__((noinline, aligned(64))) void
+tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, accumulated<T>* c, int height,
+     int columns, T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
     for (int i = 0; i < MR; ++i, ahead += g.c_row) {
