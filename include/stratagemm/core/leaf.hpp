@@ -9,6 +9,8 @@
 #include "error.hpp"
 #include "operand.hpp"
 
+#include <compare>
+#include <cstdint>
 #include <string>
 
 STRATAGEMM_BEGIN
@@ -53,14 +55,30 @@ concept tiled_host_leaf = host_leaf<L> && requires(L const& l) {
     { l.has_tiles() } -> std::same_as<bool>;
 };
 
+// A text that the program contains, such as a literal; another one does not compile. Its address tells it from others;
+// the hash (FNV-1a) does so if a library is unloaded and another one takes its place.
+class static_text {
+public:
+    consteval static_text(char const* text) : text_(text) {
+        for (; *text; ++text) hash_ = (hash_ ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
+    }
+    constexpr char const* get() const { return text_; }
+    friend constexpr auto operator<=>(static_text const&, static_text const&) = default;
+
+private:
+    std::uint64_t hash_ = 0xcbf29ce484222325u;
+    char const* text_;
+};
+
 // A kernel in the dialect that device backends share (device/dialect.hpp), compiled when it is first launched.
 struct device_kernel {
     char const* name;
-    char const* text;
+    static_text text;
     std::string definitions{}; // put before the text
     int items = 256;           // work-items of a group, threads of a block
     bool uses_double = false;
-    bool exact = false; // a b + c is not to be contracted
+    bool exact = false;               // a b + c is not to be contracted
+    std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
 };
 struct device_limits {
     index groups = 0; // of one launch, in the first dimension
@@ -68,7 +86,8 @@ struct device_limits {
 };
 
 // A leaf whose memory is a device's.
-//   launch(kernel, groups, arguments...)   queues it; an argument is a handle, an index, an int, or a float or double
+//   launch(kernel, groups, arguments...)   queues it; an argument is a handle, an index, an int, a float or a double, or a
+//                                          view (its handle and its strides: a MATRIX of the dialect)
 //   limits()
 //   upload(from, to, count)                from host memory; done when it returns. download(from, to, count) likewise
 template <class L, class Space>

@@ -50,21 +50,70 @@ STRATAGEMM_BEGIN
 inline constexpr char dialect_text[] = R"(
 #define MATRIX(T, x) BUFFER(T, x), index x##_row, index x##_col
 #define AT(x, i, j) ((i) * x##_row + (j) * x##_col)
+#define EACH(at, count) index at = (index)GROUP * ITEMS + ITEM; at < (count); at += (index)GROUPS * ITEMS
+#define ELEMENT(i, j, rows, cols)                            \
+    int const i##_across = (int)(((cols) - 1) / 32 + 1);     \
+    index const j = (index)(GROUP % i##_across) * 32 + LANE; \
+    index const i = (index)(GROUP / i##_across) * 8 + WARP;  \
+    if (j >= (cols) || i >= (rows)) return
+#define PRODUCT                                                                                                        \
+    scalar alpha, scalar beta, int adds, MATRIX(OUT const, e), int e_conjugated, MATRIX(OUT, c), index rows, index cols
+#define FINISH_ELEMENT(i, j, sum)                                                               \
+    do {                                                                                \
+        scalar finished = scale_by(alpha, sum);                                         \
+        if (adds) {                                                                     \
+            scalar const added = LOAD(OUT, e, AT(e, i, j));                             \
+            finished = multiply_add(beta, conjugate_if(e_conjugated, added), finished); \
+        }                                                                               \
+        STORE(OUT, c, AT(c, i, j), CONVERT(OUT_VALUE, (value)finished));                \
+    } while (0)
 )";
 
-// With the name and the text, it says all about the program of a kernel.
+// How many groups to launch for a kernel that loops over EACH of its elements: enough for any device, few to schedule.
+constexpr index groups_for_each(index count, int items) {
+    constexpr index most = 1 << 16;
+    index const wanted = (count + items - 1) / items;
+    return wanted < most ? wanted : most;
+}
+// And for one with an ELEMENT of a matrix for each work-item, in groups of 256.
+constexpr index groups_for_elements(index rows, index cols) {
+    return rows == 0 || cols == 0 ? 0 : ((rows - 1) / 8 + 1) * ((cols - 1) / 32 + 1);
+}
+
+// f(x) for what a launch gives a kernel for an argument: of a view, what MATRIX takes.
+template <class F, class T>
+void each_given(F&& f, T const& argument) {
+    f(argument);
+}
+template <class F, class T, class Space>
+void each_given(F&& f, view<T, Space> const& matrix) {
+    f(matrix.data), f(matrix.row_stride), f(matrix.col_stride);
+}
+
+// What a compiled kernel is found by. A launch makes one, so that it has no text to build.
+struct dialect_key {
+    static_text text;
+    std::uintptr_t types; // the address of a function
+    int items;
+    bool uses_double, exact;
+    std::string name, definitions; // of the caller, who may change them
+
+    explicit dialect_key(device_kernel const& k)
+        : text(k.text), types(reinterpret_cast<std::uintptr_t>(k.types)), items(k.items),
+          uses_double(k.uses_double), exact(k.exact), name(k.name), definitions(k.definitions) {}
+    friend auto operator<=>(dialect_key const&, dialect_key const&) = default;
+};
+
 inline std::string dialect_head(device_kernel const& k) {
     std::string head = "#define ITEMS " + std::to_string(k.items) + '\n';
     if (k.uses_double) head += "#define DOUBLE 1\n";
     if (k.exact) head += "#define EXACT 1\n";
     return head;
 }
-inline std::string dialect_key(device_kernel const& k) {
-    return dialect_head(k) + k.definitions + '\0' + k.name + '\0' + k.text;
-}
 // `language` defines the words and the element types, `numbers` what depends on the definitions.
 inline std::string dialect_source(device_kernel const& k, std::string const& language, char const* numbers) {
-    return dialect_head(k) + language + k.definitions + numbers + dialect_text + k.text;
+    return dialect_head(k) + language + (k.types ? k.types() : std::string()) + k.definitions + numbers +
+           dialect_text + k.text.get();
 }
 
 STRATAGEMM_END

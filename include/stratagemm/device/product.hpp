@@ -42,6 +42,21 @@ Problem oriented(Problem const& given, bool turned) {
     return p;
 }
 
+// The added matrix, or C where there is none (beta is 0): kernels are given a matrix in any case.
+template <class Problem>
+auto added_or_c(Problem const& p) {
+    using added = decltype(p.e);
+    return p.beta != typename Problem::scalar(0) ? p.e : added(p.c);
+}
+// The epilogue of a product whose C holds what it is applied to: for kernels that do not apply it themselves.
+template <class Leaf, class Problem>
+status apply_to_c(Leaf const& leaf, Problem const& p) {
+    if constexpr (std::is_same_v<typename Problem::epilogue_type, identity>)
+        return {};
+    else
+        return leaf.apply(p.epilogue, p.c, p.row0, p.col0);
+}
+
 // As the preludes of kernels name them. `turned`: rows are the caller's columns.
 template <class Problem>
 int flags_of(Problem const& p, bool turned) {

@@ -5,10 +5,9 @@
 // tables of the lines, since the host decides. A later version is to measure by groups and to decide on the device.
 #pragma once
 
-#include "../../device/source.hpp"
+#include "../../device/dialect.hpp"
+#include "../../device/product.hpp"
 #include "maps.hpp"
-
-#include "../../core/leaf.hpp"
 
 #include <new>
 #include <vector>
@@ -103,8 +102,6 @@ FUNCTION double value_of(twofold s) {
     double const v = s.high + s.low;
     return v == v ? v : s.high;
 }
-
-#define EACH(at, count) index at = (index)GROUP * ITEMS + ITEM; at < (count); at += (index)GROUPS * ITEMS
 )";
 
 // What kernels have that read an operand: its elements as those of a real matrix, by lines.
@@ -415,8 +412,7 @@ public:
         if (status s = with_lines("cross_lines", device_cross_text, x.line.count(), x.line, y.line.of.data,
                                   with.line, with.element, int{Other::is_left}, int{y.line.of.conjugate},
                                   y.line.count(), x.line.length(), x.there.table,
-                                  handle<double const>(y.there.table), handle<double const>(q.data),
-                                  q.row_stride, q.col_stride);
+                                  handle<double const>(y.there.table), view<double const, Space>(q));
             !s)
             return s;
         return fetch(x);
@@ -451,7 +447,7 @@ public:
         return add_up(f.x, f.high.data, low.data, f.factor, 1);
     }
     status run(add_residues<Space> const& f, view<std::int8_t, Space> const& to) const {
-        return launch("add_residues", device_residues_text, plain(), to.rows * to.cols, f.x.data, to.data,
+        return launch("add_residues", device_residues_text, plain, to.rows * to.cols, f.x.data, to.data,
                       to.rows * to.cols, f.mod.number(), f.weight);
     }
 
@@ -473,22 +469,20 @@ public:
     }
 
 private:
-    // Kernels loop over what is left when all groups have an element.
-    static constexpr int items = 64;
-    static constexpr index most_groups = 1 << 16;
+    using definitions = std::string();
 
     template <class... Arguments>
-    status launch(char const* name, char const* text, std::string const& definitions, index elements,
+    status launch(char const* name, static_text text, definitions& all, index elements,
                   Arguments const&... arguments) const {
-        index const wanted = (elements + items - 1) / items;
-        return leaf_.launch({name, text, definitions, items, true, true},
-                            wanted < most_groups ? wanted : most_groups, arguments...);
+        constexpr int items = 64;
+        return leaf_.launch({name, text, {}, items, true, true, all}, groups_for_each(elements, items),
+                            arguments...);
     }
     template <class Lines, class... Arguments>
-    status with_lines(char const* name, char const* text, index elements, Lines const& x,
+    status with_lines(char const* name, static_text text, index elements, Lines const& x,
                       Arguments const&... arguments) const {
         auto const with = strides(x);
-        return launch(name, text, typed(), elements, x.of.data, with.line, with.element, int{Lines::is_left},
+        return launch(name, text, typed, elements, x.of.data, with.line, with.element, int{Lines::is_left},
                       int{x.of.conjugate}, x.count(), arguments...);
     }
     struct line_strides {
@@ -499,15 +493,11 @@ private:
         if (Lines::is_left) return {x.of.row_stride, x.of.col_stride};
         return {x.of.col_stride, x.of.row_stride};
     }
-    static std::string const& plain() {
-        static std::string const text = device_numbers_text;
-        return text;
-    }
-    static std::string const& typed() {
-        static std::string const text = kernel_types<T, T>() + "#define MOST_LOOKED " +
-                                        std::to_string(most_looked) + '\n' + device_numbers_text +
-                                        device_lines_text;
-        return text;
+    // For kernels that read no operand, and for those of one with elements T.
+    static std::string plain() { return device_numbers_text; }
+    static std::string typed() {
+        return kernel_types<T, T>() + "#define MOST_LOOKED " + std::to_string(most_looked) + '\n' +
+               device_numbers_text + device_lines_text;
     }
 
     template <class Lines>
@@ -519,31 +509,24 @@ private:
     status form(measured<Lines> const& x, index first, int position, int p,
                 view<std::int8_t, Space> const& to) const {
         return with_lines("plane", device_plane_text, to.rows * to.cols, x.line, first, to.cols,
-                          x.there.table, x.there.shift, position, p, to.data, to.row_stride, to.col_stride);
+                          x.there.table, x.there.shift, position, p, to);
     }
     status add_up(view<std::int32_t const, Space> const& x, handle<double const> high, handle<double> low,
                   double factor, int lost) const {
         index const count = x.rows * x.cols;
-        return launch("add_up", device_sums_text, plain(), count, x.data, high, low, count, factor, lost);
+        return launch("add_up", device_sums_text, plain, count, x.data, high, low, count, factor, lost);
     }
     template <class P, class Lefts, class Rights>
     status finish(P const& p, int count, int pieces, handle<std::int8_t const> weighted, index step,
                   handle<double const> high, handle<double const> low, measured<Lefts> const& a,
                   measured<Rights> const& b, int shift) const {
         bool const adds = p.beta != typename P::scalar(0);
-        view<T const, Space> const e = adds ? p.e : view<T const, Space>(p.c);
-        if (status s =
-                launch("finish", device_finish_text, typed(), p.c.rows * p.c.cols, count, pieces,
-                       Space::template cast<double>(constants_), weighted, step, high, low, a.there.shift,
-                       b.there.shift, shift, p.alpha, p.beta, int{adds}, e.data, e.row_stride, e.col_stride,
-                       int{e.conjugate}, p.c.data, p.c.row_stride, p.c.col_stride, p.c.rows, p.c.cols);
-            !s)
-            return s;
-        // Its argument has been rounded to the type of C already.
-        if constexpr (std::is_same_v<typename P::epilogue_type, identity>)
-            return {};
-        else
-            return leaf_.apply(p.epilogue, p.c, p.row0, p.col0);
+        auto const e = added_or_c(p);
+        status s = launch("finish", device_finish_text, typed, p.c.rows * p.c.cols, count, pieces,
+                          Space::template cast<double>(constants_), weighted, step, high, low, a.there.shift,
+                          b.there.shift, shift, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c,
+                          p.c.rows, p.c.cols);
+        return s ? apply_to_c(leaf_, p) : std::move(s); // the epilogue's argument has been rounded already
     }
 
     Leaf leaf_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
+#include "../../device/dialect.hpp"
 #include "../../device/dump.hpp"
 #include "../../device/program_store.hpp"
 #include "../../device/transfer.hpp"
@@ -23,15 +24,15 @@
 
 STRATAGEMM_BEGIN
 
-enum class cuda_operation { dialect, product, gather, pack };
+enum class cuda_operation { product, gather, pack };
 
-// What a compiled kernel is found by.
+// What a compiled kernel is found by, unless it is in the dialect.
 struct cuda_kernel_key {
     cuda_operation operation{};
     std::array<char, 2> types{}; // letters of what goes in and of what comes out
     cuda_tile tile{};
     cuda_form form{};
-    std::string text{}; // of the epilogue, empty for none; or of all, in the dialect
+    std::string text{}; // of the epilogue, empty for none
 
     friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
 };
@@ -111,13 +112,23 @@ public:
         if (fault_) return *fault_;
         return kernels_.get(key, [&]() { return compile(make()); });
     }
+    template <class Make>
+    result<cuda_compiled*> kernel(dialect_key const& key, Make&& make) {
+        if (fault_) return *fault_;
+        return dialect_.get(key, [&]() { return compile(make()); });
+    }
 
     // Queues a kernel.
     template <class... Arguments>
     status launch(CUstream stream, cuda_compiled const& compiled, cuda_grid const& grid,
                   Arguments const&... arguments) const {
+        void const* places[] = {&arguments...};
+        return launch_at(stream, compiled, grid, places);
+    }
+    // With the places of its arguments.
+    status launch_at(CUstream stream, cuda_compiled const& compiled, cuda_grid const& grid,
+                     void const** places) const {
         context_scope const in(context_);
-        void* pointers[] = {const_cast<void*>(static_cast<void const*>(&arguments))...};
         CUlaunchConfig config{};
         config.gridDimX = grid.blocks, config.gridDimY = 1, config.gridDimZ = 1;
         config.blockDimX = grid.threads, config.blockDimY = 1, config.blockDimZ = 1;
@@ -135,7 +146,8 @@ public:
             auto& sides = attributes[config.numAttrs++].value.clusterDim;
             sides.x = grid.cluster, sides.y = 1, sides.z = 1;
         }
-        CUresult const code = driver().cuLaunchKernelEx(&config, compiled.function, pointers, nullptr);
+        CUresult const code =
+            driver().cuLaunchKernelEx(&config, compiled.function, const_cast<void**>(places), nullptr);
         if (code != CUDA_SUCCESS) return cuda_error(code, "a launch on " + device_.name);
         return {};
     }
@@ -313,6 +325,7 @@ private:
     std::optional<error> fault_;
     program_store cache_ = program_store::standard();
     build_once<cuda_kernel_key, cuda_compiled> kernels_;
+    build_once<dialect_key, cuda_compiled> dialect_;
     std::optional<tuning_store<cuda_tile>> tuning_;
     transfer_pool<cuda_event> transfers_;
 };

@@ -1,0 +1,66 @@
+// What the leaves of all devices do alike: launches of kernels in the dialect, and copies to and from the host.
+#pragma once
+
+#include "elementwise.hpp"
+#include "transfer.hpp"
+
+STRATAGEMM_BEGIN
+
+// A base of Leaf, which has the members of a queue that device/transfer.hpp lists, and
+//   layer                                    its name in errors
+//   limits()
+//   check()                                  whether there is a device; check(x): whether a kernel can be given x
+//   queue_kernel(kernel, groups, arguments...)   compiles the kernel when it is first needed
+template <class Leaf, class Space, template <class> class Epilogue>
+class device_operations : public elementwise_operations<Leaf, Space, Epilogue> {
+    template <class T>
+    using handle = typename Space::template handle<T>;
+
+public:
+    // See device_leaf. An argument may also be a complex number, or an epilogue.
+    template <class... Arguments>
+    status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+        status usable = self().check();
+        auto const check = [&](auto const& x) {
+            if (usable) usable = self().check(x);
+        };
+        (each_given(check, arguments), ...);
+        if (!usable || groups <= 0) return usable;
+        if (groups > self().limits().groups)
+            return error(errc::unsupported, Leaf::layer,
+                         "more than 2^31 - 1 groups in one launch; work on parts");
+        return self().queue_kernel(kernel, groups, arguments...);
+    }
+
+    // Between host memory and the device's; returns when it is done, after all that was queued before.
+    template <class T>
+    status upload(T const* from, handle<T> to, index count) const {
+        status s = send_bytes(self(), from, {Space::buffer(to), Space::address(to)}, bytes<T>(count));
+        return s ? self().synchronize() : std::move(s);
+    }
+    template <class T>
+    status download(handle<T> from, std::remove_const_t<T>* to, index count) const {
+        status s = fetch_bytes(self(), {Space::buffer(from), Space::address(from)}, to, bytes<T>(count));
+        return s ? self().synchronize() : std::move(s);
+    }
+
+    // See core/leaf.hpp. It does not wait where the device reads, or writes, the host's memory itself, and both matrices
+    // lie alike; else the host's memory is read, or written, when this returns.
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from,
+                                                                           view<To, Space> to)
+    const { return send_block(self(), from, to); }
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From, Space> from,
+                                                                           view<To> to)
+    const { return fetch_block(self(), from, to); }
+
+private:
+    Leaf const& self() const { return static_cast<Leaf const&>(*this); }
+    template <class T>
+    static std::size_t bytes(index count) {
+        return static_cast<std::size_t>(count) * sizeof(T);
+    }
+};
+
+STRATAGEMM_END
