@@ -107,15 +107,11 @@ public:
     cuda_tile tuned_for(tuning_bucket const& b) { return tuning_ ? tuning_->find(b) : cuda_tile{}; }
     void keep_tuned(tuning_bucket const& b, cuda_tile const& tile) { tuning_->keep(b, tile); }
 
-    template <class Make> // gives a cuda_source
-    result<cuda_compiled*> kernel(cuda_kernel_key const& key, Make&& make) {
+    // Compiled when it is first asked for, from the source that make() gives.
+    template <class Key = cuda_kernel_key, class Make>
+    result<cuda_compiled*> kernel(Key const& key, Make&& make) {
         if (fault_) return *fault_;
         return kernels_.get(key, [&]() { return compile(make()); });
-    }
-    template <class Make>
-    result<cuda_compiled*> kernel(dialect_key const& key, Make&& make) {
-        if (fault_) return *fault_;
-        return dialect_.get(key, [&]() { return compile(make()); });
     }
 
     // Queues a kernel.
@@ -185,7 +181,8 @@ public:
             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     }
 
-    // In the order of the stream: free() lets others have the memory when all that was queued before it is done.
+    // In the order of the stream: free() lets others have the memory when all that was queued before it is
+    // done.
     result<void*> allocate(CUstream stream, std::size_t bytes) {
         if (fault_) return *fault_;
         context_scope const in(context_);
@@ -257,8 +254,8 @@ private:
                             cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
     }
 
-    // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory
-    // stays in it from one product to the next.
+    // A pool of our own: what the program wants of the device's is its own affair. A part of the device's
+    // memory stays in it from one product to the next.
     void make_pool() {
         context_scope const in(context_);
         CUmemPoolProps properties{};
@@ -324,14 +321,13 @@ private:
     CUmemoryPool pool_ = nullptr;
     std::optional<error> fault_;
     program_store cache_ = program_store::standard();
-    build_once<cuda_kernel_key, cuda_compiled> kernels_;
-    build_once<dialect_key, cuda_compiled> dialect_;
+    build_once_by<cuda_compiled, cuda_kernel_key, dialect_key> kernels_;
     std::optional<tuning_store<cuda_tile>> tuning_;
     transfer_pool<cuda_event> transfers_;
 };
 
-// Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is and no
-// more, so the rest is kept here.
+// Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is
+// and no more, so the rest is kept here.
 class cuda_allocations {
 public:
     static void keep(void* address, cuda_session& session, CUstream stream) {

@@ -129,15 +129,11 @@ public:
         return result<std::shared_ptr<opencl_session>>(std::move(other));
     }
 
-    template <class Make> // gives an opencl_source
-    result<opencl_compiled*> kernel(opencl_kernel_key const& key, Make&& make) {
+    // Compiled when it is first asked for, from the source that make() gives.
+    template <class Key = opencl_kernel_key, class Make>
+    result<opencl_compiled*> kernel(Key const& key, Make&& make) {
         if (fault_) return *fault_;
         return shared_->kernels.get(key, [&]() { return compile(make()); });
-    }
-    template <class Make>
-    result<opencl_compiled*> kernel(dialect_key const& key, Make&& make) {
-        if (fault_) return *fault_;
-        return shared_->dialect.get(key, [&]() { return compile(make()); });
     }
 
     // Queues a kernel. set(call) gives its arguments.
@@ -307,8 +303,7 @@ private:
         explicit shared_by_queues(std::string target)
             : tuning(program_store::standard(), std::move(target), opencl_tiled_text) {}
         tuning_store<opencl_tile> tuning;
-        build_once<opencl_kernel_key, opencl_compiled> kernels;
-        build_once<dialect_key, opencl_compiled> dialect;
+        build_once_by<opencl_compiled, opencl_kernel_key, dialect_key> kernels;
         transfer_pool<opencl_event> transfers;
     };
     std::shared_ptr<shared_by_queues> shared_ = std::make_shared<shared_by_queues>(target());
