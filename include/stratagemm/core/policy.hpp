@@ -196,7 +196,7 @@ template <class P, class Shape>
 using multiplier =
     typename over_form<typename over_form<P, typename Shape::a_form>::type, typename Shape::b_form>::type;
 
-// The base of such an over<P>: what there is to say of all of them. Plain matrices are none of their business.
+// A base for such an over<P>, with what all of them share. Dense products are P's.
 template <class P>
 class product_over {
 public:

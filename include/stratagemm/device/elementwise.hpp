@@ -1,5 +1,5 @@
-// What algorithms are made of besides products: copy, add, fill and apply, on views with any strides, for every leaf that
-// launches kernels of the dialect.
+// copy, add, fill and apply: the operations that algorithms need besides products. They take views with any
+// strides, on every leaf that launches kernels of the dialect.
 #pragma once
 
 #include "dialect.hpp"

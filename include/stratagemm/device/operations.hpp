@@ -1,4 +1,4 @@
-// What the leaves of all devices do alike: launches of kernels in the dialect, and copies to and from the host.
+// What the leaves of all devices share: launches of kernels in the dialect, and copies to and from the host.
 #pragma once
 
 #include "elementwise.hpp"
@@ -6,11 +6,12 @@
 
 STRATAGEMM_BEGIN
 
-// A base of Leaf, which has the members of a queue that device/transfer.hpp lists, and
-//   layer                                    its name in errors
+// A base of Leaf. Leaf is a queue (device/transfer.hpp lists the members), and it also has
+//   layer                                        its name in errors
 //   limits()
-//   check()                                  whether there is a device; check(x): whether a kernel can be given x
-//   queue_kernel(kernel, groups, arguments...)   compiles the kernel when it is first needed
+//   check()                                      fails if there is no device
+//   check(argument)                              fails if a kernel cannot take the argument
+//   queue_kernel(kernel, groups, arguments...)   compiles the kernel when it is first needed, and queues it
 template <class Leaf, class Space, template <class> class Epilogue>
 class device_operations : public elementwise_operations<Leaf, Space, Epilogue> {
     template <class T>
@@ -44,8 +45,9 @@ public:
         return s ? self().synchronize() : std::move(s);
     }
 
-    // See core/leaf.hpp. It does not wait where the device reads, or writes, the host's memory itself, and both matrices
-    // lie alike; else the host's memory is read, or written, when this returns.
+    // See core/leaf.hpp. If the device reads and writes the host's memory itself (reads_itself()) and both
+    // matrices lie alike, the copy is only queued. Otherwise the host's memory has been read, or written, when
+    // this returns.
     template <class From, class To>
     requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from,
                                                                            view<To, Space> to)

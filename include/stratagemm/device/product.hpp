@@ -1,4 +1,5 @@
-// What any device asks of a product before it is queued: its sides, how it lies, and what it is besides alpha A B.
+// What every device needs to know of a product: its sides, how its matrices lie, and what there is besides
+// alpha A B.
 #pragma once
 
 #include "../core/problem.hpp"
@@ -42,13 +43,13 @@ Problem oriented(Problem const& given, bool turned) {
     return p;
 }
 
-// The added matrix, or C where there is none (beta is 0): kernels are given a matrix in any case.
+// E, or C if beta is 0: kernels always get a matrix there, and E may be null.
 template <class Problem>
 auto added_or_c(Problem const& p) {
     using added = decltype(p.e);
     return p.beta != typename Problem::scalar(0) ? p.e : added(p.c);
 }
-// The epilogue of a product whose C holds what it is applied to: for kernels that do not apply it themselves.
+// Applies the epilogue to C, after a kernel that wrote alpha A B + beta E there.
 template <class Leaf, class Problem>
 status apply_to_c(Leaf const& leaf, Problem const& p) {
     if constexpr (std::is_same_v<typename Problem::epilogue_type, identity>)

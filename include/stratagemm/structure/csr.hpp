@@ -1,14 +1,14 @@
 // Sparse matrices by rows (CSR), and their product with a dense one.
 //
-//   sg::csr<float> a{m, k, row_begins, columns, values};       borrowed: row i is values[row_begins[i], row_begins[i + 1])
-//   sg::gemm(cpu, a, b, c);                                    C = A B, with alpha, beta, E and epilogue as for any product
+//   sg::csr<float> a{m, k, row_begins, columns, values, nonzeros};   borrows the arrays
+//   sg::gemm(cpu, a, b, c);                                          also with alpha, beta, E and an epilogue
 //
-// The arrays are in the memory of the policy: pointers on the host, handles of a device elsewhere. A row's products are
-// summed in the order in which they are stored, so that results depend on neither threads nor devices' scheduling. What
-// is not stored is zero and is not multiplied: 0 x Inf in B leaves no NaN. Columns may repeat, and come in any order.
+// Row i has the elements [row_begins[i], row_begins[i + 1]) of columns and values. The arrays are in the
+// memory of the policy: pointers on the host, handles on a device. The products of a row are summed in the
+// order in which they are stored, so the result does not depend on threads or scheduling. Elements that are
+// not stored are zero and not multiplied: Inf in B gives no NaN. Columns may come in any order, and repeat.
 //
-// check() reads the arrays on the host, and finds rows that are not in order and columns beyond the last; products do
-// not look.
+// Products do not check the arrays. check() does so on the host: rows in order, columns in range.
 #pragma once
 
 #include "../backend/host/combined.hpp"
@@ -71,8 +71,8 @@ struct csr {
 
 // A work-item for each element of C: 32 columns of a row belong to a warp.
 inline constexpr char csr_text[] = R"(
-KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(IN const, values),
-                              MATRIX(IN const, b), int b_conjugated, PRODUCT) {
+KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns),
+                              BUFFER(IN const, values), MATRIX(IN const, b), int b_conjugated, PRODUCT) {
     ELEMENT(i, j, rows, cols);
     OPEN(INDEX const, begins);
     OPEN(INDEX const, columns);
@@ -111,7 +111,7 @@ public:
             return verdict::structure;
         else if constexpr (!on_host && !on_device)
             return verdict::leaf;
-        else // a device answers for its epilogues by what it says of a product of matrices
+        else // a device takes the epilogues that it takes for dense products
             return types_if(element<T> && std::is_same_v<T, typename Q::b_type> &&
                             (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>)) &
                    (on_host ? verdict::yes : answer<P, Dense>());
@@ -122,7 +122,7 @@ public:
     bound error_bound(S const& s) const {
         return chain_bound<S>(s.k);
     }
-    // From the bytes that are read and written, at a rough bandwidth of a host or of a device.
+    // The bytes that are read and written, over a rough bandwidth of a host or of a device.
     template <class S>
     double estimate(S const& s) const {
         auto const rows = static_cast<double>(s.m), cols = static_cast<double>(s.n),
@@ -182,8 +182,8 @@ private:
         using In = typename Q::a_type;
         using Out = typename Q::c_type;
         auto const types = [] {
-            bool const wide = sizeof(typename Q::a_operand::index_type) == 8;
-            return kernel_types<In, Out>() + (wide ? "#define INDEX index\n" : "#define INDEX int\n");
+            return kernel_types<In, Out>() + "#define INDEX " +
+                   (sizeof(typename Q::a_operand::index_type) == 8 ? "index\n" : "int\n");
         };
         device_kernel const kernel{"csr_times_dense", csr_text, {}, 256, uses_double<In, Out>, false, types};
         auto const by = this->leaf();

@@ -69,8 +69,8 @@ public:
         return cuda_arena({static_cast<std::byte*>(*memory)}, bytes, cuda_allocations::release);
     }
 
-    // What device/transfer.hpp asks for. Of host memory that is not pinned the driver makes copies in pieces, more
-    // slowly than ours.
+    // What device/transfer.hpp asks for. Of host memory that is not pinned the driver makes copies in pieces,
+    // more slowly than ours.
     bool reads_itself(void const* host) const { return session_->is_pinned(host); }
     transfer_pool<event>& pool() const { return session_->transfers(); }
     status send(line_copy const& x, void const* from, device_place to) const {
@@ -96,8 +96,8 @@ public:
     }
 
 protected:
-    // Another stream of the device, which stays until its last user has gone and what was queued on it is done. Work
-    // on the stream 0 of old does not hold it up.
+    // Another stream of the device, which stays until its last user has gone and what was queued on it is
+    // done. Work on the stream 0 of old does not hold it up.
     result<cuda_queue> another() const {
         if (status s = session_->ready(); !s) return result<cuda_queue>(std::move(s));
         auto const in = session_->enter();

@@ -37,7 +37,8 @@ public:
         return told(clWaitForEvents(1, &one), "clWaitForEvents");
     }
 
-    // Host memory that the device reads and writes itself: a buffer that stays mapped. Waits for what was queued before.
+    // Host memory that the device reads and writes itself: a buffer that stays mapped. Waits for what was
+    // queued before.
     result<pinned_block> pin(std::size_t bytes) const {
         if (status s = session_->ready(); !s) return result<pinned_block>(std::move(s));
         if (bytes == 0) return pinned_block();
