@@ -1,11 +1,20 @@
-// The cases of `./dev bench against`: products on the host, compiled once with this checkout's headers and once with
-// those of another commit, as libraries that know nothing of each other. Only what both versions have may be used.
+// The cases of `./dev bench against`, compiled once with this checkout's headers and once with those of another commit,
+// as libraries that know nothing of each other. Only what both versions have may be used. AGAINST_EMULATION, _OPENCL or
+// _CUDA selects products other than those of `host`.
+#if defined(AGAINST_CUDA)
+#    include <stratagemm/backend/cuda.hpp>
+#elif defined(AGAINST_OPENCL)
+#    include <stratagemm/backend/opencl.hpp>
+#elif defined(AGAINST_EMULATION)
+#    include <stratagemm/algorithm/ozaki.hpp>
+#endif
 #include <stratagemm/stratagemm.hpp>
 
 #include <chrono>
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +30,7 @@ struct product {
     std::function<void()> run;
 };
 std::vector<product> products;
+std::function<void()> finish = [] {}; // waits for what a device still does
 
 template <class T>
 sg::matrix<T> filled(ptrdiff_t m, ptrdiff_t n, bool by_columns = false) {
@@ -32,6 +42,60 @@ sg::matrix<T> filled(ptrdiff_t m, ptrdiff_t n, bool by_columns = false) {
         },
         by_columns ? sg::layout::col_major : sg::layout::row_major);
 }
+
+#if defined(AGAINST_CUDA) || defined(AGAINST_OPENCL)
+
+#    ifdef AGAINST_CUDA
+using device = sg::cuda;
+#    else
+using device = sg::opencl;
+#    endif
+
+template <class T, class C>
+struct operands {
+    typename device::matrix<T> a, b;
+    typename device::matrix<C> e, c;
+};
+
+template <class T, class C = T>
+void add(std::string const& type, device const& gpu, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k) {
+    auto const x = std::make_shared<operands<T, C>>(
+        operands<T, C>{{gpu, filled<T>(m, k)}, {gpu, filled<T>(k, n)}, {gpu, filled<C>(m, n)}, {gpu, m, n}});
+    std::string const name =
+        type + ' ' + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
+    products.push_back({name, [=] { sg::gemm(gpu, x->a, x->b, x->c); }});
+    if (m == n && n == k) {
+        products.push_back(
+            {name + ", A transposed", [=] { sg::gemm(gpu, sg::transposed(x->a), x->b, x->c); }});
+        products.push_back(
+            {name + ", added matrix, relu", [=] { sg::gemm(gpu, 2, x->a, x->b, 3, x->e, x->c, sg::relu); }});
+    }
+}
+
+template <class T, class C = T>
+void add_sizes(std::string const& type, device const& gpu, std::initializer_list<ptrdiff_t> sides) {
+    for (ptrdiff_t const n : sides) add<T, C>(type, gpu, n, n, n);
+    ptrdiff_t const n = *(sides.end() - 1);
+    add<T, C>(type, gpu, n, 1, n), add<T, C>(type, gpu, n, 16, n), add<T, C>(type, gpu, 64, 64, 16 * n);
+}
+
+void add_all() {
+    static device const gpu;
+    finish = [] { gpu.synchronize().or_throw(); };
+#    ifdef AGAINST_CUDA
+    auto const sides = {ptrdiff_t{64}, ptrdiff_t{500}, ptrdiff_t{1024}, ptrdiff_t{4096}};
+#    else
+    auto const sides = {ptrdiff_t{64}, ptrdiff_t{500}, ptrdiff_t{1024}};
+#    endif
+    add_sizes<float>("float", gpu, sides), add_sizes<sg::half, float>("half", gpu, sides);
+    add_sizes<std::complex<float>>("complex<float>", gpu, sides);
+    add_sizes<std::int8_t, std::int32_t>("int8", gpu, sides);
+#    ifdef AGAINST_CUDA
+    add_sizes<double>("double", gpu, sides), add_sizes<sg::bfloat16, float>("bfloat16", gpu, sides);
+#    endif
+}
+
+#else
 
 template <class T, class C>
 struct operands {
@@ -85,6 +149,38 @@ void add_real(std::string const& type, sg::host cpu) {
     }
 }
 
+#    ifdef AGAINST_EMULATION
+
+template <class T, class Policy>
+void add_layer(std::string const& name, Policy const& policy, int threads) {
+    for (ptrdiff_t const n : {64, 300, 1024}) {
+        auto const x = make_operands<T, T>(n, n, n);
+        products.push_back({name + ' ' + std::to_string(n) + ", threads: " + std::to_string(threads),
+                            [=] { sg::gemm(policy, x->a, x->b, x->c); }});
+    }
+}
+
+void add_all() {
+    using both = std::complex<double>;
+    for (int const threads : {1, 2}) {
+        sg::host const cpu{.threads = threads};
+        add_layer<double>("ozaki, 15 moduli, double", sg::ozaki{cpu, {.moduli = 15}}, threads);
+        add_layer<double>("ozaki, 7 slices, double", sg::ozaki{cpu, {.slices = 7}}, threads);
+        add_layer<double>("ozaki, fp64, double", sg::ozaki{cpu, {.accuracy = sg::accuracy::fp64}}, threads);
+        add_layer<float>("ozaki, 8 moduli, float", sg::ozaki{cpu, {.moduli = 8}}, threads);
+        add_layer<float>("ozaki, fp32, float", sg::ozaki{cpu, {.accuracy = sg::accuracy::fp32}}, threads);
+        add_layer<both>("ozaki, 15 moduli, complex<double>", sg::ozaki{cpu, {.moduli = 15}}, threads);
+        add_layer<float>("split, 3 products, float", sg::split{cpu, {.products = 3}}, threads);
+        add_layer<float>("split, 6 products, float", sg::split{cpu, {.products = 6}}, threads);
+        add_layer<float>("split, fp32, float", sg::split{cpu, {.accuracy = sg::accuracy::fp32}}, threads);
+        add_layer<float>("strassen, float", sg::strassen{cpu}, threads);
+        add_layer<double>("strassen, double", sg::strassen{cpu}, threads);
+        add_layer<double>("recursive, double", sg::recursive{cpu}, threads);
+    }
+}
+
+#    else
+
 void add_all() {
     for (int const threads : {1, 2}) {
         sg::host const cpu{.threads = threads};
@@ -97,6 +193,9 @@ void add_all() {
         }
     }
 }
+
+#    endif
+#endif
 
 } // namespace
 
@@ -111,5 +210,6 @@ STRATAGEMM_EXPORTED char const* name_of_case(int i) {
 STRATAGEMM_EXPORTED double seconds_of_case(int i, int times) {
     auto const start = std::chrono::steady_clock::now();
     for (int x = 0; x < times; ++x) products[static_cast<std::size_t>(i)].run();
+    finish();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
 }

@@ -53,7 +53,7 @@ public:
     quantized() = default;
     quantized(ozaki<Base> const& policy, view<T const, space> const& x)
         : rows(x.rows), cols(x.cols), of_(x), count_(policy.options_.moduli) {
-        (void)(state_->good = prepare(policy, *state_));
+        state_->good = prepare(policy, *state_);
     }
 
     form facts() const { return {state_->native, state_->bytes}; }

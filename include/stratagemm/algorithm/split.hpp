@@ -327,7 +327,7 @@ private:
                 beta,
                 e,
                 p.c};
-            (void)(failed = last ? finished(one, p, memory) : base_(one, memory));
+            failed = last ? finished(one, p, memory) : base_(one, memory);
             if (d == 0) at += depth;
             beta = 1, e = p.c;
             return static_cast<bool>(failed);

@@ -95,10 +95,8 @@ public:
         if (!error_) error_ = &no_memory();
     }
     status(status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
-    status& operator=(status&& other) noexcept {
-        std::swap(error_, other.error_);
-        return *this;
-    }
+    // Nothing is returned: nvcc would warn that a status is discarded (#2810-D).
+    void operator=(status&& other) noexcept { std::swap(error_, other.error_); }
     ~status() {
         if (error_) release();
     }

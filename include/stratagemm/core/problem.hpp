@@ -96,6 +96,13 @@ struct problem {
         return one;
     }
 
+    // C^T = B^T A^T, which is the same product. row0 and col0 stay those of the user's C: whoever calls the epilogue swaps
+    // the indices back.
+    problem<B, A, C, Epilogue> transposed() const {
+        return {alpha, b.transposed(), a.transposed(), beta,   e.transposed(), c.transposed(), epilogue,
+                count, b_step,         a_step,         e_step, c_step,         row0,           col0};
+    }
+
     // The i-th product of the batch.
     problem at(index i) const {
         problem one = *this;
@@ -318,6 +325,20 @@ inline extent extent_of(index rows, index cols, index row_stride, index col_stri
     return {0, (last + 1) * element_size, true};
 }
 
+// Whether A, B or C has more elements than anything can hold, which strides of zero permit. Sizes of workspace are computed
+// for products that are not, and do not overflow.
+[[gnu::noinline]] inline bool is_vast(index m, index n, index k, index count) {
+    constexpr index most = index{1} << 52;
+    auto const many = [&](index rows, index cols) {
+        index all = 0;
+        return __builtin_mul_overflow(rows, cols, &all) || __builtin_mul_overflow(all, count, &all) ||
+               all > most;
+    };
+    return many(m, k) || many(k, n) || many(m, n);
+}
+inline constexpr char const* vast_refusal =
+    "gemm: A, B or C has more than 2^52 elements; multiply blocks of it";
+
 inline index magnitude(index x) { return x < 0 ? -x : x; }
 
 // Whether i rs + j cs is the same for two different (i, j): rs/g and cs/g, with g their greatest common
@@ -493,6 +514,7 @@ struct outline {
         return failure(errc::overflow,
                        "gemm: the sizes and strides of an operand address more bytes than there are");
     if (empty || p.to.rows == 0 || p.to.cols == 0) return {}; // nothing to write, so nothing else matters
+    if (is_vast(p.to.rows, p.to.cols, p.a.cols, p.count)) return failure(errc::overflow, vast_refusal);
     if (missing) return failure(errc::null_data, "gemm: an operand with elements has a null pointer");
     if (outside)
         return failure(errc::shape,
@@ -551,10 +573,11 @@ bool is_usual(Problem const& p, extents const& x) {
         return at(data) + e.high <= at(p.c.data) + x.c.low || at(p.c.data) + x.c.high <= at(data) + e.low;
     };
     index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
-    return p.count == 1 && m > 0 && n > 0 && k > 0 && p.a.rows == m && p.b.cols == n && p.b.rows == k &&
-           p.e.rows == m && p.e.cols == n && p.e.data == p.c.data && p.e.row_stride == p.c.row_stride &&
-           p.e.col_stride == p.c.col_stride && !p.c.conjugate && p.c.scale == decltype(p.c.scale)(1) &&
-           x.a.fits && x.b.fits && x.c.fits && p.a.data && p.b.data && p.c.data &&
+    return p.count == 1 && m > 0 && n > 0 && k > 0 && ((m | n | k) >> 24) == 0 && p.a.rows == m &&
+           p.b.cols == n && p.b.rows == k && p.e.rows == m && p.e.cols == n && p.e.data == p.c.data &&
+           p.e.row_stride == p.c.row_stride && p.e.col_stride == p.c.col_stride && !p.c.conjugate &&
+           p.c.scale == decltype(p.c.scale)(1) && x.a.fits && x.b.fits && x.c.fits && p.a.data && p.b.data &&
+           p.c.data &&
            ((p.c.col_stride == 1 && p.c.row_stride >= n) || (p.c.row_stride == 1 && p.c.col_stride >= m)) &&
            apart(p.a.data, x.a) && apart(p.b.data, x.b);
 }

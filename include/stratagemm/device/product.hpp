@@ -32,16 +32,6 @@ template <class T, class Space>
 bool rows_are_closer(view<T, Space> const& v) {
     return magnitude(v.row_stride) < magnitude(v.col_stride);
 }
-// If so wanted, C^T = B^T A^T in its place.
-template <class Problem>
-Problem oriented(Problem const& given, bool turned) {
-    Problem p = given;
-    if (!turned) return p;
-    p.a = given.b.transposed(), p.b = given.a.transposed();
-    p.c = given.c.transposed(), p.e = given.e.transposed();
-    p.a_step = given.b_step, p.b_step = given.a_step;
-    return p;
-}
 
 // E, or C if beta is 0: kernels always get a matrix there, and E may be null.
 template <class Problem>

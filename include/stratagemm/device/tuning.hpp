@@ -19,7 +19,7 @@ struct tuning_options {
     double seconds = 60; // after which nothing new is tried
     std::uint64_t seed = 1;
     // Called for each candidate with its time, or -1 if it failed, and with the best so far.
-    std::function<void(Tile const& tile, double seconds, double best)> progress;
+    std::function<void(Tile const& tile, double seconds, double best)> progress{};
 };
 template <class Tile>
 struct tuned {
@@ -35,6 +35,7 @@ struct tuning_bucket {
 
     tuning_bucket(char letter, index rows, index cols, index depth)
         : type(letter), m(power(rows)), n(power(cols)), k(power(depth)) {}
+    friend bool operator==(tuning_bucket const&, tuning_bucket const&) = default;
     friend auto operator<=>(tuning_bucket const&, tuning_bucket const&) = default;
 
 private:

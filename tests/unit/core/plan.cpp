@@ -133,3 +133,18 @@ TEST_CASE("plans of batches and of nothing") {
     empty.run(none, b, result);
     CHECK(empty.workspace().host == 0);
 }
+
+TEST_CASE("a plan refuses a product that nothing can hold") {
+    for (int const bits : {40, 62}) {
+        sg::index const n = sg::index{1} << bits;
+        try {
+            sg::plan const p(policy, shape_of(n, n, n));
+            FAIL("planned: " << p.workspace().host);
+        } catch (sg::error const& e) {
+            CHECK(e.code() == sg::errc::overflow);
+            CHECK(contains(e.what(), "2^52 elements"));
+        }
+    }
+    sg::plan const large(policy, shape_of(1 << 20, 1 << 20, 1 << 20));
+    CHECK(large.workspace().host > 0);
+}

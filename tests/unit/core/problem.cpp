@@ -234,6 +234,12 @@ TEST_CASE("sizes beyond memory are refused before anything is computed from them
               sg::strided(r.c.data(), 2, 2, huge / 3, 1));
     r.refused(errc::overflow, "bytes", sg::batched(sg::row_major(r.a.data(), 2, 2), huge / 8, 4),
               sg::row_major(r.b.data(), 2, 2), sg::batched(c, huge / 8, 4));
+    // Strides of zero make any number of elements lie in few bytes.
+    for (sg::index const k : {sg::index{1} << 58, sg::index{1} << 61, huge}) {
+        auto const one_row = sg::strided(r.a.data(), 2, k, 1, 0),
+                   one_column = sg::strided(r.b.data(), k, 2, 0, 1);
+        r.refused(errc::overflow, "2^52 elements", one_row, one_column, sg::row_major(r.c.data(), 2, 2));
+    }
 }
 
 TEST_CASE("C cannot be scaled or conjugated") {
@@ -314,4 +320,25 @@ TEST_CASE("factors that the scalar cannot hold are refused") {
     CHECK(t[0] == 7);
     CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 0.1, f, f, 0, sg::row_major(t.data(), 2, 2))));
     CHECK(sg::holds<float>(std::numeric_limits<double>::infinity())); // as it is
+}
+
+TEST_CASE("a transposed problem is the same product") {
+    room r;
+    for (std::size_t i = 0; i < 60; ++i)
+        r.a[i] = static_cast<float>(i % 7), r.b[i] = static_cast<float>(i % 5),
+        r.e[i] = static_cast<float>(i);
+    auto const a = sg::row_major(r.a.data(), 3, 2), b = sg::col_major(r.b.data(), 2, 4);
+    auto const two = [](auto const& v, sg::index step) { return sg::batched(v, 2, step); };
+    auto const run = [&](bool turned) {
+        r.c.assign(400, 7.0f);
+        auto const p =
+            sg::product(2.0f, two(a, 6), two(b, 0), -1.0f, two(sg::row_major(r.e.data(), 3, 4), 12),
+                        two(sg::row_major(r.c.data(), 3, 4, 5), 20));
+        auto const q = p.transposed();
+        CHECK(q.c.rows == 4);
+        CHECK(q.transposed().a.data == p.a.data);
+        (turned ? sg::run(sg::reference{}, q) : sg::run(sg::reference{}, p)).or_throw();
+        return r.c;
+    };
+    CHECK(run(true) == run(false));
 }

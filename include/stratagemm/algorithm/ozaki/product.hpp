@@ -424,7 +424,7 @@ private:
 
     template <class F>
     void then(F const& f) {
-        if (status_) (void)(status_ = f());
+        if (status_) status_ = f();
     }
     template <class Map, class Element>
     void map(Map const& f, view_of<Element> const& to, [[maybe_unused]] index col0 = 0) {

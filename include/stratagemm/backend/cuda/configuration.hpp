@@ -30,6 +30,7 @@ struct cuda_tile {
     short cluster = 1;              // blocks that share what is fetched; wgmma only
     short parts = 0;                // of k, summed each by itself; 0: as the model says
 
+    friend bool operator==(cuda_tile const&, cuda_tile const&) = default;
     friend auto operator<=>(cuda_tile const&, cuda_tile const&) = default;
 
     // From the list of its parameters, in the order above; values_of() is the list.
@@ -59,6 +60,7 @@ struct cuda_form {
         false; // operands may be read as vectors: of vector, and of small, where batches have no gaps
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
 
+    friend bool operator==(cuda_form const&, cuda_form const&) = default;
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
 };
 

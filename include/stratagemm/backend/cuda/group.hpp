@@ -188,7 +188,7 @@ private:
     // Most need not be copied for it.
     template <class F>
     static auto as_oriented(Problem const& p, F&& f) {
-        return product::turns(p) ? f(oriented(p, true), true) : f(p, false);
+        return product::turns(p) ? f(p.transposed(), true) : f(p, false);
     }
     cuda_epilogue<Scalar> const& epilogue_of(index i) const {
         return epilogues_[has_epilogue ? static_cast<std::size_t>(i) : 0];

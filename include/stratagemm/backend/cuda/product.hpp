@@ -16,7 +16,7 @@ class cuda_product {
 
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given)
-        : session_(session), stream_(stream), turned_(turns(given)), p_(oriented(given, turned_)),
+        : session_(session), stream_(stream), turned_(turns(given)), p_(turned_ ? given.transposed() : given),
           epilogue_(given.epilogue) {}
 
     static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)); }

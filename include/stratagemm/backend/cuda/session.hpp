@@ -34,6 +34,7 @@ struct cuda_kernel_key {
     cuda_form form{};
     std::string text{}; // of the epilogue, empty for none
 
+    friend bool operator==(cuda_kernel_key const&, cuda_kernel_key const&) = default;
     friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
 };
 

@@ -21,6 +21,7 @@ struct opencl_tile {
     short slices = 1;               // of the depth, each for work-items of its own
     short ahead = 0;                // 1: local memory is read a term ahead of the products
 
+    friend bool operator==(opencl_tile const&, opencl_tile const&) = default;
     friend auto operator<=>(opencl_tile const&, opencl_tile const&) = default;
 
     // From the list of its parameters, in the order above; values_of() is the list.
@@ -50,6 +51,7 @@ struct opencl_form {
     bool guard = false;   // C is smaller than a tile
     bool partial = false; // sums go to workspace
 
+    friend bool operator==(opencl_form const&, opencl_form const&) = default;
     friend auto operator<=>(opencl_form const&, opencl_form const&) = default;
 };
 

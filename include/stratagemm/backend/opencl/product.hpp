@@ -16,7 +16,7 @@ class opencl_product {
 
 public:
     opencl_product(opencl_session& session, Problem const& given)
-        : session_(session), turned_(is_turned(given.c)), p_(oriented(given, turned_)),
+        : session_(session), turned_(is_turned(given.c)), p_(turned_ ? given.transposed() : given),
           epilogue_(given.epilogue) {}
 
     // What the device could not be told: asked before anything is queued.

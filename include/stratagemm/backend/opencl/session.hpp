@@ -26,6 +26,7 @@ struct opencl_kernel_key {
     std::string text{};                    // of the epilogue, empty for none
     std::array<std::ptrdiff_t, 3> sides{}; // where it is compiled for them
 
+    friend bool operator==(opencl_kernel_key const&, opencl_kernel_key const&) = default;
     friend auto operator<=>(opencl_kernel_key const&, opencl_kernel_key const&) = default;
 };
 

@@ -1,0 +1,137 @@
+#!/bin/sh
+# Draws the picture of the README from the figures in bench/results, as SVG on standard output:
+#   sh docs/charts.sh >docs/ratios.svg
+# Each dot is a case: our speed divided by that of the best other library of that case, in the same run. All cases of a
+# run are drawn. tests/docs/pictures.sh compares the picture in the repository with what this writes.
+set -eu
+export LC_ALL=C
+cd "$(dirname "$0")/../bench/results"
+
+host=host-emerald-rapids-2026-11-21.txt
+emulation=emulation-emerald-rapids-2026-11-21.txt
+cuda=cuda-h200-2026-11-21.txt
+opencl=opencl-h200-2026-11-21.txt
+
+# Each line of what follows: "group TITLE", "note TEXT", "row LABEL", the "mean RATIO" of the row where a file has one,
+# or the ratio of a case.
+{
+    echo "group host: Emerald Rapids with AMX, 1 and 2 threads, ${host%.txt}"
+    echo "note to the best of OpenBLAS, BLIS, Eigen, oneDNN, libxsmm and inlined code"
+    # The file has the means of ratios that are not rounded.
+    awk 'NR == FNR {
+            if (/^ratio to/) means = 1
+            else if (means && match($0, / +[0-9]+ +[0-9.]+ +[0-9.]+ /)) {
+                split(substr($0, RSTART), word, " ")
+                mean[substr($0, 1, RSTART - 1)] = word[2]
+            }
+            next
+        }
+        /^-- / { sub(/^-- /, ""); print "row " $0; print "mean " mean[$0]; found = 1; next }
+        /^ratio to/ { exit }
+        found && / thread/ { print $NF }' "$host" "$host"
+
+    echo "group emulated on host: the same kind of machine, ${emulation%.txt}"
+    echo "note of full accuracy; to the best of the same libraries"
+    awk '/^== The state before it/ { exit }
+        /^FP(32|64),/ { type = $1 }
+        type == "FP64," && /^  ozaki fp64 / && $5 != "-" { fp64 = fp64 $5 "\n" }
+        type == "FP32," && /^  ozaki fp32 / && $5 != "-" { fp32 = fp32 $5 "\n" }
+        type == "FP32," && /^  split fp32 / && $5 != "-" { parts = parts $5 "\n" }
+        END { printf "row double by ozaki\n%srow float by ozaki\n%srow float by split\n%s", fp64, fp32, parts }
+        ' "$emulation"
+
+    echo "group cuda: H200, CUDA 13.0, ${cuda%.txt}"
+    echo "note to cuBLAS 13.1"
+    awk '/^== Tests there/ { exit }
+        function add(row, ratio) { if (!(row in ratios)) order[++rows] = row; ratios[row] = ratios[row] ratio "\n" }
+        /^sgemm .*[0-9]x[0-9]/ && $5 + 0 > 0 { add("float", $5) }
+        /^dgemm .*[0-9]x[0-9]/ { add("double", $5) }
+        /^(bf16|fp16) / { add("half, bfloat16", $5) }
+        /^tf32 / { add("float as tf32", $5) }
+        /^int8 / && $4 != "-" { add("int8", $5) }
+        /^batched / { add("batched float", $5) }
+        /^grouped / { add("grouped", $6) }
+        END { for (i = 1; i <= rows; ++i) printf "row %s\n%s", order[i], ratios[order[i]] }' "$cuda"
+
+    echo "group opencl: H200, ${opencl%.txt}"
+    echo "note to cuBLAS 13.1, and to CLBlast 1.5.3 with its tile tuned"
+    awk '/^== bench_opencl/ { ++table }
+        table == 1 && /^sgemm / { cublas = cublas $7 "\n"; clblast = clblast $5 "\n" }
+        table == 1 && /^dgemm / { double_cublas = double_cublas $7 "\n"; double_clblast = double_clblast $5 "\n" }
+        END {
+            printf "row float / CLBlast\n%srow double / CLBlast\n%s", clblast, double_clblast
+            printf "row float / cuBLAS\n%srow double / cuBLAS\n%s", cublas, double_cublas
+        }' "$opencl"
+} | awk '
+    function x_of(ratio) { return left + (log(ratio) - log(low)) / (log(high) - log(low)) * (right - left) }
+    function text(x, y, size, anchor, what, extra) {
+        gsub(/&/, "\\&amp;", what)
+        body = body sprintf("<text x=\"%.1f\" y=\"%.1f\" font-size=\"%s\" text-anchor=\"%s\"%s>%s</text>\n",
+                            x, y, size, anchor, extra, what)
+    }
+    function short(ratio) { return sprintf(ratio < 10 ? "%.2f" : "%.0f", ratio) }
+    function end_row(    mean) {
+        if (cases == 0) return
+        mean = given ? given : exp(sum / cases)
+        given = 0
+        body = body sprintf("<path class=\"mean\" d=\"M%.1f %.1fv16\"/>\n", x_of(mean), y - 8)
+        text(right + 58, y + 5, 14, "end", short(mean))
+        text(width - 6, y + 5, 14, "end", short(worst), worst < 1 ? " class=\"below\"" : "")
+        cases = sum = 0
+    }
+    BEGIN {
+        width = 560; left = 138; right = 432; low = 0.4; high = 8; y = 46
+        split("0.5 1 2 4 8", ticks, " ")
+    }
+    $1 == "group" {
+        end_row()
+        sub(/^group /, "")
+        sub(/, [a-z0-9-]*-20/, ", 20") # of the name of a file, the date
+        y += 36
+        text(6, y, 15, "start", $0, " font-weight=\"bold\"")
+        next
+    }
+    $1 == "note" { sub(/^note /, ""); y += 18; text(6, y, 13, "start", $0, " class=\"quiet\""); next }
+    $1 == "row" {
+        end_row()
+        sub(/^row /, "")
+        y += 24
+        worst = 1e9
+        body = body sprintf("<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", left, y, right)
+        for (i = 1; i in ticks; ++i)
+            body = body sprintf("<path class=\"%s\" d=\"M%.1f %.1fv24\"/>\n", ticks[i] == 1 ? "one" : "grid",
+                                x_of(ticks[i]), y - 12)
+        text(6, y + 5, 14, "start", $0)
+        next
+    }
+    $1 == "mean" { given = $2; next }
+    {
+        ratio = $1 + 0
+        sum += log(ratio)
+        ++cases
+        ++all
+        if (ratio < worst) worst = ratio
+        if (ratio > high)
+            body = body sprintf("<path class=\"dot\" d=\"M%.1f %.1fl8 5l-8 5z\"/>\n", right, y - 5)
+        else
+            body = body sprintf("<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", x_of(ratio), y)
+    }
+    END {
+        end_row()
+        height = y + 58
+        printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"",
+            width, height, width, height
+        print " font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, sans-serif\" role=\"img\">"
+        print "<title>Speed of stratagemm divided by that of the best other library, case by case</title>"
+        print "<style>text{fill:#1b1f24}.quiet{fill:#57606a}.below{fill:#a4500f}.grid{stroke:#d8dee4}" \
+            ".one{stroke:#57606a;stroke-width:1.5}.dot{fill:#1f6fb2;fill-opacity:.55}" \
+            ".mean{stroke:#0b3d66;stroke-width:3}</style>"
+        printf "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", width, height
+        for (i = 1; i in ticks; ++i) text(x_of(ticks[i]), y + 30, 14, "middle", ticks[i])
+        text(6, 22, 16, "start", "Speed relative to the best other library", " font-weight=\"bold\"")
+        text(6, 42, 13, "start", all " cases, a dot each; right of 1: faster", " class=\"quiet\"")
+        text(right + 58, 42, 13, "end", "mean", " class=\"quiet\"")
+        text(width - 6, 42, 13, "end", "worst", " class=\"quiet\"")
+        text(6, y + 50, 13, "start", "bars: geometric means; triangles: beyond 8", " class=\"quiet\"")
+        printf "%s</svg>\n", body
+    }'

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Every relative link of the documents leads to a file of the repository, and its #anchor to a heading there. Prints
+# those that do not.
+set -eu
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+
+# anchors FILE: of its headings, as the forges make them.
+anchors() {
+    awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ +/, ""); print tolower($0) }' "$1" |
+        sed -e 's/[^a-z0-9 _-]//g' -e 's/ /-/g'
+}
+
+# links FILE: targets of [text](target), outside code.
+links() {
+    awk '/^```/ { code = !code } !code' "$1" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)[:space:]]+\)' |
+        sed -e 's/^](//' -e 's/)$//'
+}
+
+failed=0
+for document in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
+    for link in $(links "$document" || true); do
+        case $link in *://* | mailto:*) continue ;; esac
+        path=${link%%#*}
+        anchor=
+        case $link in *'#'*) anchor=${link#*#} ;; esac
+        if [ -z "$path" ]; then target=$document; else target=$(dirname "$document")/$path; fi
+        if [ ! -e "$target" ]; then
+            echo "$document: $link: there is no such file"
+            failed=1
+        elif [ -n "$anchor" ] && ! anchors "$target" | grep -qxF -e "$anchor"; then
+            echo "$document: $link: there is no such heading"
+            failed=1
+        fi
+    done
+done
+exit $failed

@@ -1,0 +1,21 @@
+// What the C++ blocks of the documents may use without declaring it. Blocks that declare a name of their own hide the
+// one here. tests/docs/snippets.sh says how blocks become functions.
+#pragma once
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/csr.hpp>
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace sg = stratagemm;
+
+namespace given {
+extern sg::matrix<float> a, b, c, e, x, y, z;
+extern sg::index m, n, k, count;
+extern sg::host cpu;
+} // namespace given

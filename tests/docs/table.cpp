@@ -1,0 +1,102 @@
+// Prints the rows of the README's table of policies, backends and element types, as the verdicts of the policies have
+// them: H, O, C and R for host, opencl, cuda and reference. A letter stands for every type of its column.
+#include "prelude.hpp"
+
+#if __has_include(<CL/cl.h>)
+#    include <stratagemm/backend/opencl.hpp>
+#endif
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+#    include <stratagemm/backend/cuda.hpp>
+#endif
+
+namespace {
+
+// A policy's problem, with C in the type in which A B is summed.
+template <class P, class T>
+using plain = sg::dense_problem<T, T, sg::accumulator_t<T>, typename P::space>;
+
+struct itself {
+    template <class P, class T>
+    static constexpr bool takes = sg::takes<P, plain<P, T>>;
+};
+template <template <class> class Layer>
+struct layer {
+    template <class P, class T>
+    static constexpr bool takes = sg::takes<Layer<P>, plain<Layer<P>, T>>;
+};
+struct staged {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        if constexpr (std::is_same_v<typename P::space, sg::host_memory>)
+            return false;
+        else
+            return sg::takes<sg::staged<P>, plain<sg::staged<P>, T>>;
+    }();
+};
+// Operands that are not plain matrices.
+template <class P, class T>
+using in = sg::view<T const, typename P::space>;
+template <class P, class T>
+using out = sg::view<sg::accumulator_t<T>, typename P::space>;
+struct sum {
+    template <class P, class T>
+    static constexpr bool takes =
+        sg::takes<P, sg::problem<sg::sum_of<in<P, T>, 2>, in<P, T>, sg::spread<out<P, T>, 2>>>;
+};
+struct csr {
+    template <class P, class T>
+    static constexpr bool takes =
+        sg::takes<sg::csr_product<P>,
+                  sg::problem<sg::csr<T, std::int32_t, typename P::space>, in<P, T>, out<P, T>>>;
+};
+struct kept {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        if constexpr (requires(sg::ozaki<P> const& policy, in<P, T> const& x) { sg::keep(policy, x); })
+            return itself::takes<sg::ozaki<P>, T>;
+        else
+            return false;
+    }();
+};
+
+template <class Row, class P, class... Types>
+constexpr bool all = (Row::template takes<P, Types> && ...);
+template <class Row, class... Types>
+void cell() {
+    std::string text;
+    if (all<Row, sg::host, Types...>) text += " H";
+#if __has_include(<CL/cl.h>)
+    if (all<Row, sg::opencl, Types...>) text += " O";
+#endif
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+    if (all<Row, sg::cuda, Types...>) text += " C";
+#endif
+    if (all<Row, sg::reference, Types...>) text += " R";
+    std::printf("%s |", text.c_str());
+}
+template <class Row>
+void row(char const* name) {
+    std::printf("| %s |", name);
+    cell<Row, float>();
+    cell<Row, double>();
+    cell<Row, std::complex<float>>();
+    cell<Row, std::complex<double>>();
+    cell<Row, sg::half, sg::bfloat16>();
+    cell<Row, std::int8_t>();
+    cell<Row, sg::fp8_e4m3, sg::fp8_e5m2>();
+    std::printf("\n");
+}
+
+} // namespace
+
+int main() {
+    row<itself>("backend alone");
+    row<layer<sg::recursive>>("`recursive`: blocks in a cache-oblivious order");
+    row<layer<sg::strassen>>("`strassen`: 7 products instead of 8, per level");
+    row<layer<sg::ozaki>>("`ozaki`: from exact int8 products");
+    row<layer<sg::split>>("`split`: from bfloat16 products");
+    row<staged>("`staged`: operands on the host");
+    row<sum>("operands `sum`, results `spread`");
+    row<csr>("operand `csr`: sparse A");
+    row<kept>("operand `keep`: reused by `ozaki`");
+}
