@@ -76,8 +76,8 @@ void random_products(int trials) {
 }
 
 // The sizes at which kernels change: around each likely tile, and primes in between.
-inline constexpr index sizes[] = {0,  1,  2,  3,  5,  7,  8,  9,  11, 13, 14, 15, 16, 17, 23,
-                                  29, 31, 32, 33, 37, 47, 48, 49, 53, 61, 63, 64, 65, 67};
+inline constexpr index_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  9,  11, 13, 14, 15, 16, 17, 23,
+                                    29, 31, 32, 33, 37, 47, 48, 49, 53, 61, 63, 64, 65, 67};
 inline constexpr int size_count = static_cast<int>(std::size(sizes));
 
 // Every pair of sizes in (m, n), (n, k) and (m, k): Latin squares over m and n, with the rest by chance.
@@ -99,7 +99,7 @@ void shapes_and_layouts(int one_in) {
 // Shapes with one or two sides long enough to be blocked, and those with paths of their own.
 template <class TA, class TC>
 void long_and_thin(int one_in) {
-    constexpr index shapes[][3] = {
+    constexpr index_t shapes[][3] = {
         {300, 17, 23}, {17, 600, 9},   {5, 7, 2000},  {16, 16, 1100}, {1, 500, 64},
         {500, 1, 64},  {1, 1, 3000},   {1, 300, 300}, {300, 1, 300},  {2100, 3, 5},
         {3, 4200, 2},  {129, 65, 257}, {65, 130, 70}, {97, 101, 103}, {2, 2, 777},
@@ -142,10 +142,10 @@ void batches(int one_in) {
     report note;
     sample chosen(one_in);
     chance from(23);
-    for (index const count : {0, 1, 3, 17})
+    for (index_t const count : {0, 1, 3, 17})
         for (bool const repeat_a : {false, true})
             for (bool const repeat_b : {false, true})
-                for (index const size : {0, 1, 4, 8, 15, 32, 50}) {
+                for (index_t const size : {0, 1, 4, 8, 15, 32, 50}) {
                     trial t = draw_trial(from);
                     t.count = count, t.repeat_a = repeat_a, t.repeat_b = repeat_b;
                     t.m = size, t.n = size + from.below(3), t.k = size + from.below(3);
@@ -158,9 +158,9 @@ void batches(int one_in) {
 // The bounds: not exceeded, and not a hundred times what is observed.
 template <class TA, class TC>
 void bounds(int one_in) {
-    constexpr index shapes[][3] = {{64, 64, 64},    {64, 48, 200}, {16, 16, 64},   {20, 24, 1000},
-                                   {100, 100, 100}, {67, 65, 129}, {16, 16, 1100}, {18, 25, 99},
-                                   {48, 33, 65},    {24, 80, 256}};
+    constexpr index_t shapes[][3] = {{64, 64, 64},    {64, 48, 200}, {16, 16, 64},   {20, 24, 1000},
+                                     {100, 100, 100}, {67, 65, 129}, {16, 16, 1100}, {18, 25, 99},
+                                     {48, 33, 65},    {24, 80, 256}};
     report note;
     sample chosen(one_in);
     chance from(24);
@@ -235,7 +235,7 @@ void groups(int one_in) {
 // Depends on the place as well as on the value, so that a wrong index shows.
 struct place_marker {
     template <class X>
-    X operator()(X x, index i, index j) const {
+    X operator()(X x, index_t i, index_t j) const {
         return x + X(static_cast<sg::real_t<X>>((3 * i + 5 * j) % 8));
     }
     template <class To>
@@ -264,7 +264,7 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
             if (!p.c.guards_hold(p.c_before)) wrong << "  a byte that is not of C was written\n";
             std::size_t cell = 0;
             bool shown = false;
-            p.c.each([&](TC& x, index, index i, index j) {
+            p.c.each([&](TC& x, index_t, index_t i, index_t j) {
                 auto const sum = p.exact[cell++];
                 S const before = make<S>(static_cast<double>(sum.re), static_cast<double>(sum.im));
                 TC const want = static_cast<TC>(sg::apply_epilogue(epilogue, before, i, j));
@@ -330,14 +330,14 @@ void epilogues_one_by_one(int trials) {
 // The same bits for any number of threads, at sizes where the work is shared out in every way there is.
 template <class TA, class TC>
 void same_bits_for_any_team(int one_in) {
-    constexpr index shapes[][3] = {{200, 200, 200}, {64, 64, 4096}, {600, 16, 600}, {16, 600, 600},
-                                   {1, 2000, 500},  {2000, 1, 500}, {1, 500, 2000}, {3, 3, 20000},
-                                   {301, 299, 7},   {7, 5, 3}};
+    constexpr index_t shapes[][3] = {{200, 200, 200}, {64, 64, 4096}, {600, 16, 600}, {16, 600, 600},
+                                     {1, 2000, 500},  {2000, 1, 500}, {1, 500, 2000}, {3, 3, 20000},
+                                     {301, 299, 7},   {7, 5, 3}};
     sample chosen(one_in);
     chance from(26);
     int compared = 0;
     for (auto const& s : shapes)
-        for (index const count : {1, 3}) {
+        for (index_t const count : {1, 3}) {
             trial t = draw_trial(from);
             t.m = s[0], t.n = s[1], t.k = s[2], t.count = count, t.data = values::random;
             t.alpha = factor::other;

@@ -80,7 +80,7 @@ public:
         if (options_.levels < 0) return error(errc::argument, "strassen: levels must not be negative");
         int const levels = levels_for(p.shape());
         if (levels == 0) return base_(p, memory);
-        for (index i = 0; i < p.count; ++i) {
+        for (index_t i = 0; i < p.count; ++i) {
             P const one = p.at(i);
             if (status s = multiply(one.without_epilogue(), levels, memory); !s) return s;
             if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
@@ -90,12 +90,12 @@ public:
     }
 
 private:
-    static constexpr index even(index side) { return side / 2 * 2; }
+    static constexpr index_t even(index_t side) { return side / 2 * 2; }
 
     template <class S>
     int levels_for(S const& s) const {
         int levels = 0;
-        index side = s.m < s.n ? s.m : s.n;
+        index_t side = s.m < s.n ? s.m : s.n;
         for (side = side < s.k ? side : s.k; side >= 2 && levels < options_.levels; side /= 2) ++levels;
         return levels;
     }
@@ -135,8 +135,8 @@ private:
     template <class P>
     status multiply(P const& p, int levels, arena& memory) const {
         if (levels == 0) return base_(p, memory);
-        index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
-        index const m2 = even(m), n2 = even(n), k2 = even(k);
+        index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
+        index_t const m2 = even(m), n2 = even(n), k2 = even(k);
         P const inner = p.part(0, 0, 0, m2, n2, k2);
         if (status s = divide(inner, levels, memory); !s) return s;
         if (k2 < k) {
@@ -165,7 +165,7 @@ private:
     };
     template <class V>
     static four<V> quarters(V const& v) {
-        index const m = v.rows / 2, n = v.cols / 2;
+        index_t const m = v.rows / 2, n = v.cols / 2;
         return {v.part(0, 0, m, n), v.part(0, n, m, n), v.part(m, 0, m, n), v.part(m, n, m, n)};
     }
     template <class V>
@@ -440,16 +440,16 @@ private:
             return x;
         }
 
-        out take(index rows, index cols) {
+        out take(index_t rows, index_t cols) {
             return {memory_.template take<T>(rows * cols), rows, cols, cols, 1};
         }
-        static out cut(out const& x, index rows, index cols) { return {x.data, rows, cols, cols, 1}; }
+        static out cut(out const& x, index_t rows, index_t cols) { return {x.data, rows, cols, cols, 1}; }
 
         strassen const& policy_;
         P p_;
         int below_;
         arena& memory_;
-        index m_, n_, k_;
+        index_t m_, n_, k_;
         status status_;
     };
 
@@ -461,7 +461,7 @@ private:
         S const h = half(s, false);
         if constexpr (fuses<S>)
             if (levels == 1) return with_borders(s, workspace_of_fused(h));
-        auto bytes = [](index rows, index cols) {
+        auto bytes = [](index_t rows, index_t cols) {
             return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(typename S::c_type));
         };
         footprint own, below = workspace(h, levels - 1);
@@ -503,7 +503,7 @@ private:
         if (levels == 0) return base_.estimate(s);
         S const h = half(s, false);
         bool const winograd = options_.variant == strassen_variant::winograd;
-        auto const addition = [&](index rows, index cols) {
+        auto const addition = [&](index_t rows, index_t cols) {
             return 1.5 * base_.estimate(S{rows, cols, 1, 1, true});
         };
         borders<S> const edge(s);

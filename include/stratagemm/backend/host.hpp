@@ -69,8 +69,8 @@ struct host {
     // beyond the first is one more rounding, relative to the sum of their magnitudes.
     template <class S>
     bound error_bound(S const& s) const {
-        index const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
-        index const chain =
+        index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
+        index_t const chain =
             s.m == 1 || s.n == 1 ? depth : smaller(depth, piece) + divide_up(depth, piece) + 16;
         return chain_bound<S>(chain + terms_of<typename S::a_form> + terms_of<typename S::b_form>);
     }
@@ -108,7 +108,7 @@ struct host {
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
         if constexpr (!is_dense<Problem>) {
-            for (index i = 0; i < p.count; ++i)
+            for (index_t i = 0; i < p.count; ++i)
                 if (status s = multiply_combined(p.at(i), team, workspace); !s) return s;
             return {};
         } else {
@@ -136,12 +136,12 @@ struct host {
         int team = small.team; // as for one product
         while (team > 1 && !workspace.fits({small.bytes_each * static_cast<std::size_t>(team)})) --team;
         arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index>(small.bytes_each) * team);
-        index next = 0;
+        std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(small.bytes_each) * team);
+        index_t next = 0;
         host_each(team, team, [&](int thread, int) {
-            for (index i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all.count;) {
+            for (index_t i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all.count;) {
                 if (!small.has(all.first[i])) continue;
-                arena part(own + thread * static_cast<index>(small.bytes_each), small.bytes_each, nullptr);
+                arena part(own + thread * static_cast<index_t>(small.bytes_each), small.bytes_each, nullptr);
                 (void)run_checked(host{.threads = 1}, all.first[i], part);
             }
         });
@@ -151,11 +151,11 @@ struct host {
 private:
     // How many terms an operand may have beside the first.
     template <class Form>
-    static constexpr index terms_of = [] {
+    static constexpr index_t terms_of = [] {
         if constexpr (requires { Form::most_terms; })
-            return index{Form::most_terms} - 1;
+            return index_t{Form::most_terms} - 1;
         else
-            return index{0};
+            return index_t{0};
     }();
 
     static constexpr double smallest_shared =
@@ -207,7 +207,7 @@ private:
 
     // How many products are summed before the sum is added to C.
     template <class S>
-    static index chain_of(S const& s) {
+    static index_t chain_of(S const& s) {
         using T = typename S::a_type;
         if constexpr (tile_element<T>)
             if (uses_tiles(s)) return s.k;
@@ -221,9 +221,9 @@ private:
         return bytes_of<typename S::a_type>(s.m, s.n, s.k, team, uses_tiles(s));
     }
     template <class T>
-    [[gnu::noinline]] static std::size_t bytes_of(index m, index n, index k, int team, bool tiles) {
+    [[gnu::noinline]] static std::size_t bytes_of(index_t m, index_t n, index_t k, int team, bool tiles) {
         using packing = typename packing_of<T>::type;
-        auto const bytes = [&](index rows, index cols) {
+        auto const bytes = [&](index_t rows, index_t cols) {
 #if defined(__x86_64__)
             if constexpr (tile_element<T>)
                 if (tiles) return multiply_tiles_bytes<T>(rows, cols, k, team);
@@ -237,19 +237,19 @@ private:
 
     // What the kernels write for `Problem` when it is more than alpha A B + beta E in rows.
     template <class Problem, class Acc>
-    static void write(void const* problem, bool swapped, Acc const* sum, index sum_row, index i0, index j0,
-                      index rows, index cols) {
+    static void write(void const* problem, bool swapped, Acc const* sum, index_t sum_row, index_t i0,
+                      index_t j0, index_t rows, index_t cols) {
         using S = typename Problem::scalar;
         auto const& p = *static_cast<Problem const*>(problem);
         bool const reads_e = p.beta != S(0);
-        for (index i = 0; i < rows; ++i)
-            for (index j = 0; j < cols; ++j) {
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t j = 0; j < cols; ++j) {
                 S x{};
                 if constexpr (complex_like<S>)
                     x = S(sum[i * sum_row + 2 * j], sum[i * sum_row + 2 * j + 1]);
                 else
                     x = sum[i * sum_row + j];
-                index const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
+                index_t const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
                 x = p.alpha * x;
                 if (reads_e) {
                     auto const e = static_cast<S>(p.e(r, c));
@@ -332,16 +332,16 @@ private:
     template <class Problem>
     [[gnu::noinline]] static status multiply_batch(Problem const& p, int team, arena& workspace) {
         if (p.count < team) {
-            for (index x = 0; x < p.count; ++x)
+            for (index_t x = 0; x < p.count; ++x)
                 if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
             return {};
         }
         std::size_t const bytes = bytes_for(p.shape(), 1);
         arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
+        std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(bytes) * team);
         host_each(team, team, [&](int thread, int x) {
-            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
-                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+            for (index_t i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
+                arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
                 (void)multiply_one(p.at(i), 1, part);
             }
         });
@@ -392,7 +392,7 @@ private:
             bool const turned = p.c.col_stride != 1 && p.c.cols > 1; // then C is multiplied as its transpose
             auto const& a = turned ? p.b : p.a;
             auto const& b = turned ? p.a : p.b;
-            index const work = p.c.rows * p.c.cols * p.a.cols;
+            index_t const work = p.c.rows * p.c.cols * p.a.cols;
             bool const adds = p.beta != T(0);
             if (work > 64 * 64 * 64 || p.a.cols > block_sizes<T>::k ||
                 (turned ? p.c.row_stride : p.c.col_stride) != 1 ||

@@ -28,7 +28,7 @@ concept leaf = requires(L const& l, view<float const, Space> from, view<float, S
     { l.copy(from, to) } -> std::same_as<status>;
     { l.add(from, from, to) } -> std::same_as<status>;
     { l.fill(to, 1.0f) } -> std::same_as<status>;
-    { l.apply(relu, to, index{0}, index{0}) } -> std::same_as<status>;
+    { l.apply(relu, to, index_t{0}, index_t{0}) } -> std::same_as<status>;
     { l.synchronize() } -> std::same_as<status>;
 };
 
@@ -86,7 +86,7 @@ struct device_kernel {
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
 };
 struct device_limits {
-    index groups = 0; // of one launch, in the first dimension
+    index_t groups = 0; // of one launch, in the first dimension
     bool has_double = false;
 };
 
@@ -100,10 +100,10 @@ struct device_limits {
 template <class L, class Space>
 concept device_leaf = requires(L const& l, device_kernel const& kernel,
                                typename Space::template handle<float> p, float* host) {
-    { l.launch(kernel, index{1}, p, index{1}, 1, 1.0f, 1.0) } -> std::same_as<status>;
+    { l.launch(kernel, index_t{1}, p, index_t{1}, 1, 1.0f, 1.0) } -> std::same_as<status>;
     { l.limits() } -> std::same_as<device_limits>;
-    { l.upload(host, p, index{1}) } -> std::same_as<status>;
-    { l.download(p, host, index{1}) } -> std::same_as<status>;
+    { l.upload(host, p, index_t{1}) } -> std::same_as<status>;
+    { l.download(p, host, index_t{1}) } -> std::same_as<status>;
 };
 
 // A leaf with queues of its own.

@@ -86,13 +86,13 @@ inline constexpr char dialect_text[] = R"(
 )";
 
 // The groups of a kernel that loops over EACH: enough for any device, and few enough to schedule.
-constexpr index groups_for_each(index count, int items) {
-    constexpr index most = 1 << 16;
-    index const wanted = (count + items - 1) / items;
+constexpr index_t groups_for_each(index_t count, int items) {
+    constexpr index_t most = 1 << 16;
+    index_t const wanted = (count + items - 1) / items;
     return wanted < most ? wanted : most;
 }
 // The groups of a kernel with an ELEMENT for each work-item: 8 rows by 32 columns each.
-constexpr index groups_for_elements(index rows, index cols) {
+constexpr index_t groups_for_elements(index_t rows, index_t cols) {
     return rows == 0 || cols == 0 ? 0 : ((rows - 1) / 8 + 1) * ((cols - 1) / 32 + 1);
 }
 

@@ -76,7 +76,7 @@ public:
 
     template <class F, class To>
     requires has_source<F, Epilogue<accumulator_t<To>>> status apply(F const& f, view<To, Space> to,
-                                                                     index row0, index col0)
+                                                                     index_t row0, index_t col0)
     const {
         Epilogue<accumulator_t<To>> const last(f);
         return run<To>("apply", last.definitions(), to, int{rows_are_closer(to)}, row0, col0, last);
@@ -91,7 +91,7 @@ private:
         if (rows_are_closer(to)) to = to.transposed();
         bool const empty = to.rows == 0 || to.cols == 0;
         bool const fits = empty || (to.rows <= device_longest && to.cols <= device_longest);
-        index const groups = fits ? groups_for_elements(to.rows, to.cols) : 0;
+        index_t const groups = fits ? groups_for_elements(to.rows, to.cols) : 0;
         if (!fits || groups > leaf.limits().groups)
             return error(errc::unsupported, Leaf::layer,
                          "a matrix is too large for one launch; work on blocks");

@@ -20,7 +20,7 @@ class device_operations : public elementwise_operations<Leaf, Space, Epilogue> {
 public:
     // See device_leaf. An argument may also be a complex number, or an epilogue.
     template <class... Arguments>
-    status launch(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+    status launch(device_kernel const& kernel, index_t groups, Arguments const&... arguments) const {
         status usable = self().check();
         auto const check = [&](auto const& x) {
             if (usable) usable = self().check(x);
@@ -35,12 +35,12 @@ public:
 
     // Between host memory and the device's; returns when it is done, after all that was queued before.
     template <class T>
-    status upload(T const* from, handle<T> to, index count) const {
+    status upload(T const* from, handle<T> to, index_t count) const {
         status s = send_bytes(self(), from, {Space::buffer(to), Space::address(to)}, bytes<T>(count));
         return s ? self().synchronize() : std::move(s);
     }
     template <class T>
-    status download(handle<T> from, std::remove_const_t<T>* to, index count) const {
+    status download(handle<T> from, std::remove_const_t<T>* to, index_t count) const {
         status s = fetch_bytes(self(), {Space::buffer(from), Space::address(from)}, to, bytes<T>(count));
         return s ? self().synchronize() : std::move(s);
     }
@@ -60,7 +60,7 @@ public:
 private:
     Leaf const& self() const { return static_cast<Leaf const&>(*this); }
     template <class T>
-    static std::size_t bytes(index count) {
+    static std::size_t bytes(index_t count) {
         return static_cast<std::size_t>(count) * sizeof(T);
     }
 };

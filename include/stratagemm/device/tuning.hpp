@@ -33,15 +33,15 @@ struct tuning_bucket {
     char type;
     short m, n, k;
 
-    tuning_bucket(char letter, index rows, index cols, index depth)
+    tuning_bucket(char letter, index_t rows, index_t cols, index_t depth)
         : type(letter), m(power(rows)), n(power(cols)), k(power(depth)) {}
     friend bool operator==(tuning_bucket const&, tuning_bucket const&) = default;
     friend auto operator<=>(tuning_bucket const&, tuning_bucket const&) = default;
 
 private:
-    static short power(index side) {
+    static short power(index_t side) {
         short p = 0;
-        while ((index{3} << p) / 2 <= side) ++p; // 0.75 to 1.5 times 2^p
+        while ((index_t{3} << p) / 2 <= side) ++p; // 0.75 to 1.5 times 2^p
         return p;
     }
 };

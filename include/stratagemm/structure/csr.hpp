@@ -28,7 +28,7 @@ struct csr_form {
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
-    index nonzeros = 0;
+    index_t nonzeros = 0;
 };
 
 // Index: std::int32_t or std::int64_t.
@@ -40,11 +40,11 @@ struct csr {
     using index_type = Index;
     static constexpr int most_views = 3;
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
     typename Space::template handle<Index const> row_begins{}; // rows + 1
     typename Space::template handle<Index const> columns{};
     typename Space::template handle<T const> values{};
-    index nonzeros = 0;
+    index_t nonzeros = 0;
 
     form facts() const { return {nonzeros}; }
     template <class F>
@@ -55,15 +55,15 @@ struct csr {
     }
 
     status check() const requires std::is_same_v<Space, host_memory> {
-        auto const wrong = [](char const* what, index at) {
+        auto const wrong = [](char const* what, index_t at) {
             return failure(errc::argument, "csr", what + std::to_string(at));
         };
         if (row_begins[0] != 0) return wrong("row_begins does not begin with 0 but with ", row_begins[0]);
-        for (index i = 0; i < rows; ++i)
+        for (index_t i = 0; i < rows; ++i)
             if (row_begins[i + 1] < row_begins[i]) return wrong("row_begins falls after row ", i);
         if (row_begins[rows] != nonzeros)
             return wrong("the number of non-zeros is not the last of row_begins, ", row_begins[rows]);
-        for (index at = 0; at < nonzeros; ++at)
+        for (index_t at = 0; at < nonzeros; ++at)
             if (columns[at] < 0 || columns[at] >= cols) return wrong("a column is out of range: number ", at);
         return {};
     }
@@ -139,7 +139,7 @@ public:
 
     template <class Q>
     status operator()(Q const& p, arena&) const {
-        for (index i = 0; i < p.count; ++i)
+        for (index_t i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i)); !s) return s;
         return {};
     }
@@ -149,32 +149,33 @@ private:
     template <class Q>
     status multiply(Q const& p) const requires on_host {
         using S = typename Q::scalar;
-        constexpr index width = 256;
+        constexpr index_t width = 256;
         auto const by = this->leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
         by.each(team, team, [&](int, int part) {
             S sum[width];
-            for (index i = p.c.rows * part / team; i < p.c.rows * (part + 1) / team; ++i)
-                for (index j = 0; j < p.c.cols; j += width) {
-                    index const cols = smaller(width, p.c.cols - j);
-                    for (index x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
-                    for (index at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at)
+            for (index_t i = p.c.rows * part / team; i < p.c.rows * (part + 1) / team; ++i)
+                for (index_t j = 0; j < p.c.cols; j += width) {
+                    index_t const cols = smaller(width, p.c.cols - j);
+                    for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
+                    for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at)
                         add_row(sum, p.a.values[at], p.b, p.a.columns[at], j, cols);
-                    for (index x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
+                    for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
                 }
         });
         return {};
     }
     // sum += value * (row i of B, from column j).
     template <class S, class T>
-    static void add_row(S* sum, T value, view<T const> const& b, index i, index j, index cols) {
+    static void add_row(S* sum, T value, view<T const> const& b, index_t i, index_t j, index_t cols) {
         if constexpr (std::is_same_v<S, T> && std::is_floating_point_v<S>)
             if (b.col_stride == 1) {
                 S const* const terms[] = {sum, &b(i, j)};
                 S const factors[] = {S(1), value};
-                return combine(sum, cols, index{0}, terms, factors, 2, cols);
+                return combine(sum, cols, index_t{0}, terms, factors, 2, cols);
             }
-        for (index x = 0; x < cols; ++x) sum[x] = sum[x] + static_cast<S>(value) * element_as<S>(b, i, j + x);
+        for (index_t x = 0; x < cols; ++x)
+            sum[x] = sum[x] + static_cast<S>(value) * element_as<S>(b, i, j + x);
     }
 
     template <class Q>

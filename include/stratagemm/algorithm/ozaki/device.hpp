@@ -385,7 +385,7 @@ class on_device {
 public:
     on_device(Leaf leaf, handle<std::byte> constants) : leaf_(std::move(leaf)), constants_(constants) {}
 
-    static constexpr index constant_bytes = device_system::size * index{sizeof(double)};
+    static constexpr index_t constant_bytes = device_system::size * index_t{sizeof(double)};
 
     // Allocates host memory for the tables of lines.
     template <class Lines>
@@ -425,7 +425,7 @@ public:
     // The host finds the shifts.
     template <class Scale, class Lines>
     status scale(Scale const& by, measured<Lines> const& x) const {
-        for (index i = 0; i < x.shift.rows; ++i) x.shift(i, 0) = by(0, i, 0);
+        for (index_t i = 0; i < x.shift.rows; ++i) x.shift(i, 0) = by(0, i, 0);
         return leaf_.upload(static_cast<std::int32_t const*>(x.shift.data), x.there.shift, x.shift.rows);
     }
 
@@ -468,7 +468,7 @@ public:
                   measured<Rights> const& b, int shift) const {
         handle<double> const constants = Space::template cast<double>(constants_);
         device_system const system(sums.system);
-        if (status s = leaf_.upload(system.numbers(), constants, index{device_system::size}); !s) return s;
+        if (status s = leaf_.upload(system.numbers(), constants, index_t{device_system::size}); !s) return s;
         return finish(p, sums.system.count(), sums.system.pieces(), sums.weighted.data, sums.step, constants,
                       constants, a, b, shift);
     }
@@ -477,21 +477,21 @@ private:
     using definitions = std::string();
 
     template <class... Arguments>
-    status launch(char const* name, static_text text, definitions& all, index elements,
+    status launch(char const* name, static_text text, definitions& all, index_t elements,
                   Arguments const&... arguments) const {
         constexpr int items = 64;
         return leaf_.launch({name, text, {}, items, true, true, all}, groups_for_each(elements, items),
                             arguments...);
     }
     template <class Lines, class... Arguments>
-    status with_lines(char const* name, static_text text, index elements, Lines const& x,
+    status with_lines(char const* name, static_text text, index_t elements, Lines const& x,
                       Arguments const&... arguments) const {
         auto const with = strides(x);
         return launch(name, text, typed, elements, x.of.data, with.line, with.element, int{Lines::is_left},
                       int{x.of.conjugate}, x.count(), arguments...);
     }
     struct line_strides {
-        index line, element;
+        index_t line, element;
     };
     template <class Lines>
     static line_strides strides(Lines const& x) {
@@ -511,18 +511,18 @@ private:
     }
     // Row i of `to` is line i.
     template <class Lines>
-    status form(measured<Lines> const& x, index first, int position, int p,
+    status form(measured<Lines> const& x, index_t first, int position, int p,
                 view<std::int8_t, Space> const& to) const {
         return with_lines("plane", device_plane_text, to.rows * to.cols, x.line, first, to.cols,
                           x.there.table, x.there.shift, position, p, to);
     }
     status add_up(view<std::int32_t const, Space> const& x, handle<double const> high, handle<double> low,
                   double factor, int lost) const {
-        index const count = x.rows * x.cols;
+        index_t const count = x.rows * x.cols;
         return launch("add_up", device_sums_text, plain, count, x.data, high, low, count, factor, lost);
     }
     template <class P, class Lefts, class Rights>
-    status finish(P const& p, int count, int pieces, handle<std::int8_t const> weighted, index step,
+    status finish(P const& p, int count, int pieces, handle<std::int8_t const> weighted, index_t step,
                   handle<double const> high, handle<double const> low, measured<Lefts> const& a,
                   measured<Rights> const& b, int shift) const {
         bool const adds = p.beta != typename P::scalar(0);

@@ -125,7 +125,7 @@ public:
     // Stores part p of element (i, j) at to(i, j), p `next` further on. `to` includes the columns that
     // padding adds.
     status take_apart(view<float const, Space> const& x, float factor, view<bfloat16, Space> const& to,
-                      index next, int parts) const {
+                      index_t next, int parts) const {
         return launch("take_apart", device_text, to.rows * to.cols, x, x.rows, x.cols, to.cols, factor, to,
                       next, parts);
     }
@@ -148,7 +148,7 @@ public:
 
 private:
     template <bool Double = false, class... Arguments>
-    status launch(char const* name, static_text text, index elements, Arguments const&... arguments) const {
+    status launch(char const* name, static_text text, index_t elements, Arguments const&... arguments) const {
         constexpr int items = 64;
         return leaf_.launch({name, text, {}, items, Double, true}, groups_for_each(elements, items),
                             arguments...);

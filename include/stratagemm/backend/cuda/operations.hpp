@@ -38,7 +38,7 @@ private:
         return e.check();
     }
     template <class... Arguments>
-    status queue_kernel(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+    status queue_kernel(device_kernel const& kernel, index_t groups, Arguments const&... arguments) const {
         auto compiled = session_->kernel(dialect_key(kernel), [&] { return cuda_source_of(kernel); });
         if (!compiled) return compiled.take_status();
         std::array<void const*, 3 * sizeof...(Arguments) + 1> places;

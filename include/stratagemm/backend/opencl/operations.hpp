@@ -9,7 +9,7 @@ STRATAGEMM_BEGIN
 
 // How kernels take a matrix: where it begins, its strides, and the stride of the batch.
 template <class T>
-cl_long4 opencl_place(opencl_view<T> const& v, index step = 0) {
+cl_long4 opencl_place(opencl_view<T> const& v, index_t step = 0) {
     return {{v.data.offset, v.row_stride, v.col_stride, step}};
 }
 
@@ -46,7 +46,7 @@ private:
         return e.check();
     }
     template <class... Arguments>
-    status queue_kernel(device_kernel const& kernel, index groups, Arguments const&... arguments) const {
+    status queue_kernel(device_kernel const& kernel, index_t groups, Arguments const&... arguments) const {
         auto compiled = session_->kernel(dialect_key(kernel), [&] { return opencl_source_of(kernel); });
         if (!compiled) return compiled.take_status();
         return session_->launch(
