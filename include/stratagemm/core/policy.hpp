@@ -196,6 +196,28 @@ template <class P, class Shape>
 using multiplier =
     typename over_form<typename over_form<P, typename Shape::a_form>::type, typename Shape::b_form>::type;
 
+// A base for such an over<P>, with what all of them share. Dense products are P's.
+template <class P>
+class product_over {
+public:
+    using space = typename P::space;
+    using arena = typename P::arena;
+    template <class Q>
+    static constexpr verdict accepts = verdict::structure;
+
+    product_over(P policy) : policy_(std::move(policy)) {}
+
+    auto leaf() const { return policy_.leaf(); }
+    result<arena> reserve(footprint f) const { return policy_.reserve(f); }
+    template <class S>
+    footprint workspace(S const&) const {
+        return {};
+    }
+
+private:
+    P policy_;
+};
+
 // A policy may take operands of another space too, by naming another policy that does: P::across(space).
 template <class P, class Space>
 concept crosses_to = !std::is_same_v<typename P::space, Space> && requires(P const& p) {

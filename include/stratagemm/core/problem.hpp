@@ -124,6 +124,21 @@ template <class P>
 inline constexpr bool is_dense = is_view<typename P::a_operand>::value&&
     is_view<typename P::b_operand>::value&& is_view<typename P::c_operand>::value;
 
+// The element of a view on the host as a number of type S, conjugated if the view is. Its factor is in alpha or beta.
+template <class S, class T>
+S element_as(view<T> const& v, index_t i, index_t j) {
+    auto const x = static_cast<S>(v(i, j));
+    return v.conjugate ? conjugate(x) : x;
+}
+// C_ij = epilogue(alpha sum + beta E_ij), on the host.
+template <class Problem>
+void finish_element(Problem const& p, index_t i, index_t j, typename Problem::scalar sum) {
+    using S = typename Problem::scalar;
+    S x = p.alpha * sum;
+    if (p.beta != S(0)) x = x + p.beta * element_as<S>(p.e, i, j);
+    p.c(i, j) = static_cast<typename Problem::c_type>(apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + j));
+}
+
 // ---- building one ----------------------------------------------------------------------------------------
 
 template <class M>

@@ -8,8 +8,8 @@
 
 STRATAGEMM_BEGIN
 
-// Row-major and without gaps unless told. What copies to and from the host waits for it; all that was queued before
-// is done by then.
+// Row-major and without gaps unless told. What copies to and from the host waits for it; all that was queued
+// before is done by then.
 template <element T, class Policy>
 class device_matrix {
     using space = typename Policy::space;

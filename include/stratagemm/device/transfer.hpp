@@ -1,8 +1,9 @@
 // Copies of blocks between host memory and a device's.
 //
-// A copy engine moves lines without gaps that follow each other at a pitch: the rows of a matrix, or its columns. What
-// lies so on both sides, in one order, goes across as it is. Anything else, and what the engine does not read itself,
-// is packed into two pieces of pinned memory in turn, of which one is filled, or emptied, while the other travels.
+// A copy engine moves lines without gaps that follow each other at a pitch: the rows of a matrix, or its
+// columns. What lies so on both sides, in one order, goes across as it is. Anything else, and what the engine
+// does not read itself, is packed into two pieces of pinned memory in turn, of which one is filled, or
+// emptied, while the other travels.
 #pragma once
 
 #include "../core/policy.hpp"
@@ -16,8 +17,8 @@
 
 STRATAGEMM_BEGIN
 
-// Host memory that a device reads and writes itself, given back with the last copy of this. That must not happen before
-// the copies that use the memory are done.
+// Host memory that a device reads and writes itself, given back with the last copy of this. That must not
+// happen before the copies that use the memory are done.
 class pinned_block {
 public:
     pinned_block() = default;
@@ -31,7 +32,8 @@ private:
     std::size_t size_ = 0;
 };
 
-// Where something is in device memory, as a space tells it: a buffer, if the space has buffers, and a byte address.
+// Where something is in device memory, as a space tells it: a buffer, if the space has buffers, and a byte
+// address.
 struct device_place {
     void const* buffer;
     std::intptr_t address;
@@ -94,8 +96,8 @@ void copy_on_host(view<From> const& from, view<To> const& to) {
         for (index_t x = 0; x < length; ++x) to.data[l * out + x * to_step] = from.data[l * in + x * step];
 }
 
-// Two pieces of pinned memory. They stay for the next copy, of any thread and queue of the device; there are as many
-// pairs as were in use at a time.
+// Two pieces of pinned memory. They stay for the next copy, of any thread and queue of the device; there are
+// as many pairs as were in use at a time.
 template <class Event>
 struct transfer_pieces {
     static constexpr std::size_t bytes = std::size_t{4} << 20; // of a piece
@@ -173,8 +175,8 @@ status with_pieces(Queue const& queue, F&& f) {
     return s;
 }
 
-// A matrix with these sides, to memory in lines by_rows or not. pack(i, j, m, n, piece) fills a piece, send likewise
-// queues its copy. What is packed has been read when this returns.
+// A matrix with these sides, to memory in lines by_rows or not. pack(i, j, m, n, piece) fills a piece, send
+// likewise queues its copy. What is packed has been read when this returns.
 template <class Queue, class Pack, class Send>
 status send_in_pieces(Queue const& queue, index_t rows, index_t cols, bool by_rows, std::size_t element_bytes,
                       Pack&& pack, Send&& send) {

@@ -1,8 +1,8 @@
-// `ozaki` over a host leaf that may have a tile unit: a product by residues in one pass, and with vectors what there is
-// to be known of the operands before.
+// `ozaki` over a host leaf that may have a tile unit: a product by residues in one pass, and with vectors
+// what there is to be known of the operands before.
 //
-// Where there is no tile unit at run time, sizes are 0 and functions return false, having found nothing and left C as it
-// was.
+// Where there is no tile unit at run time, sizes are 0 and functions return false, having found nothing and
+// left C as it was.
 #pragma once
 
 #include "../../core/leaf.hpp"
@@ -26,7 +26,8 @@ public:
         if (!takes(k)) return 0;
         return residue_sizes(m, n, k, count, left_kept, right_kept).bytes(count, team_of(m, n, k, count));
     }
-    // An operand packed once, for many products: what it takes (nothing if it cannot be), and how it comes there.
+    // An operand packed once, for many products: what it takes (nothing if it cannot be), and how it comes
+    // there.
     std::size_t packed_bytes(index_t lines, index_t length, int count) const {
         if (!takes(length)) return 0;
         index_t const plane = residue_sizes::plane_of(lines, residue_sizes::sizes::steps(length));
@@ -44,8 +45,8 @@ public:
         return here() ? ozaki_tiles::crossing_bytes(m, n, team_of_elements(m, n)) : 0;
     }
 
-    // `of` takes what is found of its lines, or of `norms` only exponents and squares; their leading bits go into a
-    // plane, if there is one.
+    // `of` takes what is found of its lines, or of `norms` only exponents and squares; their leading bits go
+    // into a plane, if there is one.
     template <class Survey>
     bool survey(Survey const& of, view<std::int8_t> const& leading, bool norms) const {
         return here() &&
@@ -71,8 +72,8 @@ public:
         return team > 0;
     }
 
-    // Seconds of one thread for a product with so many moduli, once its operands have been looked at. Fitted to a
-    // machine at 3.6 GHz, whose unit does 7.4e12 operations a second.
+    // Seconds of one thread for a product with so many moduli, once its operands have been looked at. Fitted
+    // to a machine at 3.6 GHz, whose unit does 7.4e12 operations a second.
     static double seconds(index_t m, index_t n, index_t k, int count) {
         return count * (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 0.12e-9);
     }

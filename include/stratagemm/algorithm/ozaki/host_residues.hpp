@@ -1,9 +1,9 @@
 // Scheme II on the tile unit of the host: a product from residues, without planes of int8 in between.
 //
-// Each operand is read once: a tile of it is scaled, rounded to integers, and all its residues go straight into
-// packed tiles. C is made in macro-blocks; for each, modulus after modulus, the tile kernel multiplies, and while it
-// works on one block its last one is reduced to residues of a byte. Then these are put together, and alpha, beta
-// and E are applied on the way out. The bits are those of the layered form (product.hpp).
+// Each operand is read once: a tile of it is scaled, rounded to integers, and all its residues go straight
+// into packed tiles. C is made in macro-blocks; for each, modulus after modulus, the tile kernel multiplies,
+// and while it works on one block its last one is reduced to residues of a byte. Then these are put together,
+// and alpha, beta and E are applied on the way out. The bits are those of the layered form (product.hpp).
 //
 // `Lines` are ozaki_parts::lines, `System` is ozaki_parts::residue_system and `Job` ozaki_parts::residue_job.
 #pragma once
@@ -44,14 +44,15 @@ inline constexpr float magic = magic_integer;
 
 // ---- from numbers to residues ----------------------------------------------------------------------------
 
-// An integer v of up to 90 bits is in words of four bytes: below 2^31 in one, below 2^63 in two, else in three, of
-// which the third counts in units of 2^60. The sign is in the last of each of these, whose highest bit is turned.
+// An integer v of up to 90 bits is in words of four bytes: below 2^31 in one, below 2^63 in two, else in
+// three, of which the third counts in units of 2^60. The sign is in the last of each of these, whose highest
+// bit is turned.
 inline constexpr int unit_of_third = 60;
 constexpr int words_for(int bits) { return bits <= 30 ? 1 : bits <= 62 ? 2 : 3; }
 inline constexpr int most_bits = 90;
 
-// One modulus. The residue of an integer is that of the sum of its bytes times the weights of their places, less
-// what the turned bits add. `factor` comes into all of it.
+// One modulus. The residue of an integer is that of the sum of its bytes times the weights of their places,
+// less what the turned bits add. `factor` comes into all of it.
 struct modulus {
     int p;
     float inverse;
@@ -92,8 +93,8 @@ STRATAGEMM_RESIDUES void copy_numbers(Lines const& x, index_t line, index_t l, b
             to[quads ? j * 16 + i : i * 64 + j] = line + i < lines && l + j < length ? x(line + i, l + j) : 0;
 }
 
-// Where the numbers from (line, l) on are, as rows or quads, `row` apart: where they lie if that will do, else in
-// a copy.
+// Where the numbers from (line, l) on are, as rows or quads, `row` apart: where they lie if that will do,
+// else in a copy.
 template <class Lines>
 STRATAGEMM_RESIDUES double const* numbers(Lines const& x, index_t line, index_t l, bool quads,
                                           tile_numbers& t, index_t& row) {
@@ -185,8 +186,9 @@ STRATAGEMM_RESIDUES_OP spread_modulus spread(modulus const& m) {
             all(magic)};
 }
 
-// Residues of 16 numbers, in the low bytes. The quotient counts from `magic` and has that of `start` in it; times p it is
-// wrong by less than one, so a residue may be as much beyond half its modulus. It still fits a byte.
+// Residues of 16 numbers, in the low bytes. The quotient counts from `magic` and has that of `start` in it;
+// times p it is wrong by less than one, so a residue may be as much beyond half its modulus. It still fits a
+// byte.
 template <int Words>
 STRATAGEMM_RESIDUES_OP words residues_at(tile_numbers const& t, index_t at, spread_modulus const& m) {
     using host_avx512::load;
@@ -224,8 +226,8 @@ STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const
     }
 }
 
-// All residues of lines [i0, i1), into one packed operand after another, from a block of 32 on; those of the left
-// operand are weighted as the way back wants those of C.
+// All residues of lines [i0, i1), into one packed operand after another, from a block of 32 on; those of the
+// left operand are weighted as the way back wants those of C.
 template <bool Quads, class Lines, class System>
 STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> const& shift, int words_each,
                                        System const& system, index_t i0, index_t i1,
@@ -265,9 +267,10 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
 
 // ---- from products to residues ---------------------------------------------------------------------------
 
-// A finished block of sums, each at most 2^24, on its way to 32 x 32 residues; or added to them. The quotient may be
-// one off, and a residue one beyond half its modulus: it still fits. What is beyond 2^24 with the residue that was
-// there, and so not exact as a float, is a sum for 256, where the low byte is all that counts.
+// A finished block of sums, each at most 2^24, on its way to 32 x 32 residues; or added to them. The quotient
+// may be one off, and a residue one beyond half its modulus: it still fits. What is beyond 2^24 with the
+// residue that was there, and so not exact as a float, is a sum for 256, where the low byte is all that
+// counts.
 struct reduced {
     std::int32_t const* sum;
     std::int8_t* to;
@@ -302,8 +305,8 @@ struct reduced {
 
 // ---- from residues to numbers ----------------------------------------------------------------------------
 
-// Eight integers, as two doubles each, from residues that are `plane` bytes apart: what the system's integer_of
-// does, and so the same bits. Up to the last loop all is exact.
+// Eight integers, as two doubles each, from residues that are `plane` bytes apart: what the system's
+// integer_of does, and so the same bits. Up to the last loop all is exact.
 template <int Pieces, class System>
 STRATAGEMM_RESIDUES inline void integers(System const& system, std::int32_t const (*factors)[8],
                                          std::int8_t const* residues, index_t plane, vec<double>& high,
@@ -533,7 +536,8 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     }
 }
 
-// Residues of lines [from, end) into packed operands `plane` bytes apart, one for each modulus, by all threads.
+// Residues of lines [from, end) into packed operands `plane` bytes apart, one for each modulus, by all
+// threads.
 template <bool Quads, class Lines, class System>
 void pack_lines(Lines const& x, view<std::int32_t const> const& shift, int bits, System const& system,
                 index_t from, index_t end, index_t steps, index_t plane, int team, std::byte* to) {

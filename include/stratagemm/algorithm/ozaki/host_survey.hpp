@@ -1,8 +1,8 @@
-// What `ozaki` wants to know of its operands, found with AVX-512 vectors on the host: the largest element of each line
-// (a row of A, a column of B), sums, lowest bits; the leading bits, as bytes; and of a product of those, the extremes of
-// each line.
+// Measures the operands of `ozaki` with AVX-512 vectors on the host. For each line (a row of A, a column of
+// B) it finds the largest element, the sums and the lowest bit, and stores the leading bits as bytes. For
+// each line of the product of leading bits it finds the extremes.
 //
-// `Survey` is ozaki_parts::measured, `Crossing` is ozaki_parts::crossing.
+// `Survey` stands for ozaki_parts::measured, `Crossing` for ozaki_parts::crossing.
 #pragma once
 
 #include "../../backend/host/exact.hpp"
@@ -24,13 +24,13 @@ template <class T>
 using vec = host_avx512::vec<T>;
 using ozaki_parts::power;
 
-// What is found of a line; sums in eight parts, part p of elements p, p + 8, ...
+// The measures of a line. Sums are in eight parts; part p is the sum of elements p, p + 8, ...
 struct line_facts {
     index_t at;                  // of the largest element
     std::int64_t largest;        // its magnitude, as bits
     std::int64_t exponent;       // the least with |x| < 2^exponent
     double lowest;               // the lowest bit in any element
-    double const *sum, *squares; // of |x| 2^-exponent, and of its square; the latter if there is no plane
+    double const *sum, *squares; // of |x| 2^-exponent and of its square; squares only without a plane
     index_t step;                // between their parts
 };
 
@@ -40,7 +40,7 @@ STRATAGEMM_SURVEY_OP longs load_longs(std::int64_t const* p) {
     return *reinterpret_cast<longs_loose const*>(p);
 }
 STRATAGEMM_SURVEY_OP void store_longs(std::int64_t* p, longs v) { *reinterpret_cast<longs_loose*>(p) = v; }
-// Eight numbers, or as many as there are, without signs; zeros beyond.
+// The magnitudes of eight numbers, or of as many as there are; the others are zero.
 template <class T>
 STRATAGEMM_SURVEY_OP longs magnitudes(T const* p, host_avx512::part part) {
     vec<double> x;
@@ -66,8 +66,8 @@ inline std::int64_t exponent_of_bits(std::int64_t bits) {
     return bits == 0 ? 0 : e != 0 ? e - 1022 : -1010 - __builtin_clzll(static_cast<std::uint64_t>(bits));
 }
 
-// The least of `least` and the lowest bits of eight numbers without signs, as numbers; zeros have none. Without its
-// lowest bit a number is short by just that, unless it is a power of two.
+// The minimum of `least` and of the lowest bits of eight magnitudes. Each lowest bit is a number; zeros have
+// none. x minus x without its lowest bit is that bit, unless x is a power of two.
 STRATAGEMM_SURVEY_OP vec<double> least_bit(vec<double> least, longs x) {
     longs const rest = x & (x - 1);
     vec<double> lowest = __builtin_bit_cast(vec<double>, x);
@@ -94,12 +94,12 @@ STRATAGEMM_SURVEY_OP void store_leading(std::int8_t* to, vec<double> scaled, hos
         asm("vpmovdb %1, %0%{%2%}" : "+m"(target) : "v"(bits), "Yk"(part.mask));
 }
 
-// If norms are all that is wanted, squares of the elements as they are will do for lines of such exponents: the scale
-// comes afterwards, and to the same bits.
+// Whether squares may be summed before they are scaled, if only norms are wanted: for lines of these
+// exponents the result has the same bits.
 inline bool squares_in_range(std::int64_t exponent) { return exponent >= -400 && exponent <= 400; }
 
-// Lines [i0, i1) of v, contiguous; `plane` has the leading bits of the same lines, if it has any. False if a scale
-// is not to be had as one number.
+// Measures lines [i0, i1) of v, which are contiguous, and writes their leading bits to `plane` unless it is
+// empty. Returns false if a scale is not one double.
 template <class T, class Survey>
 STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
                                    Survey const& to, index_t i0, index_t i1) {
@@ -152,12 +152,12 @@ STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> con
     return simple;
 }
 
-// The same for lines that lie side by side, many at a time.
+// The same for lines that lie side by side. It measures many of them at a time.
 template <class T, class Survey>
 STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
                                       Survey const& to, index_t i0, index_t i1) {
     using namespace host_avx512;
-    constexpr int most_lines = 256; // half a page of each row at a time, and all that is kept of them in L1
+    constexpr int most_lines = 256; // half a page of each row; their measures stay in L1
     bool simple = true;
     alignas(64) std::int64_t most[most_lines], at[most_lines];
     alignas(64) double scale[most_lines], lowest[most_lines], sum[8][most_lines], squares[8][most_lines];
@@ -218,8 +218,8 @@ STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> 
     return simple;
 }
 
-// False if the elements do not lie so that vectors can read them, or if a line is beyond the range of scales. `norms`
-// is true where exponents and squares are all that is wanted.
+// Returns false if vectors cannot read the elements as they lie, or if a line is beyond the range of scales.
+// With `norms`, only exponents and squares are wanted.
 template <class Survey>
 bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool norms, int team) {
     if constexpr (requires { survey.line.by_lines(); }) {
@@ -239,13 +239,13 @@ bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool nor
     }
 }
 
-// What a line of a product of leading bits comes to.
+// The extremes of a line of a product of leading bits.
 struct crossed {
     double most;  // the largest element, plus 128 times the sum of the line that crosses
-    double least; // the smallest, over that sum, of those that count
+    double least; // the smallest quotient by that sum, of those that count
 };
 
-// Rows [i0, i1) of q. `columns` are those of q, as far as these rows go.
+// Finds the extremes of rows [i0, i1) of q, and those of its columns within these rows.
 template <class Crossing>
 STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> const& q, index_t i0,
                                   index_t i1, crossed* rows, double* columns_most, double* columns_least) {
@@ -262,7 +262,7 @@ STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> co
             sum[j] = counts ? 128 * x.right_sum(j0 + j) : -none;
             inverse[j] = counts ? 1 / x.right_sum(j0 + j) : none;
         }
-        for (index_t j = cols; j % 8 != 0; ++j) sum[j] = -none, inverse[j] = none; // what counts for nothing
+        for (index_t j = cols; j % 8 != 0; ++j) sum[j] = -none, inverse[j] = none; // never extreme
         for (index_t i = i0; i < i1; ++i) {
             if (!x.left_counts(i)) continue;
             vec<double> const my_sum = all(128 * x.left_sum(i)), my_inverse = all(1 / x.left_sum(i));
@@ -279,7 +279,7 @@ STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> co
                 most = maximum(most, plus(v, s));
                 vec<double> const column = load_part(columns_most + j0 + j, n);
                 store_part(columns_most + j0 + j, maximum(column, plus(v, my_sum)), n);
-                // Few bits in common say little: those are looked at one by one.
+                // Few common bits say little: look at these elements one by one.
                 std::uint8_t few;
                 asm("vcmppd $1, %2, %1, %0" : "=Yk"(few) : "v"(v), "v"(all(32.0)));
                 asm("vmovapd %2, %0%{%1%}" : "+v"(v) : "Yk"(few), "v"(small));

@@ -1,8 +1,10 @@
-// What the Ozaki layer does element by element. Each step is a function of its place, which a leaf on the host calls
-// from apply(). For a device it is only the description of the step, since device.hpp has a kernel for it.
+// What the Ozaki layer does element by element. Each step is a function of its place, which a leaf on the
+// host calls from apply(). For a device it is only the description of the step, since device.hpp has a kernel
+// for it.
 //
-// A product of complex matrices is taken as one of real matrices, [Re -Im; Im Re] times [Re; Im], interleaved. A
-// line is a row of the left matrix or a column of the right one: it has one scale, a power of two.
+// A product of complex matrices is taken as one of real matrices, [Re -Im; Im Re] times [Re; Im],
+// interleaved. A line is a row of the left matrix or a column of the right one: it has one scale, a power of
+// two.
 #pragma once
 
 #include "arithmetic.hpp"
@@ -78,7 +80,8 @@ struct device_tables<host_memory> {};
 // Lines with their table, and the powers of two that scale them.
 template <class Lines>
 struct measured {
-    // A device also keeps |x| 2^-E of the largest element: the host, which decides, cannot read the element there.
+    // A device also keeps |x| 2^-E of the largest element: the host, which decides, cannot read the element
+    // there.
     static constexpr bool on_host = std::is_same_v<typename Lines::space, host_memory>;
     static constexpr index_t columns = on_host ? index_t{quantities} : quantities + 1;
 
@@ -230,8 +233,8 @@ struct cross {
     }
 
 private:
-    // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when all have been
-    // asked for too often: where zeros abound, that would be as much work as the product.
+    // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when all
+    // have been asked for too often: where zeros abound, that would be as much work as the product.
     double closer(double share, index_t i, index_t j, index_t& looked) const {
         share = one_term(share, of, others, i, j);
         if (share > 0) return share;
@@ -280,9 +283,10 @@ private:
 
 // ---- scales ----------------------------------------------------------------------------------------------
 
-// Shifts with which no element of A'B' leaves the range of the residues, (2^s |a| + 1/2) (2^t |b| + 1/2) summed up
-// to room^2: from norms, by Cauchy's and Minkowski's inequalities; from the product of leading bits, by an element
-// of it that is at most (f + 1)(g + 1) for seven bits f and g. The first form for any count, the second from 7.
+// Shifts with which no element of A'B' leaves the range of the residues, (2^s |a| + 1/2) (2^t |b| + 1/2)
+// summed up to room^2: from norms, by Cauchy's and Minkowski's inequalities; from the product of leading
+// bits, by an element of it that is at most (f + 1)(g + 1) for seven bits f and g. The first form for any
+// count, the second from 7.
 template <class Lines>
 struct scale_by_norms {
     measured<Lines> of;
@@ -304,7 +308,8 @@ struct scale_by_product {
     }
 };
 
-// The first digit has seven bits and a sign. Elements near 2^E would round up to an eighth; they take one bit less.
+// The first digit has seven bits and a sign. Elements near 2^E would round up to an eighth; they take one bit
+// less.
 template <class Lines>
 struct scale_of_slices {
     measured<Lines> of;
@@ -318,8 +323,8 @@ struct scale_of_slices {
 
 // ---- planes of int8 --------------------------------------------------------------------------------------
 
-// One operand with all that depends on it alone, kept for many products: what was measured, its scales, and its
-// residues modulo one modulus after another, as packed tiles or as matrices of int8.
+// One operand with all that depends on it alone, kept for many products: what was measured, its scales, and
+// its residues modulo one modulus after another, as packed tiles or as matrices of int8.
 template <class Lines>
 struct kept_lines {
     measured<Lines> of;
@@ -375,7 +380,8 @@ struct add_residues {
     }
 };
 
-// total += x factor, in two doubles: first what the sum will lose goes to the low one, then x to the high one.
+// total += x factor, in two doubles: first what the sum will lose goes to the low one, then x to the high
+// one.
 template <class Space>
 struct add_lost {
     view<std::int32_t const, Space> x;

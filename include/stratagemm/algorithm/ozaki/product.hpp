@@ -74,8 +74,8 @@ public:
         return std::move(status_);
     }
 
-    // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep, and how
-    // many bytes its residues take.
+    // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep,
+    // and how many bytes its residues take.
     measured<left> const& lines_of(left const&) const { return a_; }
     measured<right> const& lines_of(right const&) const { return b_; }
     template <class Lines>
@@ -167,8 +167,8 @@ private:
         return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
     }
 
-    // All that a line has by itself at once: on a device, or with the host's vectors, which also leave the leading bits
-    // of its elements.
+    // All that a line has by itself at once: on a device, or with the host's vectors, which also leave the
+    // leading bits of its elements.
     bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
         if constexpr (Policy::on_device) {
             then([&] { return device_.measure(a_); });
@@ -251,8 +251,8 @@ private:
         return plan.scheme == ozaki_report::moduli ? scale_residues(plan, true) : plan;
     }
 
-    // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2, and
-    // likewise b: A'B' 2^-(s + t) is wrong by |a||B| 2^-s + |A||b| 2^-t + |a||b| 2^-(s + t).
+    // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2,
+    // and likewise b: A'B' 2^-(s + t) is wrong by |a||B| 2^-s + |A||b| 2^-t + |a||b| 2^-(s + t).
     double cut_off_by_moduli(int count) const {
         int least = 0; // leading bits that a line of B keeps
         double const by_b = cut_off(b_, count, least);
@@ -302,8 +302,8 @@ private:
 
     // ---- the schemes ---------------------------------------------------------------------------------
 
-    // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one product
-    // of the first d + 1 of A with the last d + 1 of B. Small terms come first.
+    // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one
+    // product of the first d + 1 of A with the last d + 1 of B. Small terms come first.
     void multiply_slices(int count) {
         scale(scale_of_slices<left>{a_, count}, a_);
         scale(scale_of_slices<right>{b_, count}, b_);

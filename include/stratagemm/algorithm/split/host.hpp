@@ -1,9 +1,11 @@
-// `split` over a host leaf that may have a tile unit: all products of parts of a block in one pass over packed tiles.
+// `split` over a host leaf that may have a tile unit: all products of parts of a block in one pass over
+// packed tiles.
 //
-// Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of parts follow
-// each other into the same four accumulators, small ones first; the sum is added to C in float, between the steps of
-// the next block. So no chain of the largest terms is longer. That addition is what bounds the speed of few products:
-// 128 of k at a time were slower, though three parts of so much of B fit the first-level cache; 512 were much the same.
+// Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of
+// parts follow each other into the same four accumulators, small ones first; the sum is added to C in float,
+// between the steps of the next block. So no chain of the largest terms is longer. That addition is what
+// bounds the speed of few products: 128 of k at a time were slower, though three parts of so much of B fit
+// the first-level cache; 512 were much the same.
 #pragma once
 
 #include "../../backend/host/tiles.hpp"
@@ -45,8 +47,8 @@ struct part_range {
     std::int32_t least, end;
 };
 
-// Blocks [b0, b1) of the lines of v (its rows) in 2 or 3 parts; `as_b`: elements that one product adds side by side.
-// False if an element is not where it is to be.
+// Blocks [b0, b1) of the lines of v (its rows) in 2 or 3 parts; `as_b`: elements that one product adds side
+// by side. False if an element is not where it is to be.
 STRATAGEMM_PARTS inline bool pack_parts(view<float const> const& v, part_range range, bool as_b, index_t b0,
                                         index_t b1, packed_parts const& to) {
     typedef float floats __attribute__((vector_size(64)));
@@ -144,7 +146,8 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index_t depth, std::by
                  : "memory");
 }
 
-// C = alpha A B + beta E, all rows contiguous; `finish`, if not null, does to a block of C what is left to do.
+// C = alpha A B + beta E, all rows contiguous; `finish`, if not null, does to a block of C what is left to
+// do.
 struct parts_job {
     int products;
     packed_parts a, b;
@@ -215,8 +218,8 @@ public:
         return {data, divide_up(lines, 32), divide_up(k, operand::step), parts};
     }
 
-    // The lines (rows of A, columns of B) in parts, scaled; false if an element is not at least `least` and below
-    // `end` in magnitude, nor 0.
+    // The lines (rows of A, columns of B) in parts, scaled; false if an element is not at least `least` and
+    // below `end` in magnitude, nor 0.
     bool pack(view<float const> const& lines, part_range range, bool as_b, operand const& to) const {
         int const size = team(lines.rows, lines.cols, 16);
         int odd = 0;

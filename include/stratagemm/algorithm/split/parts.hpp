@@ -18,16 +18,16 @@ struct sixteen {
     explicit constexpr sixteen(int) {} // a view's factor, which nothing reads
 };
 
-// Elements are to be 0, or at least 2^-40 and below 2^48: then their parts are normal numbers, the products of
-// those are, and 2^30 of them do not overflow.
+// Elements are to be 0, or at least 2^-40 and below 2^48: then their parts are normal numbers, the products
+// of those are, and 2^30 of them do not overflow.
 inline constexpr int least_exponent = -40, end_exponent = 48;
 inline constexpr int span = end_exponent - least_exponent;
 
 constexpr int bits_of_power(int e) { return (e + 127) << 23; }
 constexpr float power(int e) { return __builtin_bit_cast(float, bits_of_power(e)); }
 
-// The parts of sixteen elements of a line: the first is returned, the others are stored beside it. What is beyond
-// the matrix is zero.
+// The parts of sixteen elements of a line: the first is returned, the others are stored beside it. What is
+// beyond the matrix is zero.
 struct take_apart {
     view<float const> of; // lines are rows
     float scale;
