@@ -67,8 +67,9 @@ void add(std::string const& type, device const& gpu, ptrdiff_t m, ptrdiff_t n, p
     if (m == n && n == k) {
         products.push_back(
             {name + ", A transposed", [=] { sg::gemm(gpu, sg::transposed(x->a), x->b, x->c); }});
-        products.push_back(
-            {name + ", added matrix, relu", [=] { sg::gemm(gpu, 2, x->a, x->b, 3, x->e, x->c, sg::relu); }});
+        if constexpr (!sg::complex_like<T>)
+            products.push_back({name + ", added matrix, relu",
+                                [=] { sg::gemm(gpu, 2, x->a, x->b, 3, x->e, x->c, sg::relu); }});
     }
 }
 
