@@ -5,11 +5,9 @@
 #pragma once
 
 #include "../../core/leaf.hpp"
+#include "../../core/list.hpp"
 #include "../../device/source.hpp"
 #include "parts.hpp"
-
-#include <new>
-#include <vector>
 
 STRATAGEMM_BEGIN
 
@@ -109,12 +107,9 @@ public:
                               x.cols, std::numeric_limits<float>::infinity(), table);
             !s)
             return s;
-        std::vector<float> found;
-        try {
-            found.resize(static_cast<std::size_t>(measures * x.rows));
-        } catch (std::bad_alloc const&) {
+        list<float> found;
+        if (!found.resize(static_cast<std::size_t>(measures * x.rows)))
             return error(errc::memory, "split: cannot allocate host memory for what is measured of A and B");
-        }
         if (status s = leaf_.download(table, found.data(), measures * x.rows); !s) return s;
         for (std::size_t i = 0; i < found.size(); i += measures) {
             if (found[i + largest] > most) most = found[i + largest];
