@@ -5,6 +5,7 @@
 #   copied        include/ alone, and one compiler command
 #   mixed         two translation units, one with OpenMP and one without, in one program
 #   bare          without exceptions and without run-time type information, also beside a translation unit with both
+#   fast_math     with -ffast-math, for any machine and for this one
 #   kernels       stratagemm::kernels, built and installed; also beside a translation unit that takes the headers alone
 set -eu
 way=$1 compiler=$2 cmake=$3 generator=$4 build=$5
@@ -66,8 +67,21 @@ bare)
         "$compiler" $bare -DSTRATAGEMM_BESIDE -c "$here/bare.cpp" -o "$tmp/bare.o"
         "$compiler" -std=c++20 -O2 -I "$root/include" -c "$here/bare_other.cpp" -o "$tmp/other.o"
     }
-    "$compiler" "$tmp/bare.o" "$tmp/other.o" -o "$tmp/one" && "$tmp/one"
-    "$compiler" "$tmp/other.o" "$tmp/bare.o" -o "$tmp/other" && "$tmp/other"
+    "$compiler" "$tmp/bare.o" "$tmp/other.o" -o "$tmp/one"
+    "$tmp/one"
+    "$compiler" "$tmp/other.o" "$tmp/bare.o" -o "$tmp/other"
+    "$tmp/other"
+    ;;
+fast_math)
+    flags="-std=c++20 -Wall -Wextra -Werror -I$root/include"
+    # shellcheck disable=SC2086
+    for one in "$compiler" $(command -v clang++ || true); do
+        "$one" $flags -O3 -ffast-math "$here/fast_math.cpp" -o "$tmp/fast"
+        "$tmp/fast"
+        grep -qw fma /proc/cpuinfo 2>/dev/null || continue
+        "$one" $flags -O2 -ffast-math -march=native "$here/fast_math.cpp" -o "$tmp/fast"
+        "$tmp/fast"
+    done
     ;;
 kernels)
     "$cmake" -S "$root" -B "$tmp/library" -G "$generator" -DCMAKE_CXX_COMPILER="$compiler" \

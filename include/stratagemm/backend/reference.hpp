@@ -21,19 +21,19 @@ template <>
 struct wide_sum<double> {
     double high = 0, low = 0;
     void add(double x) {
-        double const s = high + x, t = s - high;
-        low += (high - (s - t)) + (x - t);
+        double const s = as_rounded(high + x), t = as_rounded(s - high);
+        low += as_rounded(high - as_rounded(s - t)) + as_rounded(x - t);
         high = s;
     }
     void add_product(double x, double y) {
-        double const p = x * y;
+        double const p = as_rounded(x * y);
         add(p);
-        double const rest = __builtin_fma(x, y, -p);
-        if (rest == rest) low += rest; // Inf and NaN are carried by the products themselves
+        double const rest = fused(x, y, -p);
+        if (!is_nan(rest)) low += rest; // Inf and NaN are carried by the products themselves
     }
     double value() const {
         double const v = high + low;
-        return v == v ? v : high;
+        return is_nan(v) ? high : v;
     }
 };
 template <>
@@ -149,7 +149,7 @@ private:
         if constexpr (std::is_same_v<R, double>) {
             total.add_product(factor, sum.high);
             double const rest = factor * sum.low;
-            if (rest == rest) total.low += rest;
+            if (!is_nan(rest)) total.low += rest;
         } else {
             total.add(static_cast<double>(factor) * sum.high);
         }

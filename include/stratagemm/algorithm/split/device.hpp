@@ -104,7 +104,7 @@ public:
     // What measure_line finds, over all rows and what is there already. Waits.
     status measure(view<float const, Space> const& x, handle<float> table, float& most, float& fewest) const {
         if (status s = launch("measure", device_text, x.rows, x.data, x.row_stride, x.col_stride, x.rows,
-                              x.cols, std::numeric_limits<float>::infinity(), table);
+                              x.cols, infinite<float>(), table);
             !s)
             return s;
         list<float> found;
