@@ -21,7 +21,7 @@
 #endif
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 // One line of the table. Errors are in ulps of |A||B|, where an ulp is 2u.
 struct row {
@@ -32,7 +32,7 @@ struct row {
 };
 struct table {
     std::string type;
-    index size = 0;
+    index_t size = 0;
     int runs = 0;
     bool exact = false; // integers do not round
     std::vector<row> rows{};
@@ -63,14 +63,14 @@ public:
     using result = sg::accumulator_t<T>;
     static constexpr double ulp = 2 * sg::unit_roundoff<result>();
 
-    explicit contest(index size)
+    explicit contest(index_t size)
         : n_(size), a_(size, size, random_element(1)), b_(size, size, random_element(2)), c_(size, size) {
         compute_oracle();
     }
 
     // A policy takes part if it has a kernel for the type.
     template <sg::policy P>
-    void enter(std::string const& name, P const& policy, index size) {
+    void enter(std::string const& name, P const& policy, index_t size) {
         if constexpr (sg::takes<P, sg::dense_problem<T, T, result>>) {
             sg::plan const plan(policy, sg::shape<T>{.m = size, .n = size, .k = size});
             entrant e;
@@ -117,11 +117,11 @@ public:
 
 private:
     static constexpr int most_rounds = 9;
-    static constexpr index sampled = 16; // rows of C that are compared
+    static constexpr index_t sampled = 16; // rows of C that are compared
 
     struct entrant {
         row line;
-        index size = 0;
+        index_t size = 0;
         sg::bound bound;
         std::function<void()> run;
         std::vector<double> times;
@@ -137,7 +137,7 @@ private:
     }
 
     static auto random_element(unsigned seed) {
-        return [random = std::mt19937_64(seed)](index, index) mutable {
+        return [random = std::mt19937_64(seed)](index_t, index_t) mutable {
             auto uniform = [&] { return static_cast<double>(random() >> 10) * 0x1p-53 - 1; };
             if constexpr (sg::complex_like<T>) {
                 using real = typename T::value_type;
@@ -161,22 +161,22 @@ private:
     // The true C and |A||B| in a few random rows.
     void compute_oracle() {
         progress(std::string(sg::type_name<T>()) + ", computing the true result", 0);
-        index const count = std::min(sampled, n_);
+        index_t const count = std::min(sampled, n_);
         std::mt19937 random(3);
-        for (index i = 0; i < count; ++i) picked_.push_back(static_cast<index>(random()) % n_);
-        auto pick = [&](index i) { return picked_[static_cast<std::size_t>(i)]; };
+        for (index_t i = 0; i < count; ++i) picked_.push_back(static_cast<index_t>(random()) % n_);
+        auto pick = [&](index_t i) { return picked_[static_cast<std::size_t>(i)]; };
 
         using operand = std::conditional_t<sg::complex_like<T>, std::complex<double>, T>;
-        sg::matrix<operand> rows(count, n_, [&](index i, index j) { return a_(pick(i), j); });
+        sg::matrix<operand> rows(count, n_, [&](index_t i, index_t j) { return a_(pick(i), j); });
         sg::matrix<operand> b(
-            n_, n_, [&](index i, index j) { return b_(i, j); }, sg::layout::col_major);
+            n_, n_, [&](index_t i, index_t j) { return b_(i, j); }, sg::layout::col_major);
         using wide = std::conditional_t<std::is_integral_v<T>, result, exact_type>;
         sg::matrix<wide> exact(count, n_);
         sg::gemm(sg::reference{}, rows, b, exact);
-        exact_ = sg::matrix<exact_type>(count, n_, [&](index i, index j) { return exact(i, j); });
+        exact_ = sg::matrix<exact_type>(count, n_, [&](index_t i, index_t j) { return exact(i, j); });
 
-        sg::matrix<double> abs_rows(count, n_, [&](index i, index j) { return size_of(a_(pick(i), j)); });
-        sg::matrix<double> abs_b(n_, n_, [&](index i, index j) { return size_of(b_(i, j)); });
+        sg::matrix<double> abs_rows(count, n_, [&](index_t i, index_t j) { return size_of(a_(pick(i), j)); });
+        sg::matrix<double> abs_b(n_, n_, [&](index_t i, index_t j) { return size_of(b_(i, j)); });
         scale_ = sg::matrix<double>(count, n_);
         sg::gemm(abs_rows, abs_b, scale_);
         least_scale_ = *std::min_element(scale_.data(), scale_.data() + count * n_);
@@ -187,8 +187,8 @@ private:
 
     // One run: warms up, and measures the error.
     void check(entrant& e) {
-        for (index i : picked_)
-            for (index j = 0; j < n_; ++j) c_(i, j) = result(77); // what a policy leaves out will show
+        for (index_t i : picked_)
+            for (index_t j = 0; j < n_; ++j) c_(i, j) = result(77); // what a policy leaves out will show
         e.run();
         if (e.line.oracle) return;
         // A normwise bound is put against the smallest |A||B|, where it promises least.
@@ -196,8 +196,8 @@ private:
                      per_element = e.bound.normwise ? norm_scale_ / least_scale_ : 1;
         e.line.expected = e.bound.expected * per_element / unit;
         e.line.worst = e.bound.worst * per_element / unit;
-        for (index i = 0; i < scale_.rows(); ++i)
-            for (index j = 0; j < n_; ++j) {
+        for (index_t i = 0; i < scale_.rows(); ++i)
+            for (index_t j = 0; j < n_; ++j) {
                 auto const computed = static_cast<exact_type>(c_(picked_[static_cast<std::size_t>(i)], j));
                 double const distance = std::abs(computed - exact_(i, j)) / (scale_(i, j) * unit);
                 if (distance > e.line.error || std::isnan(distance)) e.line.error = distance;
@@ -207,10 +207,10 @@ private:
 
     using exact_type = std::conditional_t<sg::complex_like<T>, std::complex<double>, double>;
 
-    index n_;
+    index_t n_;
     sg::matrix<T> a_, b_;
     sg::matrix<result> c_;
-    std::vector<index> picked_;
+    std::vector<index_t> picked_;
     sg::matrix<exact_type> exact_;
     sg::matrix<double> scale_;
     double least_scale_ = 0, norm_scale_ = 0;
@@ -222,13 +222,13 @@ private:
 // ---- the contestants -------------------------------------------------------------------------------------
 
 template <class T>
-table compare(index n, double budget) {
+table compare(index_t n, double budget) {
     contest<T> all(n);
     int const threads = sg::host_threads(0);
     std::string const many = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     sg::host const cpu{.threads = threads};
 
-    index const small = std::min<index>(n, 256); // the oracle takes its time
+    index_t const small = std::min<index_t>(n, 256); // the oracle takes its time
     all.enter("reference, size " + std::to_string(small), sg::reference{}, small);
     if (threads > 1) all.enter("host, 1 thread", sg::host{.threads = 1}, n);
     all.enter("host, " + many, cpu, n);
@@ -426,7 +426,7 @@ bool draw(std::vector<table> const& tables, std::string const& path) {
 
 // ---- the program -----------------------------------------------------------------------------------------
 
-table compare_type(std::string const& type, index n, double budget) {
+table compare_type(std::string const& type, index_t n, double budget) {
     if (type == "float") return compare<float>(n, budget);
     if (type == "double") return compare<double>(n, budget);
     if (type == "half") return compare<sg::half>(n, budget);
@@ -439,7 +439,7 @@ table compare_type(std::string const& type, index n, double budget) {
 }
 
 int main(int argc, char** argv) try {
-    index const n = argc > 1 ? std::atol(argv[1]) : 2048;
+    index_t const n = argc > 1 ? std::atol(argv[1]) : 2048;
     std::string const list = argc > 2 ? argv[2] : "float,double", path = argc > 3 ? argv[3] : "compare.svg";
     if (n < 1 || argc > 4) throw std::runtime_error("usage: compare [SIZE] [TYPES] [PICTURE]");
 

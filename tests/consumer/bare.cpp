@@ -15,12 +15,12 @@ namespace {
 
 template <class T, class Policy>
 bool right(Policy const& policy) {
-    sg::index const n = 70;
-    sg::matrix<T> const a(n, n, [](sg::index i, sg::index j) { return static_cast<T>((i + 2 * j) % 5); });
-    sg::matrix<T> const one(n, n, [](sg::index i, sg::index j) { return static_cast<T>(i == j); });
+    sg::index_t const n = 70;
+    sg::matrix<T> const a(n, n, [](sg::index_t i, sg::index_t j) { return static_cast<T>((i + 2 * j) % 5); });
+    sg::matrix<T> const one(n, n, [](sg::index_t i, sg::index_t j) { return static_cast<T>(i == j); });
     sg::matrix<T> c(n, n);
     if (!sg::try_gemm(policy, a, one, c)) return false;
-    for (sg::index i = 0; i < n * n; ++i)
+    for (sg::index_t i = 0; i < n * n; ++i)
         if (c.data()[i] != a.data()[i]) return false;
     return true;
 }

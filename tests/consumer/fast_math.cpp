@@ -18,10 +18,10 @@ void check(bool good, char const* what) {
 
 // Elements are integers, so that 128 bits hold sums exactly; products cancel all but a part of their bits.
 template <class Policy>
-void compare(char const* name, Policy const& policy, sg::index m, sg::index n, sg::index k) {
+void compare(char const* name, Policy const& policy, sg::index_t m, sg::index_t n, sg::index_t k) {
     __extension__ typedef __int128 wide;
     std::uint64_t state = 7;
-    auto const element = [&](sg::index, sg::index) {
+    auto const element = [&](sg::index_t, sg::index_t) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         return static_cast<double>(static_cast<std::int64_t>(state) >> 12); // 52 bits
     };
@@ -29,10 +29,10 @@ void compare(char const* name, Policy const& policy, sg::index m, sg::index n, s
     sg::matrix<double> c(m, n);
     check(static_cast<bool>(sg::try_gemm(policy, a, b, c)), name);
     double most = 0;
-    for (sg::index i = 0; i < m; ++i)
-        for (sg::index j = 0; j < n; ++j) {
+    for (sg::index_t i = 0; i < m; ++i)
+        for (sg::index_t j = 0; j < n; ++j) {
             wide sum = 0;
-            for (sg::index l = 0; l < k; ++l)
+            for (sg::index_t l = 0; l < k; ++l)
                 sum += static_cast<wide>(static_cast<std::int64_t>(a(i, l))) *
                        static_cast<std::int64_t>(b(l, j));
             wide const off = static_cast<wide>(c(i, j)) - sum;
@@ -56,16 +56,16 @@ bool is_nan_or_inf(T x) {
 // Inf is found, and the product is left to the base.
 template <class T, class Policy>
 void find_infinity(char const* name, Policy const& policy) {
-    sg::index const n = 40;
-    sg::matrix<T> a(n, n, [](sg::index i, sg::index j) { return static_cast<T>(i + j + 1); });
+    sg::index_t const n = 40;
+    sg::matrix<T> a(n, n, [](sg::index_t i, sg::index_t j) { return static_cast<T>(i + j + 1); });
     sg::matrix<T> const b = a;
     sg::matrix<T> c(n, n);
     std::uint64_t const infinity = 0x7ff0000000000000;
     std::uint32_t const narrow = 0x7f800000;
     std::memcpy(&a(3, 4), sizeof(T) == 8 ? static_cast<void const*>(&infinity) : &narrow, sizeof(T));
     check(static_cast<bool>(sg::try_gemm(policy, a, b, c)), name);
-    for (sg::index i = 0; i < n; ++i)
-        for (sg::index j = 0; j < n; ++j) check(is_nan_or_inf(c(i, j)) == (i == 3), name);
+    for (sg::index_t i = 0; i < n; ++i)
+        for (sg::index_t j = 0; j < n; ++j) check(is_nan_or_inf(c(i, j)) == (i == 3), name);
 }
 
 } // namespace

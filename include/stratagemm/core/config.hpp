@@ -7,6 +7,9 @@
 #define STRATAGEMM_VERSION_MAJOR 0
 #define STRATAGEMM_VERSION_MINOR 1
 #define STRATAGEMM_VERSION_PATCH 0
+// One number, which grows: 10203 is version 1.2.3.
+#define STRATAGEMM_VERSION                                                                                   \
+    (STRATAGEMM_VERSION_MAJOR * 10000 + STRATAGEMM_VERSION_MINOR * 100 + STRATAGEMM_VERSION_PATCH)
 
 // stratagemm::kernels has its functions once for both ways to fail: they do not differ there.
 #if defined(_OPENMP) && (defined(__cpp_exceptions) || defined(STRATAGEMM_COMPILED_KERNELS))

@@ -43,8 +43,8 @@ struct host_memory {
 };
 
 // Refuses a block that is not within a matrix.
-[[gnu::cold, gnu::noinline]] inline void refuse_block(index rows, index cols, index i, index j, index m,
-                                                      index n) {
+[[gnu::cold, gnu::noinline]] inline void refuse_block(index_t rows, index_t cols, index_t i, index_t j,
+                                                      index_t m, index_t n) {
     char text[200];
     __builtin_snprintf(
         text, sizeof(text),
@@ -53,7 +53,7 @@ struct host_memory {
         i, j, m, n, rows, cols);
     raise(error(errc::shape, "block", text));
 }
-inline void check_block(index rows, index cols, index i, index j, index m, index n) {
+inline void check_block(index_t rows, index_t cols, index_t i, index_t j, index_t m, index_t n) {
     if (i < 0 || j < 0 || m < 0 || n < 0 || i > rows || j > cols || m > rows - i || n > cols - j)
         refuse_block(rows, cols, i, j, m, n);
 }
@@ -68,32 +68,32 @@ struct view {
     using handle = typename Space::template handle<T>;
 
     handle data{};
-    index rows = 0;
-    index cols = 0;
-    index row_stride = 0;
-    index col_stride = 1;
+    index_t rows = 0;
+    index_t cols = 0;
+    index_t row_stride = 0;
+    index_t col_stride = 1;
     accumulator_t<T> scale{1};
     bool conjugate = false;
 
     // The stored element: scale and conjugation are left to whoever computes.
-    T& operator()(index i, index j) const requires std::same_as<Space, host_memory> {
+    T& operator()(index_t i, index_t j) const requires std::same_as<Space, host_memory> {
         return data[i * row_stride + j * col_stride];
     }
 
     // The m x n block whose upper left corner is (i, j); it has to be within the matrix.
-    view block(index i, index j, index m, index n) const {
+    view block(index_t i, index_t j, index_t m, index_t n) const {
         check_block(rows, cols, i, j, m, n);
         return part(i, j, m, n);
     }
     // The same, unchecked. An empty block keeps the handle: no address is formed outside the matrix.
-    constexpr view part(index i, index j, index m, index n) const {
+    constexpr view part(index_t i, index_t j, index_t m, index_t n) const {
         view one = *this;
         if (m > 0 && n > 0) one.data = data + (i * row_stride + j * col_stride);
         one.rows = m;
         one.cols = n;
         return one;
     }
-    view moved(index n) const {
+    view moved(index_t n) const {
         view one = *this;
         one.data = data + n;
         return one;
@@ -129,7 +129,7 @@ struct sum_of {
     };
     static constexpr int most_views = N;
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
     View term[N]{};
     int terms = 0;
 
@@ -141,10 +141,10 @@ struct sum_of {
         rows = term[0].rows, cols = term[0].cols;
     }
 
-    sum_of part(index i, index j, index m, index n) const {
+    sum_of part(index_t i, index_t j, index_t m, index_t n) const {
         return changed([&](View const& v) { return v.part(i, j, m, n); });
     }
-    sum_of moved(index n) const {
+    sum_of moved(index_t n) const {
         return changed([&](View const& v) { return v.moved(n); });
     }
     sum_of transposed() const {
@@ -184,7 +184,7 @@ struct spread {
         view<value_type const, space> from{};
     };
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
     target at[N]{};
     int targets = 0;
 
@@ -197,12 +197,12 @@ struct spread {
         at[targets++] = {to, factor, keep, from};
     }
 
-    spread part(index i, index j, index m, index n) const {
+    spread part(index_t i, index_t j, index_t m, index_t n) const {
         return changed(
             m, n, [&](View const& v) { return v.part(i, j, m, n); },
             [&](auto const& v) { return v.part(i, j, m, n); });
     }
-    spread moved(index n) const {
+    spread moved(index_t n) const {
         return changed(
             rows, cols, [&](View const& v) { return v.moved(n); }, [&](auto const& v) { return v.moved(n); });
     }
@@ -218,7 +218,7 @@ struct spread {
 
 private:
     template <class To, class From>
-    spread changed(index m, index n, To const& to, From const& from) const {
+    spread changed(index_t m, index_t n, To const& to, From const& from) const {
         spread one = *this;
         one.rows = m, one.cols = n;
         for (int t = 0; t < targets; ++t) {
@@ -259,8 +259,8 @@ struct batch {
     using space = Space;
 
     view<T, Space> first;
-    index count = 0;
-    index stride = 0;
+    index_t count = 0;
+    index_t stride = 0;
 };
 
 template <class T>
@@ -277,8 +277,8 @@ concept ready_operand = requires(M const& x) {
     typename M::form;
     typename M::space;
     typename M::value_type;
-    { x.rows } -> std::convertible_to<index>;
-    { x.cols } -> std::convertible_to<index>;
+    { x.rows } -> std::convertible_to<index_t>;
+    { x.cols } -> std::convertible_to<index_t>;
     { M::most_views } -> std::convertible_to<int>;
     x.each_view(any_view{});
 };
@@ -333,8 +333,8 @@ auto as_view(M&& x) {
         return x.view();
     } else {
         using T = std::remove_pointer_t<std::remove_cvref_t<decltype(x.data_handle())>>;
-        view<T> v{x.data_handle(), static_cast<index>(x.extent(0)), static_cast<index>(x.extent(1)),
-                  static_cast<index>(x.mapping().stride(0)), static_cast<index>(x.mapping().stride(1))};
+        view<T> v{x.data_handle(), static_cast<index_t>(x.extent(0)), static_cast<index_t>(x.extent(1)),
+                  static_cast<index_t>(x.mapping().stride(0)), static_cast<index_t>(x.mapping().stride(1))};
         apply_accessor(v, x.accessor());
         return v;
     }
@@ -346,23 +346,23 @@ concept operand = ready_operand<std::remove_cvref_t<M>> || is_batch<std::remove_
 
 // Borrowed matrices.
 template <class T>
-view<T> strided(T* data, index rows, index cols, index row_stride, index col_stride) {
+view<T> strided(T* data, index_t rows, index_t cols, index_t row_stride, index_t col_stride) {
     return {data, rows, cols, row_stride, col_stride};
 }
 template <class T>
-view<T> row_major(T* data, index rows, index cols, index leading) {
+view<T> row_major(T* data, index_t rows, index_t cols, index_t leading) {
     return {data, rows, cols, leading, 1};
 }
 template <class T>
-view<T> row_major(T* data, index rows, index cols) {
+view<T> row_major(T* data, index_t rows, index_t cols) {
     return {data, rows, cols, cols, 1};
 }
 template <class T>
-view<T> col_major(T* data, index rows, index cols, index leading) {
+view<T> col_major(T* data, index_t rows, index_t cols, index_t leading) {
     return {data, rows, cols, 1, leading};
 }
 template <class T>
-view<T> col_major(T* data, index rows, index cols) {
+view<T> col_major(T* data, index_t rows, index_t cols) {
     return {data, rows, cols, 1, rows};
 }
 
@@ -411,7 +411,7 @@ auto sum(First&& first, Rest&&... rest) {
 }
 
 template <operand M>
-auto batched(M&& first, index count, index stride) {
+auto batched(M&& first, index_t count, index_t stride) {
     auto v = as_view(first);
     return batch<typename decltype(v)::element_type, typename decltype(v)::space>{v, count, stride};
 }

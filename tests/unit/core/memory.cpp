@@ -69,7 +69,7 @@ void try_each(char const* name, long least, sg::matrix<float>& c, Call const& ca
         for (bool failed = true; failed && n < 1000; n += failed) {
             // A thread of its own: workspace that a thread keeps would serve the next call.
             std::thread([&] {
-                for (sg::index i = 0; i < c.rows() * c.cols(); ++i) c.data()[i] = -7;
+                for (sg::index_t i = 0; i < c.rows() * c.cols(); ++i) c.data()[i] = -7;
                 has_failed = false, one_alone = alone, until_failure = n, armed = true;
                 try {
                     sg::status const s = call();
@@ -82,7 +82,7 @@ void try_each(char const* name, long least, sg::matrix<float>& c, Call const& ca
                         complain(name, alone, n, s.error().what());
                     } else {
                         bool touched = false;
-                        for (sg::index i = 0; i < c.rows() * c.cols(); ++i) touched |= c.data()[i] != -7;
+                        for (sg::index_t i = 0; i < c.rows() * c.cols(); ++i) touched |= c.data()[i] != -7;
                         if (touched) complain(name, alone, n, "C was written");
                     }
                 } catch (...) {
@@ -96,12 +96,12 @@ void try_each(char const* name, long least, sg::matrix<float>& c, Call const& ca
     }
 }
 
-float element(sg::index i, sg::index j) { return static_cast<float>((3 * i + 5 * j) % 7) - 3; }
+float element(sg::index_t i, sg::index_t j) { return static_cast<float>((3 * i + 5 * j) % 7) - 3; }
 
 } // namespace
 
 int main() {
-    sg::index const n = 200;
+    sg::index_t const n = 200;
     sg::matrix<float> const a(n, n, element), b(n, n, element);
     sg::matrix<float> c(n, n);
     sg::host const one{.threads = 1}, all{};
@@ -121,8 +121,8 @@ int main() {
     // Blocks that interleave in one C, so that validation has the most to look at.
     using product = decltype(sg::product(a.block(0, 0, 1, 1), b.block(0, 0, 1, 1), c.block(0, 0, 1, 1)));
     std::vector<product> products;
-    for (sg::index i = 0; i < n; i += 40)
-        for (sg::index j = 0; j < n; j += 40)
+    for (sg::index_t i = 0; i < n; i += 40)
+        for (sg::index_t j = 0; j < n; j += 40)
             products.push_back(
                 sg::product(a.block(i, 0, 40, n), b.block(0, j, n, 40), c.block(i, j, 40, 40)));
     try_each("group", 3, c, [&] { return sg::try_gemm(one, products); });

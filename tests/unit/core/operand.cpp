@@ -68,7 +68,7 @@ span2d<T, Accessor> with(span2d<T> const& s, Accessor a) {
 
 // The number that a computation sees at (i, j).
 template <class V>
-auto seen(V const& v, sg::index i, sg::index j) {
+auto seen(V const& v, sg::index_t i, sg::index_t j) {
     return v.scale * (v.conjugate ? sg::conjugate(v(i, j)) : v(i, j));
 }
 
@@ -109,8 +109,8 @@ TEST_CASE("blocks that are not within the matrix are refused") {
     auto const v = sg::row_major(x, 4, 6);
     sg::matrix<float> m(4, 5);
     sg::matrix<float> const& constant = m;
-    sg::index const blocks[][4] = {{0, 0, 40, 5}, {0, 0, 5, 5},  {1, 0, 4, 1},  {0, 5, 1, 2}, {-1, 0, 1, 1},
-                                   {0, -1, 1, 1}, {0, 0, -1, 1}, {0, 0, 1, -1}, {5, 0, 0, 0}, {0, 7, 0, 0}};
+    sg::index_t const blocks[][4] = {{0, 0, 40, 5}, {0, 0, 5, 5},  {1, 0, 4, 1},  {0, 5, 1, 2}, {-1, 0, 1, 1},
+                                     {0, -1, 1, 1}, {0, 0, -1, 1}, {0, 0, 1, -1}, {5, 0, 0, 0}, {0, 7, 0, 0}};
     for (auto const& [i, j, rows, cols] : blocks) {
         CHECK_THROWS_AS(v.block(i, j, rows, cols), sg::error);
         CHECK_THROWS_AS(m.block(i, j, rows, cols), sg::error);
