@@ -122,9 +122,9 @@ private:
             for (index_t l = 0; l < p.a.cols; ++l)
                 sum.add_product(static_cast<S>(value(p.a, i, l)), static_cast<S>(value(p.b, l, j)));
             if constexpr (std::is_integral_v<S>) { // modulo 2^32, as the hardware does
-                std::int64_t const v =
-                    sum.value() * p.alpha +
-                    (reads_e ? std::int64_t{p.beta} * static_cast<std::int64_t>(p.e(i, j)) : std::int64_t{0});
+                std::uint64_t v =
+                    static_cast<std::uint64_t>(sum.value()) * static_cast<std::uint64_t>(p.alpha);
+                if (reads_e) v += static_cast<std::uint64_t>(p.beta) * static_cast<std::uint64_t>(p.e(i, j));
                 return static_cast<C>(apply_epilogue(
                     p.epilogue, static_cast<S>(static_cast<std::uint32_t>(v)), p.row0 + i, p.col0 + j));
             } else {

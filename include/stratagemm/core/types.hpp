@@ -183,6 +183,29 @@ constexpr double unit_roundoff() {
         return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) / 2;
 }
 
+// a + b, a x and a x + b. Integers are modulo 2^32, as machines have them; in their own type, an overflow would be undefined.
+template <class T>
+constexpr T sum_of_two(T const& a, T const& b) {
+    if constexpr (std::is_same_v<T, std::int32_t>)
+        return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+    else
+        return a + b;
+}
+template <class T>
+constexpr T scaled_by(T const& a, T const& x) {
+    if constexpr (std::is_same_v<T, std::int32_t>)
+        return static_cast<T>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(x));
+    else
+        return a * x;
+}
+template <class T>
+constexpr T scaled_sum(T const& a, T const& x, T const& b) {
+    if constexpr (std::is_same_v<T, std::int32_t>)
+        return sum_of_two(scaled_by(a, x), b);
+    else
+        return a * x + b;
+}
+
 // ---- what has to hold with -ffast-math too ----------------------------------------------------------------
 
 // A sum or a product that is rounded here: an optimiser may not take (x + y) - x for y beyond it. Without that option it is nothing,

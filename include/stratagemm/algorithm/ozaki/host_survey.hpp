@@ -86,7 +86,7 @@ STRATAGEMM_SURVEY_OP void store_leading(std::int8_t* to, vec<double> scaled, hos
     typedef std::int32_t ints __attribute__((vector_size(32)));
     ints bits;
     asm("vcvttpd2dq %1, %0" : "=v"(bits) : "v"(times(scaled, all(128.0))));
-    auto& target = *reinterpret_cast<eight*>(to);
+    eight& target = *reinterpret_cast<eight*>(to); // auto would take it for aligned
     if (part.mask == 0xff)
         asm("vpmovdb %1, %0" : "=m"(target) : "v"(bits));
     else
