@@ -5,6 +5,8 @@
 #   subdirectory  add_subdirectory
 #   copied        include/ alone, and one compiler command
 #   mixed         two translation units, one with OpenMP and one without, in one program
+#   bare          without exceptions and without run-time type information, also beside a translation unit with both
+#   fast_math     with -ffast-math, for any machine and for this one
 #   kernels       stratagemm::kernels, built and installed; also beside a translation unit that takes the headers alone
 set -eu
 way=$1 compiler=$2 cmake=$3 generator=$4 build=$5
@@ -55,6 +57,41 @@ mixed)
     # Of an inline function defined in both the linker keeps the first: both orders must be right.
     "$compiler" -fopenmp "$tmp/with.o" "$tmp/without.o" -o "$tmp/one" && "$tmp/one"
     "$compiler" -fopenmp "$tmp/without.o" "$tmp/with.o" -o "$tmp/other" && "$tmp/other"
+    ;;
+bare)
+    bare="-std=c++20 -O2 -fno-exceptions -fno-rtti -I$root/include"
+    # shellcheck disable=SC2086
+    for one in "$compiler" $(command -v clang++ || true); do
+        "$one" $bare -Wall -Wextra "$here/bare.cpp" -o "$tmp/bare"
+        "$tmp/bare"
+        if "$tmp/bare" end 2>"$tmp/said"; then
+            echo "gemm of wrong shapes came back"
+            exit 1
+        fi
+        grep -q 'C = A B needs m x k, k x n and m x n' "$tmp/said" || { cat "$tmp/said"; exit 1; }
+    done
+    # Of an inline function defined in both the linker keeps the first: gemm throws in one and ends the program in the
+    # other, in both orders.
+    # shellcheck disable=SC2086
+    {
+        "$compiler" $bare -DSTRATAGEMM_BESIDE -c "$here/bare.cpp" -o "$tmp/bare.o"
+        "$compiler" -std=c++20 -O2 -I "$root/include" -c "$here/bare_other.cpp" -o "$tmp/other.o"
+    }
+    "$compiler" "$tmp/bare.o" "$tmp/other.o" -o "$tmp/one"
+    "$tmp/one"
+    "$compiler" "$tmp/other.o" "$tmp/bare.o" -o "$tmp/other"
+    "$tmp/other"
+    ;;
+fast_math)
+    flags="-std=c++20 -Wall -Wextra -Werror -I$root/include"
+    # shellcheck disable=SC2086
+    for one in "$compiler" $(command -v clang++ || true); do
+        "$one" $flags -O3 -ffast-math "$here/fast_math.cpp" -o "$tmp/fast"
+        "$tmp/fast"
+        grep -qw fma /proc/cpuinfo 2>/dev/null || continue
+        "$one" $flags -O2 -ffast-math -march=native "$here/fast_math.cpp" -o "$tmp/fast"
+        "$tmp/fast"
+    done
     ;;
 kernels)
     "$cmake" -S "$root" -B "$tmp/library" -G "$generator" -DCMAKE_CXX_COMPILER="$compiler" \

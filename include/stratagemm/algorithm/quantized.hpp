@@ -53,16 +53,17 @@ public:
     quantized() = default;
     quantized(ozaki<Base> const& policy, view<T const, space> const& x)
         : rows(x.rows), cols(x.cols), of_(x), count_(policy.options_.moduli) {
-        state_->good = prepare(policy, *state_);
+        if (state_) state_->good = prepare(policy, *state_);
     }
 
-    form facts() const { return {state_->native, state_->bytes}; }
+    form facts() const { return state_ ? form{state_->native, state_->bytes} : form{}; }
     template <class F>
     void each_view(F&& f) const {
         f(of_);
     }
     // Why it cannot be multiplied, if so.
     status usable() const {
+        if (!state_) return failure(errc::memory, "quantized: there was no memory to keep an operand");
         if (state_->good) return {};
         return state_->good.error();
     }
@@ -82,20 +83,21 @@ private:
         int users = 1;
     };
 
-    // Shared by copies; the last one deletes it.
+    // Shared by copies; the last one deletes it. There is none if there was no memory for it.
     class shared {
     public:
-        shared() : state_(new state) {}
+        shared() : state_(new (std::nothrow) state) {}
         shared(shared const& other) : state_(other.state_) {
-            __atomic_add_fetch(&state_->users, 1, __ATOMIC_RELAXED);
+            if (state_) __atomic_add_fetch(&state_->users, 1, __ATOMIC_RELAXED);
         }
         shared& operator=(shared other) noexcept {
             std::swap(state_, other.state_);
             return *this;
         }
         ~shared() {
-            if (__atomic_sub_fetch(&state_->users, 1, __ATOMIC_ACQ_REL) == 0) delete state_;
+            if (state_ && __atomic_sub_fetch(&state_->users, 1, __ATOMIC_ACQ_REL) == 0) delete state_;
         }
+        explicit operator bool() const { return state_; }
         state& operator*() const { return *state_; }
         state* operator->() const { return state_; }
 

@@ -47,9 +47,7 @@ public:
     template <class S>
     bound error_bound(S const& s) const {
         errors x = errors_of(s);
-        double const each = 4 * unit_roundoff<typename S::c_type>();
-        if (s.adds && x.times_added > 1)
-            x.total.expected = root_of_squares(x.total.expected, each * __builtin_sqrt(x.times_added));
+        if (s.adds && x.parts_of_k > 1) x.total.expected = root_of_squares(x.total.expected, x.additions);
         if (x.total.expected > x.total.worst) x.total.expected = x.total.worst;
         return x.total;
     }
@@ -114,25 +112,38 @@ private:
 
     // With G = |alpha||A||B| + |beta E| = G1 + G2 over two parts of k, C1 is wrong by x1 G1, and
     // C = A2 B2 + C1 by x2 (G2 + |C1|) more, which |C1| <= (1 + x1) G1 makes at most x1 + x2 + x1 x2 times G.
-    // Expected is a model: the parts are wrong by x1 and x2 of their shares of k, C1 by 4 u (measured) each
-    // time something is added to it, and errors that do not conspire add as their squares do.
+    // Expected is a model: the parts are wrong by x1 and x2 of their shares of k, C1 by what adding to it does each time,
+    // and errors that do not conspire add as their squares do.
     struct errors {
-        bound total;        // its `expected` without what additions do to E
-        double times_added; // how many parts of k there are
+        bound total;      // its `expected` without what additions do to E
+        double additions; // what adding all parts of k, one after another, does to a C that was there before
+        index_t parts_of_k;
     };
     template <class S>
     errors errors_of(S const& s) const {
         halves<S> const split = split_of(s);
-        if (split.along == side::none) return {base_.error_bound(s), 1};
+        if (split.along == side::none) return {base_.error_bound(s), addition(s), 1};
         errors const x = errors_of(split.first), y = same(split) ? x : errors_of(split.second);
         if (split.along != side::k)
-            return {larger(x.total, y.total), x.times_added < y.times_added ? y.times_added : x.times_added};
+            return {larger(x.total, y.total), x.additions < y.additions ? y.additions : x.additions,
+                    x.parts_of_k < y.parts_of_k ? y.parts_of_k : x.parts_of_k};
         double const share = static_cast<double>(split.first.k) / static_cast<double>(s.k);
         double const parts = root_of_squares(share * x.total.expected, (1 - share) * y.total.expected);
-        double const sums = 4 * unit_roundoff<typename S::c_type>() * share * __builtin_sqrt(y.times_added);
-        return {{x.total.worst + y.total.worst + x.total.worst * y.total.worst, root_of_squares(parts, sums),
-                 x.total.normwise || y.total.normwise},
-                x.times_added + y.times_added};
+        return {{x.total.worst + y.total.worst + x.total.worst * y.total.worst,
+                 root_of_squares(parts, share * y.additions), x.total.normwise || y.total.normwise},
+                root_of_squares(x.additions, y.additions),
+                x.parts_of_k + y.parts_of_k};
+    }
+    // What the base does to a C that its product is added to. Sums of blocks are finished first, and C is rounded by 4 u
+    // at most (measured). A vector C may be read and written for every few terms, since it is memory that a matrix
+    // times a vector waits for: each of these sums is rounded, for which the base's bound of a product with E stands.
+    template <class S>
+    double addition(S s) const {
+        double const few = 4 * unit_roundoff<typename S::c_type>();
+        if (s.m > 1 && s.n > 1) return few;
+        s.adds = true;
+        double const all = base_.error_bound(s).expected;
+        return all < few ? few : all;
     }
     static double root_of_squares(double x, double y) { return __builtin_sqrt(x * x + y * y); }
 

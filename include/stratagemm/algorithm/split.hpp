@@ -457,15 +457,13 @@ private:
         if (!reason) alpha *= split_parts::power(-a.shift) * split_parts::power(-b.shift);
     }
     // Whether elements are not where they are to be; once measured.
-    static bool is_odd(measured const& x) {
-        return x.shift != 0 || !(x.most < std::numeric_limits<float>::infinity());
-    }
+    static bool is_odd(measured const& x) { return x.shift != 0 || !is_finite(x.most); }
     status measure(measured& x, arena& memory) const {
         using namespace split_parts;
         typename arena::scope const scope(memory);
         index_t const rows = x.of.rows;
         auto const found = memory.template take<float>(rows * measures);
-        x.most = 0, x.least = std::numeric_limits<float>::infinity();
+        x.most = 0, x.least = infinite<float>();
         if constexpr (on_device) {
             if (status s = device().measure(x.of, found, x.most, x.least); !s) return s;
         } else {
@@ -478,7 +476,7 @@ private:
             }
         }
         // As far as it has to be: alpha makes up for it.
-        if (x.most == 0 || !(x.most < std::numeric_limits<float>::infinity())) return {};
+        if (x.most == 0 || !is_finite(x.most)) return {};
         int const above = exponent_of(x.most) - end_exponent,
                   below = least_exponent + 1 - exponent_of(x.least);
         x.shift = above > 0 ? -above : below > 0 ? below : 0;
@@ -488,8 +486,7 @@ private:
     // Why not, if so. Near the ends of float's range, sums are to do what the base's do.
     static char const* not_for_parts(measured const& a, measured const& b, float alpha) {
         using split_parts::exponent_of, split_parts::span;
-        constexpr float infinity = std::numeric_limits<float>::infinity();
-        if (!(a.most < infinity && b.most < infinity)) return "there are Inf or NaN";
+        if (!is_finite(a.most) || !is_finite(b.most)) return "there are Inf or NaN";
         if (a.most == 0 || b.most == 0) return "an operand is zero";
         int const high = exponent_of(a.most) + exponent_of(b.most),
                   low = exponent_of(a.least) + exponent_of(b.least);

@@ -250,10 +250,10 @@ private:
                 else
                     x = sum[i * sum_row + j];
                 index_t const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
-                x = p.alpha * x;
+                x = scaled_by(p.alpha, x);
                 if (reads_e) {
                     auto const e = static_cast<S>(p.e(r, c));
-                    x = x + p.beta * (p.e.conjugate ? conjugate(e) : e);
+                    x = scaled_sum(p.beta, p.e.conjugate ? conjugate(e) : e, x);
                 }
                 p.c(r, c) = static_cast<typename Problem::c_type>(
                     apply_epilogue(p.epilogue, x, p.row0 + r, p.col0 + c));

@@ -41,11 +41,11 @@ public:
                 return d;
             seen += (seen.empty() ? "" : ", ") + d.name;
         }
-        throw error(errc::unsupported, "opencl",
+        raise(error(errc::unsupported, "opencl",
                     ("CL_DEVICE_NOT_FOUND: no device is called '" + std::string(text) +
                      "'; there is: " + (seen.empty() ? "none (install an OpenCL driver)" : seen))
                         .c_str(),
-                    CL_DEVICE_NOT_FOUND);
+                    CL_DEVICE_NOT_FOUND));
     }
 
     // The first GPU, else the first device. All policies made so share one queue.

@@ -21,19 +21,19 @@ template <>
 struct wide_sum<double> {
     double high = 0, low = 0;
     void add(double x) {
-        double const s = high + x, t = s - high;
-        low += (high - (s - t)) + (x - t);
+        double const s = as_rounded(high + x), t = as_rounded(s - high);
+        low += as_rounded(high - as_rounded(s - t)) + as_rounded(x - t);
         high = s;
     }
     void add_product(double x, double y) {
-        double const p = x * y;
+        double const p = as_rounded(x * y);
         add(p);
-        double const rest = __builtin_fma(x, y, -p);
-        if (rest == rest) low += rest; // Inf and NaN are carried by the products themselves
+        double const rest = fused(x, y, -p);
+        if (!is_nan(rest)) low += rest; // Inf and NaN are carried by the products themselves
     }
     double value() const {
         double const v = high + low;
-        return v == v ? v : high;
+        return is_nan(v) ? high : v;
     }
 };
 template <>
@@ -122,9 +122,9 @@ private:
             for (index_t l = 0; l < p.a.cols; ++l)
                 sum.add_product(static_cast<S>(value(p.a, i, l)), static_cast<S>(value(p.b, l, j)));
             if constexpr (std::is_integral_v<S>) { // modulo 2^32, as the hardware does
-                std::int64_t const v =
-                    sum.value() * p.alpha +
-                    (reads_e ? std::int64_t{p.beta} * static_cast<std::int64_t>(p.e(i, j)) : std::int64_t{0});
+                std::uint64_t v =
+                    static_cast<std::uint64_t>(sum.value()) * static_cast<std::uint64_t>(p.alpha);
+                if (reads_e) v += static_cast<std::uint64_t>(p.beta) * static_cast<std::uint64_t>(p.e(i, j));
                 return static_cast<C>(apply_epilogue(
                     p.epilogue, static_cast<S>(static_cast<std::uint32_t>(v)), p.row0 + i, p.col0 + j));
             } else {
@@ -149,7 +149,7 @@ private:
         if constexpr (std::is_same_v<R, double>) {
             total.add_product(factor, sum.high);
             double const rest = factor * sum.low;
-            if (rest == rest) total.low += rest;
+            if (!is_nan(rest)) total.low += rest;
         } else {
             total.add(static_cast<double>(factor) * sum.high);
         }

@@ -11,10 +11,15 @@
 #define STRATAGEMM_VERSION                                                                                   \
     (STRATAGEMM_VERSION_MAJOR * 10000 + STRATAGEMM_VERSION_MINOR * 100 + STRATAGEMM_VERSION_PATCH)
 
-#ifdef _OPENMP
+// stratagemm::kernels has its functions once for both ways to fail: they do not differ there.
+#if defined(_OPENMP) && (defined(__cpp_exceptions) || defined(STRATAGEMM_COMPILED_KERNELS))
 #    define STRATAGEMM_ABI v0_1_openmp
-#else
+#elif defined(_OPENMP)
+#    define STRATAGEMM_ABI v0_1_openmp_ends
+#elif defined(__cpp_exceptions) || defined(STRATAGEMM_COMPILED_KERNELS)
 #    define STRATAGEMM_ABI v0_1_serial
+#else
+#    define STRATAGEMM_ABI v0_1_serial_ends
 #endif
 
 #define STRATAGEMM_BEGIN                                                                                     \

@@ -4,6 +4,10 @@
 #include "config.hpp"
 
 #include <exception>
+#ifndef __cpp_exceptions
+#    include <cstdio>
+#    include <cstdlib>
+#endif
 #include <new>
 #include <string_view>
 #include <utility>
@@ -86,6 +90,17 @@ private:
     bool shared_ = false; // text_ is a copy
 };
 
+// How gemm, constructors and views fail. A program without exceptions ends, with the message on stderr; try_gemm does not
+// come here.
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise(error const& e) {
+#ifdef __cpp_exceptions
+    throw e;
+#else
+    std::fprintf(stderr, "%s\n", e.what());
+    std::abort();
+#endif
+}
+
 // Success, or an error. Success costs one null pointer; what an error takes is out of the way of the code that succeeds.
 class [[nodiscard]] status {
 public:
@@ -104,7 +119,7 @@ public:
     explicit operator bool() const noexcept { return !error_; }
     stratagemm::error const& error() const noexcept { return *error_; }
     void or_throw() const {
-        if (error_) raise();
+        if (error_) raise(*error_);
     }
 
 private:
@@ -116,7 +131,6 @@ private:
     [[gnu::cold, gnu::noinline]] void release() noexcept {
         if (error_ != &no_memory()) delete error_;
     }
-    [[noreturn, gnu::cold, gnu::noinline]] void raise() const { throw *error_; }
 
     stratagemm::error const* error_ = nullptr;
 };

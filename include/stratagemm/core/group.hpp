@@ -8,10 +8,10 @@
 // are not blocks of one matrix, or interleave with A's and B's as well.
 #pragma once
 
+#include "list.hpp"
 #include "policy.hpp"
 
 #include <cstdlib>
-#include <vector>
 
 STRATAGEMM_BEGIN
 
@@ -51,11 +51,12 @@ class written_places {
     using space = typename Problem::space;
 
 public:
-    explicit written_places(index_t count) { places_.reserve(static_cast<std::size_t>(count)); }
+    // Room for so many products; false if there is no memory for it.
+    [[nodiscard]] bool reserve(index_t count) { return places_.reserve(static_cast<std::size_t>(count)); }
 
     // The next product, which lies so.
-    void add(Problem const& p, extents const& x) {
-        if (x.c.low == x.c.high) return; // nothing is read then
+    [[nodiscard]] bool add(Problem const& p, extents const& x) {
+        if (x.c.low == x.c.high) return true; // nothing is read then
         auto const spread = [](range& all, auto const& v, extent const& y) {
             if (y.low == y.high) return;
             index_t const at = space::address(v.data);
@@ -71,11 +72,11 @@ public:
         bool const in_place =
             space::address(p.e.data) == at && space::buffer(p.e.data) == space::buffer(p.c.data);
         if (!in_place) spread(read_, p.e, x.e);
-        places_.push_back({space::buffer(p.c.data), at + x.c.low, at + x.c.high, at + x.c.high, &p});
+        return places_.append({space::buffer(p.c.data), at + x.c.low, at + x.c.high, at + x.c.high, &p});
     }
 
-    // After the last: whether anything is left to ask.
-    bool settle() {
+    // After the last: whether anything is left to ask. `memory` becomes false if there is too little to find out.
+    bool settle(bool& memory) {
         // Not std::sort: <algorithm> is a tenth of what it takes to compile the library.
         bool sorted = true;
         for (std::size_t i = 1; i < places_.size(); ++i) sorted &= compare(&places_[i - 1], &places_[i]) <= 0;
@@ -87,7 +88,7 @@ public:
             apart_ &= before.reach <= x.low;
             if (x.reach < before.reach) x.reach = before.reach;
         }
-        apart_ = apart_ || are_blocks_apart();
+        apart_ = apart_ || are_blocks_apart(memory);
         bool const clear =
             !written_.mixed && !read_.mixed &&
             (written_.buffer != read_.buffer || written_.high <= read_.low || read_.high <= written_.low);
@@ -146,9 +147,9 @@ private:
 
     // Whether those that interleave are blocks of one matrix, and apart: line by line, with those that a line meets in
     // order, where only neighbours can overlap.
-    bool are_blocks_apart() const {
+    bool are_blocks_apart(bool& memory) const {
         constexpr auto size = static_cast<index_t>(sizeof(typename Problem::c_type));
-        std::vector<block> blocks, met;
+        list<block> blocks, met;
         for (std::size_t begin = 0, end; begin < places_.size(); begin = end) {
             place const& first = places_[begin];
             auto const& c = first.of->c;
@@ -169,8 +170,9 @@ private:
                 index_t const at = (x.low - first.low) / size, line = at / outer, from = at % outer;
                 index_t const beyond =
                     from + wide - outer; // of the next line, seen from where the first begins
-                blocks.push_back({line, from, beyond > 0 ? outer : from + wide, line + lines});
-                if (beyond > 0) blocks.push_back({line + 1, 0, beyond, line + 1 + lines});
+                memory = blocks.append({line, from, beyond > 0 ? outer : from + wide, line + lines}) &&
+                         (beyond <= 0 || blocks.append({line + 1, 0, beyond, line + 1 + lines}));
+                if (!memory) return false;
             }
             if (end - begin == 1) continue;
             if (!all_fit) return false;
@@ -187,10 +189,7 @@ private:
                     if (met[--low].last > x.line) return false;
                 while (high < met.size() && met[high].begin < x.end)
                     if (met[high++].last > x.line) return false;
-                auto const where = [&](std::size_t i) {
-                    return met.begin() + static_cast<std::ptrdiff_t>(i);
-                };
-                met.insert(met.erase(where(low), where(high)), x);
+                if (memory = met.replace(low, high, x); !memory) return false;
             }
         }
         return true;
@@ -209,7 +208,7 @@ private:
         bool mixed = false; // it is more than one buffer
     };
 
-    std::vector<place> places_;
+    list<place> places_;
     bool apart_ = true;
     range written_, read_;
 };
@@ -226,13 +225,21 @@ status in_group(group<Problem> const& all, Problem const& p, error const& e) {
 // Each by itself, and then beside the others.
 template <class Problem>
 status validate(group<Problem> const& all) {
-    written_places<Problem> written(all.count);
+    auto const no_memory = [] {
+        return failure(errc::memory, "gemm: no memory to check that the products of a group are apart");
+    };
+    written_places<Problem> written;
+    if (!written.reserve(all.count)) return no_memory();
     for (Problem const& p : all) {
         extents const x = extents_of(p);
         if (status s = validate(p, x); !s) return in_group(all, p, s.error());
-        written.add(p, x);
+        if (!written.add(p, x)) return no_memory();
     }
-    if (all.count < 2 || !written.settle()) return {};
+    if (all.count < 2) return {};
+    bool memory = true;
+    bool const clear = !written.settle(memory);
+    if (!memory) return no_memory();
+    if (clear) return {};
     for (Problem const& p : all) {
         if (is_empty(p)) continue;
         bool const reads_ab = p.a.cols > 0 && p.alpha != typename Problem::scalar(0);

@@ -24,7 +24,7 @@ public:
         index_t bytes = 0;
         if (rows < 0 || cols < 0 || __builtin_mul_overflow(rows, cols, &bytes) ||
             __builtin_mul_overflow(bytes, static_cast<index_t>(sizeof(T)), &bytes))
-            throw error(errc::overflow, "matrix: rows and cols must be non-negative and fit in memory");
+            raise(error(errc::overflow, "matrix: rows and cols must be non-negative and fit in memory"));
         data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes), std::align_val_t(64)));
         for (index_t i = 0; i < rows * cols; ++i) new (data_ + i) T();
     }

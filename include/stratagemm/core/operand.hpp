@@ -51,7 +51,7 @@ struct host_memory {
         "block(%td, %td, %td, %td) is not within a matrix of %td x %td; its arguments are the row and "
         "the column of its first element, and its sides",
         i, j, m, n, rows, cols);
-    throw error(errc::shape, "block", text);
+    raise(error(errc::shape, "block", text));
 }
 inline void check_block(index_t rows, index_t cols, index_t i, index_t j, index_t m, index_t n) {
     if (i < 0 || j < 0 || m < 0 || n < 0 || i > rows || j > cols || m > rows - i || n > cols - j)
@@ -192,7 +192,7 @@ struct spread {
     void add(View const& to, scalar factor) { add(to, factor, scalar(0), to); }
     void add(View const& to, scalar factor, scalar keep, view<value_type const, space> const& from) {
         if (targets == N)
-            throw error(errc::argument, "spread: it has as many targets as its type has room for");
+            raise(error(errc::argument, "spread: it has as many targets as its type has room for"));
         if (targets == 0) rows = to.rows, cols = to.cols;
         at[targets++] = {to, factor, keep, from};
     }

@@ -12,8 +12,8 @@ public:
 
     plan(Policy policy, Shape shape) : policy_(std::move(policy)), shape_(shape) {
         if (shape.m < 0 || shape.n < 0 || shape.k < 0 || shape.count < 0)
-            throw error(errc::shape, "plan: sizes must not be negative");
-        if (is_vast(shape.m, shape.n, shape.k, shape.count)) throw error(errc::overflow, vast_refusal);
+            raise(error(errc::shape, "plan: sizes must not be negative"));
+        if (is_vast(shape.m, shape.n, shape.k, shape.count)) raise(error(errc::overflow, vast_refusal));
         workspace_ = policy_.workspace(shape_);
     }
 

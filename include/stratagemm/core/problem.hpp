@@ -196,7 +196,7 @@ constexpr bool holds(Factor const& factor) {
         if constexpr (std::is_integral_v<S>)
             return fits && static_cast<double>(static_cast<S>(x)) == x;
         else
-            return fits || x - x != 0; // Inf and NaN stay what they are
+            return fits || !is_finite(x); // Inf and NaN stay what they are
     }
 }
 

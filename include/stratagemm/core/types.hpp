@@ -183,6 +183,77 @@ constexpr double unit_roundoff() {
         return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) / 2;
 }
 
+// a + b, a x and a x + b. Integers are modulo 2^32, as machines have them; in their own type, an overflow would be undefined.
+template <class T>
+constexpr T sum_of_two(T const& a, T const& b) {
+    if constexpr (std::is_same_v<T, std::int32_t>)
+        return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+    else
+        return a + b;
+}
+template <class T>
+constexpr T scaled_by(T const& a, T const& x) {
+    if constexpr (std::is_same_v<T, std::int32_t>)
+        return static_cast<T>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(x));
+    else
+        return a * x;
+}
+template <class T>
+constexpr T scaled_sum(T const& a, T const& x, T const& b) {
+    if constexpr (std::is_same_v<T, std::int32_t>)
+        return sum_of_two(scaled_by(a, x), b);
+    else
+        return a * x + b;
+}
+
+// ---- what has to hold with -ffast-math too ----------------------------------------------------------------
+
+// A sum or a product that is rounded here: an optimiser may not take (x + y) - x for y beyond it. Without that option it is nothing,
+// and with it, it keeps a loop from being vectorised, which __builtin_assoc_barrier does not outlive.
+inline double as_rounded(double x) {
+#if defined(__FAST_MATH__) && defined(__SSE2__)
+    asm("" : "+x"(x));
+#elif defined(__FAST_MATH__)
+    asm("" : "+m"(x));
+#endif
+    return x;
+}
+
+// x y + z, rounded once. With -ffast-math clang takes two operations for it where the machine has no such instruction, and
+// so it must not know which function it calls.
+#if defined(__clang__) && defined(__FAST_MATH__) && defined(__x86_64__) && !defined(__FMA__)
+#    ifdef __APPLE__
+double fused(double x, double y, double z) noexcept asm("_fma");
+#    else
+double fused(double x, double y, double z) noexcept asm("fma");
+#    endif
+#else
+inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
+#endif
+
+// Comparisons that tell, where the optimiser may assume that there are no Inf and NaN.
+constexpr bool is_finite(double x) {
+#if __FINITE_MATH_ONLY__
+    return (__builtin_bit_cast(std::uint64_t, x) >> 52 & 0x7ff) != 0x7ff;
+#else
+    return x - x == 0;
+#endif
+}
+constexpr bool is_nan(double x) {
+#if __FINITE_MATH_ONLY__
+    return (__builtin_bit_cast(std::uint64_t, x) & 0x7fffffffffffffff) > 0x7ff0000000000000;
+#else
+    return x != x;
+#endif
+}
+// An infinity that the optimiser does not see.
+template <class R>
+R infinite() {
+    R x = static_cast<R>(__builtin_bit_cast(float, 0x7f800000u));
+    asm("" : "+m"(x));
+    return x;
+}
+
 template <class T>
 constexpr T conjugate(T const& x) {
     if constexpr (complex_like<T>)

@@ -27,7 +27,7 @@ public:
         index_t bytes = 0;
         if (rows < 0 || cols < 0 || __builtin_mul_overflow(rows, cols, &bytes) ||
             __builtin_mul_overflow(bytes, static_cast<index_t>(sizeof(T)), &bytes))
-            throw error(errc::overflow, "matrix: rows and cols must be non-negative and fit in memory");
+            raise(error(errc::overflow, "matrix: rows and cols must be non-negative and fit in memory"));
         footprint f;
         space::share(f) = bytes > 0 ? static_cast<std::size_t>(bytes) : 1;
         auto memory = policy.reserve(f);
@@ -78,8 +78,8 @@ private:
     }
     void check_shape(index_t rows, index_t cols) const {
         if (rows != rows_ || cols != cols_)
-            throw error(errc::shape,
-                        "matrix: a copy between host and device needs matrices of the same shape");
+            raise(error(errc::shape,
+                        "matrix: a copy between host and device needs matrices of the same shape"));
     }
 
     std::optional<Policy> policy_;

@@ -140,10 +140,10 @@ public:
             file.bytes() < sizeof(h) + text.size() ||
             h.binary_bytes != file.bytes() - sizeof(h) - text.size())
             return {};
-        std::string found(text.size(), '\0'), binary(static_cast<std::size_t>(h.binary_bytes), '\0');
-        if (!file.read(found.data(), found.size()) || !file.read(binary.data(), binary.size()) ||
-            found != text || hash_bytes(binary) != h.checksum)
-            return {};
+        std::string found(text.size(), '\0');
+        if (!file.read(found.data(), found.size()) || found != text) return {};
+        std::string binary(static_cast<std::size_t>(h.binary_bytes), '\0'); // as long as the file has it
+        if (!file.read(binary.data(), binary.size()) || hash_bytes(binary) != h.checksum) return {};
         (void)futimens(file.get(), nullptr); // used now
         return binary;
     }

@@ -101,7 +101,9 @@ result<tuned<Tile>> tune_tile(Policy const& policy, shape<T> const& s, search_pr
     if (status r = policy.ready(); !r) return result<tuned<Tile>>(std::move(r));
     if (s.m < 1 || s.n < 1 || s.k < 1 || s.count != 1)
         return error(errc::shape, "tune: tuning is for one product with no empty side");
+#ifdef __cpp_exceptions
     try {
+#endif
         tuning_trial<T, Policy> trial(policy, s.m, s.n, s.k);
         tuned<Tile> found;
         found.before = trial.measure(policy);
@@ -119,9 +121,11 @@ result<tuned<Tile>> tune_tile(Policy const& policy, shape<T> const& s, search_pr
         found.measured = r.measured, found.after = r.seconds;
         if (!r.best.empty()) found.tile = Tile::of(r.best);
         return found;
+#ifdef __cpp_exceptions
     } catch (error const& e) { // no memory for the operands
         return e;
     }
+#endif
 }
 
 STRATAGEMM_END

@@ -56,7 +56,9 @@ struct csr {
 
     status check() const requires std::is_same_v<Space, host_memory> {
         auto const wrong = [](char const* what, index_t at) {
-            return failure(errc::argument, "csr", what + std::to_string(at));
+            char text[120];
+            __builtin_snprintf(text, sizeof(text), "%s%td", what, at);
+            return failure(errc::argument, "csr", text);
         };
         if (row_begins[0] != 0) return wrong("row_begins does not begin with 0 but with ", row_begins[0]);
         for (index_t i = 0; i < rows; ++i)

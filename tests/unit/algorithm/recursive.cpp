@@ -6,6 +6,7 @@
 #include <stratagemm/stratagemm.hpp>
 
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 
@@ -118,6 +119,33 @@ TEST_CASE("each division of k is in the bound") {
     // m and n may be divided at no cost.
     sg::shape<float> const flat{1000, 1000, 4};
     CHECK(policy.error_bound(flat).worst == sg::reference{}.error_bound(flat).worst);
+}
+
+// Sums of positive terms grow, so that each rounding of C is one of the whole sum.
+TEST_CASE("errors of positive data are what is expected, of vectors too") {
+    auto const positive = [](sg::index_t m, sg::index_t n, int seed, sg::layout order) {
+        auto const x = fractions<float>(m, n, seed);
+        return sg::matrix<float>(
+            m, n, [&](sg::index_t i, sg::index_t j) { return x(i, j) + 0.6f; }, order);
+    };
+    for (std::size_t const leaf_bytes : {65536u, 4096u, 64u})
+        for (auto const order : {sg::layout::row_major, sg::layout::col_major})
+            for (auto const& [m, n, k] :
+                 {std::array<sg::index_t, 3>{500, 1, 2000}, {1, 500, 2000}, {20, 20, 2000}}) {
+                sg::recursive const divided(sg::host{.threads = 1}, {.leaf_bytes = leaf_bytes});
+                auto const a = positive(m, k, 1, order), b = positive(k, n, 2, order);
+                sg::matrix<float> c(m, n);
+                sg::gemm(divided, a, b, c);
+                sg::matrix<double> exact(m, n);
+                sg::gemm(sg::reference{}, a, b, exact);
+                double most = 0;
+                for (sg::index_t i = 0; i < m * n; ++i) {
+                    double const off = std::abs(c.data()[i] / exact.data()[i] - 1);
+                    most = off > most ? off : most;
+                }
+                CAPTURE(leaf_bytes, order == sg::layout::row_major, m, n);
+                CHECK(most <= divided.error_bound(sg::shape<float>{m, n, k}).expected);
+            }
 }
 
 TEST_CASE("what fits is left to the base") {

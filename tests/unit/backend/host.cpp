@@ -278,3 +278,29 @@ TEST_CASE("an instruction set that the machine lacks is an error, and not a cras
     CHECK(run_with("portable") != 0); // the hidden case notices that nothing was refused
 }
 #endif
+
+// -fsanitize=undefined watches this: int8 products are modulo 2^32, with factors and with an epilogue too.
+TEST_CASE("integers that overflow are what the oracle has") {
+    auto const least = [](sg::index_t, sg::index_t) { return -128; };
+    auto const large = [](sg::index_t, sg::index_t) { return 2000000000; };
+    for (sg::index_t const n : {1, 3, 8, 40})
+        for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+            sg::matrix<std::int8_t> const a(n, 700, least), b(700, n, least, order);
+            sg::matrix<std::int32_t> const e(n, n, large);
+            sg::matrix<std::int32_t> c(n, n), exact(n, n), both(n, n);
+            auto const same = [&] {
+                for (sg::index_t i = 0; i < n * n; ++i)
+                    if (c.data()[i] != exact.data()[i]) return false;
+                return true;
+            };
+            sg::gemm(sg::host{.threads = 1}, 1000000, a, b, 70000, e, c);
+            sg::gemm(sg::reference{}, 1000000, a, b, 70000, e, exact);
+            CHECK(same());
+            auto const half = [](std::int32_t x) { return x / 2; };
+            sg::gemm(sg::host{.threads = 1}, 1000000, a, b, 70000, e, c, half);
+            sg::gemm(sg::reference{}, 1000000, a, b, 70000, e, exact, half);
+            CHECK(same());
+            REQUIRE(sg::host{}.leaf().add(e.view(), e.view(), both.view()));
+            CHECK(both(0, 0) == static_cast<std::int32_t>(4000000000u));
+        }
+}

@@ -3,9 +3,11 @@
 #include <stratagemm/device/program_store.hpp>
 
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -75,6 +77,38 @@ TEST_CASE("an entry with any byte changed, or cut short anywhere, is not found")
     }
     store.store(key_of("source"), "the binary"); // built again
     CHECK(store.load(key_of("source")) == "the binary");
+}
+
+TEST_CASE("sizes that an entry does not have are not allocated") {
+    folder const f;
+    sg::program_store const store(f.path);
+    store.store(key_of("source"), "the binary");
+    fs::path const file = f.only_file();
+    std::string const whole = bytes_of(file);
+    auto const peak = [] { // bytes that were resident at once
+        rusage use{};
+        REQUIRE(getrusage(RUSAGE_SELF, &use) == 0);
+        return static_cast<std::uint64_t>(use.ru_maxrss) * 1024;
+    };
+    std::uint64_t const before = peak();
+    for (std::size_t const field : {8u, 16u}) { // of the key; of the binary
+        for (int const shift : {30, 40, 63}) {
+            std::string damaged = whole;
+            std::uint64_t const size = std::uint64_t{1} << shift;
+            std::memcpy(&damaged[field], &size, sizeof(size));
+            write(file, damaged);
+            CHECK(!store.load(key_of("source")));
+        }
+    }
+    // A file that is as long as it says, but of another key.
+    std::string other = whole;
+    std::uint64_t const size = std::uint64_t{1} << 30;
+    std::memcpy(&other[16], &size, sizeof(size));
+    other[32] = static_cast<char>(other[32] ^ 1);
+    write(file, other);
+    fs::resize_file(file, whole.size() - std::strlen("the binary") + size);
+    CHECK(!store.load(key_of("source")));
+    CHECK(peak() - before < std::uint64_t{256} << 20);
 }
 
 TEST_CASE("an entry of another key under this name is not found") {

@@ -1,7 +1,8 @@
 // The exact arithmetic of the Ozaki schemes: scaled integers, their digits and residues, and the way back.
 //
-// Everything here is in integers, or in floating point whose roundings are caught (Ogita, Rump, Oishi:
-// Accurate sum and dot product, 2005), so that results do not depend on how a compiler contracts expressions.
+// Everything here is in integers, or in floating point whose roundings are caught (Ogita, Rump, Oishi: Accurate
+// sum and dot product, 2005), so that results do not depend on how a compiler contracts or, with -ffast-math, reorders
+// expressions.
 #pragma once
 
 #include "../../core/types.hpp"
@@ -26,8 +27,8 @@ constexpr double power(int e) {
 
 // x 2^e for any e, rounded at most once if |x| >= 1 or x 2^e >= 1.
 inline double times_power(double x, int e) {
-    for (; e > 1000; e -= 1000) x *= power(1000);
-    for (; e < -1000; e += 1000) x *= power(-1000);
+    for (; e > 1000; e -= 1000) x = as_rounded(x * power(1000));
+    for (; e < -1000; e += 1000) x = as_rounded(x * power(-1000));
     return x * power(e);
 }
 
@@ -131,22 +132,22 @@ struct twofold {
     double high = 0, low = 0;
 
     void add(double x) {
-        double const s = high + x, t = s - high;
-        low += (high - (s - t)) + (x - t);
+        double const s = as_rounded(high + x), t = as_rounded(s - high);
+        low += as_rounded(high - as_rounded(s - t)) + as_rounded(x - t);
         high = s;
     }
     void add_product(double x, double y) {
-        double const p = x * y;
+        double const p = as_rounded(x * y);
         add(p);
-        low += __builtin_fma(x, y, -p);
+        low += fused(x, y, -p);
     }
     void add_product(double x, twofold y) {
         add_product(x, y.high);
-        low = __builtin_fma(x, y.low, low);
+        low = fused(x, y.low, low);
     }
     double value() const {
         double const v = high + low;
-        return v == v ? v : high; // what overflows is carried by `high`
+        return is_nan(v) ? high : v; // what overflows is carried by `high`
     }
 };
 
@@ -215,13 +216,13 @@ public:
             for (int t = 0; t < pieces_; ++t) sum[t] += pair * cofactors_[x][t];
         }
         // Two pieces tell the multiple, since X is not close to half the product.
-        double const multiple = (sum[0] + sum[1]) * reciprocal_ + roundings_[0] - roundings_[0];
+        double const multiple = as_rounded((sum[0] + sum[1]) * reciprocal_ + roundings_[0]) - roundings_[0];
         for (int t = 0; t < pieces_; ++t) sum[t] -= multiple * whole_[t];
         // Balanced pieces: the highest that is not zero has the sign, and no leading bits cancel.
         for (int t = pieces_ - 1; t > 0; --t) {
-            double const carry = sum[t] + roundings_[t] - roundings_[t];
-            sum[t] -= carry;
-            sum[t - 1] += carry;
+            double const carry = as_rounded(as_rounded(sum[t] + roundings_[t]) - roundings_[t]);
+            sum[t] = as_rounded(sum[t] - carry);
+            sum[t - 1] = as_rounded(sum[t - 1] + carry);
         }
         twofold x;
         for (int t = 0; t < pieces_; ++t) x.add(sum[t]);

@@ -10,8 +10,7 @@
 #include "../../device/product.hpp"
 #include "maps.hpp"
 
-#include <new>
-#include <vector>
+#include "../../core/list.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -392,12 +391,9 @@ public:
     status prepare(measured<Lines>& x) {
         auto const count = static_cast<std::size_t>(x.line.count());
         auto& copy = Lines::is_left ? left_ : right_;
-        try {
-            copy.table.resize(count * static_cast<std::size_t>(measured<Lines>::columns));
-            copy.shift.resize(count);
-        } catch (std::bad_alloc const&) {
+        if (!copy.table.resize(count * static_cast<std::size_t>(measured<Lines>::columns)) ||
+            !copy.shift.resize(count))
             return error(errc::memory, "ozaki: cannot allocate host memory for what is measured of A and B");
-        }
         x.table = {copy.table.data(), x.line.count(), measured<Lines>::columns, measured<Lines>::columns, 1};
         x.shift = {copy.shift.data(), x.line.count(), 1, 1, 1};
         return {};
@@ -537,8 +533,8 @@ private:
     Leaf leaf_;
     handle<std::byte> constants_;
     struct {
-        std::vector<double> table;
-        std::vector<std::int32_t> shift;
+        list<double> table;
+        list<std::int32_t> shift;
     } left_, right_;
 };
 

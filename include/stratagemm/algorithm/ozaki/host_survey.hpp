@@ -59,7 +59,6 @@ STRATAGEMM_SURVEY_OP vec<double> maximum(vec<double> a, vec<double> b) { return 
 STRATAGEMM_SURVEY_OP vec<double> minimum(vec<double> a, vec<double> b) { return a < b ? a : b; }
 
 inline constexpr std::int64_t infinite_bits = 0x7ff0000000000000;
-inline constexpr double no_bit = __builtin_huge_val();
 
 inline std::int64_t exponent_of_bits(std::int64_t bits) {
     std::int64_t const e = bits >> 52;
@@ -87,7 +86,7 @@ STRATAGEMM_SURVEY_OP void store_leading(std::int8_t* to, vec<double> scaled, hos
     typedef std::int32_t ints __attribute__((vector_size(32)));
     ints bits;
     asm("vcvttpd2dq %1, %0" : "=v"(bits) : "v"(times(scaled, all(128.0))));
-    auto& target = *reinterpret_cast<eight*>(to);
+    eight& target = *reinterpret_cast<eight*>(to); // auto would take it for aligned
     if (part.mask == 0xff)
         asm("vpmovdb %1, %0" : "=m"(target) : "v"(bits));
     else
@@ -110,7 +109,7 @@ STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> con
     for (index_t i = i0; i < i1; ++i) {
         T const* const x = v.data + i * v.row_stride;
         longs most{};
-        vec<double> sum{}, squares{}, lowest = all(no_bit);
+        vec<double> sum{}, squares{}, lowest = all(infinite<double>());
         for (index_t l = 0; l < v.cols; l += 8) {
             longs const now = magnitudes(x + l, l < even ? whole : rest);
             most = now > most ? now : most;
@@ -142,7 +141,7 @@ STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> con
             else
                 squares = plus_product(squares, scaled, scaled);
         }
-        f.lowest = no_bit;
+        f.lowest = infinite<double>();
         for (int p = 0; p < 8; ++p) f.lowest = lowest[p] < f.lowest ? lowest[p] : f.lowest;
         alignas(64) double parts[2][8];
         store(parts[0], sum), store(parts[1], squares);
@@ -189,7 +188,7 @@ STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> 
             bool const usable = most[i] < infinite_bits && e >= -1000 && e <= 1000;
             simple = simple && (usable || most[i] >= infinite_bits);
             scale[i] = usable ? power(static_cast<int>(-e)) : 0;
-            lowest[i] = no_bit;
+            lowest[i] = infinite<double>();
             done = done && squares_in_range(e);
         }
         if (done)
@@ -250,7 +249,7 @@ template <class Crossing>
 STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> const& q, index_t i0,
                                   index_t i1, crossed* rows, double* columns_most, double* columns_least) {
     using namespace host_avx512;
-    constexpr double none = __builtin_huge_val();
+    double const none = infinite<double>();
     constexpr index_t width = 512;
     for (index_t i = i0; i < i1; ++i) rows[i - i0] = {0, none};
     for (index_t j = 0; j < q.cols; ++j) columns_most[j] = 0, columns_least[j] = none;
@@ -321,7 +320,7 @@ void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team,
         for (index_t i = i0; i < i1; ++i) x.take_left(i, rows[i].most, rows[i].least);
     });
     for (index_t j = 0; j < q.cols; ++j) {
-        crossed c{0, __builtin_huge_val()};
+        crossed c{0, infinite<double>()};
         for (int t = 0; t < team; ++t) {
             double const *const most = columns + 2 * q.cols * t, *const least = most + q.cols;
             if (most[j] > c.most) c.most = most[j];

@@ -140,7 +140,7 @@ struct measure {
             double largest = 0, at = all_zero;
             for (index_t l = 0; l < length; ++l) {
                 double const x = __builtin_fabs(of.line(i, l));
-                if (!(x <= std::numeric_limits<double>::max())) return not_finite;
+                if (!is_finite(x)) return not_finite;
                 if (x > largest) largest = x, at = static_cast<double>(l);
             }
             return at;
@@ -213,7 +213,7 @@ struct cross {
 
     double operator()(double, index_t i, index_t what) const {
         if (of(i, peak) < 0) return 0;
-        double most = 0, least = std::numeric_limits<double>::infinity();
+        double most = 0, least = infinite<double>();
         index_t looked = 0;
         for (index_t j = 0; j < others.line.count(); ++j) {
             if (others(j, peak) < 0) continue;
@@ -225,7 +225,7 @@ struct cross {
             double share = q(i, j) * 0x1p-14;
             if (q(i, j) < 32) share = closer(share, i, j, looked);
             if (share == 0) continue; // they have no term in common: their product is exact
-            if (share < 0) return std::numeric_limits<double>::infinity();
+            if (share < 0) return infinite<double>();
             if (what == spread) share *= 1 / others(j, sum);
             if (share < least) least = share;
         }
@@ -259,7 +259,7 @@ struct crossing {
         double left, right;
     };
     pair shares(index_t i, index_t j, std::int32_t q) const {
-        constexpr double none = std::numeric_limits<double>::infinity();
+        double const none = infinite<double>();
         double const share = one_term(q * 0x1p-14, left, right, i, j);
         if (share > 0) return {share * 0x1p14, share * 0x1p14};
         bool const mine = __atomic_add_fetch(&left_looked(i, 0), 1, __ATOMIC_RELAXED) <= most_looked,

@@ -6,12 +6,10 @@
 // scale on the device.
 #pragma once
 
+#include "../../core/list.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 #include "parts.hpp"
-
-#include <new>
-#include <vector>
 
 STRATAGEMM_BEGIN
 
@@ -104,16 +102,12 @@ public:
 
     // Updates `most` and `fewest` with what measure_line finds in all rows. Waits for the device.
     status measure(view<float const, Space> const& x, handle<float> table, float& most, float& fewest) const {
-        if (status s = launch("measure", device_text, x.rows, x, x.rows, x.cols,
-                              std::numeric_limits<float>::infinity(), table);
+        if (status s = launch("measure", device_text, x.rows, x, x.rows, x.cols, infinite<float>(), table);
             !s)
             return s;
-        std::vector<float> found;
-        try {
-            found.resize(static_cast<std::size_t>(measures * x.rows));
-        } catch (std::bad_alloc const&) {
+        list<float> found;
+        if (!found.resize(static_cast<std::size_t>(measures * x.rows)))
             return error(errc::memory, "split: cannot allocate host memory for what is measured of A and B");
-        }
         if (status s = leaf_.download(table, found.data(), measures * x.rows); !s) return s;
         for (std::size_t i = 0; i < found.size(); i += measures) {
             if (found[i + largest] > most) most = found[i + largest];

@@ -94,11 +94,11 @@ struct measure_line {
     view<float const> of;
 
     float operator()(float, index_t i, index_t what) const {
-        constexpr float infinity = std::numeric_limits<float>::infinity();
+        auto const infinity = infinite<float>();
         float most = 0, fewest = infinity;
         for (index_t j = 0; j < of.cols; ++j) {
             float const x = __builtin_fabsf(of(i, j));
-            if (!(x < infinity)) return infinity;
+            if (!is_finite(x)) return infinity;
             if (x > most) most = x;
             if (x > 0 && x < fewest) fewest = x;
         }

@@ -61,7 +61,7 @@ template <class Acc>
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < columns; ++j) {
             Acc const x = sum[i * sum_row + j];
-            c[i * c_row + j] = beta == Acc(0) ? x : beta * e[i * e_row + j] + x;
+            c[i * c_row + j] = beta == Acc(0) ? x : scaled_sum(beta, e[i * e_row + j], x);
         }
 }
 
@@ -134,6 +134,13 @@ struct vector_types {
     template <class T>                                                                                       \
     STRATAGEMM_OP void store(T* p, vec<T> v) {                                                               \
         *reinterpret_cast<loose<T>*>(p) = v;                                                                 \
+    }                                                                                                        \
+    /* a x + b y modulo 2^32, of signed integers, whose own overflow would be undefined */                   \
+    template <class T>                                                                                       \
+    STRATAGEMM_OP vec<T> modular_sum(vec<T> a, vec<T> x, vec<T> b, vec<T> y) {                               \
+        using words = typename vector_types<std::uint32_t, BYTES>::type;                                     \
+        return __builtin_bit_cast(vec<T>, __builtin_bit_cast(words, a) * __builtin_bit_cast(words, x) +      \
+                                              __builtin_bit_cast(words, b) * __builtin_bit_cast(words, y));  \
     }
 
 namespace host_portable {
@@ -183,7 +190,10 @@ STRATAGEMM_OP void step_row(vec<accumulated<T>> (&c)[NV], T const* a, vec<T> con
 }
 template <class T>
 STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e) {
-    store<T>(c, beta * load<T>(e) + alpha * sum);
+    if constexpr (std::is_same_v<T, std::int32_t>)
+        store<T>(c, modular_sum<T>(beta, load<T>(e), alpha, sum));
+    else
+        store<T>(c, beta * load<T>(e) + alpha * sum);
 }
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_as(From const* p) {
@@ -298,7 +308,7 @@ STRATAGEMM_OP void finish_part(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T co
             : "+m"(to), "=&v"(x)
             : "m"(from), "v"(sum), "v"(beta), "v"(alpha), "Yk"(n.mask));
     else
-        store_part<T>(c, alpha * sum + beta * load_part<T>(e, n), n);
+        store_part<T>(c, modular_sum<T>(alpha, sum, beta, load_part<T>(e, n)), n);
 }
 #    include "vector_x86.inl.hpp"
 

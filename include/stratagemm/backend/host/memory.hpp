@@ -146,10 +146,12 @@ struct host_operations {
     template <class X, class Y, class To>
     status add(view<X> x, view<Y> y, view<To> to) const {
         if (is_plain(x) && is_plain(y))
-            return assign(
-                to, [&](index_t i, index_t j) { return static_cast<To>(wide(x(i, j)) + wide(y(i, j))); });
-        return assign(to,
-                      [&](index_t i, index_t j) { return static_cast<To>(value(x, i, j) + value(y, i, j)); });
+            return assign(to, [&](index_t i, index_t j) {
+                return static_cast<To>(sum_of_two(wide(x(i, j)), wide(y(i, j))));
+            });
+        return assign(to, [&](index_t i, index_t j) {
+            return static_cast<To>(sum_of_two(value(x, i, j), value(y, i, j)));
+        });
     }
 
     template <class To>
@@ -178,7 +180,7 @@ private:
     template <class T>
     static accumulator_t<T> value(view<T> const& v, index_t i, index_t j) {
         auto const x = wide(v(i, j));
-        return v.scale * (v.conjugate ? conjugate(x) : x);
+        return scaled_by(v.scale, v.conjugate ? conjugate(x) : x);
     }
 
     // to_ij = f(i, j), with the inner loop along the smaller stride of `to`.

@@ -79,7 +79,7 @@ STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* 
             : "=m"(to), "=&v"(x)
             : "m"(from), "v"(sum), "v"(beta), "v"(alpha));
     else
-        store<T>(c, alpha * sum + beta * load<T>(e));
+        store<T>(c, modular_sum<T>(alpha, sum, beta, load<T>(e)));
 }
 // A vector of T from as many elements of half the size.
 template <class T, class From>
