@@ -525,13 +525,13 @@ public:
         text_ += "</text>\n";
     }
     std::string finished(double width, double height) const {
-        char head[300];
-        std::snprintf(
-            head, sizeof head,
-            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' font-family='system-ui, "
-            "-apple-system, \"Segoe UI\", \"DejaVu Sans\", sans-serif'>\n"
-            "<rect width='%.0f' height='%.0f' fill='#ffffff'/>\n",
-            width, height, width, height);
+        char head[400];
+        std::snprintf(head, sizeof head,
+                      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' "
+                      "style='max-width:760px' font-family='system-ui, "
+                      "-apple-system, \"Segoe UI\", \"DejaVu Sans\", sans-serif'>\n"
+                      "<rect width='%.0f' height='%.0f' fill='#ffffff'/>\n",
+                      width, height, width, height);
         return head + text_ + "</svg>\n";
     }
 
