@@ -51,8 +51,9 @@ public:
     virtual std::string version() const = 0; // and the kernels it chose, where it tells
     virtual role part() const { return role::peer; }
     virtual bool takes(problem const&) const = 0;
-    virtual void prepare(problem const&, operands const&) {} // threads, run-time compilation: never timed
-    virtual void run(problem const&, operands const&) = 0;   // the whole batch once
+    virtual void prepare(problem const&, operands const&) {}    // threads, run-time compilation: never timed
+    virtual void run(problem const&, operands const&) = 0;      // the whole batch once
+    virtual long workspace(problem const&) const { return -1; } // in bytes, where it tells
 };
 
 // The i-th matrix of a batch.
@@ -80,6 +81,7 @@ void split_batch(problem const& p, Part&& part) {
 
 // Null where the peer is not installed.
 std::unique_ptr<contender> make_library();
+std::vector<std::unique_ptr<contender>> make_strassen_and_base();
 std::unique_ptr<contender> make_openblas();
 std::unique_ptr<contender> make_blis();
 std::unique_ptr<contender> make_eigen();

@@ -102,7 +102,7 @@ private:
 };
 
 struct sides {
-    sg::index m, n, k, count = 1;
+    sg::index_t m, n, k, count = 1;
     double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(count); }
 };
 
@@ -130,9 +130,9 @@ constexpr cudaDataType_t kind() {
 
 // A block of random numbers, repeated: making all of them would take longer than to measure.
 template <class T>
-sg::cuda::matrix<T> noise(sg::cuda const& gpu, sg::index size, unsigned seed) {
-    sg::index const block = std::min<sg::index>(size, sg::index{1} << 21);
-    sg::matrix<T> const some(1, block, [&](sg::index, sg::index) {
+sg::cuda::matrix<T> noise(sg::cuda const& gpu, sg::index_t size, unsigned seed) {
+    sg::index_t const block = std::min<sg::index_t>(size, sg::index_t{1} << 21);
+    sg::matrix<T> const some(1, block, [&](sg::index_t, sg::index_t) {
         seed = seed * 1664525u + 1013904223u;
         if constexpr (std::is_same_v<T, std::int8_t>)
             return static_cast<int>(seed >> 24) - 128;
@@ -141,8 +141,8 @@ sg::cuda::matrix<T> noise(sg::cuda const& gpu, sg::index size, unsigned seed) {
     });
     sg::cuda::matrix<T> const first(gpu, some);
     sg::cuda::matrix<T> all(gpu, 1, size);
-    for (sg::index at = 0; at < size; at += block) {
-        sg::index const length = std::min(block, size - at);
+    for (sg::index_t at = 0; at < size; at += block) {
+        sg::index_t const length = std::min(block, size - at);
         gpu.leaf().copy(first.block(0, 0, 1, length), all.block(0, at, 1, length)).or_throw();
     }
     return all;
@@ -185,7 +185,7 @@ void race(benchmark::State& state, sg::cuda const& gpu, stopwatch& clock, double
 
 // How far a result may be from cuBLAS's.
 template <class TA, class TC>
-bool close(double x, double y, sg::index k, bool tf32) {
+bool close(double x, double y, sg::index_t k, bool tf32) {
     double const last = sizeof(TC) == 2 ? 0x1p-7 : 0;
     double const each = std::is_same_v<TA, std::int8_t> ? 0 : tf32 ? 2e-3 : sizeof(TA) == 8 ? 1e-14 : 2e-6;
     // Errors add up like a walk whose steps grow with the sums that are rounded.
@@ -209,8 +209,8 @@ class contest {
 public:
     contest(sg::cuda gpu, sides s, bool along_k)
         : gpu_(gpu), s_(s), along_k_(along_k), clock_(gpu),
-          sets_(std::max<sg::index>(
-              1, std::min<sg::index>(64, (sg::index{1} << 27) / std::max<sg::index>(bytes(), 1) + 1))),
+          sets_(std::max<sg::index_t>(
+              1, std::min<sg::index_t>(64, (sg::index_t{1} << 27) / std::max<sg::index_t>(bytes(), 1) + 1))),
           a_(noise<TA>(gpu, sets_ * s.m * s.k * s.count, 1)),
           b_(noise<TA>(gpu, sets_ * s.k * s.n * s.count, 2)), c_(gpu, 1, sets_ * s.m * s.n * s.count) {
         auto memory = gpu.reserve(gpu.workspace(shape()));
@@ -219,7 +219,7 @@ public:
         if (theirs()) {
             cublas const& lib = cublas::get();
             lib.set_stream(lib.handle, reinterpret_cast<cudaStream_t>(gpu.stream));
-            workspace_ = sg::cuda::matrix<std::int8_t>(gpu, 1, sg::index{1} << 26);
+            workspace_ = sg::cuda::matrix<std::int8_t>(gpu, 1, sg::index_t{1} << 26);
             lib.set_workspace(lib.handle, workspace_.data().address, std::size_t{1} << 26);
         }
     }
@@ -234,20 +234,20 @@ public:
 
 private:
     sg::shape<TA, TA, TC> shape() const { return {s_.m, s_.n, s_.k, s_.count, false}; }
-    sg::index bytes() const {
+    sg::index_t bytes() const {
         auto const a = s_.m * s_.k + s_.k * s_.n;
-        return s_.count *
-               (a * static_cast<sg::index>(sizeof(TA)) + s_.m * s_.n * static_cast<sg::index>(sizeof(TC)));
+        return s_.count * (a * static_cast<sg::index_t>(sizeof(TA)) +
+                           s_.m * s_.n * static_cast<sg::index_t>(sizeof(TC)));
     }
     bool theirs() const {
         return cublas::get().handle && !sg::is_fp8<TA> && // which cuBLASLt alone has
                !(std::is_same_v<TA, std::int8_t> && (s_.n % 4 || s_.k % 4));
     }
-    auto c(sg::index set) {
+    auto c(sg::index_t set) {
         return sg::cuda_view<TC>{c_.data() + set * s_.m * s_.n * s_.count, s_.m, s_.n, s_.n, 1};
     }
     void multiply(int i) {
-        sg::index const set = i % sets_;
+        sg::index_t const set = i % sets_;
         sg::cuda_view<TA const> const a{a_.data() + set * s_.m * s_.k * s_.count, s_.m, s_.k, s_.k, 1};
         sg::cuda_view<TA const> b{b_.data() + set * s_.k * s_.n * s_.count, s_.k, s_.n, s_.n, 1};
         if (along_k_) b.row_stride = 1, b.col_stride = s_.k;
@@ -261,9 +261,9 @@ private:
     }
     // Column by column C is the transpose of ours.
     void multiply_by_cublas(int i) {
-        sg::index const set = i % sets_;
+        sg::index_t const set = i % sets_;
         cublas const& lib = cublas::get();
-        auto const size = [](sg::index x) { return static_cast<int>(x); };
+        auto const size = [](sg::index_t x) { return static_cast<int>(x); };
         Scalar const one{1}, zero{0};
         auto const code = lib.gemm(
             lib.handle, along_k_ ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, size(s_.n), size(s_.m), size(s_.k),
@@ -277,10 +277,10 @@ private:
 
     // The first rows of C, some in the middle, and the last.
     sg::matrix<Scalar> some_rows() {
-        sg::index const rows = std::min<sg::index>(s_.m, 32);
+        sg::index_t const rows = std::min<sg::index_t>(s_.m, 32);
         sg::matrix<Scalar> got(3 * rows, s_.n);
         sg::cuda::matrix<Scalar> part(gpu_, rows, s_.n);
-        for (sg::index x = 0; x < 3; ++x) {
+        for (sg::index_t x = 0; x < 3; ++x) {
             gpu_.leaf().copy(c(0).block(x * (s_.m - rows) / 2, 0, rows, s_.n), part.view()).or_throw();
             part.download(got.block(x * rows, 0, rows, s_.n));
         }
@@ -293,8 +293,8 @@ private:
         gpu_.leaf().fill(c(0), TC(Scalar(77))).or_throw();
         multiply_by_cublas(0);
         auto const their = some_rows();
-        for (sg::index i = 0; i < mine.rows(); ++i)
-            for (sg::index j = 0; j < mine.cols(); ++j) {
+        for (sg::index_t i = 0; i < mine.rows(); ++i)
+            for (sg::index_t j = 0; j < mine.cols(); ++j) {
                 double const x = value(mine(i, j)), y = value(their(i, j));
                 if (!close<TA, TC>(x, y, s_.k, gpu_.tf32)) {
                     std::printf("(%td, %td): %g, cuBLAS %g\n", i, j, x, y);
@@ -308,7 +308,7 @@ private:
     sides s_;
     bool along_k_;
     stopwatch clock_;
-    sg::index sets_;
+    sg::index_t sets_;
     sg::cuda::matrix<TA> a_, b_;
     sg::cuda::matrix<TC> c_;
     sg::cuda::arena arena_;
@@ -328,9 +328,9 @@ public:
             seed = seed * 1664525u + 1013904223u;
             return least + static_cast<int>((seed >> 16) % static_cast<unsigned>(most - least + 1));
         };
-        sg::index a = 0, b = 0, c = 0; // elements; matrices begin at multiples of 16 bytes
-        auto const reserve = [](sg::index& at, sg::index size) {
-            sg::index const begin = at;
+        sg::index_t a = 0, b = 0, c = 0; // elements; matrices begin at multiples of 16 bytes
+        auto const reserve = [](sg::index_t& at, sg::index_t size) {
+            sg::index_t const begin = at;
             at += (size + 15) / 16 * 16;
             return begin;
         };
@@ -340,11 +340,11 @@ public:
             members_.push_back(x);
             flops_ += 2.0 * double(x.m) * double(x.n) * double(x.k);
         }
-        bytes_ = (a + b) * sg::index(sizeof(TA)) + c * sg::index(sizeof(TC));
-        sets_ = std::max<sg::index>(1, std::min<sg::index>(64, (sg::index{1} << 27) / bytes_ + 1));
+        bytes_ = (a + b) * sg::index_t(sizeof(TA)) + c * sg::index_t(sizeof(TC));
+        sets_ = std::max<sg::index_t>(1, std::min<sg::index_t>(64, (sg::index_t{1} << 27) / bytes_ + 1));
         a_ = noise<TA>(gpu, sets_ * a, 1), b_ = noise<TA>(gpu, sets_ * b, 2), c_each_ = c;
         c_ = sg::cuda::matrix<TC>(gpu, 1, sets_ * c);
-        for (sg::index set = 0; set < sets_; ++set) {
+        for (sg::index_t set = 0; set < sets_; ++set) {
             std::vector<problem> all;
             for (member const& x : members_)
                 all.push_back(
@@ -368,8 +368,8 @@ public:
 
 private:
     struct member {
-        sg::index m, n, k;
-        sg::index a = 0, b = 0, c = 0; // where they begin
+        sg::index_t m, n, k;
+        sg::index_t a = 0, b = 0, c = 0; // where they begin
     };
     bool theirs() const { return cublas::get().handle && cublas::get().grouped; }
 
@@ -391,13 +391,13 @@ private:
             for (problem const& p : products) all.push_back(p.c.data.address);
         }
         static_assert(sizeof(double) == sizeof(void*), "pointers travel as doubles");
-        sg::matrix<double> pointers(1, sg::index(all.size()));
+        sg::matrix<double> pointers(1, sg::index_t(all.size()));
         std::memcpy(pointers.data(), all.data(), all.size() * sizeof(void*));
         pointers_ = sg::cuda::matrix<double>(gpu_, pointers);
     }
     void multiply_by_cublas(int i) {
         cublas const& lib = cublas::get();
-        auto const count = sg::index(members_.size());
+        auto const count = sg::index_t(members_.size());
         auto** const first = reinterpret_cast<void**>(pointers_.data().address) + i % sets_ * (3 * count);
         auto const code = lib.grouped(lib.handle, plain_.data(), plain_.data(), m_.data(), n_.data(),
                                       k_.data(), one_.data(), first, kind<TA>(), m_.data(), first + count,
@@ -422,7 +422,7 @@ private:
         multiply_by_cublas(0);
         auto const their = first_results();
         for (member const& x : members_)
-            for (sg::index at = x.c; at < x.c + x.m * x.n; ++at)
+            for (sg::index_t at = x.c; at < x.c + x.m * x.n; ++at)
                 if (!close<TA, TC>(value(mine(0, at)), value(their(0, at)), x.k, gpu_.tf32)) {
                     std::printf("%td: %g, cuBLAS %g\n", at, value(mine(0, at)), value(their(0, at)));
                     return false;
@@ -434,7 +434,7 @@ private:
     stopwatch clock_;
     std::vector<member> members_;
     double flops_ = 0;
-    sg::index bytes_ = 0, sets_ = 1, c_each_ = 0;
+    sg::index_t bytes_ = 0, sets_ = 1, c_each_ = 0;
     sg::cuda::matrix<TA> a_, b_;
     sg::cuda::matrix<TC> c_;
     std::vector<std::vector<problem>> products_;
@@ -483,9 +483,9 @@ void add_group(std::string const& name, options const& o, int count, int least, 
 }
 
 void add_all(options const& o) {
-    std::vector<sg::index> squares = {256, 512, 1000, 1024, 2048, 4095, 4096, 8192, 16384};
+    std::vector<sg::index_t> squares = {256, 512, 1000, 1024, 2048, 4095, 4096, 8192, 16384};
     if (o.quick) squares = {1024, 4096};
-    for (sg::index const n : squares) {
+    for (sg::index_t const n : squares) {
         add<float>("sgemm", o, {n, n, n});
         add<double>("dgemm", o, {n, n, n});
         add<sg::bfloat16, sg::bfloat16>("bf16", o, {n, n, n});
@@ -508,8 +508,8 @@ void add_all(options const& o) {
         add<float>("sgemm", o, s);
         add<double>("dgemm", o, s);
     }
-    for (sg::index const n : {4, 8, 16, 32, 64, 128})
-        add<float>("batched", o, {n, n, n, (sg::index{1} << 26) / (n * n)});
+    for (sg::index_t const n : {4, 8, 16, 32, 64, 128})
+        add<float>("batched", o, {n, n, n, (sg::index_t{1} << 26) / (n * n)});
     add_group<float>("grouped sgemm", o, 512, 16, 128);
     add_group<float>("grouped sgemm", o, 64, 16, 128);
     add_group<float>("grouped sgemm", o, 64, 128, 512);

@@ -23,7 +23,7 @@ double median(std::vector<double> v) {
 }
 
 template <class T>
-void queue(sg::cuda const& gpu, sg::index m, sg::index n, sg::index k) {
+void queue(sg::cuda const& gpu, sg::index_t m, sg::index_t n, sg::index_t k) {
     sg::shape<T> const shape{.m = m, .n = n, .k = k};
     sg::cuda::matrix<T> const a(gpu, m, k), b(gpu, k, n);
     sg::cuda::matrix<sg::accumulator_t<T>> c(gpu, m, n);
@@ -43,9 +43,9 @@ void queue(sg::cuda const& gpu, sg::index m, sg::index n, sg::index k) {
                 median(each) * 1e6, plan.describe().c_str());
 }
 
-void from_host(sg::cuda const& gpu, sg::index n) {
-    sg::matrix<float> const a(n, n,
-                              [](sg::index i, sg::index j) { return static_cast<float>((i + 2 * j) % 7); });
+void from_host(sg::cuda const& gpu, sg::index_t n) {
+    sg::matrix<float> const a(
+        n, n, [](sg::index_t i, sg::index_t j) { return static_cast<float>((i + 2 * j) % 7); });
     sg::matrix<float> c(n, n);
     sg::gemm(gpu, a, a, c);
     std::vector<double> all, up, down;
@@ -69,6 +69,6 @@ int main() {
                              queue<float>(gpu, 256, 256, 32);
                              queue<float>(gpu, 1024, 1024, 32);
                              queue<sg::bfloat16>(gpu, 256, 256, 256);
-                             for (sg::index const n : {1024, 4096, 8192}) from_host(gpu, n);
+                             for (sg::index_t const n : {1024, 4096, 8192}) from_host(gpu, n);
                          });
 }

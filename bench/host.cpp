@@ -1,4 +1,5 @@
-// bench_host: the CPU backend against every peer installed.
+// bench_host: the CPU backend against every peer installed; and, where the filter names strassen, one level of
+// strassen{host} against its base.
 //
 //   bench_host [--threads=1,2] [--quick] [--report=report.html] [Google Benchmark's options]
 //
@@ -26,7 +27,8 @@ using namespace bench;
 struct arguments {
     std::vector<int> threads = std::thread::hardware_concurrency() > 1 ? std::vector{1, 2} : std::vector{1};
     bool quick = false;
-    bool huge = false; // 8192, only when the filter names it
+    bool huge = false;     // 8192, only when the filter names it
+    bool strassen = false; // likewise
     std::string report = "report.html";
     std::vector<std::string> passed_on;
 };
@@ -38,6 +40,7 @@ struct bench_case {
     bool quick = false;
     bool in_cache = false; // a batch that each thread's cache holds: its count is for each thread
     bool in_l1 = false;    // done in a microsecond, so not worth a second thread to anyone
+    int rounds = 0;        // 0: fewer where they are long
 };
 
 std::string times(long m, long n, long k) {
@@ -64,6 +67,20 @@ void square_and_skinny(std::vector<bench_case>& list, element type, bool huge) {
     tn.a_transposed = nt.b_transposed = true;
     list.push_back({"transposed", gemm + " transposed", "TN 1024", tn});
     list.push_back({"transposed", gemm + " transposed", "NT 1024", nt});
+}
+
+std::vector<bench_case> strassen_cases() {
+    std::vector<bench_case> list;
+    for (element type : {element::f32, element::f64}) {
+        list.push_back({"strassen to its base",
+                        type == element::f32 ? "sgemm strassen" : "dgemm strassen",
+                        "4096",
+                        {type, 4096, 4096, 4096},
+                        limit::arithmetic,
+                        true});
+        list.back().rounds = 7;
+    }
+    return list;
 }
 
 std::vector<bench_case> cases(bool huge) {
@@ -114,7 +131,7 @@ std::string entry_name(bench_case const& c) {
 void register_case(bench_case const& c, std::vector<contender*> const& field, bool quick,
                    std::vector<result>& results) {
     bool const slow = c.p.flops() > 25e9 * c.p.threads;
-    int const rounds = quick || slow ? 3 : 5;
+    int const rounds = quick ? 3 : c.rounds ? c.rounds : slow ? 3 : 5;
     auto state_of_race = std::make_shared<std::unique_ptr<race>>();
     auto const body = [c, &field, rounds, &results, state_of_race](benchmark::State& state) {
         auto& r = *state_of_race;
@@ -191,7 +208,10 @@ arguments parse(int argc, char** argv) {
         } else if (arg.rfind("--report=", 0) == 0) {
             a.report = arg.substr(9);
         } else {
-            if (arg.rfind("--benchmark_filter=", 0) == 0) a.huge = arg.find("8192") != arg.npos;
+            if (arg.rfind("--benchmark_filter=", 0) == 0) {
+                a.huge = arg.find("8192") != arg.npos;
+                a.strassen = arg.find("strassen") != arg.npos;
+            }
             has_out |= arg.rfind("--benchmark_out=", 0) == 0;
             a.passed_on.push_back(arg);
         }
@@ -220,6 +240,8 @@ int main(int argc, char** argv) {
     all.insert(all.begin(), make_library());
     std::vector<contender*> field;
     for (auto& c : all) field.push_back(c.get());
+    auto const strassen_and_base = make_strassen_and_base();
+    std::vector<contender*> const two{strassen_and_base[0].get(), strassen_and_base[1].get()};
 
     facts const about = machine(a.threads, field);
     for (auto const& [key, value] : about) {
@@ -228,16 +250,20 @@ int main(int argc, char** argv) {
     }
 
     std::vector<result> results;
-    for (bench_case c : cases(a.huge)) {
-        if (a.quick && !c.quick) continue;
-        long const each = c.p.count;
-        for (int t : a.threads) {
-            if (c.in_l1 && t > 1) continue;
-            c.p.threads = t;
-            c.p.count = c.in_cache ? each * t : each;
-            register_case(c, field, a.quick, results);
+    auto const race_all = [&](std::vector<bench_case> const& list, std::vector<contender*> const& of) {
+        for (bench_case c : list) {
+            if (a.quick && !c.quick) continue;
+            long const each = c.p.count;
+            for (int t : a.threads) {
+                if (c.in_l1 && t > 1) continue;
+                c.p.threads = t;
+                c.p.count = c.in_cache ? each * t : each;
+                register_case(c, of, a.quick, results);
+            }
         }
-    }
+    };
+    race_all(cases(a.huge), field);
+    if (a.strassen) race_all(strassen_cases(), two);
     quiet display;
     benchmark::RunSpecifiedBenchmarks(&display);
     benchmark::Shutdown();

@@ -28,7 +28,7 @@ namespace sg = stratagemm;
 namespace {
 
 struct sides {
-    sg::index m, n, k;
+    sg::index_t m, n, k;
 };
 
 // Somebody's way to the product: queues it, and waits for what is queued.
@@ -52,9 +52,9 @@ bench::cublas const& cuda() {
 }
 
 template <class T>
-bool is_close(sg::matrix<T> const& x, sg::matrix<T> const& y, sg::index k) {
-    for (sg::index i = 0; i < x.rows(); ++i)
-        for (sg::index j = 0; j < x.cols(); ++j)
+bool is_close(sg::matrix<T> const& x, sg::matrix<T> const& y, sg::index_t k) {
+    for (sg::index_t i = 0; i < x.rows(); ++i)
+        for (sg::index_t j = 0; j < x.cols(); ++j)
             if (!(std::abs(x(i, j) - y(i, j)) <= T(1e-3) * static_cast<T>(std::sqrt(double(k)))))
                 return false;
     return true;
@@ -77,7 +77,7 @@ bool run_clblast(sg::opencl const& device, sides s, sg::opencl::matrix<T> const&
 template <class T>
 void race(benchmark::State& state, sg::opencl const& device, sides s) {
     unsigned seed = 1;
-    auto const random = [&](sg::index, sg::index) {
+    auto const random = [&](sg::index_t, sg::index_t) {
         seed = seed * 1664525u + 1013904223u;
         return static_cast<T>(static_cast<float>(seed >> 8) * 0x1p-23f - 1);
     };
@@ -136,7 +136,7 @@ void race(benchmark::State& state, sg::opencl const& device, sides s) {
 void tune_clblast(sg::opencl const& device, double budget) {
     static constexpr char const* names[] = {"MWG", "NWG", "KWG",  "MDIMC", "NDIMC", "MDIMA", "NDIMB",
                                             "VWM", "VWN", "STRM", "STRN",  "SA",    "SB"};
-    sg::index const n = device.where().type & CL_DEVICE_TYPE_GPU ? 4096 : 1024;
+    sg::index_t const n = device.where().type & CL_DEVICE_TYPE_GPU ? 4096 : 1024;
     sg::opencl::matrix<float> a(device, n, n), b(device, n, n), c(device, n, n);
     device.leaf().fill(a.view(), 1.5f).or_throw();
     device.leaf().fill(b.view(), 0.5f).or_throw();
@@ -244,9 +244,9 @@ int main(int argc, char** argv) {
         for (sides const s : {sides{64, 64, 65536}, {4096, 16, 4096}, {4096, 1, 4096}})
             add<float>("sgemm", device, s);
     if (gpu && !quick)
-        for (sg::index const n : {2048, 4095, 4096, 8192, 16384}) add<float>("sgemm", device, {n, n, n});
+        for (sg::index_t const n : {2048, 4095, 4096, 8192, 16384}) add<float>("sgemm", device, {n, n, n});
     if (device.where().has_double && !quick)
-        for (sg::index const n : {1023, 1024}) add<double>("dgemm", device, {n, n, n});
+        for (sg::index_t const n : {1023, 1024}) add<double>("dgemm", device, {n, n, n});
     benchmark::RunSpecifiedBenchmarks();
     return 0;
 }

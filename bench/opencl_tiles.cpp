@@ -11,7 +11,7 @@
 #include <cstdio>
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 namespace {
 
@@ -41,7 +41,7 @@ constexpr struct {
 };
 
 constexpr struct {
-    index m, n, k;
+    index_t m, n, k;
 } shapes[] = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096},
               {8192, 8192, 8192}, {1000, 1000, 1000}, {1023, 1023, 1023},
               {4095, 4095, 4095}, {64, 64, 65536},    {4096, 16, 4096}};
@@ -63,9 +63,9 @@ int main(int argc, char** argv) try {
                 gpu.where().platform_name.c_str());
     bool const is_gpu = gpu.where().type & CL_DEVICE_TYPE_GPU;
     for (auto const& s : shapes) {
-        if (!is_gpu && s.m * s.n * s.k > index{1024} * 1024 * 1024) continue; // a CPU would take all day
+        if (!is_gpu && s.m * s.n * s.k > index_t{1024} * 1024 * 1024) continue; // a CPU would take all day
         unsigned state = 1;
-        auto const random = [&](index, index) {
+        auto const random = [&](index_t, index_t) {
             state = state * 1664525u + 1013904223u;
             return static_cast<float>(state >> 8) * 0x1p-23f - 1;
         };
@@ -86,7 +86,7 @@ int main(int argc, char** argv) try {
         };
         std::vector<row> rows;
         for (auto const& x : candidates) {
-            index const part = s.m * s.n < 1000000 ? -1 : 0; // of k: as seems best for few tiles, else none
+            index_t const part = s.m * s.n < 1000000 ? -1 : 0; // of k: as seems best for few tiles, else none
             row r{x.name, x.tile.threads() ? gpu.with(x.tile, part) : gpu, {}};
             auto const shape = sg::shape<float>{.m = s.m, .n = s.n, .k = s.k};
             if (x.tile.threads() && !sg::fits_device(x.tile, gpu.where(), sizeof(float))) continue;
@@ -101,10 +101,10 @@ int main(int argc, char** argv) try {
             double const once = seconds_of(r.policy, da, db, dc, 3, *arena);
             r.times = std::max(1, static_cast<int>((is_gpu ? 0.02 : 0.05) / once));
             dc.download(c);
-            for (index i = 0; i < s.m; i += s.m / 7 + 1)
-                for (index j = 0; j < s.n; j += s.n / 7 + 1) {
+            for (index_t i = 0; i < s.m; i += s.m / 7 + 1)
+                for (index_t j = 0; j < s.n; j += s.n / 7 + 1) {
                     double sum = 0, size = 0;
-                    for (index l = 0; l < s.k; ++l) {
+                    for (index_t l = 0; l < s.k; ++l) {
                         double const term = static_cast<double>(a(i, l)) * static_cast<double>(b(l, j));
                         sum += term, size += std::abs(term);
                     }

@@ -132,7 +132,7 @@ race::race(problem p, limit l, std::vector<contender*> const& all, double sample
     for (contender* c : all)
         if (c->takes(p)) {
             contenders_.push_back(c);
-            lanes_.push_back({c->name(), c->part(), {}});
+            lanes_.push_back({c->name(), c->part(), {}, c->workspace(p)});
         }
     seconds_.resize(contenders_.size());
 }

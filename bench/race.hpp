@@ -16,6 +16,7 @@ struct lane {
     std::string name;
     role part;
     std::vector<double> gflops; // one sample a round; empty if the result was wrong
+    long workspace = -1;        // in bytes, where the contender tells
 };
 
 double median(std::vector<double>);

@@ -103,6 +103,10 @@ void print_table(std::ostream& out, std::vector<result> const& all) {
             ours && median(r.roof) > 0 ? fixed(100 * r.share_of_roof(), 0) + "%" : "-",
             peer ? peer->name : "-", peer ? rate(median(peer->gflops)) : "-",
             r.ratio() > 0 ? fixed(r.ratio(), 2) : "-");
+        for (lane const& l : r.lanes)
+            if (l.workspace >= 0)
+                out << "   workspace of " << l.name << ": " << fixed(double(l.workspace) / (1 << 20), 2)
+                    << " MiB\n";
         for (auto const& w : r.wrong) out << "   left out: " << w << "\n";
     }
     out << "\n"

@@ -26,7 +26,7 @@ int first_product(Wake&& wake, Find&& find, Then&& then) try {
     }
     double const found = since();
     using on_device = typename std::remove_cvref_t<decltype(device)>::template matrix<float>;
-    sg::matrix<float> const ones(256, 256, [](sg::index, sg::index) { return 1; });
+    sg::matrix<float> const ones(256, 256, [](sg::index_t, sg::index_t) { return 1; });
     on_device const a(device, ones), b(device, ones);
     on_device c(device, 256, 256);
     double const brought = since();

@@ -20,4 +20,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/stratagemm-config-versio
     COMPATIBILITY SameMinorVersion ${any_machine})
 install(FILES "${PROJECT_BINARY_DIR}/stratagemm-config.cmake"
               "${PROJECT_BINARY_DIR}/stratagemm-config-version.cmake" DESTINATION "${package_dir}")
+# pkg-config; found from where the file lies, so that a prefix may be moved.
+configure_file("${CMAKE_CURRENT_LIST_DIR}/stratagemm.pc.in" "${PROJECT_BINARY_DIR}/stratagemm.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/stratagemm.pc" DESTINATION "${CMAKE_INSTALL_DATADIR}/pkgconfig")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/stratagemm")

@@ -43,7 +43,7 @@ namespace sg = stratagemm;
 
 namespace compare {
 
-using sg::index;
+using sg::index_t;
 
 // One line of the table. Errors are in ulps of |A||B|, where an ulp is 2u.
 struct row {
@@ -59,7 +59,7 @@ struct group {
 };
 struct table {
     std::string type;
-    index size = 0;
+    index_t size = 0;
     int runs = 0;
     bool exact = false; // integers do not round
     std::vector<group> groups{};
@@ -109,19 +109,19 @@ public:
     static constexpr double ulp = 2 * sg::unit_roundoff<result>();
     static constexpr double patience = 6; // seconds that one product may be estimated to take
 
-    explicit contest(index size)
+    explicit contest(index_t size)
         : n_(size), a_(size, size, random_element(1)), b_(size, size, random_element(2)), c_(size, size) {
         compute_oracle();
     }
 
-    index size() const { return n_; }
+    index_t size() const { return n_; }
     // Those who enter next belong to this backend.
     void begin(std::string const& name, std::string const& where) { groups_.push_back({name, where}); }
     void leave_out(std::string const& what) { missing_.push_back(what); }
 
     // A policy takes part if it has a kernel for the type. Operands on the host.
     template <sg::policy P>
-    void enter(std::string const& name, P const& policy, index size) {
+    void enter(std::string const& name, P const& policy, index_t size) {
         if constexpr (sg::takes<P, sg::dense_problem<T, T, result>>) {
             sg::plan const plan(policy, sg::shape<T>{.m = size, .n = size, .k = size});
             if (takes_too_long(name, plan.estimate())) return;
@@ -202,7 +202,7 @@ public:
         }
         for (entrant& e : entrants_) {
             auto const middle = e.times.size() / 2;
-            std::nth_element(e.times.begin(), e.times.begin() + static_cast<index>(middle), e.times.end());
+            std::nth_element(e.times.begin(), e.times.begin() + static_cast<index_t>(middle), e.times.end());
             double const size = static_cast<double>(e.size), flops = sg::complex_like<T> ? 8 : 2;
             e.line.rate = flops * size * size * size / e.times[middle] * 1e-9;
             t.rows.push_back(e.line);
@@ -213,11 +213,11 @@ public:
 
 private:
     static constexpr int most_rounds = 9;
-    static constexpr index sampled = 16; // rows of C that are compared
+    static constexpr index_t sampled = 16; // rows of C that are compared
 
     struct entrant {
         row line;
-        index size = 0;
+        index_t size = 0;
         sg::bound bound;
         std::function<void()> run;
         std::function<void(sg::matrix<result> const&)> send; // of C, where it is not on the host
@@ -226,7 +226,7 @@ private:
         double spent = 0;
     };
 
-    entrant& add(std::string const& name, std::string const& ran, sg::bound bound, index size) {
+    entrant& add(std::string const& name, std::string const& ran, sg::bound bound, index_t size) {
         entrant e;
         e.line.policy = name, e.line.ran = ran, e.line.group = groups_.size() - 1;
         e.size = size, e.bound = bound;
@@ -252,7 +252,7 @@ private:
     }
 
     static auto random_element(unsigned seed) {
-        return [random = std::mt19937_64(seed)](index, index) mutable {
+        return [random = std::mt19937_64(seed)](index_t, index_t) mutable {
             auto uniform = [&] { return static_cast<double>(random() >> 10) * 0x1p-53 - 1; };
             if constexpr (sg::complex_like<T>) {
                 using real = typename T::value_type;
@@ -276,22 +276,22 @@ private:
     // The true C and |A||B| in a few random rows.
     void compute_oracle() {
         progress(name_of<T>() + ": computing the true result", "", 0);
-        index const count = std::min(sampled, n_);
+        index_t const count = std::min(sampled, n_);
         std::mt19937 random(3);
-        for (index i = 0; i < count; ++i) picked_.push_back(static_cast<index>(random()) % n_);
-        auto pick = [&](index i) { return picked_[static_cast<std::size_t>(i)]; };
+        for (index_t i = 0; i < count; ++i) picked_.push_back(static_cast<index_t>(random()) % n_);
+        auto pick = [&](index_t i) { return picked_[static_cast<std::size_t>(i)]; };
 
         using operand = std::conditional_t<sg::complex_like<T>, std::complex<double>, T>;
-        sg::matrix<operand> rows(count, n_, [&](index i, index j) { return a_(pick(i), j); });
+        sg::matrix<operand> rows(count, n_, [&](index_t i, index_t j) { return a_(pick(i), j); });
         sg::matrix<operand> b(
-            n_, n_, [&](index i, index j) { return b_(i, j); }, sg::layout::col_major);
+            n_, n_, [&](index_t i, index_t j) { return b_(i, j); }, sg::layout::col_major);
         using wide = std::conditional_t<std::is_integral_v<T>, result, exact_type>;
         sg::matrix<wide> exact(count, n_);
         sg::gemm(sg::reference{}, rows, b, exact);
-        exact_ = sg::matrix<exact_type>(count, n_, [&](index i, index j) { return exact(i, j); });
+        exact_ = sg::matrix<exact_type>(count, n_, [&](index_t i, index_t j) { return exact(i, j); });
 
-        sg::matrix<double> abs_rows(count, n_, [&](index i, index j) { return size_of(a_(pick(i), j)); });
-        sg::matrix<double> abs_b(n_, n_, [&](index i, index j) { return size_of(b_(i, j)); });
+        sg::matrix<double> abs_rows(count, n_, [&](index_t i, index_t j) { return size_of(a_(pick(i), j)); });
+        sg::matrix<double> abs_b(n_, n_, [&](index_t i, index_t j) { return size_of(b_(i, j)); });
         scale_ = sg::matrix<double>(count, n_);
         sg::gemm(abs_rows, abs_b, scale_);
         least_scale_ = *std::min_element(scale_.data(), scale_.data() + count * n_);
@@ -302,8 +302,8 @@ private:
 
     // One run: warms up, and measures the error.
     void check(entrant& e) {
-        for (index i : picked_)
-            for (index j = 0; j < n_; ++j) c_(i, j) = result(77); // what a policy leaves out will show
+        for (index_t i : picked_)
+            for (index_t j = 0; j < n_; ++j) c_(i, j) = result(77); // what a policy leaves out will show
         if (e.send) e.send(c_);
         e.run();
         if (e.line.oracle) return;
@@ -313,8 +313,8 @@ private:
                      per_element = e.bound.normwise ? norm_scale_ / least_scale_ : 1;
         e.line.expected = e.bound.expected * per_element / unit;
         e.line.worst = e.bound.worst * per_element / unit;
-        for (index i = 0; i < scale_.rows(); ++i)
-            for (index j = 0; j < n_; ++j) {
+        for (index_t i = 0; i < scale_.rows(); ++i)
+            for (index_t j = 0; j < n_; ++j) {
                 auto const computed = static_cast<exact_type>(c_(picked_[static_cast<std::size_t>(i)], j));
                 double const distance = std::abs(computed - exact_(i, j)) / (scale_(i, j) * unit);
                 if (distance > e.line.error || std::isnan(distance)) e.line.error = distance;
@@ -324,10 +324,10 @@ private:
 
     using exact_type = std::conditional_t<sg::complex_like<T>, std::complex<double>, double>;
 
-    index n_;
+    index_t n_;
     sg::matrix<T> a_, b_;
     sg::matrix<result> c_;
-    std::vector<index> picked_;
+    std::vector<index_t> picked_;
     sg::matrix<exact_type> exact_;
     sg::matrix<double> scale_;
     double least_scale_ = 0, norm_scale_ = 0;
@@ -341,8 +341,8 @@ private:
 // ---- the contestants -------------------------------------------------------------------------------------
 
 // What the parts of this program bring: for each type how it is measured, and the policies of each backend.
-inline std::map<std::string, std::function<table(index, double)>>& measurements() {
-    static std::map<std::string, std::function<table(index, double)>> all;
+inline std::map<std::string, std::function<table(index_t, double)>>& measurements() {
+    static std::map<std::string, std::function<table(index_t, double)>> all;
     return all;
 }
 enum backend { host, opencl, cuda, backends };
@@ -353,7 +353,7 @@ std::array<void (*)(contest<T>&), backends>& contestants() {
 }
 
 template <class T>
-table measure(index n, double budget) {
+table measure(index_t n, double budget) {
     contest<T> all(n);
     for (auto const enter : contestants<T>())
         if (enter) enter(all);
@@ -362,7 +362,7 @@ table measure(index n, double budget) {
 
 template <class T>
 void enter_host(contest<T>& all) {
-    index const n = all.size(), small = std::min<index>(n, 256); // the oracle takes its time
+    index_t const n = all.size(), small = std::min<index_t>(n, 256); // the oracle takes its time
     int const threads = sg::host_threads(0);
     sg::host const cpu;
     auto const shape = sg::shape<T>{.m = n, .n = n, .k = n};
@@ -685,7 +685,7 @@ void write(std::string const& path, std::string const& text) {
 int run(int argc, char** argv) {
     std::string const usage = "usage: compare [SIZE = 2048] [TYPES = float,double] [PICTURE = compare.svg]";
     char* end = nullptr;
-    index const n = argc > 1 ? std::strtol(argv[1], &end, 10) : 2048;
+    index_t const n = argc > 1 ? std::strtol(argv[1], &end, 10) : 2048;
     if (n < 1 || n > 100000 || (end && *end) || argc > 4) throw std::runtime_error(usage);
     std::string const list = argc > 2 ? argv[2] : "float,double", path = argc > 3 ? argv[3] : "compare.svg";
     std::string there;

@@ -29,9 +29,9 @@ int main() {
         return 77;
     }
 
-    sg::index const m = 100, n = 90, k = 80;
-    sg::matrix<float> const a(m, k, [](sg::index i, sg::index j) { return (i + 2 * j) % 9 - 4; });
-    sg::matrix<float> const b(k, n, [](sg::index i, sg::index j) { return (3 * i + j) % 7 - 3; });
+    sg::index_t const m = 100, n = 90, k = 80;
+    sg::matrix<float> const a(m, k, [](sg::index_t i, sg::index_t j) { return (i + 2 * j) % 9 - 4; });
+    sg::matrix<float> const b(k, n, [](sg::index_t i, sg::index_t j) { return (3 * i + j) % 7 - 3; });
     sg::matrix<float> c(m, n);
 
     // Operands live on the device. The product is queued; download() waits for it.
@@ -46,10 +46,10 @@ int main() {
     sg::gemm(gpu, a, b, d);
 
     int wrong = 0;
-    for (sg::index i = 0; i < m; ++i)
-        for (sg::index j = 0; j < n; ++j) {
+    for (sg::index_t i = 0; i < m; ++i)
+        for (sg::index_t j = 0; j < n; ++j) {
             float sum = 0;
-            for (sg::index l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
+            for (sg::index_t l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
             wrong += c(i, j) != threshold{3}(sum) || d(i, j) != sum;
         }
 

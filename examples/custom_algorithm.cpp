@@ -9,7 +9,7 @@
 
 namespace mine {
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 // Splits k: C = A1 B1 + A2 B2 + ..., each product over at most `block` columns of A. A sum of k terms added in
 // order can be wrong by k roundings; added block by block, by no more than block + k / block.
@@ -18,9 +18,9 @@ struct split_k {
     using space = typename Base::space;
     using arena = typename Base::arena;
     Base base;
-    index block;
+    index_t block;
 
-    explicit split_k(Base beneath, index at_most = 256) : base(beneath), block(at_most) {}
+    explicit split_k(Base beneath, index_t at_most = 256) : base(beneath), block(at_most) {}
 
     // The base sees the same types, and no epilogue: that waits for the last block.
     template <class P>
@@ -64,10 +64,10 @@ struct split_k {
         using T = typename P::c_type;
         typename arena::scope const until_return(workspace);
         auto const memory = workspace.template take<T>(batch.c.rows * batch.c.cols);
-        for (index t = 0; t < batch.count; ++t) {
+        for (index_t t = 0; t < batch.count; ++t) {
             auto const p = batch.at(t);
-            for (index l = 0; l < p.a.cols; l += block) {
-                index const width = std::min(block, p.a.cols - l);
+            for (index_t l = 0; l < p.a.cols; l += block) {
+                index_t const width = std::min(block, p.a.cols - l);
                 auto part = p.without_epilogue().part(0, 0, l, p.c.rows, p.c.cols, width);
                 if (l > 0) { // the first goes to C, with beta E; the others are added to it
                     part.beta = 0;
@@ -96,24 +96,25 @@ private:
 // ---- using it --------------------------------------------------------------------------------------------
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 int failures = 0;
 
 // The largest error of a policy, measured against the oracle and held against the policy's own bound.
 template <sg::policy P>
 void check(char const* what, P const& policy) {
-    index const m = 33, n = 29, k = 1000;
-    sg::matrix<float> a(m, k, [](index i, index j) { return std::sin(1.0 + double(i) + 2.3 * double(j)); });
-    sg::matrix<float> b(k, n, [](index i, index j) { return std::cos(1.7 * double(i) + double(j)); });
+    index_t const m = 33, n = 29, k = 1000;
+    sg::matrix<float> a(m, k,
+                        [](index_t i, index_t j) { return std::sin(1.0 + double(i) + 2.3 * double(j)); });
+    sg::matrix<float> b(k, n, [](index_t i, index_t j) { return std::cos(1.7 * double(i) + double(j)); });
     sg::matrix<float> c(m, n), e(m, n, [](auto, auto) { return 1; });
     sg::matrix<double> exact(m, n);
     sg::gemm(sg::reference{}, a, b, exact, sg::scale(2.0));
     sg::gemm(policy, a, b, c, sg::scale(2.0f));
 
     double worst = 0;
-    for (index i = 0; i < m; ++i)
-        for (index j = 0; j < n; ++j) worst = std::max(worst, std::fabs(double(c(i, j)) - exact(i, j)) / 2);
+    for (index_t i = 0; i < m; ++i)
+        for (index_t j = 0; j < n; ++j) worst = std::max(worst, std::fabs(double(c(i, j)) - exact(i, j)) / 2);
     // |A||B| is at most k here, and so is k max|A| max|B|.
     sg::bound const bound = policy.error_bound(sg::shape<float>{.m = m, .n = n, .k = k});
     bool const holds = worst <= bound.worst * double(k);

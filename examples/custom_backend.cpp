@@ -9,7 +9,7 @@
 
 namespace mine {
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 // C row by row: a row of C is the sum of the rows of B, each times an element of A. The row is summed in
 // workspace, so that C is written once and the epilogue sees the finished sum.
@@ -57,13 +57,13 @@ struct by_rows {
         using T = typename P::c_type;
         arena::scope const until_return(workspace);
         T* const row = workspace.take<T>(batch.c.cols);
-        for (index t = 0; t < batch.count; ++t) {
+        for (index_t t = 0; t < batch.count; ++t) {
             auto const p = batch.at(t);
-            for (index i = 0; i < p.c.rows; ++i) {
-                for (index j = 0; j < p.c.cols; ++j) row[j] = 0;
-                for (index l = 0; l < p.a.cols; ++l)
-                    for (index j = 0; j < p.c.cols; ++j) row[j] += p.a(i, l) * p.b(l, j);
-                for (index j = 0; j < p.c.cols; ++j) {
+            for (index_t i = 0; i < p.c.rows; ++i) {
+                for (index_t j = 0; j < p.c.cols; ++j) row[j] = 0;
+                for (index_t l = 0; l < p.a.cols; ++l)
+                    for (index_t j = 0; j < p.c.cols; ++j) row[j] += p.a(i, l) * p.b(l, j);
+                for (index_t j = 0; j < p.c.cols; ++j) {
                     T x = p.alpha * row[j];
                     if (p.beta != 0) x += p.beta * p.e(i, j); // with beta = 0, E must not be read
                     p.c(i, j) = sg::apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + j);
@@ -78,19 +78,20 @@ struct by_rows {
 // ---- using it --------------------------------------------------------------------------------------------
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 int main() {
-    index const m = 60, n = 70, k = 50;
-    sg::matrix<double> a(m, k, [](index i, index j) { return (i + 2 * j) % 9 - 4; }); // small integers: exact
-    sg::matrix<double> b(k, n, [](index i, index j) { return (3 * i + j) % 7 - 3; });
+    index_t const m = 60, n = 70, k = 50;
+    sg::matrix<double> a(m, k,
+                         [](index_t i, index_t j) { return (i + 2 * j) % 9 - 4; }); // small integers: exact
+    sg::matrix<double> b(k, n, [](index_t i, index_t j) { return (3 * i + j) % 7 - 3; });
     sg::matrix<double> c(m, n), expected(m, n);
     std::vector<double> const v(n, 1.0);
     int failures = 0;
     auto same = [&](char const* what) {
         int wrong = 0;
-        for (index i = 0; i < m; ++i)
-            for (index j = 0; j < n; ++j) wrong += c(i, j) != expected(i, j);
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) wrong += c(i, j) != expected(i, j);
         std::printf("%-24s %s\n", what, wrong ? "WRONG" : "ok");
         failures += wrong != 0;
     };

@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -32,7 +32,7 @@ struct timed_operations : sg::host_operations {
     times* spent;
 
     template <class F, class To>
-    sg::status apply(F const& f, sg::view<To> to, index row0, index col0) const {
+    sg::status apply(F const& f, sg::view<To> to, index_t row0, index_t col0) const {
         bool const plane = std::is_same_v<To, std::int8_t> && !spent->after_product;
         double& here = to.cols == 1 ? spent->preprocessing : plane ? spent->slicing : spent->together;
         double const start = seconds();
@@ -66,16 +66,16 @@ struct experiment {
     sg::matrix<double> a, b;
     std::vector<long double> exact, size; // AB and |A||B|
 
-    experiment(index n, double spread) : a(n, n), b(n, n) {
+    experiment(index_t n, double spread) : a(n, n), b(n, n) {
         std::mt19937_64 random(1);
         std::uniform_real_distribution<double> u(-0.5, 0.5);
         std::normal_distribution<double> g;
         for (auto* const x : {&a, &b})
-            for (index i = 0; i < n * n; ++i) x->data()[i] = u(random) * std::exp(spread * g(random));
-        for (index i = 0; i < n; ++i)
-            for (index j = 0; j < n; ++j) {
+            for (index_t i = 0; i < n * n; ++i) x->data()[i] = u(random) * std::exp(spread * g(random));
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < n; ++j) {
                 long double sum = 0, all = 0;
-                for (index l = 0; l < n; ++l) {
+                for (index_t l = 0; l < n; ++l) {
                     long double const term = static_cast<long double>(a(i, l)) * b(l, j);
                     sum += term, all += std::fabs(term);
                 }
@@ -93,7 +93,7 @@ struct experiment {
 // One line: the median of three runs, by their whole time.
 enum class means { native, ozaki, b_kept };
 double line(char const* what, experiment const& x, sg::ozaki_options options, means by = means::ozaki) {
-    index const n = x.a.rows();
+    index_t const n = x.a.rows();
     sg::matrix<double> c(n, n);
     sg::ozaki_report report;
     options.report = &report;
@@ -136,7 +136,7 @@ double line(char const* what, experiment const& x, sg::ozaki_options options, me
     return error;
 }
 
-int compare(index n, double spread) {
+int compare(index_t n, double spread) {
     experiment const x(n, spread);
     std::printf("%td x %td, exponents spread by %g; times in ms, GFLOP/s as of a product of doubles,\n", n, n,
                 spread);
@@ -205,7 +205,7 @@ int main(int count, char** arguments) {
         for (int i = 2; i < count; ++i) numbers.push_back(std::atof(arguments[i]));
         return show(numbers.empty() ? std::vector<double>{1, -1.0 / 3, 3.141592653589793} : numbers);
     }
-    index const n = count > 1 ? std::atol(arguments[1]) : 200;
+    index_t const n = count > 1 ? std::atol(arguments[1]) : 200;
     double const spread = count > 2 ? std::atof(arguments[2]) : 0.5;
     if (n < 1 || n > 100000) {
         std::fprintf(stderr, "usage: %s [SIZE] [SPREAD], or %s show [NUMBER ...]\n", arguments[0],

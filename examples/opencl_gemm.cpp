@@ -7,7 +7,7 @@
 #include <cstdio>
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 int main() {
     for (auto const& device : sg::opencl::devices())
@@ -20,9 +20,9 @@ int main() {
         return 77;
     }
 
-    index const m = 100, n = 90, k = 80;
-    sg::matrix<float> const a(m, k, [](index i, index j) { return (i + 2 * j) % 9 - 4; });
-    sg::matrix<float> const b(k, n, [](index i, index j) { return (3 * i + j) % 7 - 3; });
+    index_t const m = 100, n = 90, k = 80;
+    sg::matrix<float> const a(m, k, [](index_t i, index_t j) { return (i + 2 * j) % 9 - 4; });
+    sg::matrix<float> const b(k, n, [](index_t i, index_t j) { return (3 * i + j) % 7 - 3; });
     sg::matrix<float> c(m, n);
 
     // Operands live on the device. The product is queued; download() waits for it.
@@ -37,10 +37,10 @@ int main() {
     sg::gemm(gpu, a, b, same, sg::relu);
 
     int wrong = 0;
-    for (index i = 0; i < m; ++i)
-        for (index j = 0; j < n; ++j) {
+    for (index_t i = 0; i < m; ++i)
+        for (index_t j = 0; j < n; ++j) {
             float sum = 0;
-            for (index l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
+            for (index_t l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
             wrong += c(i, j) != sg::relu(sum) || same(i, j) != c(i, j);
         }
     std::printf("%s\n", wrong ? "WRONG" : "ok");

@@ -14,7 +14,7 @@ namespace sg = stratagemm;
 int main(int argc, char** argv) try {
     std::string device;
     sg::opencl_tuning_options options;
-    std::vector<sg::index> sides;
+    std::vector<sg::index_t> sides;
     for (int i = 1; i < argc; ++i) {
         std::string const word = argv[i];
         if (word.rfind("--device=", 0) == 0)

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 // Count every allocation of the program, to show that run() makes none.
 std::atomic<int> allocations = 0;
@@ -28,9 +28,9 @@ void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 int main() {
-    index const n = 300;
-    sg::matrix<float> a(n, n, [](index i, index j) { return (i + 2 * j) % 9 - 4; });
-    sg::matrix<float> b(n, n, [](index i, index j) { return (3 * i + j) % 7 - 3; });
+    index_t const n = 300;
+    sg::matrix<float> a(n, n, [](index_t i, index_t j) { return (i + 2 * j) % 9 - 4; });
+    sg::matrix<float> b(n, n, [](index_t i, index_t j) { return (3 * i + j) % 7 - 3; });
     sg::matrix<float> c(n, n);
 
     auto plan = sg::plan(sg::strassen{sg::host{}}, sg::shape<float>{.m = n, .n = n, .k = n});
@@ -48,10 +48,10 @@ int main() {
     std::printf("allocated: %d times in 10 runs\n", during);
 
     int wrong = 0; // the values are small integers: every sum is exact
-    for (index i = 0; i < n; ++i)
-        for (index j = 0; j < n; ++j) {
+    for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < n; ++j) {
             float sum = 0;
-            for (index l = 0; l < n; ++l) sum += a(i, l) * b(l, j);
+            for (index_t l = 0; l < n; ++l) sum += a(i, l) * b(l, j);
             wrong += sum != c(i, j);
         }
     return wrong || during ? 1 : 0;

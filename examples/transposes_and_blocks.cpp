@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 int failures = 0;
 
@@ -16,20 +16,20 @@ int failures = 0;
 template <class C, class F>
 void check(char const* what, C const& c, F const& f) {
     bool good = true;
-    for (index i = 0; i < c.rows(); ++i)
-        for (index j = 0; j < c.cols(); ++j) good = good && c(i, j) == f(i, j);
+    for (index_t i = 0; i < c.rows(); ++i)
+        for (index_t j = 0; j < c.cols(); ++j) good = good && c(i, j) == f(i, j);
     std::printf("%-44s %s\n", what, good ? "ok" : "WRONG");
     failures += !good;
 }
 
 int main() {
-    index const m = 5, n = 4, k = 3;
-    sg::matrix<double> a(m, k, [](index i, index j) { return i - 2 * j; });
-    sg::matrix<double> b(k, n, [](index i, index j) { return 1 + i * j; });
+    index_t const m = 5, n = 4, k = 3;
+    sg::matrix<double> a(m, k, [](index_t i, index_t j) { return i - 2 * j; });
+    sg::matrix<double> b(k, n, [](index_t i, index_t j) { return 1 + i * j; });
     sg::matrix<double> c(m, n);
-    auto ab = [&](index i, index j) { // the product, element by element
+    auto ab = [&](index_t i, index_t j) { // the product, element by element
         double sum = 0;
-        for (index l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
+        for (index_t l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
         return sum;
     };
 
@@ -41,24 +41,24 @@ int main() {
     check("C = 2 A B - C", c, ab);
 
     // A separate added matrix stays as it is.
-    sg::matrix<double> const e(m, n, [](index i, index j) { return 10 * i + j; });
+    sg::matrix<double> const e(m, n, [](index_t i, index_t j) { return 10 * i + j; });
     sg::gemm(a, b, e, c);
-    check("C = A B + E", c, [&](index i, index j) { return ab(i, j) + e(i, j); });
+    check("C = A B + E", c, [&](index_t i, index_t j) { return ab(i, j) + e(i, j); });
     sg::gemm(a, b, sg::scaled(3.0, e), c);
-    check("C = A B + 3 E", c, [&](index i, index j) { return ab(i, j) + 3 * e(i, j); });
+    check("C = A B + 3 E", c, [&](index_t i, index_t j) { return ab(i, j) + 3 * e(i, j); });
 
     // Any operand may be transposed, C too.
-    sg::matrix<double> bt(n, k, [&](index i, index j) { return b(j, i); });
+    sg::matrix<double> bt(n, k, [&](index_t i, index_t j) { return b(j, i); });
     sg::matrix<double> ct(n, m);
     sg::gemm(a, sg::transposed(bt), c);
     check("C = A Bt^T", c, ab);
     sg::gemm(a, b, sg::transposed(ct));
-    check("Ct^T = A B", ct, [&](index i, index j) { return ab(j, i); });
+    check("Ct^T = A B", ct, [&](index_t i, index_t j) { return ab(j, i); });
 
     // Memory of your own, here column-major as in Fortran, with a leading dimension of 8.
     std::vector<double> fortran(8 * k);
-    for (index i = 0; i < m; ++i)
-        for (index l = 0; l < k; ++l) fortran[static_cast<std::size_t>(i + 8 * l)] = a(i, l);
+    for (index_t i = 0; i < m; ++i)
+        for (index_t l = 0; l < k; ++l) fortran[static_cast<std::size_t>(i + 8 * l)] = a(i, l);
     sg::gemm(sg::col_major(fortran.data(), m, k, 8), b, c);
     check("C = A B, A borrowed and column-major", c, ab);
 
@@ -66,20 +66,20 @@ int main() {
     c = sg::matrix<double>(m, n);
     sg::gemm(a.block(1, 0, 2, k), b.block(0, 2, k, 2), c.block(1, 2, 2, 2));
     check("a block of C from blocks of A and B", c,
-          [&](index i, index j) { return (i == 1 || i == 2) && j >= 2 ? ab(i, j) : 0; });
+          [&](index_t i, index_t j) { return (i == 1 || i == 2) && j >= 2 ? ab(i, j) : 0; });
 
     // Strides may be negative: the rows of A from last to first.
-    sg::gemm(sg::strided(&a(m - 1, 0), m, k, -k, index{1}), b, c);
-    check("C = (A upside down) B", c, [&](index i, index j) { return ab(m - 1 - i, j); });
+    sg::gemm(sg::strided(&a(m - 1, 0), m, k, -k, index_t{1}), b, c);
+    check("C = (A upside down) B", c, [&](index_t i, index_t j) { return ab(m - 1 - i, j); });
 
     // Complex: Z^H Z is Hermitian, with real squares on its diagonal.
     using complex = std::complex<double>;
-    sg::matrix<complex> z(k, 2, [](index i, index j) { return complex(double(i), double(1 + j)); });
+    sg::matrix<complex> z(k, 2, [](index_t i, index_t j) { return complex(double(i), double(1 + j)); });
     sg::matrix<complex> zz(2, 2);
     sg::gemm(sg::conjugated(sg::transposed(z)), z, zz);
-    check("C = Z^H Z", zz, [&](index i, index j) {
+    check("C = Z^H Z", zz, [&](index_t i, index_t j) {
         complex sum = 0;
-        for (index l = 0; l < k; ++l) sum += std::conj(z(l, i)) * z(l, j);
+        for (index_t l = 0; l < k; ++l) sum += std::conj(z(l, i)) * z(l, j);
         return sum;
     });
     return failures;

@@ -12,7 +12,7 @@ struct far_leaf {
     template <class View, class T>
     sg::status fill(View, T) const;
     template <class F, class View>
-    sg::status apply(F const&, View, sg::index, sg::index) const;
+    sg::status apply(F const&, View, sg::index_t, sg::index_t) const;
     sg::status synchronize() const;
 };
 struct far_policy : sg::reference {

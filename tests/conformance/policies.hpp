@@ -16,6 +16,10 @@ inline constexpr auto original = sg::strassen_variant::strassen;
 
 inline constexpr auto by_product = sg::ozaki_scaling::product;
 
+// Layers over the host take each epilogue as one type. The leaves compile it into their loops, and take it as its own.
+template <class P>
+inline constexpr bool takes_any_epilogue = !std::is_same_v<P, sg::host> && !std::is_same_v<P, sg::reference>;
+
 // f(name, policy) for each whose turn it is.
 template <class F>
 void for_each_policy(std::uint64_t turn, F&& f) {

@@ -4,6 +4,7 @@
 // states its cases with STRATAGEMM_CONFORMANCE. A [quick] case is a sample of the whole one next to it, for runs under sanitizers.
 #pragma once
 
+#include "any_epilogue.hpp"
 #include "catch.hpp"
 #include "fuzz/property.hpp"
 #include "trial.hpp"
@@ -76,8 +77,8 @@ void random_products(int trials) {
 }
 
 // The sizes at which kernels change: around each likely tile, and primes in between.
-inline constexpr index sizes[] = {0,  1,  2,  3,  5,  7,  8,  9,  11, 13, 14, 15, 16, 17, 23,
-                                  29, 31, 32, 33, 37, 47, 48, 49, 53, 61, 63, 64, 65, 67};
+inline constexpr index_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  9,  11, 13, 14, 15, 16, 17, 23,
+                                    29, 31, 32, 33, 37, 47, 48, 49, 53, 61, 63, 64, 65, 67};
 inline constexpr int size_count = static_cast<int>(std::size(sizes));
 
 // Every pair of sizes in (m, n), (n, k) and (m, k): Latin squares over m and n, with the rest by chance.
@@ -99,7 +100,7 @@ void shapes_and_layouts(int one_in) {
 // Shapes with one or two sides long enough to be blocked, and those with paths of their own.
 template <class TA, class TC>
 void long_and_thin(int one_in) {
-    constexpr index shapes[][3] = {
+    constexpr index_t shapes[][3] = {
         {300, 17, 23}, {17, 600, 9},   {5, 7, 2000},  {16, 16, 1100}, {1, 500, 64},
         {500, 1, 64},  {1, 1, 3000},   {1, 300, 300}, {300, 1, 300},  {2100, 3, 5},
         {3, 4200, 2},  {129, 65, 257}, {65, 130, 70}, {97, 101, 103}, {2, 2, 777},
@@ -142,10 +143,10 @@ void batches(int one_in) {
     report note;
     sample chosen(one_in);
     chance from(23);
-    for (index const count : {0, 1, 3, 17})
+    for (index_t const count : {0, 1, 3, 17})
         for (bool const repeat_a : {false, true})
             for (bool const repeat_b : {false, true})
-                for (index const size : {0, 1, 4, 8, 15, 32, 50}) {
+                for (index_t const size : {0, 1, 4, 8, 15, 32, 50}) {
                     trial t = draw_trial(from);
                     t.count = count, t.repeat_a = repeat_a, t.repeat_b = repeat_b;
                     t.m = size, t.n = size + from.below(3), t.k = size + from.below(3);
@@ -155,12 +156,25 @@ void batches(int one_in) {
                 }
 }
 
+// Also says what is wrong with the bound, where `seen` is the largest error so far.
+inline verdict judge_bound(trial const& t, verdict v, sg::bound bound, bool fp8, double& seen) {
+    if (t.data == values::random) seen = v.observed;
+    seen = std::max(seen, v.observed);
+    bool const exact = fp8 && seen == 0; // sums of fp8 often fit into a float to the last bit
+    if (t.data == values::positive && !exact && too_loose(bound, seen)) {
+        std::ostringstream loose;
+        loose << "  the bound is too loose: expected " << bound.expected << ", observed " << seen << '\n';
+        v.wrong += loose.str();
+    }
+    return v;
+}
+
 // The bounds: not exceeded, and not a hundred times what is observed.
 template <class TA, class TC>
 void bounds(int one_in) {
-    constexpr index shapes[][3] = {{64, 64, 64},    {64, 48, 200}, {16, 16, 64},   {20, 24, 1000},
-                                   {100, 100, 100}, {67, 65, 129}, {16, 16, 1100}, {18, 25, 99},
-                                   {48, 33, 65},    {24, 80, 256}};
+    constexpr index_t shapes[][3] = {{64, 64, 64},    {64, 48, 200}, {16, 16, 64},   {20, 24, 1000},
+                                     {100, 100, 100}, {67, 65, 129}, {16, 16, 1100}, {18, 25, 99},
+                                     {48, 33, 65},    {24, 80, 256}};
     report note;
     sample chosen(one_in);
     chance from(24);
@@ -179,25 +193,18 @@ void bounds(int one_in) {
                     using P = std::remove_cvref_t<decltype(policy)>;
                     if constexpr (P::template accepts<typename prepared<TA, TC>::problem> ==
                                   sg::verdict::yes) {
-                        verdict v = try_on(policy, p);
                         if (largest.size() <= which) largest.push_back(0);
-                        double& seen = largest[which++];
-                        if (data == values::random) seen = v.observed;
-                        sg::bound const bound = policy.error_bound(p.call.shape());
-                        seen = std::max(seen, v.observed);
-                        // Sums of fp8 often fit into a float to the last bit.
-                        bool const exact = sg::is_fp8<TA> && seen == 0;
-                        if (data == values::positive && !exact && too_loose(bound, seen)) {
-                            std::ostringstream loose;
-                            loose << "  the bound is too loose: expected " << bound.expected << ", observed "
-                                  << seen << '\n';
-                            v.wrong += loose.str();
-                        }
-                        note(name, t, v);
+                        note(name, t,
+                             judge_bound(t, try_on(policy, p), policy.error_bound(p.call.shape()),
+                                         sg::is_fp8<TA>, largest[which++]));
                     }
                 });
             }
         }
+}
+
+inline void check_status(char const* name, int count, sg::status const& s) {
+    if (!s) FAIL_CHECK(name << ": a group of " << count << ": " << s.error().what());
 }
 
 // Groups: products of any sizes by one call, empty ones, batches and k = 0 among them.
@@ -222,8 +229,7 @@ void groups(int one_in) {
             using P = std::remove_cvref_t<decltype(policy)>;
             if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes) {
                 for (auto& p : all) p.c.restore(p.c_before);
-                if (sg::status s = run_on(policy, sg::as_group(calls)); !s)
-                    FAIL_CHECK(name << ": a group of " << count << ": " << s.error().what());
+                check_status(name, count, run_on(policy, sg::as_group(calls)));
                 for (auto& p : all) note(name, p.what, judge(p, policy.error_bound(p.call.shape())));
             }
         });
@@ -235,7 +241,7 @@ void groups(int one_in) {
 // Depends on the place as well as on the value, so that a wrong index shows.
 struct place_marker {
     template <class X>
-    X operator()(X x, index i, index j) const {
+    X operator()(X x, index_t i, index_t j) const {
         return x + X(static_cast<sg::real_t<X>>((3 * i + 5 * j) % 8));
     }
     template <class To>
@@ -244,40 +250,59 @@ struct place_marker {
     }
 };
 
+// What is wrong with the C of `p` after a call with this epilogue.
+template <class TA, class TC>
+verdict judge_epilogue(prepared<TA, TC>& p, any_epilogue<sg::accumulator_t<TA>> const& epilogue, double ulps,
+                       sg::status const& ran) {
+    using S = sg::accumulator_t<TA>;
+    verdict v;
+    std::ostringstream wrong;
+    if (!ran) wrong << "  failed: " << ran.error().what() << '\n';
+    if (!p.c.guards_hold(p.c_before)) wrong << "  a byte that is not of C was written\n";
+    std::size_t cell = 0;
+    bool shown = false;
+    p.c.each([&](TC& x, index_t, index_t i, index_t j) {
+        auto const sum = p.exact[cell++];
+        S const before = make<S>(static_cast<double>(sum.re), static_cast<double>(sum.im));
+        TC const want = static_cast<TC>(epilogue(before, i, j));
+        auto const w = widen<double>(want), g = widen<double>(x);
+        double const off = size_of(number<double>{g.re - w.re, g.im - w.im});
+        if (!(off <= ulps * 2 * sg::unit_roundoff<TC>() * (size_of(w) + 1e-3)) && !shown) {
+            wrong << "  C(" << i << ", " << j << ") is " << g.re << ", should be " << w.re << '\n';
+            shown = true;
+        }
+    });
+    v.wrong = wrong.str();
+    return v;
+}
+
+template <class TA, class TC, class Epilogue>
+auto with_epilogue(prepared<TA, TC> const& p, Epilogue const& epilogue) {
+    return sg::dense_problem<TA, TA, TC, sg::host_memory, Epilogue>{
+        p.call.alpha, p.call.a,      p.call.b,      p.call.beta,   p.call.e,      p.call.c, epilogue,
+        p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
+}
+
 // An epilogue over trials with exact sums: the result is known to the last bit, or nearly so for gelu.
 template <class TA, class TC, class Epilogue>
 void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, double ulps) {
-    using S = sg::accumulator_t<TA>;
     prepared<TA, TC> p(t);
     if (!p.is_exact) return;
-    using problem = sg::dense_problem<TA, TA, TC, sg::host_memory, Epilogue>;
-    problem const call{
-        p.call.alpha, p.call.a,      p.call.b,      p.call.beta,   p.call.e,      p.call.c, epilogue,
-        p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
+    any_epilogue<sg::accumulator_t<TA>> const any(epilogue);
+    auto const itself = with_epilogue(p, epilogue);
+    auto const erased = with_epilogue(p, any);
     for_each_policy(t.seed, [&](char const* name, auto const& policy) {
         using P = std::remove_cvref_t<decltype(policy)>;
-        if constexpr (P::template accepts<problem> == sg::verdict::yes) {
-            verdict v;
-            std::ostringstream wrong;
+        auto const run = [&](auto const& call) {
             p.c.restore(p.c_before);
-            if (sg::status s = run_on(policy, call); !s) wrong << "  failed: " << s.error().what() << '\n';
-            if (!p.c.guards_hold(p.c_before)) wrong << "  a byte that is not of C was written\n";
-            std::size_t cell = 0;
-            bool shown = false;
-            p.c.each([&](TC& x, index, index i, index j) {
-                auto const sum = p.exact[cell++];
-                S const before = make<S>(static_cast<double>(sum.re), static_cast<double>(sum.im));
-                TC const want = static_cast<TC>(sg::apply_epilogue(epilogue, before, i, j));
-                auto const w = widen<double>(want), g = widen<double>(x);
-                double const off = size_of(number<double>{g.re - w.re, g.im - w.im});
-                if (!(off <= ulps * 2 * sg::unit_roundoff<TC>() * (size_of(w) + 1e-3)) && !shown) {
-                    wrong << "  C(" << i << ", " << j << ") is " << g.re << ", should be " << w.re << '\n';
-                    shown = true;
-                }
-            });
-            v.wrong = wrong.str();
-            note(name, t, v);
-        }
+            note(name, t, judge_epilogue(p, any, ulps, run_on(policy, call)));
+        };
+        if constexpr (P::template accepts<std::remove_cvref_t<decltype(itself)>> != sg::verdict::yes)
+            return;
+        else if constexpr (takes_any_epilogue<P>)
+            run(erased);
+        else
+            run(itself);
     });
 }
 
@@ -330,14 +355,14 @@ void epilogues_one_by_one(int trials) {
 // The same bits for any number of threads, at sizes where the work is shared out in every way there is.
 template <class TA, class TC>
 void same_bits_for_any_team(int one_in) {
-    constexpr index shapes[][3] = {{200, 200, 200}, {64, 64, 4096}, {600, 16, 600}, {16, 600, 600},
-                                   {1, 2000, 500},  {2000, 1, 500}, {1, 500, 2000}, {3, 3, 20000},
-                                   {301, 299, 7},   {7, 5, 3}};
+    constexpr index_t shapes[][3] = {{200, 200, 200}, {64, 64, 4096}, {600, 16, 600}, {16, 600, 600},
+                                     {1, 2000, 500},  {2000, 1, 500}, {1, 500, 2000}, {3, 3, 20000},
+                                     {301, 299, 7},   {7, 5, 3}};
     sample chosen(one_in);
     chance from(26);
     int compared = 0;
     for (auto const& s : shapes)
-        for (index const count : {1, 3}) {
+        for (index_t const count : {1, 3}) {
             trial t = draw_trial(from);
             t.m = s[0], t.n = s[1], t.k = s[2], t.count = count, t.data = values::random;
             t.alpha = factor::other;

@@ -20,7 +20,7 @@
 namespace trials {
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 // ---- chance ----------------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ enum class factor { zero, one, minus_one, other };
 enum class added { in_place, same_view, apart };
 
 struct trial {
-    index m = 1, n = 1, k = 1, count = 1;
+    index_t m = 1, n = 1, k = 1, count = 1;
     form a, b, c, e;
     bool repeat_a = false, repeat_b = false; // one operand for the whole batch
     int batch_gap = 0;
@@ -242,17 +242,17 @@ template <class T>
 class placed {
 public:
     placed() = default;
-    placed(form const& f, index rows, index cols, index count, index batch_gap, bool repeated)
+    placed(form const& f, index_t rows, index_t cols, index_t count, index_t batch_gap, bool repeated)
         : count_(count), repeated_(repeated) {
-        index const m = f.turned ? cols : rows, n = f.turned ? rows : cols;
-        index const R = m + f.above + f.below, C = n + f.left + f.right;
-        index const inner = f.by_columns ? R : C, outer = f.by_columns ? C : R;
-        index const line = inner * f.step + f.gap;
-        index const whole = outer * line;
+        index_t const m = f.turned ? cols : rows, n = f.turned ? rows : cols;
+        index_t const R = m + f.above + f.below, C = n + f.left + f.right;
+        index_t const inner = f.by_columns ? R : C, outer = f.by_columns ? C : R;
+        index_t const line = inner * f.step + f.gap;
+        index_t const whole = outer * line;
         step_ = repeated ? 0 : whole + batch_gap;
-        index const stored = repeated ? std::min<index>(count, 1) : count;
+        index_t const stored = repeated ? std::min<index_t>(count, 1) : count;
         buffer_.assign(static_cast<std::size_t>(f.before + stored * (whole + batch_gap)), poison<T>());
-        index rs = f.by_columns ? f.step : line, cs = f.by_columns ? line : f.step;
+        index_t rs = f.by_columns ? f.step : line, cs = f.by_columns ? line : f.step;
         T* p = buffer_.data() + f.before;
         if (R > 0 && C > 0 && stored > 0) {
             if (f.rows_back) p += (R - 1) * rs;
@@ -269,20 +269,20 @@ public:
         if (f.turned) view_ = sg::transposed(view_);
     }
 
-    T& operator()(index b, index i, index j) { return (&view_(i, j))[b * step_]; }
-    T const& operator()(index b, index i, index j) const { return (&view_(i, j))[b * step_]; }
+    T& operator()(index_t b, index_t i, index_t j) { return (&view_(i, j))[b * step_]; }
+    T const& operator()(index_t b, index_t i, index_t j) const { return (&view_(i, j))[b * step_]; }
     sg::view<T> view() const { return view_; }
-    index step() const { return step_; }
-    index rows() const { return view_.rows; }
-    index cols() const { return view_.cols; }
-    index stored() const { return repeated_ ? std::min<index>(count_, 1) : count_; }
+    index_t step() const { return step_; }
+    index_t rows() const { return view_.rows; }
+    index_t cols() const { return view_.cols; }
+    index_t stored() const { return repeated_ ? std::min<index_t>(count_, 1) : count_; }
 
     // f(element, b, i, j) for each stored element.
     template <class F>
     void each(F&& f) {
-        for (index b = 0; b < stored(); ++b)
-            for (index i = 0; i < rows(); ++i)
-                for (index j = 0; j < cols(); ++j) f((*this)(b, i, j), b, i, j);
+        for (index_t b = 0; b < stored(); ++b)
+            for (index_t i = 0; i < rows(); ++i)
+                for (index_t j = 0; j < cols(); ++j) f((*this)(b, i, j), b, i, j);
     }
 
     std::vector<T> const& bytes() const { return buffer_; }
@@ -292,8 +292,8 @@ public:
     }
     // Whether the buffer is `before` in every byte that is not of an element.
     bool guards_hold(std::vector<T> before) {
-        index const base = buffer_.empty() ? 0 : &view_.data[0] - buffer_.data();
-        each([&](T& x, index b, index i, index j) {
+        index_t const base = buffer_.empty() ? 0 : &view_.data[0] - buffer_.data();
+        each([&](T& x, index_t b, index_t i, index_t j) {
             before[static_cast<std::size_t>(base + b * step_ + i * view_.row_stride + j * view_.col_stride)] =
                 x;
         });
@@ -306,8 +306,8 @@ public:
 private:
     std::vector<T> buffer_;
     sg::view<T> view_;
-    index count_ = 0;
-    index step_ = 0;
+    index_t count_ = 0;
+    index_t step_ = 0;
     bool repeated_ = false;
 };
 
@@ -383,11 +383,11 @@ private:
         bool const pairs = t.data == values::cancellation && !std::is_integral_v<TA>;
         if (reads_ab) {
             // For cancellation, the terms of each sum come in pairs of (almost) opposite ones.
-            a.each([&](TA& x, index s, index i, index l) {
+            a.each([&](TA& x, index_t s, index_t i, index_t l) {
                 x = draw_value<TA, narrow>(from, t.data);
                 if (pairs && l % 2 == 1) x = negated(a(s, i, l - 1));
             });
-            b.each([&](TA& x, index s, index l, index j) {
+            b.each([&](TA& x, index_t s, index_t l, index_t j) {
                 x = draw_value<TA, narrow>(from, t.data);
                 if (pairs && l % 2 == 1 && from.below(4) != 0) x = b(s, l - 1, j);
             });
@@ -404,7 +404,7 @@ private:
                 plant(b);
         }
         if (reads_e) {
-            auto fill = [&](TC& x, index, index, index) { x = draw_value<TC, narrow>(from, t.data); };
+            auto fill = [&](TC& x, index_t, index_t, index_t) { x = draw_value<TC, narrow>(from, t.data); };
             if (t.e_is == added::apart)
                 e.each(fill);
             else
@@ -476,31 +476,31 @@ private:
         std::vector<N> x(static_cast<std::size_t>(t.m) * K), y(static_cast<std::size_t>(t.n) * K);
         std::vector<double> ax(x.size()), ay(y.size());
         std::size_t cell = 0;
-        for (index s = 0; s < t.count; ++s) {
+        for (index_t s = 0; s < t.count; ++s) {
             if (reads_ab) {
-                for (index i = 0; i < t.m; ++i)
-                    for (index l = 0; l < t.k; ++l) {
+                for (index_t i = 0; i < t.m; ++i)
+                    for (index_t l = 0; l < t.k; ++l) {
                         auto const at = static_cast<std::size_t>(i * t.k + l);
                         x[at] =
                             seen(widen<W>(a(t.repeat_a ? 0 : s, i, l)), scale_of(t.scale_a), t.conjugate_a);
                         max_a = std::max(max_a, ax[at] = size_of(x[at]));
                     }
-                for (index j = 0; j < t.n; ++j)
-                    for (index l = 0; l < t.k; ++l) {
+                for (index_t j = 0; j < t.n; ++j)
+                    for (index_t l = 0; l < t.k; ++l) {
                         auto const at = static_cast<std::size_t>(j * t.k + l);
                         y[at] =
                             seen(widen<W>(b(t.repeat_b ? 0 : s, l, j)), scale_of(t.scale_b), t.conjugate_b);
                         max_b = std::max(max_b, ay[at] = size_of(y[at]));
                     }
             }
-            for (index i = 0; i < t.m; ++i)
-                for (index j = 0; j < t.n; ++j, ++cell) {
+            for (index_t i = 0; i < t.m; ++i)
+                for (index_t j = 0; j < t.n; ++j, ++cell) {
                     N sum;
                     double size = 0;
                     if (reads_ab) {
                         N const *u = x.data() + i * t.k, *v = y.data() + j * t.k;
                         double const *au = ax.data() + i * t.k, *av = ay.data() + j * t.k;
-                        for (index l = 0; l < t.k; ++l) {
+                        for (index_t l = 0; l < t.k; ++l) {
                             if constexpr (sg::complex_like<S>)
                                 sum = sum + u[l] * v[l];
                             else
@@ -543,7 +543,7 @@ void judge_specials(prepared<TA, TC>& p, bool normwise, std::ostringstream& wron
     constexpr bool complex = sg::complex_like<TC>;
     std::size_t cell = 0;
     bool shown = false;
-    p.c.each([&](TC& x, index, index i, index j) {
+    p.c.each([&](TC& x, index_t, index_t i, index_t j) {
         auto const got = widen<double>(x);
         double const want_re = static_cast<double>(p.exact[cell].re);
         double const want_im = complex ? static_cast<double>(p.exact[cell].im) : 0;
@@ -582,7 +582,7 @@ verdict judge(prepared<TA, TC>& p, sg::bound bound) {
     double const limit = tame ? bound.expected : bound.worst;
     std::size_t cell = 0;
     int bad = 0;
-    p.c.each([&](TC& x, index, index i, index j) {
+    p.c.each([&](TC& x, index_t, index_t i, index_t j) {
         number<W> const got = widen<W>(x), want = p.exact[cell];
         double const scale = bound.normwise ? p.norm : p.terms[cell];
         number<W> const off{got.re - want.re, got.im - want.im};

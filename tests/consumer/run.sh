@@ -1,6 +1,7 @@
 #!/bin/sh
 # run.sh WAY COMPILER CMAKE GENERATOR BUILD: takes the library into a program of its own and runs it.
 #   installed     cmake --install into an empty prefix, then find_package
+#   pkg_config    cmake --install, then pkg-config and one compiler command
 #   subdirectory  add_subdirectory
 #   copied        include/ alone, and one compiler command
 #   mixed         two translation units, one with OpenMP and one without, in one program
@@ -23,6 +24,15 @@ case $way in
 installed)
     "$cmake" --install "$build" --prefix "$tmp/prefix" >"$tmp/log" || { cat "$tmp/log"; exit 1; }
     program find_package -DCMAKE_PREFIX_PATH="$tmp/prefix"
+    ;;
+pkg_config)
+    command -v pkg-config >/dev/null || { echo "skipped: no pkg-config here"; exit 77; }
+    "$cmake" --install "$build" --prefix "$tmp/prefix" >"$tmp/log" || { cat "$tmp/log"; exit 1; }
+    export PKG_CONFIG_PATH="$tmp/prefix/share/pkgconfig"
+    pkg-config --exact-version "$(sed -n 's/^project(stratagemm VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")" stratagemm
+    # shellcheck disable=SC2046
+    "$compiler" -std=c++20 -O2 $(pkg-config --cflags stratagemm) "$here/main.cpp" -o "$tmp/consumer"
+    "$tmp/consumer"
     ;;
 subdirectory)
     program subdirectory -DSTRATAGEMM_ROOT="$root"

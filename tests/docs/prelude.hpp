@@ -16,6 +16,6 @@ namespace sg = stratagemm;
 
 namespace given {
 extern sg::matrix<float> a, b, c, e, x, y, z;
-extern sg::index m, n, k, count;
+extern sg::index_t m, n, k, count;
 extern sg::host cpu;
 } // namespace given

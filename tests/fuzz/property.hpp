@@ -30,11 +30,11 @@ template <class Source>
 trial draw_product(Source& from) {
     // The sizes come first: when a fuzzer's bytes run out, a plain product is left and not an empty one.
     auto size = [&] { return from.below(4) == 3 ? from.below(200) : from.below(40); };
-    index const m = size(), n = size(), k = size();
+    index_t const m = size(), n = size(), k = size();
     trial t = draw_trial(from);
     t.m = m, t.n = n, t.k = k;
     // Only one long side at a time, lest the oracle take all the time.
-    while (t.m * t.n * t.k * std::max<index>(t.count, 1) > 60000)
+    while (t.m * t.n * t.k * std::max<index_t>(t.count, 1) > 60000)
         (t.m > t.n ? t.m : t.n > t.k ? t.n : t.k) /= 2;
     return t;
 }

@@ -1,6 +1,7 @@
-// The CUDA driver's interface over this machine's CPU: what is queued is done at once, a block at a time, its threads
-// in turn. For tests where there is no device. Memory is NaN until it is written (a kernel's own shared memory is not
-// made so between blocks), and ends within 256 bytes of a page that nobody may touch.
+// The CUDA driver's interface over this machine's CPU, for tests without a device. A call does its work at
+// once: it runs one block at a time, and the threads of the block in turn. Memory is NaN until it is written,
+// and ends within 256 bytes of a page that nobody may touch. (The static shared memory of a kernel is not
+// reset between blocks.)
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -42,7 +43,7 @@ struct CUmod_st {
 struct CUfunc_st {
     void (*call)(void**);
     void (*begin)(thread_state*);
-    std::size_t shared_bytes = 48 << 10; // what it may be launched with
+    std::size_t shared_bytes = 48 << 10; // the most that a launch may ask for
 };
 
 namespace {
@@ -61,7 +62,7 @@ std::size_t shared_most() {
     return std::size_t{1024} * (capability() >= 90 ? 227 : capability() >= 80 ? 163 : 64);
 }
 
-// ---- threads of a block: each has a stack, and runs until it waits for others
+// ---- threads of a block: each has a stack and runs until it waits for the others
 
 extern "C" void stand_in_switch(void** from, void* to);
 asm(R"(
@@ -143,9 +144,10 @@ private:
         }
         left_ = count_;
         for (unsigned t = 0; t < count_; ++t) {
-            // As if the thread had been switched away from just before it began: six registers, then where to go on.
+            // The stack of a thread that was switched out just before it began: six registers, then where to
+            // go on.
             auto* top = reinterpret_cast<void**>(stacks_ + (t + 1) * stack_bytes);
-            *--top = nullptr; // the stack is as a call would leave it
+            *--top = nullptr; // aligns the stack as a call does
             *--top = reinterpret_cast<void*>(&begin);
             top -= 6;
             std::memset(top, 0, 6 * sizeof(void*));
@@ -177,7 +179,7 @@ private:
         enter_next(&places_[current_]);
     }
 
-    // To the next thread that has not ended, in turn, or back to run_cluster().
+    // Switches to the next thread that has not ended, or back to run_cluster().
     void enter_next(void** from) {
         void* to = home_;
         if (left_ > 0) {
@@ -399,7 +401,8 @@ CUresult cuStreamDestroy(CUstream s) {
 CUresult cuModuleLoadData(CUmodule* made, void const* image) {
     std::size_t bytes = 0;
     std::memcpy(&bytes, image, sizeof(bytes));
-    // Never closed: the loader tells libraries apart by this name, and the next would get its number.
+    // The file stays open: the loader tells libraries apart by this name, and the next file would get its
+    // number.
     int const file = memfd_create("kernel", 0);
     auto const* from = static_cast<char const*>(image) + sizeof(bytes);
     if (file < 0 || write(file, from, bytes) != static_cast<ssize_t>(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,12 +1,14 @@
-// What a kernel's source is compiled with when a CPU stands in for the device: CUDA's words, in C++, and the
-// instructions that it writes as asm, each as a function of that name (nvrtc.cpp turns one into the other).
+// The header of every kernel when a CPU stands in for the device. It defines the words of CUDA in C++, and a
+// function for each instruction that kernels write as asm; nvrtc.cpp turns the asm into calls of these
+// functions.
 #pragma once
 
 #include <math.h>
 #include <stdlib.h>
 #include <utility>
 
-// What a thread knows of itself, and what it may ask for. cuda.cpp switches between the threads of a block.
+// What a thread knows of itself, and the calls that it may make. cuda.cpp switches between the threads of a
+// block.
 struct stand_in_sides {
     unsigned x, y, z;
 };
@@ -18,7 +20,7 @@ struct stand_in_thread {
     void (*sync_warp)(); // of the warp
     void (*sync_cluster)();
     void (*let_others)();
-    unsigned long waits;     // in a row in which nobody went on
+    unsigned long waits;     // in a row without progress of any thread
     unsigned in_cluster;     // the number of the block there
     char* cluster_shared[8]; // of its blocks
 };
@@ -68,7 +70,7 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
 
 inline void __syncthreads() { stand_in_now->sync(); }
 inline void __syncwarp() { stand_in_now->sync_warp(); }
-// Each lane leaves what it has, and takes what another left.
+// Each lane stores its value, and reads the one that another lane stored.
 template <class T>
 T __shfl_sync(unsigned, T mine, unsigned lane) {
     static_assert(sizeof(T) <= 64);
@@ -80,7 +82,8 @@ T __shfl_sync(unsigned, T mine, unsigned lane) {
     return other;
 }
 
-// Shared memory by numbers, as instructions have it: that of a launch from zero on, a kernel's own around 3 << 30.
+// Addresses of shared memory as instructions take them: dynamic memory begins at 0, static memory is around
+// 3 << 30.
 alignas(1024) static char stand_in_own;
 inline unsigned __cvta_generic_to_shared(void const* p) {
     long long const from_launch = (char const*)p - stand_in_now->shared,
@@ -92,9 +95,10 @@ inline char* __cvta_shared_to_generic(unsigned at) {
     return at >= 2u << 30 ? &stand_in_own + (int)(at - (3u << 30)) : stand_in_now->shared + at;
 }
 
-// ---- instructions: the text, then what they write, then what they read
+// ---- instructions: each takes the text, then its outputs, then its inputs
 
-// Sixteen bits: five of the exponent, ten of the fraction. By hand, since compilers that know them are newer.
+// Half: five bits of exponent, ten of fraction. Converted by hand, because older compilers do not have the
+// type.
 inline float stand_in_float(unsigned short x) {
     unsigned const sign = (x & 0x8000u) << 16, exponent = x >> 10 & 31, fraction = x & 1023u;
     if (exponent == 31) return __uint_as_float(sign | 0x7f800000u | fraction << 13);
@@ -191,7 +195,7 @@ inline void ld_volatile_shared_f64(char const* text, double& x, double& y, unsig
     ld_shared_v2_f64(text, x, y, at);
 }
 
-// Copies are done at once.
+// Copies are done immediately.
 template <class T>
 void cp_async_cg_shared_global_L2__128B(char const*, unsigned to, T const* from, int there) {
     if (to % 16 != 0 || (unsigned long long)from % 16 != 0) __builtin_trap();
@@ -205,7 +209,7 @@ inline void cp_async_ca_shared_global(char const*, unsigned to, char const* from
 inline void cp_async_commit_group(char const*) {}
 inline void cp_async_wait_group(char const*, int) {}
 
-// ---- barriers in shared memory: arrivals and bytes that are missing, and how often there were none
+// ---- barriers in shared memory: the arrivals and bytes that are still missing, and the phases completed
 
 struct stand_in_barrier {
     short missing, all;
@@ -241,7 +245,7 @@ inline void barrier_sync(char const*, int number, int threads = 128) {
     while (b.round == round) stand_in_now->let_others();
 }
 
-// ---- tiles that the hardware fetches: cuda.cpp writes what it is to know
+// ---- tiles that the hardware fetches, as described by the map that cuda.cpp writes
 
 struct stand_in_map {
     char* data;
@@ -249,11 +253,11 @@ struct stand_in_map {
     unsigned box[3], element, swizzled;
 };
 inline void prefetch_tensormap(char const*, void const*) {}
-// Lines of 128 bytes, whose pieces of 16 are exchanged by the number of the line in eight.
+// Lines of 128 bytes: the place of each piece of 16 is its number xor that of the line modulo 8.
 inline unsigned stand_in_place(unsigned at, bool swizzled) { return swizzled ? at ^ (at >> 7 & 7) << 4 : at; }
 struct stand_in_fetch {
     char* shared;
-    stand_in_map map; // the thread that asks may have ended by then
+    stand_in_map map; // a copy, because the thread that asked may have ended
     unsigned to, full;
     int along, across, batch;
 
@@ -274,8 +278,8 @@ struct stand_in_fetch {
         b.bytes -= (int)(m.box[0] * m.box[1] * m.element), b.check();
     }
 };
-// Every other one is done at once, the rest when somebody waits for a barrier: what is read before it has been waited
-// for, or fetched over before it has been read, shows by one or the other.
+// Every second fetch is done immediately, the others when a thread waits for a barrier. So a tile that is
+// read before its barrier, or overwritten before it was read, shows in one of the two.
 static struct {
     stand_in_fetch ring[256];
     unsigned first, past, count;
@@ -304,7 +308,8 @@ void cp_async_bulk_tensor_3d_shared__cluster_global_mbarrier__complete_tx__bytes
     stand_in_ask(stand_in_now->shared, to, map, along, across, batch, full);
 }
 
-// The way back. The hardware stores whole 16 bytes: what lies beside the last column is overwritten up to there.
+// Stores a tile. The hardware stores whole 16 bytes, and so overwrites what lies beside the last column up to
+// there.
 template <class Map>
 void cp_async_bulk_tensor_3d_global_shared__cta_bulk_group(char const*, Map const* map, int along, int across,
                                                            int batch, unsigned from) {
@@ -339,14 +344,14 @@ void cp_async_bulk_tensor_3d_shared__cluster_global_mbarrier__complete_tx__bytes
 inline void barrier_cluster_arrive_relaxed_aligned(char const*) { stand_in_now->sync_cluster(); }
 inline void barrier_cluster_arrive_release_aligned(char const*) { stand_in_now->sync_cluster(); }
 
-// ---- tensor cores: lane 4 g + t holds bytes 4 t .. 4 t + 3 of k of rows g and g + 8 of A, of column g of B, and
-// columns 2 t and 2 t + 1 of these rows of C
+// ---- tensor cores: lane 4 g + t holds bytes 4 t .. 4 t + 3 of k of rows g and g + 8 of A, of column g of B,
+// and columns 2 t and 2 t + 1 of these rows of C
 
 template <class T>
 struct stand_in_fragments {
     T a[4], b[2];
 };
-// What all lanes hold, for `with`.
+// The registers of all lanes, for `with`.
 template <class T, class F>
 void stand_in_with_all(stand_in_fragments<T> const& mine, F const& with) {
     unsigned const lane = threadIdx.x % 32;
@@ -405,7 +410,7 @@ void stand_in_by_type(char const* type, F const& with) {
     }
 }
 inline unsigned stand_in_add(unsigned c, double sum) { return c + (unsigned)(int)sum; }
-// Where others round, tensor cores cut off.
+// Tensor cores truncate where other units round.
 inline float stand_in_add(float c, double sum) {
     double const exact = c + sum;
     float const rounded = (float)exact;
@@ -465,8 +470,8 @@ inline void mma_sync_aligned_m16n8k8_row_col_f64_f64_f64_f64(char const*, double
     });
 }
 
-// Four matrices of eight rows of 16 bytes; lane 8 i + r says where row r of matrix i is, and lane 4 g + t gets bytes
-// 4 t .. 4 t + 3 of row g of each. Or, transposed, elements (2 t, g) and (2 t + 1, g).
+// Four matrices of eight rows of 16 bytes; lane 8 i + r says where row r of matrix i is, and lane 4 g + t
+// gets bytes 4 t .. 4 t + 3 of row g of each. Or, transposed, elements (2 t, g) and (2 t + 1, g).
 inline void stand_in_matrices(unsigned (&x)[4], unsigned at, bool transposed) {
     if (at % 16 != 0) __builtin_trap();
     unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -494,8 +499,8 @@ inline void ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(char const*, unsigned
     x = all[0], y = all[1], z = all[2], w = all[3];
 }
 
-// A warpgroup's 64 rows times N columns, 32 bytes of k; operands where descriptors say, the first perhaps in registers.
-// A warp has 16 rows, and its lanes have of C what they have of 16 x 8, once for each 8 columns.
+// A warpgroup's 64 rows times N columns, 32 bytes of k; operands where descriptors say, the first perhaps in
+// registers. A warp has 16 rows, and its lanes have of C what they have of 16 x 8, once for each 8 columns.
 inline void wgmma_fence_sync_aligned(char const*) {}
 inline void wgmma_commit_group_sync_aligned(char const*) {}
 inline void wgmma_wait_group_sync_aligned(char const*, int) {}
@@ -523,7 +528,7 @@ template <class S, class... Rest>
 void setp_ne_b32(char const* text, S& first, Rest&&... rest) {
     void const* const all[] = {&first, &rest...};
     auto const as_number = [](auto const& x) { return (unsigned long long)x; };
-    unsigned long long const numbers[] = {0, as_number(rest)...}; // of what are no sums
+    unsigned long long const numbers[] = {0, as_number(rest)...}; // of the arguments that are not sums
     int const columns = atoi(__builtin_strstr(text, ".m64n") + 5), sums = columns / 2;
     char const* type = __builtin_strstr(text, ".m64n") + 1; // of m64n128k16.f32.f16.f16, say
     for (int dots = 0; dots < 2; ++type) dots += *type == '.';
@@ -569,10 +574,10 @@ void setp_ne_b32(char const* text, S& first, Rest&&... rest) {
 static void stand_in_clear() {
     __builtin_memset(stand_in_named, 0, sizeof(stand_in_named));
     if (stand_in_later.first != stand_in_later.past)
-        __builtin_trap(); // a launch before this one left fetches behind
+        __builtin_trap(); // an earlier launch left fetches that nobody waited for
 }
 
-// A launch gives pointers to the arguments.
+// A launch passes pointers to the arguments.
 template <class... A, size_t... I>
 void stand_in_call(void (*kernel)(A...), void** p, std::index_sequence<I...>) {
     kernel(*(std::remove_const_t<A>*)p[I]...);

@@ -1,4 +1,4 @@
-// NVRTC's interface over the C++ compiler that built this: what it makes of a kernel is a shared library.
+// NVRTC's interface over the C++ compiler that built this. It compiles each kernel to a shared library.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +21,7 @@ std::string contents(std::string const& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The end of what begins with an opening bracket at `at`: one past the closing one. Strings are passed over.
+// One past the bracket that closes the one at `at`. Brackets in strings do not count.
 std::size_t past_bracket(std::string const& s, std::size_t at) {
     int depth = 0;
     bool quoted = false;
@@ -39,7 +39,7 @@ std::size_t past_bracket(std::string const& s, std::size_t at) {
     return s.size();
 }
 
-// The parts of `s` between separators that are in no bracket or string.
+// Splits `s` at separators that are neither in brackets nor in strings.
 std::vector<std::string> parts(std::string const& s, char separator) {
     std::vector<std::string> all(1);
     bool quoted = false;
@@ -74,7 +74,7 @@ std::string as_call(std::string const& inside) {
     std::string const text = sections[0].substr(sections[0].find('"'));
     std::string const name = name_of(text);
     if (text == "\"\"" || text == "\"\" ")
-        return "((void)0)"; // says to the compiler alone that something is used
+        return "((void)0)"; // only tells the compiler that something is used
     std::string call = (name.empty() ? "instruction_without_a_name" : name) + '(' + text;
     for (std::size_t i = 1; i < sections.size() && i < 3; ++i)
         for (std::string const& operand : parts(sections[i], ','))
@@ -124,8 +124,8 @@ nvrtcResult nvrtcGetSupportedArchs(int* all) {
     all[0] = 75, all[1] = 80, all[2] = 90;
     return NVRTC_SUCCESS;
 }
-// A program is named by the one kernel that is launched of it (backend/cuda/compiler.hpp): to look for kernels in the
-// text would mean to expand its macros.
+// The program has the name of its one kernel (backend/cuda/compiler.hpp). Finding kernels in the text would
+// mean expanding its macros.
 nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, char const* text, char const* name, int,
                                char const* const*, char const* const*) {
     *program = new _nvrtcProgram{text, std::filesystem::path(name).stem(), {}, {}};
@@ -146,14 +146,14 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, char const* con
     if (failed || !mkdtemp(at.data())) return NVRTC_ERROR_INTERNAL_ERROR;
     std::string const source = at + "/kernel.cpp", library = at + "/kernel.so", log = at + "/log";
     std::ofstream(source) << as_host_code(program->text, program->kernel);
-    // Hidden: what stands inline in several kernels would else be one for all of them, with the size of the first.
+    // Hidden, or else an inline variable of several kernels would be one object, with the size of the first.
     std::string const command = "'" STAND_IN_COMPILER
                                 "' -std=c++17 -O1 -w -Wno-psabi -shared -fPIC -fvisibility=hidden "
                                 "-fno-exceptions -ffp-contract=off -D__CUDA_ARCH__=" +
                                 architecture + " -o '" + library + "' '" + source + "' > '" + log + "' 2>&1";
     int const code = std::system(command.c_str());
     program->log = contents(log);
-    // The length first: who loads it is told where it begins only.
+    // The length comes first, because cuModuleLoadData gets only the address.
     if (code == 0) {
         std::string const bytes = contents(library);
         std::size_t const length = bytes.size();

@@ -19,7 +19,7 @@ struct operands {
 
     // Whether C is now x AB + y E + z C.
     bool result_is(float x, float y, float z) const {
-        return equal(c, sg::matrix<float>(5, 6, [&](sg::index i, sg::index j) {
+        return equal(c, sg::matrix<float>(5, 6, [&](sg::index_t i, sg::index_t j) {
                          return x * ab(i, j) + y * e(i, j) + z * old(i, j);
                      }));
     }

@@ -16,11 +16,11 @@ namespace sg = stratagemm;
 
 // Small integers, so that every product of them is exact in every type.
 template <class T>
-sg::matrix<T> integers(sg::index m, sg::index n, int seed, sg::layout order = sg::layout::row_major) {
+sg::matrix<T> integers(sg::index_t m, sg::index_t n, int seed, sg::layout order = sg::layout::row_major) {
     auto state = static_cast<unsigned>(seed) * 2654435761u + 1;
     return sg::matrix<T>(
         m, n,
-        [&](sg::index, sg::index) {
+        [&](sg::index_t, sg::index_t) {
             state = state * 1664525u + 1013904223u;
             return static_cast<T>(static_cast<float>(static_cast<int>(state >> 24) % 7 - 3));
         },
@@ -30,9 +30,9 @@ sg::matrix<T> integers(sg::index m, sg::index n, int seed, sg::layout order = sg
 // The product by its definition.
 template <class T>
 sg::matrix<T> product_of(sg::matrix<T> const& a, sg::matrix<T> const& b) {
-    return sg::matrix<T>(a.rows(), b.cols(), [&](sg::index i, sg::index j) {
+    return sg::matrix<T>(a.rows(), b.cols(), [&](sg::index_t i, sg::index_t j) {
         T sum{};
-        for (sg::index l = 0; l < a.cols(); ++l) sum = sum + a(i, l) * b(l, j);
+        for (sg::index_t l = 0; l < a.cols(); ++l) sum = sum + a(i, l) * b(l, j);
         return sum;
     });
 }
@@ -40,8 +40,8 @@ sg::matrix<T> product_of(sg::matrix<T> const& a, sg::matrix<T> const& b) {
 template <class T>
 bool equal(sg::matrix<T> const& x, sg::matrix<T> const& y) {
     if (x.rows() != y.rows() || x.cols() != y.cols()) return false;
-    for (sg::index i = 0; i < x.rows(); ++i)
-        for (sg::index j = 0; j < x.cols(); ++j)
+    for (sg::index_t i = 0; i < x.rows(); ++i)
+        for (sg::index_t j = 0; j < x.cols(); ++j)
             if (!(x(i, j) == y(i, j))) return false;
     return true;
 }
@@ -82,34 +82,48 @@ arena_use try_arena(Policy const& policy, Problem const& p) {
 template <class Policy, class T, class F>
 bool finishes(Policy const& policy, sg::matrix<T> const& a, sg::matrix<T> const& b, sg::matrix<T> const& e,
               T alpha, T beta, F const& f) {
-    sg::index const m = a.rows(), n = b.cols();
+    sg::index_t const m = a.rows(), n = b.cols();
     for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
         sg::matrix<T> c(m, n, order), expected(m, n, order), twice(2 * m, n);
         sg::gemm(policy, alpha, a, b, beta, e, expected);
-        for (sg::index i = 0; i < m; ++i)
-            for (sg::index j = 0; j < n; ++j) expected(i, j) = sg::apply_epilogue(f, expected(i, j), i, j);
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) expected(i, j) = sg::apply_epilogue(f, expected(i, j), i, j);
         sg::gemm(policy, alpha, a, b, beta, e, c, f);
         if (!same_bits(c, expected)) return false;
         if (order == sg::layout::col_major) break;
         sg::gemm(policy, alpha, a, b, beta, e, sg::batched(sg::row_major(twice.data(), m, n), 2, m * n), f);
-        for (sg::index i = 0; i < 2 * m; ++i)
-            for (sg::index j = 0; j < n; ++j)
+        for (sg::index_t i = 0; i < 2 * m; ++i)
+            for (sg::index_t j = 0; j < n; ++j)
                 if (std::memcmp(&twice(i, j), &expected(i % m, j), sizeof(T)) != 0) return false;
     }
     return true;
 }
+// Epilogues as one type, so that policies are compiled once for all of them. Compilers inline it: if they
+// contracted the last one, it would round differently.
+template <class T>
+struct finishing {
+    enum { chain, square, place } which;
+    std::vector<T> const* values;
+
+    T operator()(T x, sg::index_t i, sg::index_t j) const {
+        using R = sg::real_t<T>;
+        switch (which) {
+        case chain: return sg::then(sg::bias(*values), sg::scale(T(3)))(x, i, j);
+        case square: return x * x;
+        case place: break;
+        }
+        return x * R(1.1) + T(static_cast<R>(100 * i + j));
+    }
+};
 template <class Policy, class T>
 bool finishes(Policy const& policy, sg::matrix<T> const& a, sg::matrix<T> const& b, sg::matrix<T> const& e,
               T alpha, T beta) {
     std::vector<T> values;
-    for (sg::index j = 0; j < b.cols(); ++j) values.push_back(T(static_cast<sg::real_t<T>>(j) / 3));
-    auto const places = [](T x, sg::index i, sg::index j) {
-        using R = sg::real_t<T>;
-        return x * R(1.1) + T(static_cast<R>(100 * i + j)); // contracted, it would round differently
-    };
-    return finishes(policy, a, b, e, alpha, beta, sg::then(sg::bias(values), sg::scale(T(3)))) &&
-           finishes(policy, a, b, e, alpha, beta, [](T x) { return x * x; }) &&
-           finishes(policy, a, b, e, alpha, beta, places);
+    for (sg::index_t j = 0; j < b.cols(); ++j) values.push_back(T(static_cast<sg::real_t<T>>(j) / 3));
+    using one = finishing<T>;
+    for (auto const which : {one::chain, one::square, one::place})
+        if (!finishes(policy, a, b, e, alpha, beta, one{which, &values})) return false;
+    return true;
 }
 
 } // namespace support

@@ -135,7 +135,7 @@ public:
                     errc::unsupported,
                     "ozaki: this device has no double, in which the integer products are put together; "
                     "use its own products");
-        for (index i = 0; i < p.count; ++i)
+        for (index_t i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i), memory); !s) return s;
         return {};
     }
@@ -144,7 +144,7 @@ private:
     // Slices are chosen where few products of them will do.
     static constexpr int least_slices = 2, most_slices = 18, most_chosen_slices = 3;
     static constexpr int least_moduli = 2, least_chosen_moduli = 7, most_moduli = ozaki_parts::most_moduli;
-    static constexpr index longest = index{1} << 31;
+    static constexpr index_t longest = index_t{1} << 31;
 
     // Whether the leaf may have a tile unit; and then, what is done with it.
     static constexpr bool tiled = tiled_host_leaf<leaf_type>;
@@ -186,7 +186,7 @@ private:
         double const eps = options_.accuracy.eps;
         if (by_contract() && !(eps >= accuracy::fp64.eps && eps <= 0.25))
             return fail("ozaki: `accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
-        index const k = s.k * ozaki_parts::parts<typename S::c_type>;
+        index_t const k = s.k * ozaki_parts::parts<typename S::c_type>;
         if (k > longest)
             return fail("ozaki: k must be at most 2^31 (2^30 for complex); add up products over parts of k");
         if (count != 0 && !(__builtin_sqrt(static_cast<double>(k)) < ozaki_parts::room(count)))
@@ -198,7 +198,7 @@ private:
 
     // The product of real matrices that it comes to.
     struct real_shape {
-        index m, n, k;
+        index_t m, n, k;
 
         template <class S>
         explicit real_shape(S const& s)
@@ -209,13 +209,13 @@ private:
 
     // How much of k is multiplied at a time, where so many planes are side by side: a sum of products of two int8,
     // at most 2^14 each, is to stay below 2^31.
-    static index chunk_of(index k, int products) {
-        index const most = ((index{1} << 17) - 1) / products;
+    static index_t chunk_of(index_t k, int products) {
+        index_t const most = ((index_t{1} << 17) - 1) / products;
         return k < most ? k : most;
     }
 
     template <class T>
-    static std::size_t bytes(index rows, index cols) {
+    static std::size_t bytes(index_t rows, index_t cols) {
         return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(T));
     }
     static footprint own(std::size_t bytes) {
@@ -245,13 +245,13 @@ private:
         return larger(native,
                       own((kept_a ? 0 : bytes_of_lines(r.m)) + (kept_b ? 0 : bytes_of_lines(r.n))) + phase);
     }
-    static std::size_t bytes_of_lines(index count) {
+    static std::size_t bytes_of_lines(index_t count) {
         // A device has a column more (ozaki_parts::measured).
         return bytes<double>(count, ozaki_parts::quantities + on_device) + bytes<std::int32_t>(count, 1);
     }
     // Planes of both operands, `products` side by side, and their product; with what the base needs.
     footprint of_planes(real_shape const& s, int products, bool kept_a = false, bool kept_b = false) const {
-        index const chunk = chunk_of(s.k, products), rest = s.k % chunk;
+        index_t const chunk = chunk_of(s.k, products), rest = s.k % chunk;
         footprint base;
         for (int x = 1; x <= products; ++x) {
             base = larger(base, base_.workspace(integer_shape{s.m, s.n, chunk * x}));

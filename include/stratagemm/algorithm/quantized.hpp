@@ -48,7 +48,7 @@ public:
     static constexpr int most_views = 1;
     using lines = std::conditional_t<is_left, typename work::left, typename work::right>;
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
 
     quantized() = default;
     quantized(ozaki<Base> const& policy, view<T const, space> const& x)
@@ -111,7 +111,7 @@ private:
         bool const readable = of_.rows > 0 && of_.cols > 0 && of_.data != nullptr && extent_of(of_).fits;
         if (!readable) return {}; // a product says what is wrong with it
         alone p;
-        index const k = is_left ? of_.cols : of_.rows;
+        index_t const k = is_left ? of_.cols : of_.rows;
         p.a = is_left ? of_ : view<T const, space>{nullptr, 0, k, k, 1};
         p.b = is_left ? view<T const, space>{nullptr, k, 0, 0, 1} : of_;
         p.c.rows = p.a.rows, p.c.cols = p.b.cols;
@@ -129,7 +129,7 @@ private:
             to.native = plan.reason;
             return {};
         }
-        to.kept = {one.lines_of(line), memory->template take<std::byte>(static_cast<index>(residues))};
+        to.kept = {one.lines_of(line), memory->template take<std::byte>(static_cast<index_t>(residues))};
         to.memory = std::move(*memory);
         return one.keep(to.kept.of, count_, to.kept.residues);
     }
@@ -228,7 +228,7 @@ public:
                 errc::argument,
                 "quantized: an operand was kept by a policy with another number of moduli; keep it anew");
         char const* const native = native_of(p.shape());
-        for (index i = 0; i < p.count; ++i) {
+        for (index_t i = 0; i < p.count; ++i) {
             auto const q = plain_of(p.at(i));
             if (native && policy_.options_.report)
                 *policy_.options_.report = {ozaki_report::native, 0, 0, 0, native};

@@ -77,7 +77,7 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (together(p.shape())) return base_(p, memory); // a batch stays one call
-        for (index i = 0; i < p.count; ++i)
+        for (index_t i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i), memory); !s) return s;
         return {};
     }
@@ -93,8 +93,8 @@ private:
     template <class P>
     status multiply(P const& p, arena& memory) const {
         auto const split = split_of(p.shape());
-        index const m = split.first.m, n = split.first.n, k = split.first.k;
-        index const rest_m = p.c.rows - m, rest_n = p.c.cols - n, rest_k = p.a.cols - k;
+        index_t const m = split.first.m, n = split.first.n, k = split.first.k;
+        index_t const rest_m = p.c.rows - m, rest_n = p.c.cols - n, rest_k = p.a.cols - k;
         switch (split.along) {
         case side::none: return base_(p, memory);
         case side::m: return both(p.part(0, 0, 0, m, n, k), p.part(m, 0, 0, rest_m, n, k), memory);
@@ -155,7 +155,7 @@ private:
         s.count = 1; // else it is one after the other
         halves<S> split{side::none, s, s};
         bool const rows = s.m >= s.n;
-        index S::*const longer = rows ? &S::m : &S::n;
+        index_t S::*const longer = rows ? &S::m : &S::n;
         if (s.*longer < 64 || fits(s)) return split;
         split.along = rows ? side::m : side::n;
         split.first.*longer = middle(s.*longer);
@@ -173,11 +173,11 @@ private:
         if (bytes <= static_cast<double>(options_.leaf_bytes)) return split;
         split.first.count = split.second.count = 1;
         // On a tie k comes last: splitting it reads C once more.
-        index S::*longest = &S::m;
+        index_t S::*longest = &S::m;
         split.along = side::m;
         if (s.n > s.*longest) longest = &S::n, split.along = side::n;
         if (s.k > s.*longest && !whole_k) longest = &S::k, split.along = side::k;
-        index const length = s.*longest;
+        index_t const length = s.*longest;
         if (length < (whole_k ? 32 : 2)) return {side::none, s, s}; // beside a long k, thinner saves nothing
         split.first.*longest = middle(length);
         split.second.*longest = length - middle(length);
@@ -186,8 +186,8 @@ private:
     }
 
     // The multiple of 64 next to the half, or of 16 where that is too coarse: few tiles of the base are cut.
-    static index middle(index length) {
-        index const grain = length >= 128 ? 64 : length >= 32 ? 16 : 1;
+    static index_t middle(index_t length) {
+        index_t const grain = length >= 128 ? 64 : length >= 32 ? 16 : 1;
         return (length + grain) / (2 * grain) * grain;
     }
     template <class S>

@@ -80,9 +80,9 @@ public:
         footprint const native = base_.workspace(s);
         if (!check(s)) return native;
         bool const both = complex_like<typename S::c_type>;
-        index const m = both ? 2 * s.m : s.m, k = both ? 2 * s.k : s.k;
+        index_t const m = both ? 2 * s.m : s.m, k = both ? 2 * s.k : s.k;
         footprint beneath;
-        each_product(k, [&](int d, index depth, bool) {
+        each_product(k, [&](int d, index_t depth, bool) {
             for (bool const adds : {false, true})
                 beneath = larger(beneath, base_.workspace(narrow_shape{m, s.n, depth * pairs(d), 1, adds}));
             return true;
@@ -109,11 +109,11 @@ public:
         bound const native = base_.error_bound(s);
         if (!takes_apart<S> || s.k == 0 || !check(s)) return native;
         constexpr bool both = complex_like<typename S::c_type>;
-        index const k = both ? 2 * s.k : s.k;
+        index_t const k = both ? 2 * s.k : s.k;
         auto const terms = static_cast<double>(k);
         bound b{left_out(), left_out() * (k > 9 ? 3 / __builtin_sqrt(terms) : 1), false};
         int additions = 0, last = -1;
-        each_product(k, [&](int d, index depth, bool) {
+        each_product(k, [&](int d, index_t depth, bool) {
             ++additions;
             if (d == last) return true; // the same share, of other terms
             bound const x = base_.error_bound(narrow_shape{s.m, s.n, depth * pairs(d), 1, true});
@@ -142,7 +142,7 @@ public:
     std::string describe(S const& s) const {
         if (!takes_apart<S>) return base_.describe(s);
         if (!check(s)) return "split: not for this; " + base_.describe(s);
-        index const k = complex_like<typename S::c_type> ? 2 * s.k : s.k;
+        index_t const k = complex_like<typename S::c_type> ? 2 * s.k : s.k;
         return "split: " + std::to_string(products()) + " products of " + std::to_string(parts()) +
                " parts; " + base_.describe(narrow_shape{s.m, s.n, k}) + "; or natively: " + base_.describe(s);
     }
@@ -154,7 +154,7 @@ public:
             return base_(p, memory);
         } else {
             if (status s = check(p.shape()); !s) return s;
-            for (index i = 0; i < p.count; ++i)
+            for (index_t i = 0; i < p.count; ++i)
                 if (status s = multiply(p.at(i), memory); !s) return s;
             return {};
         }
@@ -169,8 +169,8 @@ private:
     auto on_host() const { return split_tiles::on_host(leaf()); }
     auto device() const { return split_parts::on_device<leaf_of<Base>, space>(leaf()); }
 
-    static constexpr index longest = index{1} << 30;
-    static constexpr index chain = 512; // the most terms of hh that are summed before the sum goes to C
+    static constexpr index_t longest = index_t{1} << 30;
+    static constexpr index_t chain = 512; // the most terms of hh that are summed before the sum goes to C
 
     // ---- what can be asked for ---------------------------------------------------------------------------
 
@@ -206,34 +206,34 @@ private:
         constexpr double shares[] = {1.01, 0x1.05p-7, 0x1.05p-15, 0x1.05p-24, 0x1.05p-34};
         return shares[d];
     }
-    static index padded(index side) {
+    static index_t padded(index_t side) {
         return (side + split_parts::sixteen::count - 1) / split_parts::sixteen::count *
                split_parts::sixteen::count;
     }
 
     // f(d, depth, is_last) for each product in its order, while that returns true: all of k at once but for hh.
     template <class F>
-    void each_product(index k, F const& f) const {
-        index const all = padded(k);
+    void each_product(index_t k, F const& f) const {
+        index_t const all = padded(k);
         for (int d = smallest(); d > 0; --d)
             if (!f(d, all, false)) return;
-        for (index l = 0; l < all; l += chain) {
-            index const depth = all - l < chain ? all - l : chain;
+        for (index_t l = 0; l < all; l += chain) {
+            index_t const depth = all - l < chain ? all - l : chain;
             if (!f(0, depth, l + depth == all)) return;
         }
     }
 
     template <class T>
-    static std::size_t bytes(index rows, index cols) {
+    static std::size_t bytes(index_t rows, index_t cols) {
         return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(T));
     }
 
     // Of one product. Elements are taken apart sixteen at a time.
     template <class S>
     double seconds_in_parts(S const& s) const {
-        constexpr index both = complex_like<typename S::c_type> ? 2 : 1;
+        constexpr index_t both = complex_like<typename S::c_type> ? 2 : 1;
         constexpr double of_a_map = 10e-9; // on one thread
-        index const m = both * s.m, k = both * s.k;
+        index_t const m = both * s.m, k = both * s.k;
         int const threads = all_threads(leaf());
         double const extra =
             both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * of_a_map / threads : 0;
@@ -275,10 +275,10 @@ private:
                         "split: this device has no double, in which complex products are put together; "
                         "use its own products");
             using T = typename P::c_type;
-            auto const take = [&](index rows, index cols) {
+            auto const take = [&](index_t rows, index_t cols) {
                 return view<float, space>{memory.template take<float>(rows * cols), rows, cols, cols, 1};
             };
-            index const m = 2 * p.c.rows, n = p.c.cols, k = 2 * p.a.cols;
+            index_t const m = 2 * p.c.rows, n = p.c.cols, k = 2 * p.a.cols;
             auto const a = take(m, k), b = take(k, n), c = take(m, n);
             if constexpr (on_device) {
                 if (status s = device().as_real(p.a, a); !s) return s;
@@ -317,9 +317,9 @@ private:
         status failed;
         float beta = p.beta;
         auto e = p.e;
-        index at = 0; // of hh
-        each_product(p.a.cols, [&](int d, index depth, bool last) {
-            index const first = d < parts() ? 0 : d - parts() + 1, k = padded(p.a.cols);
+        index_t at = 0; // of hh
+        each_product(p.a.cols, [&](int d, index_t depth, bool last) {
+            index_t const first = d < parts() ? 0 : d - parts() + 1, k = padded(p.a.cols);
             narrow_problem<> one{
                 alpha,
                 left.block(0, first * k + at, left.rows, depth * pairs(d)),
@@ -345,7 +345,7 @@ private:
     template <class P>
     status fused(P const& p, bool turned, arena& memory, split_report& ran) const {
         auto const by = on_host();
-        index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
+        index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
         auto const pack = [&](measured const& x, bool as_b, auto const& to) {
             using namespace split_parts;
             return by.pack(x.of, {power(x.shift), bits_of_power(least_exponent), bits_of_power(end_exponent)},
@@ -381,14 +381,14 @@ private:
     struct operand : measured {
         bool along, reversed;
         typename space::template handle<bfloat16> parts;
-        index line, next; // from line to line, from one part to the next
+        index_t line, next; // from line to line, from one part to the next
 
         // Where the first parts are, of so many.
         auto first(int count) const { return reversed ? parts + (count - 1) * next : parts; }
     };
     operand take(floats const& of, bool reversed, arena& memory) const {
         bool const along = magnitude(of.col_stride) <= magnitude(of.row_stride);
-        index const m = padded(of.rows), k = padded(of.cols);
+        index_t const m = padded(of.rows), k = padded(of.cols);
         return {{of},
                 along,
                 reversed,
@@ -435,7 +435,7 @@ private:
     status take_apart(operand const& x, view<std::int32_t, space> const& odd) const {
         using split_parts::sixteen;
         auto* const first = reinterpret_cast<sixteen*>(x.first(parts()));
-        index const line = x.line / sixteen::count, next = x.next / sixteen::count;
+        index_t const line = x.line / sixteen::count, next = x.next / sixteen::count;
         auto const of = x.along ? x.of : transposed(x.of);
         view<sixteen, space> const to{first, x.along ? of.rows : padded(of.rows),
                                       padded(of.cols) / sixteen::count, line, 1};
@@ -463,7 +463,7 @@ private:
     status measure(measured& x, arena& memory) const {
         using namespace split_parts;
         typename arena::scope const scope(memory);
-        index const rows = x.of.rows;
+        index_t const rows = x.of.rows;
         auto const found = memory.template take<float>(rows * measures);
         x.most = 0, x.least = std::numeric_limits<float>::infinity();
         if constexpr (on_device) {
@@ -472,7 +472,7 @@ private:
             view<float> const table{found, rows, measures, measures, 1};
             if (status s = leaf().apply(measure_line{x.of}, table, 0, 0); !s) return s;
             if (status s = leaf().synchronize(); !s) return s;
-            for (index i = 0; i < rows; ++i) {
+            for (index_t i = 0; i < rows; ++i) {
                 if (table(i, largest) > x.most) x.most = table(i, largest);
                 if (table(i, split_parts::least) < x.least) x.least = table(i, split_parts::least);
             }

@@ -69,7 +69,7 @@ public:
 
     template <class S>
     footprint workspace(S const& s) const {
-        auto const bytes = [&](index rows, index cols, std::size_t size) {
+        auto const bytes = [&](index_t rows, index_t cols, std::size_t size) {
             return arena::rounded(static_cast<std::size_t>(s.count * rows * cols) * size);
         };
         std::size_t const a = bytes(s.m, s.k, sizeof(typename S::a_type)),
@@ -101,7 +101,7 @@ public:
         if (!queued) return queued;
         if (!done) return done;
         if constexpr (!fuses<Problem>)
-            for (index i = 0; i < p.count; ++i)
+            for (index_t i = 0; i < p.count; ++i)
                 if (status s = leaf().apply(p.epilogue, p.at(i).c, p.row0, p.col0); !s) return s;
         return {};
     }
@@ -135,11 +135,11 @@ private:
     template <class T>
     struct staging {
         bool by_rows;
-        index matrices, step;
+        index_t matrices, step;
         view<T, there> first;
 
         template <class V>
-        staging(V const& host, index host_step, index count, typename Base::arena& memory)
+        staging(V const& host, index_t host_step, index_t count, typename Base::arena& memory)
             : by_rows(magnitude(host.col_stride) <= magnitude(host.row_stride)),
               matrices(host_step == 0 ? 1 : count), step(host_step == 0 ? 0 : host.rows * host.cols) {
             auto const data = memory.template take<T>(matrices * host.rows * host.cols);
@@ -149,12 +149,12 @@ private:
         // f(block of the host's, block there) for all of it: at once where the lines of all matrices, or the matrices
         // themselves, follow each other at one pitch.
         template <class V, class F>
-        status each_block(V host, index host_step, F&& f) const {
+        status each_block(V host, index_t host_step, F&& f) const {
             host.conjugate = false;
             view<T, there> over = first;
-            index const lines = by_rows ? host.rows : host.cols, length = by_rows ? host.cols : host.rows;
-            index const pitch = by_rows ? host.row_stride : host.col_stride,
-                        unit = by_rows ? host.col_stride : host.row_stride;
+            index_t const lines = by_rows ? host.rows : host.cols, length = by_rows ? host.cols : host.rows;
+            index_t const pitch = by_rows ? host.row_stride : host.col_stride,
+                          unit = by_rows ? host.col_stride : host.row_stride;
             if (matrices > 1 && (lines == 1 || host_step == lines * pitch)) {
                 (by_rows ? host.rows : host.cols) = (by_rows ? over.rows : over.cols) = lines * matrices;
                 (by_rows ? host.row_stride : host.col_stride) = lines == 1 ? host_step : pitch;
@@ -166,7 +166,7 @@ private:
                 host.col_stride = over.col_stride = 1;
                 return f(host, over);
             }
-            for (index i = 0; i < matrices; ++i) {
+            for (index_t i = 0; i < matrices; ++i) {
                 if (status s = f(host, over); !s) return s;
                 host.data += host_step, over.data = over.data + step;
             }
@@ -175,7 +175,7 @@ private:
     };
 
     template <class T, class To>
-    status bring(view<T const> const& from, index host_step, index count, To& to, index& step,
+    status bring(view<T const> const& from, index_t host_step, index_t count, To& to, index_t& step,
                  typename Base::arena& memory) const {
         staging<T> const room(from, host_step, count, memory);
         to = room.first, to.conjugate = from.conjugate;

@@ -80,7 +80,7 @@ public:
         if (options_.levels < 0) return error(errc::argument, "strassen: levels must not be negative");
         int const levels = levels_for(p.shape());
         if (levels == 0) return base_(p, memory);
-        for (index i = 0; i < p.count; ++i) {
+        for (index_t i = 0; i < p.count; ++i) {
             P const one = p.at(i);
             if (status s = multiply(one.without_epilogue(), levels, memory); !s) return s;
             if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
@@ -90,12 +90,12 @@ public:
     }
 
 private:
-    static constexpr index even(index side) { return side / 2 * 2; }
+    static constexpr index_t even(index_t side) { return side / 2 * 2; }
 
     template <class S>
     int levels_for(S const& s) const {
         int levels = 0;
-        index side = s.m < s.n ? s.m : s.n;
+        index_t side = s.m < s.n ? s.m : s.n;
         for (side = side < s.k ? side : s.k; side >= 2 && levels < options_.levels; side /= 2) ++levels;
         return levels;
     }
@@ -115,11 +115,9 @@ private:
     template <class S>
     using out_of = view<typename S::c_type, space>;
     template <class S>
-    using of_sums = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, out_of<S>>;
+    using of_sums = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, spread<out_of<S>, 2>>;
     template <class S>
-    using of_spreads = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, spread<out_of<S>, 2>>;
-    template <class S>
-    static constexpr bool fuses = takes<Base, of_sums<S>>&& takes<Base, of_spreads<S>>;
+    static constexpr bool fuses = takes<Base, of_sums<S>>;
 
     // What an odd side leaves to the base; with no elements where the side is even.
     template <class S>
@@ -135,10 +133,10 @@ private:
     template <class P>
     status multiply(P const& p, int levels, arena& memory) const {
         if (levels == 0) return base_(p, memory);
-        index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
-        index const m2 = even(m), n2 = even(n), k2 = even(k);
+        index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
+        index_t const m2 = even(m), n2 = even(n), k2 = even(k);
         P const inner = p.part(0, 0, 0, m2, n2, k2);
-        if (status s = divide(inner, levels, memory); !s) return s;
+        if (status s = level<P>(*this, inner, levels - 1, memory).run(); !s) return s;
         if (k2 < k) {
             P last_term = p.part(0, 0, k2, m2, n2, 1);
             last_term.beta = typename P::scalar(1);
@@ -152,139 +150,46 @@ private:
         return {};
     }
 
-    template <class P>
-    status divide(P const& p, int levels, arena& memory) const {
-        if constexpr (fuses<P>)
-            if (levels == 1) return fused<P>(base_, leaf(), p, memory).run(options_.variant);
-        return level<P>(*this, p, levels - 1, memory).run();
-    }
-
-    template <class V>
-    struct four {
-        V v11, v12, v21, v22;
-    };
-    template <class V>
-    static four<V> quarters(V const& v) {
-        index const m = v.rows / 2, n = v.cols / 2;
-        return {v.part(0, 0, m, n), v.part(0, n, m, n), v.part(m, 0, m, n), v.part(m, n, m, n)};
-    }
-    template <class V>
-    static V at(four<V> const& q, int i) {
-        return i == 0 ? q.v11 : i == 1 ? q.v12 : i == 2 ? q.v21 : q.v22;
-    }
-
-    // The last level over a base that takes sums and spreads. Winograd's form needs the quarters of C to itself until
-    // its sums are done, so that with E, which may be C, it is Strassen's.
-    template <class P>
-    class fused {
-        using T = typename P::c_type;
-        using in = view<T const, space>;
-        using out = view<T, space>;
-        using sum = sum_of<in, 4>;
-        using Leaf = decltype(std::declval<Base const&>().leaf());
-
-    public:
-        fused(Base const& base, Leaf leaf, P const& p, arena& memory)
-            : base_(base), leaf_(std::move(leaf)), p_(p), memory_(memory), a_(quarters(p.a)),
-              b_(quarters(p.b)), c_(quarters(p.c)) {}
-
-        status run(strassen_variant variant) {
-            if (variant == strassen_variant::winograd && p_.beta == T(0))
-                winograd();
-            else
-                original();
-            return std::move(status_);
-        }
-
-    private:
-        void winograd() {
-            auto const& [a11, a12, a21, a22] = a_;
-            auto const& [b11, b12, b21, b22] = b_;
-            auto const& [c11, c12, c21, c22] = c_;
-            multiply(sum(a11, minus(a21)), sum(b22, minus(b12)), c21);                   // P7
-            multiply(sum(a21, a22), sum(b12, minus(b11)), c22);                          // P5
-            multiply(sum(a21, a22, minus(a11)), sum(b22, minus(b12), b11), c12);         // P6
-            base(P{p_.alpha, a11, b11, T(0), c11, c11});                                 // P1
-            add(c12, c11, c12);                                                          // U2 = P1 + P6
-            add(c21, c12, c21);                                                          // U3 = U2 + P7
-            add(c12, c22, c12);                                                          // U4 = U2 + P5
-            add(c22, c21, c22);                                                          // C22 = U3 + P5
-            multiply(sum(a12, minus(a21), minus(a22), a11), sum(b22), c12, T(1));        // C12 = U4 + P3
-            multiply(sum(minus(a22)), sum(b22, minus(b12), b11, minus(b21)), c21, T(1)); // C21 = U3 - P4
-            base(P{p_.alpha, a12, b21, T(1), c11, c11});                                 // C11 = P1 + P2
-        }
-
-        // The numbers are those of Strassen's paper. The first product to arrive at a quarter of C brings beta E.
-        void original() {
-            auto const& [a11, a12, a21, a22] = a_;
-            auto const& [b11, b12, b21, b22] = b_;
-            enum place { c11, c12, c21, c22 };
-            multiply_to(sum(a11, a22), sum(b11, b22), c11, T(1), c22, T(1));   // M1
-            multiply_to(sum(a21, a22), sum(b11), c21, T(1), c22, T(-1));       // M2
-            multiply_to(sum(a11), sum(b12, minus(b22)), c12, T(1), c22, T(1)); // M3
-            multiply_to(sum(a22), sum(b21, minus(b11)), c11, T(1), c21, T(1)); // M4
-            multiply_to(sum(a11, a12), sum(b22), c11, T(-1), c12, T(1));       // M5
-            multiply(sum(a21, minus(a11)), sum(b11, b12), c_.v22, T(1));       // M6
-            multiply(sum(a12, minus(a22)), sum(b21, b22), c_.v11, T(1));       // M7
-        }
-
-        static in minus(in x) {
-            x.scale = T(-1);
-            return x;
-        }
-        template <class Problem>
-        void base(Problem const& p) {
-            if (status_) status_ = base_(p, memory_);
-        }
-        void add(out const& x, out const& y, out const& to) {
-            if (status_) status_ = leaf_.add(in(x), in(y), to);
-        }
-        void multiply(sum const& x, sum const& y, out const& to, T beta = T(0)) {
-            base(of_sums<P>{p_.alpha, x, y, beta, to, to});
-        }
-        void multiply_to(sum const& x, sum const& y, int first, T first_factor, int second, T second_factor) {
-            spread<out, 2> both;
-            put(both, first, first_factor), put(both, second, second_factor);
-            base(of_spreads<P>{p_.alpha, x, y, T(0), {}, both});
-        }
-        void put(spread<out, 2>& to, int quarter, T factor) {
-            out const c = at(c_, quarter);
-            if (reached_[quarter])
-                to.add(c, factor, T(1), c);
-            else if (p_.beta == T(0))
-                to.add(c, factor);
-            else
-                to.add(c, factor, p_.beta, at(quarters(p_.e), quarter));
-            reached_[quarter] = true;
-        }
-
-        Base const& base_;
-        Leaf leaf_;
-        P const& p_;
-        arena& memory_;
-        four<in> a_, b_;
-        four<out> c_;
-        bool reached_[4] = {};
-        status status_;
-    };
-
     // One level of an even product. Each schedule reads an element of E before it writes to that of C, so
     // that C may be E; without E it never reads what C held. The first failure ends all that follows.
+    //
+    // Schedules name views by number, and a negated view by the negated number: a step is then one call of a function
+    // with a few numbers, where copies of views in each of a hundred steps took longer to compile than the base.
     template <class P>
     class level {
         using T = typename P::c_type;
         using in = view<T const, space>;
         using out = view<T, space>;
+        using sum = sum_of<in, 4>;
+        static constexpr int none = 0, c11 = 1, c12 = 2, c21 = 3, c22 = 4, s = 5, t = 6, p = 7, a11 = 8,
+                             a12 = 9, a21 = 10, a22 = 11, b11 = 12, b12 = 13, b21 = 14, b22 = 15, e11 = 16,
+                             e12 = 17, e21 = 18, e22 = 19;
+        using terms = std::initializer_list<int>;
 
     public:
-        level(strassen const& policy, P const& p, int below, arena& memory)
-            : policy_(policy), p_(p), below_(below), memory_(memory), m_(p.c.rows / 2), n_(p.c.cols / 2),
-              k_(p.a.cols / 2) {}
+        level(strassen const& policy, P const& even, int below, arena& memory)
+            : policy_(policy), p_(even), below_(below), memory_(memory), m_(even.c.rows / 2),
+              n_(even.c.cols / 2), k_(even.a.cols / 2) {
+            bool const adds = even.beta != T(0);
+            for (int i = 0; i < 4; ++i) {
+                to_[c11 + i] = quarter(even.c, i), from_[c11 + i] = to_[c11 + i];
+                from_[a11 + i] = quarter(even.a, i), from_[b11 + i] = quarter(even.b, i);
+                if (adds) from_[e11 + i] = quarter(even.e, i), from_[e11 + i].scale = even.beta;
+            }
+        }
 
         status run() {
             typename arena::scope const scope(memory_);
-            bool const adds = p_.beta != T(0);
-            if (policy_.options_.variant == strassen_variant::winograd)
+            bool const adds = p_.beta != T(0),
+                       of_winograd = policy_.options_.variant == strassen_variant::winograd;
+            if constexpr (fuses<P>)
+                if (below_ == 0) {
+                    // Winograd's form needs the quarters of C to itself until its sums are done, so that with E, which
+                    // may be C, it is Strassen's.
+                    of_winograd && !adds ? fused_winograd() : fused_original();
+                    return std::move(status_);
+                }
+            if (of_winograd)
                 adds ? winograd_adding() : winograd();
             else
                 adds ? original_adding() : original();
@@ -292,23 +197,45 @@ private:
         }
 
     private:
+        // The last level over a base that takes sums and spreads.
+        void fused_winograd() {
+            multiply({a11, -a21}, {b22, -b12}, {c21});           // P7
+            multiply({a21, a22}, {b12, -b11}, {c22});            // P5
+            multiply({a21, a22, -a11}, {b22, -b12, b11}, {c12}); // P6
+            multiply(a11, b11, c11);                             // P1
+            add(c12, c11, c12);                                  // U2 = P1 + P6
+            add(c21, c12, c21);                                  // U3 = U2 + P7
+            add(c12, c22, c12);                                  // U4 = U2 + P5
+            add(c22, c21, c22);                                  // C22 = U3 + P5
+            multiply({a12, -a21, -a22, a11}, {b22}, {c12});      // C12 = U4 + P3
+            multiply({-a22}, {b22, -b12, b11, -b21}, {c21});     // C21 = U3 - P4
+            multiply(a12, b21, c11, c11);                        // C11 = P1 + P2
+        }
+
+        // The numbers are those of Strassen's paper.
+        void fused_original() {
+            multiply({a11, a22}, {b11, b22}, {c11, c22}); // M1
+            multiply({a21, a22}, {b11}, {c21, -c22});     // M2
+            multiply({a11}, {b12, -b22}, {c12, c22});     // M3
+            multiply({a22}, {b21, -b11}, {c11, c21});     // M4
+            multiply({a11, a12}, {b22}, {-c11, c12});     // M5
+            multiply({a21, -a11}, {b11, b12}, {c22});     // M6
+            multiply({a12, -a22}, {b21, b22}, {c11});     // M7
+        }
+
         // Two temporaries: Boyer et al., table 1.
         void winograd() {
-            auto const [a11, a12, a21, a22] = quarters(p_.a);
-            auto const [b11, b12, b21, b22] = quarters(p_.b);
-            auto const [c11, c12, c21, c22] = quarters(p_.c);
-            out const x = take(m_, k_ > n_ ? k_ : n_), s = cut(x, m_, k_), p = cut(x, m_, n_),
-                      t = take(k_, n_);
-            add(b22, minus(b12), t);
-            add(a11, minus(a21), s);
+            take_two();
+            add(b22, -b12, t);
+            add(a11, -a21, s);
             multiply(s, t, c21); // P7 = (A11 - A21)(B22 - B12)
-            add(b12, minus(b11), t);
+            add(b12, -b11, t);
             add(a21, a22, s);
             multiply(s, t, c22); // P5 = (A21 + A22)(B12 - B11)
-            add(b22, minus(t), t);
-            add(s, minus(a11), s);
+            add(b22, -t, t);
+            add(s, -a11, s);
             multiply(s, t, c12); // P6 = (A21 + A22 - A11)(B22 - B12 + B11)
-            add(a12, minus(s), s);
+            add(a12, -s, s);
             multiply(s, b22, c11); // P3 = (A12 - A21 - A22 + A11) B22
             multiply(a11, b11, p); // P1
             add(c12, p, c12);      // U2 = P1 + P6
@@ -316,55 +243,46 @@ private:
             add(c12, c22, c12);    // U4 = U2 + P5
             add(c22, c21, c22);    // C22 = U3 + P5
             add(c12, c11, c12);    // C12 = U4 + P3
-            add(t, minus(b21), t);
+            add(t, -b21, t);
             multiply(a22, t, c11); // P4 = A22 (B22 - B12 + B11 - B21)
-            add(c21, minus(c11), c21);
+            add(c21, -c11, c21);
             multiply(a12, b21, c11); // P2
             add(c11, p, c11);
         }
 
         // Three temporaries: Boyer et al., table 2. The products that go to one place only add to it.
         void winograd_adding() {
-            auto const [a11, a12, a21, a22] = quarters(p_.a);
-            auto const [b11, b12, b21, b22] = quarters(p_.b);
-            auto const [e11, e12, e21, e22] = quarters(p_.e);
-            auto const [c11, c12, c21, c22] = quarters(p_.c);
-            out const p = take(m_, n_), s = take(m_, k_), t = take(k_, n_);
-            T const beta = p_.beta, one(1);
-            add(b12, minus(b11), t);
+            take_three();
+            add(b12, -b11, t);
             add(a21, a22, s);
             multiply(s, t, p); // P5
-            add(p, times(beta, e22), c22);
-            add(p, times(beta, e12), c12);
+            add(p, e22, c22);
+            add(p, e12, c12);
             multiply(a11, b11, p); // P1
-            multiply(a12, b21, c11, beta, e11);
+            multiply(a12, b21, c11, e11);
             add(c11, p, c11);
-            add(b22, minus(t), t);
-            add(s, minus(a11), s);
-            multiply(s, t, p, one, p); // U2 = P1 + P6
+            add(b22, -t, t);
+            add(s, -a11, s);
+            multiply(s, t, p, p); // U2 = P1 + P6
             add(c12, p, c12);
-            add(t, minus(b21), t);
-            add(a12, minus(s), s);
-            multiply(a22, t, c21, -beta, e21); // P4 - beta E21
-            multiply(s, b22, c12, one, c12);   // C12 = beta E12 + P5 + U2 + P3
-            add(b22, minus(b12), t);
-            add(a11, minus(a21), s);
-            multiply(s, t, p, one, p); // U3 = U2 + P7
+            add(t, -b21, t);
+            add(a12, -s, s);
+            multiply(a22, t, c21, -e21); // P4 - beta E21
+            multiply(s, b22, c12, c12);  // C12 = beta E12 + P5 + U2 + P3
+            add(b22, -b12, t);
+            add(a11, -a21, s);
+            multiply(s, t, p, p); // U3 = U2 + P7
             add(c22, p, c22);
-            add(p, minus(c21), c21);
+            add(p, -c21, c21);
         }
 
         // Two temporaries. The numbers are those of Strassen's paper.
         void original() {
-            auto const [a11, a12, a21, a22] = quarters(p_.a);
-            auto const [b11, b12, b21, b22] = quarters(p_.b);
-            auto const [c11, c12, c21, c22] = quarters(p_.c);
-            out const x = take(m_, k_ > n_ ? k_ : n_), s = cut(x, m_, k_), p = cut(x, m_, n_),
-                      t = take(k_, n_);
-            add(a21, minus(a11), s);
+            take_two();
+            add(a21, -a11, s);
             add(b11, b12, t);
             multiply(s, t, c22); // M6 = (A21 - A11)(B11 + B12)
-            add(a12, minus(a22), s);
+            add(a12, -a22, s);
             add(b21, b22, t);
             multiply(s, t, c11); // M7 = (A12 - A22)(B21 + B22)
             add(a11, a22, s);
@@ -374,15 +292,15 @@ private:
             add(c22, c12, c22);
             add(a21, a22, s);
             multiply(s, b11, c21); // M2 = (A21 + A22) B11
-            add(c22, minus(c21), c22);
-            add(b21, minus(b11), t);
+            add(c22, -c21, c22);
+            add(b21, -b11, t);
             multiply(a22, t, c12); // M4 = A22 (B21 - B11)
             add(c21, c12, c21);
             add(c11, c12, c11);
             add(a11, a12, s);
             multiply(s, b22, c12); // M5 = (A11 + A12) B22
-            add(c11, minus(c12), c11);
-            add(b12, minus(b22), t);
+            add(c11, -c12, c11);
+            add(b12, -b22, t);
             multiply(a11, t, p); // M3 = A11 (B12 - B22)
             add(c12, p, c12);
             add(c22, p, c22);
@@ -390,18 +308,13 @@ private:
 
         // Three temporaries; M6 and M7, wanted once, are added in place.
         void original_adding() {
-            auto const [a11, a12, a21, a22] = quarters(p_.a);
-            auto const [b11, b12, b21, b22] = quarters(p_.b);
-            auto const [e11, e12, e21, e22] = quarters(p_.e);
-            auto const [c11, c12, c21, c22] = quarters(p_.c);
-            out const p = take(m_, n_), s = take(m_, k_), t = take(k_, n_);
-            T const beta = p_.beta;
-            add(a21, minus(a11), s);
+            take_three();
+            add(a21, -a11, s);
             add(b11, b12, t);
-            multiply(s, t, c22, beta, e22); // M6
-            add(a12, minus(a22), s);
+            multiply(s, t, c22, e22); // M6
+            add(a12, -a22, s);
             add(b21, b22, t);
-            multiply(s, t, c11, beta, e11); // M7
+            multiply(s, t, c11, e11); // M7
             add(a11, a22, s);
             add(b11, b22, t);
             multiply(s, t, p); // M1
@@ -409,47 +322,88 @@ private:
             add(c22, p, c22);
             add(a21, a22, s);
             multiply(s, b11, p); // M2
-            add(p, times(beta, e21), c21);
-            add(c22, minus(p), c22);
-            add(b21, minus(b11), t);
+            add(p, e21, c21);
+            add(c22, -p, c22);
+            add(b21, -b11, t);
             multiply(a22, t, p); // M4
             add(c21, p, c21);
             add(c11, p, c11);
             add(a11, a12, s);
             multiply(s, b22, p); // M5
-            add(p, times(beta, e12), c12);
-            add(c11, minus(p), c11);
-            add(b12, minus(b22), t);
+            add(p, e12, c12);
+            add(c11, -p, c11);
+            add(b12, -b22, t);
             multiply(a11, t, p); // M3
             add(c12, p, c12);
             add(c22, p, c22);
         }
 
-        // to = x + y
-        void add(in const& x, in const& y, out const& to) {
-            if (status_) status_ = policy_.leaf().add(x, y, to);
+        void take_two() {
+            place(t, k_, n_, memory_.template take<T>(k_ * n_));
+            auto const shared = memory_.template take<T>(m_ * (k_ > n_ ? k_ : n_));
+            place(s, m_, k_, shared), place(p, m_, n_, shared);
         }
-        // to = alpha x y + beta e
-        void multiply(in const& x, in const& y, out const& to, T beta = T(0), in const& e = {}) {
-            if (status_) status_ = policy_.multiply(P{p_.alpha, x, y, beta, e, to}, below_, memory_);
+        void take_three() {
+            place(p, m_, n_, memory_.template take<T>(m_ * n_));
+            place(s, m_, k_, memory_.template take<T>(m_ * k_));
+            place(t, k_, n_, memory_.template take<T>(k_ * n_));
+        }
+        void place(int i, index_t rows, index_t cols, typename out::handle data) {
+            to_[i] = {data, rows, cols, cols, 1}, from_[i] = to_[i];
         }
 
-        static in minus(in x) { return times(T(-1), x); }
-        static in times(T factor, in x) {
-            x.scale = factor;
+        // to = x + y
+        [[gnu::noinline]] void add(int x, int y, int to) {
+            if (status_) status_ = policy_.leaf().add(view_of(x), view_of(y), to_[to]);
+        }
+        // to = alpha x y, and e
+        [[gnu::noinline]] void multiply(int x, int y, int to, int e = none) {
+            if (!status_) return;
+            in added = view_of(e);
+            T const beta = e ? std::exchange(added.scale, T(1)) : T(0);
+            status_ =
+                policy_.multiply(P{p_.alpha, view_of(x), view_of(y), beta, added, to_[to]}, below_, memory_);
+        }
+        // Adds alpha x y to each target, or takes it from a negated one. The first product to arrive brings beta E.
+        [[gnu::noinline]] void multiply(terms x, terms y, terms targets) {
+            if (!status_) return;
+            spread<out, 2> places;
+            for (int const target : targets) {
+                int const quarter = target < 0 ? -target : target;
+                bool const first = !std::exchange(reached_[quarter], true);
+                in added = from_[first && p_.beta != T(0) ? e11 + (quarter - c11) : quarter];
+                added.scale = T(1);
+                places.add(to_[quarter], target < 0 ? T(-1) : T(1), first ? p_.beta : T(1), added);
+            }
+            status_ = policy_.base_(of_sums<P>{p_.alpha, sum_of_terms(x), sum_of_terms(y), T(0), {}, places},
+                                    memory_);
+        }
+
+        in view_of(int i) const {
+            in v = from_[i < 0 ? -i : i];
+            if (i < 0) v.scale = -v.scale;
+            return v;
+        }
+        sum sum_of_terms(terms list) const {
+            sum x;
+            for (int const i : list) x.term[x.terms++] = view_of(i);
+            x.rows = x.term[0].rows, x.cols = x.term[0].cols;
             return x;
         }
-
-        out take(index rows, index cols) {
-            return {memory_.template take<T>(rows * cols), rows, cols, cols, 1};
+        template <class V>
+        static V quarter(V const& v, int i) {
+            index_t const m = v.rows / 2, n = v.cols / 2;
+            return v.part(i / 2 * m, i % 2 * n, m, n);
         }
-        static out cut(out const& x, index rows, index cols) { return {x.data, rows, cols, cols, 1}; }
 
         strassen const& policy_;
-        P p_;
+        P const& p_;
         int below_;
         arena& memory_;
-        index m_, n_, k_;
+        index_t m_, n_, k_;
+        out to_[p + 1];
+        in from_[e22 + 1];
+        bool reached_[c22 + 1] = {};
         status status_;
     };
 
@@ -461,7 +415,7 @@ private:
         S const h = half(s, false);
         if constexpr (fuses<S>)
             if (levels == 1) return with_borders(s, workspace_of_fused(h));
-        auto bytes = [](index rows, index cols) {
+        auto bytes = [](index_t rows, index_t cols) {
             return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(typename S::c_type));
         };
         footprint own, below = workspace(h, levels - 1);
@@ -474,18 +428,12 @@ private:
         return with_borders(s, own + below);
     }
     template <class S>
-    footprint workspace_of_fused(S const& h) const {
+    footprint workspace_of_fused(S h) const {
         using Form = typename sum_of<term<S>, 4>::form;
-        shape<Form, Form, typename S::c_form> sums{h.m, h.n, h.k};
-        shape<Form, Form, typename spread<out_of<S>, 2>::form> const spreads{h.m, h.n, h.k};
-        footprint need = larger(base_.workspace(h), larger(base_.workspace(sums), base_.workspace(spreads)));
-        sums.adds = true;
-        return larger(larger(need, base_.workspace(half_of(h))), base_.workspace(sums));
-    }
-    template <class S>
-    static S half_of(S h) {
+        shape<Form, Form, typename spread<out_of<S>, 2>::form> const sums{h.m, h.n, h.k};
+        footprint const need = larger(base_.workspace(h), base_.workspace(sums));
         h.adds = true;
-        return h;
+        return larger(need, base_.workspace(h));
     }
     template <class S>
     footprint with_borders(S const& s, footprint need) const {
@@ -503,7 +451,7 @@ private:
         if (levels == 0) return base_.estimate(s);
         S const h = half(s, false);
         bool const winograd = options_.variant == strassen_variant::winograd;
-        auto const addition = [&](index rows, index cols) {
+        auto const addition = [&](index_t rows, index_t cols) {
             return 1.5 * base_.estimate(S{rows, cols, 1, 1, true});
         };
         borders<S> const edge(s);

@@ -224,7 +224,7 @@ struct cuda {
         if (status s = them.check(check_pointers); !s) return s;
         cuda_sharing const sharing = sharing_of(them);
         if (status s = them.run(sharing); !s) return s;
-        for (index i = 0; i < all.count; ++i)
+        for (index_t i = 0; i < all.count; ++i)
             if (sharing.alone[static_cast<std::size_t>(i)])
                 if (status s = run_checked(*this, all.first[i], memory); !s) return s;
         return {};

@@ -69,8 +69,8 @@ struct host {
     // beyond the first is one more rounding, relative to the sum of their magnitudes.
     template <class S>
     bound error_bound(S const& s) const {
-        index const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
-        index const chain =
+        index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
+        index_t const chain =
             s.m == 1 || s.n == 1 ? depth : smaller(depth, piece) + divide_up(depth, piece) + 16;
         return chain_bound<S>(chain + terms_of<typename S::a_form> + terms_of<typename S::b_form>);
     }
@@ -108,7 +108,7 @@ struct host {
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
         if constexpr (!is_dense<Problem>) {
-            for (index i = 0; i < p.count; ++i)
+            for (index_t i = 0; i < p.count; ++i)
                 if (status s = multiply_combined(p.at(i), team, workspace); !s) return s;
             return {};
         } else {
@@ -136,12 +136,12 @@ struct host {
         int team = small.team; // as for one product
         while (team > 1 && !workspace.fits({small.bytes_each * static_cast<std::size_t>(team)})) --team;
         arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index>(small.bytes_each) * team);
-        index next = 0;
+        std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(small.bytes_each) * team);
+        index_t next = 0;
         host_each(team, team, [&](int thread, int) {
-            for (index i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all.count;) {
+            for (index_t i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all.count;) {
                 if (!small.has(all.first[i])) continue;
-                arena part(own + thread * static_cast<index>(small.bytes_each), small.bytes_each, nullptr);
+                arena part(own + thread * static_cast<index_t>(small.bytes_each), small.bytes_each, nullptr);
                 (void)run_checked(host{.threads = 1}, all.first[i], part);
             }
         });
@@ -151,11 +151,11 @@ struct host {
 private:
     // How many terms an operand may have beside the first.
     template <class Form>
-    static constexpr index terms_of = [] {
+    static constexpr index_t terms_of = [] {
         if constexpr (requires { Form::most_terms; })
-            return index{Form::most_terms} - 1;
+            return index_t{Form::most_terms} - 1;
         else
-            return index{0};
+            return index_t{0};
     }();
 
     static constexpr double smallest_shared =
@@ -207,7 +207,7 @@ private:
 
     // How many products are summed before the sum is added to C.
     template <class S>
-    static index chain_of(S const& s) {
+    static index_t chain_of(S const& s) {
         using T = typename S::a_type;
         if constexpr (tile_element<T>)
             if (uses_tiles(s)) return s.k;
@@ -221,9 +221,9 @@ private:
         return bytes_of<typename S::a_type>(s.m, s.n, s.k, team, uses_tiles(s));
     }
     template <class T>
-    [[gnu::noinline]] static std::size_t bytes_of(index m, index n, index k, int team, bool tiles) {
+    [[gnu::noinline]] static std::size_t bytes_of(index_t m, index_t n, index_t k, int team, bool tiles) {
         using packing = typename packing_of<T>::type;
-        auto const bytes = [&](index rows, index cols) {
+        auto const bytes = [&](index_t rows, index_t cols) {
 #if defined(__x86_64__)
             if constexpr (tile_element<T>)
                 if (tiles) return multiply_tiles_bytes<T>(rows, cols, k, team);
@@ -237,19 +237,19 @@ private:
 
     // What the kernels write for `Problem` when it is more than alpha A B + beta E in rows.
     template <class Problem, class Acc>
-    static void write(void const* problem, bool swapped, Acc const* sum, index sum_row, index i0, index j0,
-                      index rows, index cols) {
+    static void write(void const* problem, bool swapped, Acc const* sum, index_t sum_row, index_t i0,
+                      index_t j0, index_t rows, index_t cols) {
         using S = typename Problem::scalar;
         auto const& p = *static_cast<Problem const*>(problem);
         bool const reads_e = p.beta != S(0);
-        for (index i = 0; i < rows; ++i)
-            for (index j = 0; j < cols; ++j) {
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t j = 0; j < cols; ++j) {
                 S x{};
                 if constexpr (complex_like<S>)
                     x = S(sum[i * sum_row + 2 * j], sum[i * sum_row + 2 * j + 1]);
                 else
                     x = sum[i * sum_row + j];
-                index const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
+                index_t const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
                 x = p.alpha * x;
                 if (reads_e) {
                     auto const e = static_cast<S>(p.e(r, c));
@@ -332,52 +332,48 @@ private:
     template <class Problem>
     [[gnu::noinline]] static status multiply_batch(Problem const& p, int team, arena& workspace) {
         if (p.count < team) {
-            for (index x = 0; x < p.count; ++x)
+            for (index_t x = 0; x < p.count; ++x)
                 if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
             return {};
         }
         std::size_t const bytes = bytes_for(p.shape(), 1);
         arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index>(bytes) * team);
+        std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(bytes) * team);
         host_each(team, team, [&](int thread, int x) {
-            for (index i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
-                arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+            for (index_t i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
+                arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
                 (void)multiply_one(p.at(i), 1, part);
             }
         });
         return {};
     }
 
-    // Sums are formed while they are packed; see host/combined.hpp.
+    // The product of the first terms, except for what packs the operands, if they are sums, and what writes a spread
+    // (host/combined.hpp). The factor of a sum of one term goes into alpha, and that of an only target too.
     template <class Problem>
-    static status multiply_combined(Problem const& p, int team, arena& workspace) {
+    static status multiply_combined(Problem p, int team, arena& workspace) {
         using T = typename Problem::a_type;
-        using Packing = sum_packing<T>;
-        auto const turned = [](auto const& v) {
-            return v.col_stride != 1 && v.row_stride == 1 && v.rows > 1;
-        };
-        auto const a = as_sum<T>(p.a), b = as_sum<T>(p.b);
-        host_job<T, Packing> job;
-        if constexpr (is_view<typename Problem::c_operand>::value) {
-            // As a product of views, but for what is packed.
-            dense_problem<T, T, T, space, typename Problem::epilogue_type> q;
-            q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.c = p.c, q.epilogue = p.epilogue;
-            q.row0 = p.row0, q.col0 = p.col0;
-            q.a.rows = p.c.rows, q.b.cols = p.c.cols;
-            auto const plain = job_of<real_packing<T, T>>(q);
-            job.alpha = plain.alpha, job.beta = plain.beta;
-            job.e = plain.e, job.e_row = plain.e_row, job.c = plain.c, job.c_row = plain.c_row;
-            job.swapped = plain.swapped;
-            if (plain.write) job.write = write<decltype(q), T>, job.problem = &q;
-            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
-            multiply(job, team, workspace);
+        dense_problem<T, T, T, space, typename Problem::epilogue_type> q;
+        q.a = first_term(p.a, p.alpha), q.b = first_term(p.b, p.alpha);
+        q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.epilogue = p.epilogue;
+        q.row0 = p.row0, q.col0 = p.col0;
+        constexpr bool spreads = !is_view<typename Problem::c_operand>::value;
+        if constexpr (spreads) {
+            auto const& first = p.c.at[0];
+            q.c = first.to;
+            if (p.c.targets == 1) q.alpha *= first.factor, q.beta = first.keep, q.e = first.from;
         } else {
-            job.swapped = p.c.targets > 0 && turned(p.c.at[0].to);
-            job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>;
-            job.problem = &p;
-            job.a = job.swapped ? b.transposed() : a, job.b = job.swapped ? a.transposed() : b;
-            multiply(job, team, workspace);
+            q.c = p.c;
         }
+        auto job = job_of<real_packing<T, T>>(q);
+        if constexpr (spreads)
+            if (p.c.targets > 1)
+                job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>,
+                job.problem = &p;
+        if (job.swapped) p.a = p.a.transposed(), p.b = p.b.transposed();
+        job.a_sum = sum_packing<T>::of(p.a), job.b_sum = sum_packing<T>::of(p.b);
+        if (job.swapped) std::swap(job.a_sum, job.b_sum);
+        multiply(job, team, workspace);
         return {};
     }
 
@@ -392,7 +388,7 @@ private:
             bool const turned = p.c.col_stride != 1 && p.c.cols > 1; // then C is multiplied as its transpose
             auto const& a = turned ? p.b : p.a;
             auto const& b = turned ? p.a : p.b;
-            index const work = p.c.rows * p.c.cols * p.a.cols;
+            index_t const work = p.c.rows * p.c.cols * p.a.cols;
             bool const adds = p.beta != T(0);
             if (work > 64 * 64 * 64 || p.a.cols > block_sizes<T>::k ||
                 (turned ? p.c.row_stride : p.c.col_stride) != 1 ||

@@ -147,7 +147,7 @@ public:
 
     // The same queue, with one tile for every product that can use it, and the direct kernel for the rest. With
     // `part`, k is summed in parts of that depth, or at once for 0.
-    opencl with(opencl_tile const& tile, index part = -1) const {
+    opencl with(opencl_tile const& tile, index_t part = -1) const {
         opencl one = *this;
         one.only_ = {tile, part};
         return one;

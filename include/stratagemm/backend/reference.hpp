@@ -87,17 +87,17 @@ struct reference {
 
     template <class Problem>
     status operator()(Problem const& batch, arena&) const {
-        for (index x = 0; x < batch.count; ++x) {
+        for (index_t x = 0; x < batch.count; ++x) {
             auto const p = batch.at(x);
-            for (index i = 0; i < p.c.rows; ++i)
-                for (index j = 0; j < p.c.cols; ++j) p.c(i, j) = element(p, i, j);
+            for (index_t i = 0; i < p.c.rows; ++i)
+                for (index_t j = 0; j < p.c.cols; ++j) p.c(i, j) = element(p, i, j);
         }
         return {};
     }
 
 private:
     template <class Problem>
-    static typename Problem::c_type element(Problem const& p, index i, index j) {
+    static typename Problem::c_type element(Problem const& p, index_t i, index_t j) {
         using S = typename Problem::scalar;
         using C = typename Problem::c_type;
         using R = real_t<S>;
@@ -106,7 +106,7 @@ private:
             S const b = reads_e ? value(p.e, i, j) : S{};
             // re and im of sum a b, then of alpha sum + beta e, each one wide sum.
             wide_sum<R> re, im;
-            for (index l = 0; l < p.a.cols; ++l) {
+            for (index_t l = 0; l < p.a.cols; ++l) {
                 S const x = value(p.a, i, l), y = value(p.b, l, j);
                 re.add_product(x.real(), y.real()), re.add_product(-x.imag(), y.imag());
                 im.add_product(x.real(), y.imag()), im.add_product(x.imag(), y.real());
@@ -119,7 +119,7 @@ private:
         } else {
             using W = std::conditional_t<std::is_same_v<S, std::int32_t>, std::int32_t, R>;
             wide_sum<W> sum;
-            for (index l = 0; l < p.a.cols; ++l)
+            for (index_t l = 0; l < p.a.cols; ++l)
                 sum.add_product(static_cast<S>(value(p.a, i, l)), static_cast<S>(value(p.b, l, j)));
             if constexpr (std::is_integral_v<S>) { // modulo 2^32, as the hardware does
                 std::int64_t const v =
@@ -139,7 +139,7 @@ private:
     }
 
     template <class T>
-    static auto value(view<T> const& v, index i, index j) {
+    static auto value(view<T> const& v, index_t i, index_t j) {
         return v.conjugate ? conjugate(v(i, j)) : v(i, j);
     }
 

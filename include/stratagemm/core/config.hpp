@@ -12,6 +12,9 @@
 #define STRATAGEMM_VERSION_MAJOR 0
 #define STRATAGEMM_VERSION_MINOR 1
 #define STRATAGEMM_VERSION_PATCH 0
+// One number, which grows: 10203 is version 1.2.3.
+#define STRATAGEMM_VERSION                                                                                   \
+    (STRATAGEMM_VERSION_MAJOR * 10000 + STRATAGEMM_VERSION_MINOR * 100 + STRATAGEMM_VERSION_PATCH)
 
 #ifdef _OPENMP
 #    define STRATAGEMM_ABI v0_1_openmp

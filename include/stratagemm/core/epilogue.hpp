@@ -30,14 +30,14 @@ enum class along { rows, columns };
 template <class T, class Values = T const*>
 struct bias_epilogue {
     Values values;
-    index count;
+    index_t count;
     along axis;
 
     template <class X>
-    constexpr X operator()(X x, index i, index j) const {
+    constexpr X operator()(X x, index_t i, index_t j) const {
         return static_cast<X>(x + static_cast<X>(values[axis == along::columns ? j : i]));
     }
-    constexpr bool fits(index m, index n) const { return count >= (axis == along::columns ? n : m); }
+    constexpr bool fits(index_t m, index_t n) const { return count >= (axis == along::columns ? n : m); }
     template <class To>
     auto device(To& to) const -> decltype(to("", values)) {
         to(axis == along::columns ? "x + $0[j]" : "x + $0[i]", values);
@@ -52,7 +52,7 @@ auto bias(V const& v, along axis = along::columns) {
     using T = typename V::value_type;
     using Data = decltype(v.data());
     using Values = std::conditional_t<std::is_pointer_v<Data>, T const*, Data>;
-    return bias_epilogue<T, Values>{v.data(), static_cast<index>(v.size()), axis};
+    return bias_epilogue<T, Values>{v.data(), static_cast<index_t>(v.size()), axis};
 }
 template <class V>
 void bias(V const&&, along = along::columns) = delete; // it would dangle
@@ -115,14 +115,14 @@ constexpr auto scale(T factor) {
 }
 
 template <class F, class X>
-constexpr X apply_epilogue(F const& f, X x, index i, index j) {
-    if constexpr (std::is_invocable_v<F const&, X, index, index>)
+constexpr X apply_epilogue(F const& f, X x, index_t i, index_t j) {
+    if constexpr (std::is_invocable_v<F const&, X, index_t, index_t>)
         return static_cast<X>(f(x, i, j));
     else
         return static_cast<X>(f(x));
 }
 template <class F>
-constexpr bool epilogue_fits(F const& f, index m, index n) {
+constexpr bool epilogue_fits(F const& f, index_t m, index_t n) {
     if constexpr (requires { f.fits(m, n); })
         return f.fits(m, n);
     else
@@ -135,11 +135,11 @@ struct then_epilogue {
     Second second;
     template <class X>
     requires(std::is_invocable_v<First const&, X> ||
-             std::is_invocable_v<First const&, X, index, index>) constexpr X
-    operator()(X x, index i, index j) const {
+             std::is_invocable_v<First const&, X, index_t, index_t>) constexpr X
+    operator()(X x, index_t i, index_t j) const {
         return apply_epilogue(second, apply_epilogue(first, x, i, j), i, j);
     }
-    constexpr bool fits(index m, index n) const {
+    constexpr bool fits(index_t m, index_t n) const {
         return epilogue_fits(first, m, n) && epilogue_fits(second, m, n);
     }
     template <class To, class F = First, class S = Second>
@@ -158,6 +158,6 @@ constexpr auto then(First first, Second second, Rest... rest) {
 }
 
 template <class F, class X>
-concept epilogue_for = std::is_invocable_v<F const&, X> || std::is_invocable_v<F const&, X, index, index>;
+concept epilogue_for = std::is_invocable_v<F const&, X> || std::is_invocable_v<F const&, X, index_t, index_t>;
 
 STRATAGEMM_END

@@ -21,7 +21,7 @@ struct group {
     using problem_type = Problem;
 
     Problem const* first = nullptr;
-    index count = 0;
+    index_t count = 0;
 
     Problem const* begin() const { return first; }
     Problem const* end() const { return first + count; }
@@ -42,7 +42,7 @@ concept product_range = requires(G const& g) {
 template <product_range G>
 auto as_group(G const& g) {
     using Problem = std::remove_cvref_t<decltype(*g.data())>;
-    return group<Problem>{g.data(), static_cast<index>(g.size())};
+    return group<Problem>{g.data(), static_cast<index_t>(g.size())};
 }
 
 // Where the matrices C of a group lie, so that it is quick to ask who else is there.
@@ -51,14 +51,14 @@ class written_places {
     using space = typename Problem::space;
 
 public:
-    explicit written_places(index count) { places_.reserve(static_cast<std::size_t>(count)); }
+    explicit written_places(index_t count) { places_.reserve(static_cast<std::size_t>(count)); }
 
     // The next product, which lies so.
     void add(Problem const& p, extents const& x) {
         if (x.c.low == x.c.high) return; // nothing is read then
         auto const spread = [](range& all, auto const& v, extent const& y) {
             if (y.low == y.high) return;
-            index const at = space::address(v.data);
+            index_t const at = space::address(v.data);
             bool const first = all.low == all.high;
             all.mixed |= !first && all.buffer != space::buffer(v.data);
             all.buffer = space::buffer(v.data);
@@ -67,7 +67,7 @@ public:
         };
         spread(written_, p.c, x.c);
         if (p.alpha != typename Problem::scalar(0)) spread(read_, p.a, x.a), spread(read_, p.b, x.b);
-        index const at = space::address(p.c.data);
+        index_t const at = space::address(p.c.data);
         bool const in_place =
             space::address(p.e.data) == at && space::buffer(p.e.data) == space::buffer(p.c.data);
         if (!in_place) spread(read_, p.e, x.e);
@@ -99,7 +99,7 @@ public:
 
     // Whether matrix v of `reader` shares an element with the C of another product.
     template <class V>
-    bool meet(Problem const& reader, V const& v, index step) const {
+    bool meet(Problem const& reader, V const& v, index_t step) const {
         place const x = place_of(reader, v, step);
         if (x.low == x.high || places_.empty()) return false;
         // Those that begin before its end, backwards, as long as one of them may end after its beginning.
@@ -126,7 +126,7 @@ public:
 private:
     struct place {
         void const* buffer;
-        index low, high, reach; // reach: the largest high so far
+        index_t low, high, reach; // reach: the largest high so far
         Problem const* of;
     };
     static int compare(void const* left, void const* right) {
@@ -137,7 +137,7 @@ private:
 
     // A part of a matrix of lines, as wide as they are apart.
     struct block {
-        index line, begin, end, last; // lines [line, last) of elements [begin, end)
+        index_t line, begin, end, last; // lines [line, last) of elements [begin, end)
     };
     static int compare_lines(void const* left, void const* right) {
         auto const &x = *static_cast<block const*>(left), &y = *static_cast<block const*>(right);
@@ -147,27 +147,27 @@ private:
     // Whether those that interleave are blocks of one matrix, and apart: line by line, with those that a line meets in
     // order, where only neighbours can overlap.
     bool are_blocks_apart() const {
-        constexpr auto size = static_cast<index>(sizeof(typename Problem::c_type));
+        constexpr auto size = static_cast<index_t>(sizeof(typename Problem::c_type));
         std::vector<block> blocks, met;
         for (std::size_t begin = 0, end; begin < places_.size(); begin = end) {
             place const& first = places_[begin];
             auto const& c = first.of->c;
             bool const by_rows = c.col_stride == 1;
-            index const outer = by_rows ? c.row_stride : c.col_stride;
+            index_t const outer = by_rows ? c.row_stride : c.col_stride;
             blocks.clear(), met.clear();
             bool all_fit = true;
             for (end = begin; end < places_.size(); ++end) {
                 place const& x = places_[end];
                 if (end > begin && (x.buffer != first.buffer || x.low >= places_[end - 1].reach)) break;
                 auto const& v = x.of->c;
-                index const wide = by_rows ? v.cols : v.rows, lines = by_rows ? v.rows : v.cols;
+                index_t const wide = by_rows ? v.cols : v.rows, lines = by_rows ? v.rows : v.cols;
                 bool const fits = x.of->count == 1 && v.row_stride == c.row_stride &&
                                   v.col_stride == c.col_stride && (by_rows || c.row_stride == 1) &&
                                   outer >= wide && (x.low - first.low) % size == 0;
                 all_fit = all_fit && fits;
                 if (!all_fit) continue;
-                index const at = (x.low - first.low) / size, line = at / outer, from = at % outer;
-                index const beyond =
+                index_t const at = (x.low - first.low) / size, line = at / outer, from = at % outer;
+                index_t const beyond =
                     from + wide - outer; // of the next line, seen from where the first begins
                 blocks.push_back({line, from, beyond > 0 ? outer : from + wide, line + lines});
                 if (beyond > 0) blocks.push_back({line + 1, 0, beyond, line + 1 + lines});
@@ -197,15 +197,15 @@ private:
     }
 
     template <class V>
-    static place place_of(Problem const& p, V const& v, index step) {
+    static place place_of(Problem const& p, V const& v, index_t step) {
         extent const x = extent_of(v, p.count, step);
-        index const at = space::address(v.data);
+        index_t const at = space::address(v.data);
         return {space::buffer(v.data), at + x.low, at + x.high, at + x.high, &p};
     }
 
     struct range {
         void const* buffer = nullptr;
-        index low = 0, high = 0;
+        index_t low = 0, high = 0;
         bool mixed = false; // it is more than one buffer
     };
 

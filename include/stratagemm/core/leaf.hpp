@@ -1,21 +1,26 @@
-// What a leaf offers. The leaf of a policy is the backend of its memory space; algorithms reach memory and machine
-// through it alone.
+// What a leaf offers. The leaf of a policy is the backend of its memory space; algorithms reach memory and
+// machine through it alone.
 //
-// Each concept below is a capability, and the comment is its contract. An algorithm that has a form of its own for a
-// kind of leaf picks it with `if constexpr (device_leaf<...>)`; nothing else asks a leaf for a member.
+// Each concept below is a capability, and the comment is its contract. An algorithm that has a form of its
+// own for a kind of leaf picks it with `if constexpr (device_leaf<...>)`; nothing else asks a leaf for a
+// member.
 #pragma once
 
 #include "epilogue.hpp"
 #include "error.hpp"
 #include "operand.hpp"
 
+#include <compare>
+#include <cstdint>
 #include <string>
 
 STRATAGEMM_BEGIN
 
-// Every leaf, for views in its memory space. Operations are done in order; synchronize() returns when all are done.
+// Every leaf, for views in its memory space. Operations are done in order; synchronize() returns when all are
+// done.
 //   copy(from, to)             to = from, converted to the type of `to`; `from` may be scaled and conjugated
-//   add(x, y, to)              to = x + y; x and y may be scaled and conjugated, and `to` may be either of them
+//   add(x, y, to)              to = x + y; x and y may be scaled and conjugated, and `to` may be either of
+//                              them
 //   fill(to, value)
 //   apply(f, to, row0, col0)   to_ij = f(to_ij, row0 + i, col0 + j), for epilogues that the leaf can run
 template <class L, class Space>
@@ -23,7 +28,7 @@ concept leaf = requires(L const& l, view<float const, Space> from, view<float, S
     { l.copy(from, to) } -> std::same_as<status>;
     { l.add(from, from, to) } -> std::same_as<status>;
     { l.fill(to, 1.0f) } -> std::same_as<status>;
-    { l.apply(relu, to, index{0}, index{0}) } -> std::same_as<status>;
+    { l.apply(relu, to, index_t{0}, index_t{0}) } -> std::same_as<status>;
     { l.synchronize() } -> std::same_as<status>;
 };
 
@@ -36,8 +41,8 @@ concept host_leaf = requires(L const& l, double work, int n, void (&f)(int, int)
     l.each(n, n, f);
 };
 
-// The threads that a model of speed divides by: as many as there are, so that which of two ways is faster, and with it
-// the bits of a result, does not depend on their number.
+// The threads that a model of speed divides by: as many as there are, so that which of two ways is faster,
+// and with it the bits of a result, does not depend on their number.
 template <class L>
 int all_threads([[maybe_unused]] L const& leaf) {
     if constexpr (host_leaf<L>)
@@ -53,31 +58,52 @@ concept tiled_host_leaf = host_leaf<L> && requires(L const& l) {
     { l.has_tiles() } -> std::same_as<bool>;
 };
 
-// A kernel in the dialect that device backends share (device/dialect.hpp), compiled when it is first launched.
+// A constant text, such as a literal; any other text does not compile. Its address identifies it. The hash
+// (FNV-1a) tells texts apart that lay at one address one after the other, in libraries that were loaded and
+// unloaded.
+class static_text {
+public:
+    consteval static_text(char const* text) : text_(text) {
+        for (; *text; ++text) hash_ = (hash_ ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
+    }
+    constexpr char const* get() const { return text_; }
+    friend constexpr auto operator<=>(static_text const&, static_text const&) = default;
+
+private:
+    std::uint64_t hash_ = 0xcbf29ce484222325u;
+    char const* text_;
+};
+
+// A kernel in the dialect that device backends share (device/dialect.hpp), compiled when it is first
+// launched.
 struct device_kernel {
     char const* name;
-    char const* text;
+    static_text text;
     std::string definitions{}; // put before the text
     int items = 256;           // work-items of a group, threads of a block
     bool uses_double = false;
-    bool exact = false; // a b + c is not to be contracted
+    bool exact = false;               // a b + c is not to be contracted
+    std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
 };
 struct device_limits {
-    index groups = 0; // of one launch, in the first dimension
+    index_t groups = 0; // of one launch, in the first dimension
     bool has_double = false;
 };
 
 // A leaf whose memory is a device's.
-//   launch(kernel, groups, arguments...)   queues it; an argument is a handle, an index, an int, or a float or double
+//   launch(kernel, groups, arguments...)   queues it; an argument is a handle, an index, an int, a float, a
+//                                          double, or a view (a MATRIX of the dialect: its handle and its
+//                                          strides)
 //   limits()
-//   upload(from, to, count)                from host memory; done when it returns. download(from, to, count) likewise
+//   upload(from, to, count)                from host memory; done when it returns. download(from, to, count)
+//                                          likewise
 template <class L, class Space>
 concept device_leaf = requires(L const& l, device_kernel const& kernel,
                                typename Space::template handle<float> p, float* host) {
-    { l.launch(kernel, index{1}, p, index{1}, 1, 1.0f, 1.0) } -> std::same_as<status>;
+    { l.launch(kernel, index_t{1}, p, index_t{1}, 1, 1.0f, 1.0) } -> std::same_as<status>;
     { l.limits() } -> std::same_as<device_limits>;
-    { l.upload(host, p, index{1}) } -> std::same_as<status>;
-    { l.download(p, host, index{1}) } -> std::same_as<status>;
+    { l.upload(host, p, index_t{1}) } -> std::same_as<status>;
+    { l.download(p, host, index_t{1}) } -> std::same_as<status>;
 };
 
 // A leaf with queues of its own.
@@ -85,13 +111,14 @@ concept device_leaf = requires(L const& l, device_kernel const& kernel,
 //   record()             an event, which happens when all that was queued before is done
 //   wait(event)          what is queued from now on waits for it
 //   synchronize(event)   returns when it has happened
-//   pin(bytes)           host memory that the device reads and writes itself, at data(), of size() bytes; copies share
-//                        it, and one of them has to stay until the copies that use the memory are done
-//   copy_async(x, y)     the elements of x to y, of the same shape and type, neither scaled nor conjugated; one of the
-//                        two is in host memory. The host's may not be changed, or read, before the queue is done with
-//                        it; the call may return only then. It does not wait where that memory is pinned and both
-//                        matrices have their columns, or both their rows, without gaps; anything else takes longer,
-//                        and may be packed and waited for.
+//   pin(bytes)           host memory that the device reads and writes itself, at data(), of size() bytes;
+//                        copies share it, and one of them has to stay until the copies that use the memory
+//                        are done
+//   copy_async(x, y)     the elements of x to y, of the same shape and type, neither scaled nor conjugated;
+//                        one of the two is in host memory. The host's may not be changed, or read, before the
+//                        queue is done with it; the call may return only then. It does not wait where that
+//                        memory is pinned and both matrices have their columns, or both their rows, without
+//                        gaps; anything else takes longer, and may be packed and waited for.
 template <class L, class Space>
 concept has_queues = requires(L const& l, typename L::event const& e, view<float const> from,
                               view<float, Space> to, view<float const, Space> there, view<float> here) {

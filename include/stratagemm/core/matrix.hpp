@@ -19,27 +19,27 @@ public:
     matrix() = default;
 
     // All zero.
-    matrix(index rows, index cols, layout order = layout::row_major)
+    matrix(index_t rows, index_t cols, layout order = layout::row_major)
         : rows_(rows), cols_(cols), order_(order) {
-        index bytes = 0;
+        index_t bytes = 0;
         if (rows < 0 || cols < 0 || __builtin_mul_overflow(rows, cols, &bytes) ||
-            __builtin_mul_overflow(bytes, static_cast<index>(sizeof(T)), &bytes))
+            __builtin_mul_overflow(bytes, static_cast<index_t>(sizeof(T)), &bytes))
             throw error(errc::overflow, "matrix: rows and cols must be non-negative and fit in memory");
         data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes), std::align_val_t(64)));
-        for (index i = 0; i < rows * cols; ++i) new (data_ + i) T();
+        for (index_t i = 0; i < rows * cols; ++i) new (data_ + i) T();
     }
 
     // Element (i, j) is f(i, j).
     template <class F>
-    requires std::invocable<F&, index, index> matrix(index rows, index cols, F&& f,
-                                                     layout order = layout::row_major)
+    requires std::invocable<F&, index_t, index_t> matrix(index_t rows, index_t cols, F&& f,
+                                                         layout order = layout::row_major)
         : matrix(rows, cols, order) {
-        for (index i = 0; i < rows; ++i)
-            for (index j = 0; j < cols; ++j) (*this)(i, j) = static_cast<T>(f(i, j));
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t j = 0; j < cols; ++j) (*this)(i, j) = static_cast<T>(f(i, j));
     }
 
     matrix(matrix const& other) : matrix(other.rows_, other.cols_, other.order_) {
-        for (index i = 0; i < rows_ * cols_; ++i) data_[i] = other.data_[i];
+        for (index_t i = 0; i < rows_ * cols_; ++i) data_[i] = other.data_[i];
     }
     matrix(matrix&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), rows_(std::exchange(other.rows_, 0)),
@@ -53,21 +53,21 @@ public:
     }
     ~matrix() { ::operator delete(data_, std::align_val_t(64)); }
 
-    index rows() const { return rows_; }
-    index cols() const { return cols_; }
+    index_t rows() const { return rows_; }
+    index_t cols() const { return cols_; }
     T* data() { return data_; }
     T const* data() const { return data_; }
 
-    T& operator()(index i, index j) { return data_[offset(i, j)]; }
-    T const& operator()(index i, index j) const { return data_[offset(i, j)]; }
+    T& operator()(index_t i, index_t j) { return data_[offset(i, j)]; }
+    T const& operator()(index_t i, index_t j) const { return data_[offset(i, j)]; }
 
     stratagemm::view<T> view() { return make_view(data_); }
     stratagemm::view<T const> view() const { return make_view(static_cast<T const*>(data_)); }
-    auto block(index i, index j, index m, index n) { return view().block(i, j, m, n); }
-    auto block(index i, index j, index m, index n) const { return view().block(i, j, m, n); }
+    auto block(index_t i, index_t j, index_t m, index_t n) { return view().block(i, j, m, n); }
+    auto block(index_t i, index_t j, index_t m, index_t n) const { return view().block(i, j, m, n); }
 
 private:
-    index offset(index i, index j) const {
+    index_t offset(index_t i, index_t j) const {
         return order_ == layout::row_major ? i * cols_ + j : i + j * rows_;
     }
     template <class U>
@@ -76,8 +76,8 @@ private:
     }
 
     T* data_ = nullptr;
-    index rows_ = 0;
-    index cols_ = 0;
+    index_t rows_ = 0;
+    index_t cols_ = 0;
     layout order_ = layout::row_major;
 };
 

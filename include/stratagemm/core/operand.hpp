@@ -43,8 +43,8 @@ struct host_memory {
 };
 
 // Refuses a block that is not within a matrix.
-[[gnu::cold, gnu::noinline]] inline void refuse_block(index rows, index cols, index i, index j, index m,
-                                                      index n) {
+[[gnu::cold, gnu::noinline]] inline void refuse_block(index_t rows, index_t cols, index_t i, index_t j,
+                                                      index_t m, index_t n) {
     char text[200];
     __builtin_snprintf(
         text, sizeof(text),
@@ -53,7 +53,7 @@ struct host_memory {
         i, j, m, n, rows, cols);
     throw error(errc::shape, "block", text);
 }
-inline void check_block(index rows, index cols, index i, index j, index m, index n) {
+inline void check_block(index_t rows, index_t cols, index_t i, index_t j, index_t m, index_t n) {
     if (i < 0 || j < 0 || m < 0 || n < 0 || i > rows || j > cols || m > rows - i || n > cols - j)
         refuse_block(rows, cols, i, j, m, n);
 }
@@ -68,32 +68,32 @@ struct view {
     using handle = typename Space::template handle<T>;
 
     handle data{};
-    index rows = 0;
-    index cols = 0;
-    index row_stride = 0;
-    index col_stride = 1;
+    index_t rows = 0;
+    index_t cols = 0;
+    index_t row_stride = 0;
+    index_t col_stride = 1;
     accumulator_t<T> scale{1};
     bool conjugate = false;
 
     // The stored element: scale and conjugation are left to whoever computes.
-    T& operator()(index i, index j) const requires std::same_as<Space, host_memory> {
+    T& operator()(index_t i, index_t j) const requires std::same_as<Space, host_memory> {
         return data[i * row_stride + j * col_stride];
     }
 
     // The m x n block whose upper left corner is (i, j); it has to be within the matrix.
-    view block(index i, index j, index m, index n) const {
+    view block(index_t i, index_t j, index_t m, index_t n) const {
         check_block(rows, cols, i, j, m, n);
         return part(i, j, m, n);
     }
     // The same, unchecked. An empty block keeps the handle: no address is formed outside the matrix.
-    constexpr view part(index i, index j, index m, index n) const {
+    constexpr view part(index_t i, index_t j, index_t m, index_t n) const {
         view one = *this;
         if (m > 0 && n > 0) one.data = data + (i * row_stride + j * col_stride);
         one.rows = m;
         one.cols = n;
         return one;
     }
-    view moved(index n) const {
+    view moved(index_t n) const {
         view one = *this;
         one.data = data + n;
         return one;
@@ -129,7 +129,7 @@ struct sum_of {
     };
     static constexpr int most_views = N;
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
     View term[N]{};
     int terms = 0;
 
@@ -141,10 +141,10 @@ struct sum_of {
         rows = term[0].rows, cols = term[0].cols;
     }
 
-    sum_of part(index i, index j, index m, index n) const {
+    sum_of part(index_t i, index_t j, index_t m, index_t n) const {
         return changed([&](View const& v) { return v.part(i, j, m, n); });
     }
-    sum_of moved(index n) const {
+    sum_of moved(index_t n) const {
         return changed([&](View const& v) { return v.moved(n); });
     }
     sum_of transposed() const {
@@ -184,7 +184,7 @@ struct spread {
         view<value_type const, space> from{};
     };
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
     target at[N]{};
     int targets = 0;
 
@@ -197,12 +197,12 @@ struct spread {
         at[targets++] = {to, factor, keep, from};
     }
 
-    spread part(index i, index j, index m, index n) const {
+    spread part(index_t i, index_t j, index_t m, index_t n) const {
         return changed(
             m, n, [&](View const& v) { return v.part(i, j, m, n); },
             [&](auto const& v) { return v.part(i, j, m, n); });
     }
-    spread moved(index n) const {
+    spread moved(index_t n) const {
         return changed(
             rows, cols, [&](View const& v) { return v.moved(n); }, [&](auto const& v) { return v.moved(n); });
     }
@@ -218,7 +218,7 @@ struct spread {
 
 private:
     template <class To, class From>
-    spread changed(index m, index n, To const& to, From const& from) const {
+    spread changed(index_t m, index_t n, To const& to, From const& from) const {
         spread one = *this;
         one.rows = m, one.cols = n;
         for (int t = 0; t < targets; ++t) {
@@ -259,8 +259,8 @@ struct batch {
     using space = Space;
 
     view<T, Space> first;
-    index count = 0;
-    index stride = 0;
+    index_t count = 0;
+    index_t stride = 0;
 };
 
 template <class T>
@@ -277,8 +277,8 @@ concept ready_operand = requires(M const& x) {
     typename M::form;
     typename M::space;
     typename M::value_type;
-    { x.rows } -> std::convertible_to<index>;
-    { x.cols } -> std::convertible_to<index>;
+    { x.rows } -> std::convertible_to<index_t>;
+    { x.cols } -> std::convertible_to<index_t>;
     { M::most_views } -> std::convertible_to<int>;
     x.each_view(any_view{});
 };
@@ -305,10 +305,10 @@ concept has_view = requires(M& x) {
 template <class M>
 concept eigen_like = requires(M& x) {
     requires std::is_pointer_v<decltype(x.data())>;
-    { x.rows() } -> std::convertible_to<index>;
-    { x.cols() } -> std::convertible_to<index>;
-    { x.innerStride() } -> std::convertible_to<index>;
-    { x.outerStride() } -> std::convertible_to<index>;
+    { x.rows() } -> std::convertible_to<index_t>;
+    { x.cols() } -> std::convertible_to<index_t>;
+    { x.innerStride() } -> std::convertible_to<index_t>;
+    { x.outerStride() } -> std::convertible_to<index_t>;
     static_cast<bool>(std::remove_cv_t<M>::IsRowMajor);
 };
 
@@ -344,14 +344,14 @@ auto as_view(M&& x) {
         return x.view();
     } else if constexpr (eigen_like<std::remove_reference_t<M>>) {
         using T = std::remove_pointer_t<decltype(x.data())>;
-        index const inner = x.innerStride(), outer = x.outerStride();
+        index_t const inner = x.innerStride(), outer = x.outerStride();
         constexpr bool by_rows = static_cast<bool>(X::IsRowMajor);
-        return view<T>{x.data(), static_cast<index>(x.rows()), static_cast<index>(x.cols()),
+        return view<T>{x.data(), static_cast<index_t>(x.rows()), static_cast<index_t>(x.cols()),
                        by_rows ? outer : inner, by_rows ? inner : outer};
     } else {
         using T = std::remove_pointer_t<std::remove_cvref_t<decltype(x.data_handle())>>;
-        view<T> v{x.data_handle(), static_cast<index>(x.extent(0)), static_cast<index>(x.extent(1)),
-                  static_cast<index>(x.mapping().stride(0)), static_cast<index>(x.mapping().stride(1))};
+        view<T> v{x.data_handle(), static_cast<index_t>(x.extent(0)), static_cast<index_t>(x.extent(1)),
+                  static_cast<index_t>(x.mapping().stride(0)), static_cast<index_t>(x.mapping().stride(1))};
         apply_accessor(v, x.accessor());
         return v;
     }
@@ -364,23 +364,23 @@ concept operand = ready_operand<std::remove_cvref_t<M>> || is_batch<std::remove_
 
 // Borrowed matrices.
 template <class T>
-view<T> strided(T* data, index rows, index cols, index row_stride, index col_stride) {
+view<T> strided(T* data, index_t rows, index_t cols, index_t row_stride, index_t col_stride) {
     return {data, rows, cols, row_stride, col_stride};
 }
 template <class T>
-view<T> row_major(T* data, index rows, index cols, index leading) {
+view<T> row_major(T* data, index_t rows, index_t cols, index_t leading) {
     return {data, rows, cols, leading, 1};
 }
 template <class T>
-view<T> row_major(T* data, index rows, index cols) {
+view<T> row_major(T* data, index_t rows, index_t cols) {
     return {data, rows, cols, cols, 1};
 }
 template <class T>
-view<T> col_major(T* data, index rows, index cols, index leading) {
+view<T> col_major(T* data, index_t rows, index_t cols, index_t leading) {
     return {data, rows, cols, 1, leading};
 }
 template <class T>
-view<T> col_major(T* data, index rows, index cols) {
+view<T> col_major(T* data, index_t rows, index_t cols) {
     return {data, rows, cols, 1, rows};
 }
 
@@ -398,8 +398,8 @@ concept lasting_range = host_range<std::remove_reference_t<R>> &&
      (!std::is_const_v<R> &&
       std::is_same_v<decltype(std::declval<R&>().data()), decltype(std::declval<R const&>().data())>));
 
-[[gnu::cold, gnu::noinline]] inline void refuse_range(char const* function, std::size_t size, index rows,
-                                                      index cols, index leading) {
+[[gnu::cold, gnu::noinline]] inline void refuse_range(char const* function, std::size_t size, index_t rows,
+                                                      index_t cols, index_t leading) {
     char text[200];
     __builtin_snprintf(
         text, sizeof(text),
@@ -408,31 +408,31 @@ concept lasting_range = host_range<std::remove_reference_t<R>> &&
     throw error(errc::shape, function, text);
 }
 // `lines` rows or columns of `length`, `leading` elements apart.
-inline void check_range(char const* function, std::size_t size, index rows, index cols, index leading,
+inline void check_range(char const* function, std::size_t size, index_t rows, index_t cols, index_t leading,
                         bool by_rows) {
-    index const lines = by_rows ? rows : cols, length = by_rows ? cols : rows;
-    index last = 0;
+    index_t const lines = by_rows ? rows : cols, length = by_rows ? cols : rows;
+    index_t last = 0;
     if (lines == 0 || length == 0) return;
     if (lines < 0 || length < 0 || leading < 0 || __builtin_mul_overflow(lines - 1, leading, &last) ||
         __builtin_add_overflow(last, length, &last) || static_cast<std::size_t>(last) > size)
         refuse_range(function, size, rows, cols, leading);
 }
 template <lasting_range R>
-auto row_major(R&& r, index rows, index cols, index leading) {
+auto row_major(R&& r, index_t rows, index_t cols, index_t leading) {
     check_range("row_major", r.size(), rows, cols, leading, true);
     return row_major(r.data(), rows, cols, leading);
 }
 template <lasting_range R>
-auto row_major(R&& r, index rows, index cols) {
+auto row_major(R&& r, index_t rows, index_t cols) {
     return row_major(r, rows, cols, cols);
 }
 template <lasting_range R>
-auto col_major(R&& r, index rows, index cols, index leading) {
+auto col_major(R&& r, index_t rows, index_t cols, index_t leading) {
     check_range("col_major", r.size(), rows, cols, leading, false);
     return col_major(r.data(), rows, cols, leading);
 }
 template <lasting_range R>
-auto col_major(R&& r, index rows, index cols) {
+auto col_major(R&& r, index_t rows, index_t cols) {
     return col_major(r, rows, cols, rows);
 }
 
@@ -481,7 +481,7 @@ auto sum(First&& first, Rest&&... rest) {
 }
 
 template <operand M>
-auto batched(M&& first, index count, index stride) {
+auto batched(M&& first, index_t count, index_t stride) {
     auto v = as_view(first);
     return batch<typename decltype(v)::element_type, typename decltype(v)::space>{v, count, stride};
 }

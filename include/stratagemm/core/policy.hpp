@@ -44,7 +44,7 @@ inline bound larger(bound x, bound y) {
 
 // Of sums of `length` products, each added to the last in the accumulator of A and rounded once to C.
 template <class S>
-bound chain_bound(index length) {
+bound chain_bound(index_t length) {
     using Sum = accumulator_t<typename S::a_type>;
     if constexpr (std::is_integral_v<Sum>) {
         return {};
@@ -90,8 +90,8 @@ public:
 
     // What workspace() promised is there: front and plan check it before a policy runs.
     template <class T>
-    typename Space::template handle<T> take(index count) {
-        auto const at = base_ + static_cast<index>(used_);
+    typename Space::template handle<T> take(index_t count) {
+        auto const at = base_ + static_cast<index_t>(used_);
         used_ += rounded(static_cast<std::size_t>(count) * sizeof(T));
         return Space::template cast<T>(at);
     }
@@ -198,6 +198,28 @@ template <class P, class Shape>
 using multiplier =
     typename over_form<typename over_form<P, typename Shape::a_form>::type, typename Shape::b_form>::type;
 
+// A base for such an over<P>, with what all of them share. Dense products are P's.
+template <class P>
+class product_over {
+public:
+    using space = typename P::space;
+    using arena = typename P::arena;
+    template <class Q>
+    static constexpr verdict accepts = verdict::structure;
+
+    product_over(P policy) : policy_(std::move(policy)) {}
+
+    auto leaf() const { return policy_.leaf(); }
+    result<arena> reserve(footprint f) const { return policy_.reserve(f); }
+    template <class S>
+    footprint workspace(S const&) const {
+        return {};
+    }
+
+private:
+    P policy_;
+};
+
 // A policy may take operands of another space too, by naming another policy that does: P::across(space).
 template <class P, class Space>
 concept crosses_to = !std::is_same_v<typename P::space, Space> && requires(P const& p) {
@@ -218,7 +240,7 @@ status keep_only(Leaf const& leaf, View const& to, From from, Scalar keep) {
 template <class Leaf, class Problem>
 [[gnu::cold, gnu::noinline]] status scale_only(Leaf const& leaf, Problem const& p) {
     if constexpr (is_view<typename Problem::c_operand>::value) {
-        for (index i = 0; i < p.count; ++i) {
+        for (index_t i = 0; i < p.count; ++i) {
             auto const one = p.at(i);
             if (status s = keep_only(leaf, one.c, one.e, p.beta); !s) return s;
             if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)

@@ -32,8 +32,8 @@ struct shape {
     using b_type = typename element_of<FormB>::type;
     using c_type = typename element_of<FormC>::type;
 
-    index m = 0, n = 0, k = 0;
-    index count = 1;
+    index_t m = 0, n = 0, k = 0;
+    index_t count = 1;
     bool adds = false;
     typename facts_of<FormA>::type a_facts{};
     typename facts_of<FormB>::type b_facts{};
@@ -61,11 +61,11 @@ struct problem {
     Epilogue epilogue{};
 
     // Batch strides in elements.
-    index count = 1;
-    index a_step = 0, b_step = 0, e_step = 0, c_step = 0;
+    index_t count = 1;
+    index_t a_step = 0, b_step = 0, e_step = 0, c_step = 0;
 
     // Where c lies in the user's C: a layer that hands down a block says so, and epilogues see true indices.
-    index row0 = 0, col0 = 0;
+    index_t row0 = 0, col0 = 0;
 
     auto shape() const {
         stratagemm::shape<typename A::form, typename B::form, typename C::form> s{c.rows, c.cols, a.cols,
@@ -84,7 +84,7 @@ struct problem {
     auto without_epilogue() const { return with_epilogue(identity{}); }
 
     // What rows [i, i + m_), columns [j, j + n_) of C get from terms [l, l + k_) of their sums. Not of a batch.
-    problem part(index i, index j, index l, index m_, index n_, index k_) const {
+    problem part(index_t i, index_t j, index_t l, index_t m_, index_t n_, index_t k_) const {
         problem one = *this;
         one.a = a.part(i, l, m_, k_);
         one.b = b.part(l, j, k_, n_);
@@ -104,7 +104,7 @@ struct problem {
     }
 
     // The i-th product of the batch.
-    problem at(index i) const {
+    problem at(index_t i) const {
         problem one = *this;
         one.count = 1;
         if (i == 0) return one;
@@ -124,6 +124,21 @@ template <class P>
 inline constexpr bool is_dense = is_view<typename P::a_operand>::value&&
     is_view<typename P::b_operand>::value&& is_view<typename P::c_operand>::value;
 
+// The element of a view on the host as a number of type S, conjugated if the view is. Its factor is in alpha or beta.
+template <class S, class T>
+S element_as(view<T> const& v, index_t i, index_t j) {
+    auto const x = static_cast<S>(v(i, j));
+    return v.conjugate ? conjugate(x) : x;
+}
+// C_ij = epilogue(alpha sum + beta E_ij), on the host.
+template <class Problem>
+void finish_element(Problem const& p, index_t i, index_t j, typename Problem::scalar sum) {
+    using S = typename Problem::scalar;
+    S x = p.alpha * sum;
+    if (p.beta != S(0)) x = x + p.beta * element_as<S>(p.e, i, j);
+    p.c(i, j) = static_cast<typename Problem::c_type>(apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + j));
+}
+
 // ---- building one ----------------------------------------------------------------------------------------
 
 template <class M>
@@ -139,14 +154,14 @@ auto first_of(V const& v) {
         return v;
 }
 template <class V>
-index count_of(V const& v) {
+index_t count_of(V const& v) {
     if constexpr (is_batch<V>::value)
         return v.count;
     else
         return 1;
 }
 template <class V>
-index step_of(V const& v) {
+index_t step_of(V const& v) {
     if constexpr (is_batch<V>::value)
         return v.stride;
     else
@@ -166,7 +181,7 @@ template <class V>
 using reading_t = std::remove_cvref_t<decltype(reading(first_of(std::declval<V const&>())))>;
 
 // Why a product that was built cannot be done; validate() says so.
-inline constexpr index counts_differ = -1, factor_is_lost = -2;
+inline constexpr index_t counts_differ = -1, factor_is_lost = -2;
 
 // Whether a scalar type has room for a factor: 0.5 is no integer, and 1e300 no float.
 template <class S, class Factor>
@@ -281,16 +296,17 @@ requires(scalar_for<S, A>&& scalar_for<T, A> && !operand<Epilogue>) auto product
 
 // Where the elements of a (batch of) matrices lie: byte offsets [low, high) from the handle.
 struct extent {
-    index low = 0, high = 0;
+    index_t low = 0, high = 0;
     bool fits = true; // the byte offsets are representable
 };
-[[gnu::noinline]] inline extent checked_extent(index rows, index cols, index row_stride, index col_stride,
-                                               index count, index step, index element_size) {
+[[gnu::noinline]] inline extent checked_extent(index_t rows, index_t cols, index_t row_stride,
+                                               index_t col_stride, index_t count, index_t step,
+                                               index_t element_size) {
     extent x;
     if (rows == 0 || cols == 0 || count == 0) return x;
-    index const sizes[] = {rows, cols, count}, strides[] = {row_stride, col_stride, step};
+    index_t const sizes[] = {rows, cols, count}, strides[] = {row_stride, col_stride, step};
     for (int d = 0; d < 3; ++d) {
-        index reach = 0;
+        index_t reach = 0;
         x.fits &= !__builtin_mul_overflow(sizes[d] - 1, strides[d], &reach);
         x.fits &= !__builtin_mul_overflow(reach, element_size, &reach);
         x.fits &= !__builtin_add_overflow(reach < 0 ? x.low : x.high, reach, reach < 0 ? &x.low : &x.high);
@@ -300,22 +316,22 @@ struct extent {
     return x;
 }
 
-inline extent extent_of(index rows, index cols, index row_stride, index col_stride, index count, index step,
-                        index element_size) {
+inline extent extent_of(index_t rows, index_t cols, index_t row_stride, index_t col_stride, index_t count,
+                        index_t step, index_t element_size) {
     // None is negative and none so large that anything could overflow: most calls, and the small ones need haste.
     bool const modest = ((rows | cols | count | row_stride | col_stride | step) >> 20) == 0;
     if (!modest || rows == 0 || cols == 0 || count == 0)
         return checked_extent(rows, cols, row_stride, col_stride, count, step, element_size);
-    index const last = (rows - 1) * row_stride + (cols - 1) * col_stride + (count - 1) * step;
+    index_t const last = (rows - 1) * row_stride + (cols - 1) * col_stride + (count - 1) * step;
     return {0, (last + 1) * element_size, true};
 }
 
 // Whether A, B or C has more elements than anything can hold, which strides of zero permit. Sizes of workspace are computed
 // for products that are not, and do not overflow.
-[[gnu::noinline]] inline bool is_vast(index m, index n, index k, index count) {
-    constexpr index most = index{1} << 52;
-    auto const many = [&](index rows, index cols) {
-        index all = 0;
+[[gnu::noinline]] inline bool is_vast(index_t m, index_t n, index_t k, index_t count) {
+    constexpr index_t most = index_t{1} << 52;
+    auto const many = [&](index_t rows, index_t cols) {
+        index_t all = 0;
         return __builtin_mul_overflow(rows, cols, &all) || __builtin_mul_overflow(all, count, &all) ||
                all > most;
     };
@@ -324,16 +340,17 @@ inline extent extent_of(index rows, index cols, index row_stride, index col_stri
 inline constexpr char const* vast_refusal =
     "gemm: A, B or C has more than 2^52 elements; multiply blocks of it";
 
-inline index magnitude(index x) { return x < 0 ? -x : x; }
+inline index_t magnitude(index_t x) { return x < 0 ? -x : x; }
 
 // Whether i rs + j cs is the same for two different (i, j): rs/g and cs/g, with g their greatest common
 // divisor, is the smallest step between such a pair.
-[[gnu::noinline]] inline bool elements_collide(index rows, index cols, index row_stride, index col_stride) {
+[[gnu::noinline]] inline bool elements_collide(index_t rows, index_t cols, index_t row_stride,
+                                               index_t col_stride) {
     if (col_stride == 1 && row_stride >= cols) return false;
     if (row_stride == 1 && col_stride >= rows) return false;
-    index g = magnitude(row_stride), r = magnitude(col_stride);
+    index_t g = magnitude(row_stride), r = magnitude(col_stride);
     while (r != 0) {
-        index const t = g % r;
+        index_t const t = g % r;
         g = r, r = t;
     }
     if (g == 0) return rows > 1 || cols > 1; // both strides zero
@@ -342,18 +359,18 @@ inline index magnitude(index x) { return x < 0 ? -x : x; }
 
 // Whether three dimensions nest: each stride reaches past all that the smaller ones span, so that no two
 // elements share an address.
-[[gnu::noinline]] inline bool nested(index rows, index row_stride, index cols, index col_stride, index count,
-                                     index step) {
+[[gnu::noinline]] inline bool nested(index_t rows, index_t row_stride, index_t cols, index_t col_stride,
+                                     index_t count, index_t step) {
     if (col_stride == 1 && row_stride >= cols && step > (rows - 1) * row_stride + cols - 1) return true;
-    index size[] = {rows, cols, count},
-          stride[] = {magnitude(row_stride), magnitude(col_stride), magnitude(step)};
+    index_t size[] = {rows, cols, count},
+            stride[] = {magnitude(row_stride), magnitude(col_stride), magnitude(step)};
     for (int pass = 0; pass < 2; ++pass)
         for (int d = 0; d < 2; ++d)
             if (stride[d] > stride[d + 1]) {
                 std::swap(stride[d], stride[d + 1]);
                 std::swap(size[d], size[d + 1]);
             }
-    index span = 0;
+    index_t span = 0;
     for (int d = 0; d < 3; ++d) {
         if (size[d] > 1 && stride[d] <= span) return false;
         span += (size[d] - 1) * stride[d];
@@ -364,9 +381,9 @@ inline index magnitude(index x) { return x < 0 ? -x : x; }
 // ---- what checking needs to know of a product, whatever its types ----------------------------------------
 
 struct placed_view {
-    index rows, cols, row_stride, col_stride, element_size;
+    index_t rows, cols, row_stride, col_stride, element_size;
     void const* buffer; // null for host memory
-    index address, capacity;
+    index_t address, capacity;
     extent bytes;
     bool altered; // conjugated or scaled
     bool used;    // read or written by this product
@@ -379,22 +396,22 @@ struct placed_view {
 };
 
 template <class V>
-extent extent_of(V const& v, index count = 1, index step = 0) {
+extent extent_of(V const& v, index_t count = 1, index_t step = 0) {
     return extent_of(v.rows, v.cols, v.row_stride, v.col_stride, count, step,
-                     static_cast<index>(sizeof(typename V::value_type)));
+                     static_cast<index_t>(sizeof(typename V::value_type)));
 }
 
 template <class V>
 placed_view place(V const& v, extent const& bytes, bool used = true) {
     using space = typename V::space;
-    index capacity = -1;
+    index_t capacity = -1;
     // Spaces whose handles know their buffer can tell how much of it there is.
     if constexpr (requires { space::capacity(v.data); }) capacity = space::capacity(v.data);
     return {v.rows,
             v.cols,
             v.row_stride,
             v.col_stride,
-            static_cast<index>(sizeof(typename V::value_type)),
+            static_cast<index_t>(sizeof(typename V::value_type)),
             space::buffer(v.data),
             space::address(v.data),
             capacity,
@@ -408,13 +425,13 @@ struct outline {
     struct list {
         placed_view const* first;
         int count;
-        index rows, cols;
+        index_t rows, cols;
         bool alike; // each view has these sides
         placed_view const* begin() const { return first; }
         placed_view const* end() const { return first + count; }
     };
     list a, b, to, from; // as many from as to
-    index count, to_step, from_step;
+    index_t count, to_step, from_step;
     bool is_spread, has_beta, epilogue_fits;
 };
 
@@ -423,25 +440,25 @@ struct outline {
 [[gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w, bool is_batch) {
     extent const &ev = v.bytes, &ew = w.bytes;
     if (ev.low == ev.high || ew.low == ew.high || v.buffer != w.buffer) return false;
-    index const pv = v.address, pw = w.address, size = v.element_size;
+    index_t const pv = v.address, pw = w.address, size = v.element_size;
     if (pv + ev.high <= pw + ew.low || pw + ew.high <= pv + ev.low) return false;
     if (is_batch || size != w.element_size) return true;
     // Elements are the same the other way round, which may be the way of v.
     bool const turned = v.row_stride == w.col_stride && v.col_stride == w.row_stride;
     bool const straight = turned || (v.row_stride == w.row_stride && v.col_stride == w.col_stride);
-    index const w_rows = turned ? w.cols : w.rows, w_cols = turned ? w.rows : w.cols;
+    index_t const w_rows = turned ? w.cols : w.rows, w_cols = turned ? w.rows : w.cols;
     bool const rows_outer = magnitude(v.row_stride) >= magnitude(v.col_stride);
-    index const inner = rows_outer ? v.col_stride : v.row_stride;
-    index const outer = rows_outer ? v.row_stride : v.col_stride;
-    index const distance = (pw - pv) / size;
+    index_t const inner = rows_outer ? v.col_stride : v.row_stride;
+    index_t const outer = rows_outer ? v.row_stride : v.col_stride;
+    index_t const distance = (pw - pv) / size;
     if (!straight || (pw - pv) % size != 0 || inner <= 0 || outer <= 0 || distance % inner != 0) return true;
-    index const v_in = rows_outer ? v.cols : v.rows, w_in = rows_outer ? w_cols : w_rows;
-    index const v_out = rows_outer ? v.rows : v.cols, w_out = rows_outer ? w_rows : w_cols;
+    index_t const v_in = rows_outer ? v.cols : v.rows, w_in = rows_outer ? w_cols : w_rows;
+    index_t const v_out = rows_outer ? v.rows : v.cols, w_out = rows_outer ? w_rows : w_cols;
     if ((v_in - 1) * inner >= outer || (w_in - 1) * inner >= outer) return true; // lines interleave
     // w starts at (d_out, d_in) of v's lattice, for one of two neighbouring d_out.
-    index const base = distance >= 0 ? distance / outer : -((-distance + outer - 1) / outer);
-    for (index d_out = base; d_out <= base + 1; ++d_out) {
-        index const d_in = (distance - d_out * outer) / inner;
+    index_t const base = distance >= 0 ? distance / outer : -((-distance + outer - 1) / outer);
+    for (index_t d_out = base; d_out <= base + 1; ++d_out) {
+        index_t const d_in = (distance - d_out * outer) / inner;
         if ((distance - d_out * outer) % inner != 0) continue;
         if (d_out < v_out && -d_out < w_out && d_in < v_in && -d_in < w_in) return true;
     }
@@ -557,7 +574,7 @@ bool is_usual(Problem const& p, extents const& x) {
     auto const apart = [&](auto const* data, extent const& e) {
         return at(data) + e.high <= at(p.c.data) + x.c.low || at(p.c.data) + x.c.high <= at(data) + e.low;
     };
-    index const m = p.c.rows, n = p.c.cols, k = p.a.cols;
+    index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
     return p.count == 1 && m > 0 && n > 0 && k > 0 && ((m | n | k) >> 24) == 0 && p.a.rows == m &&
            p.b.cols == n && p.b.rows == k && p.e.rows == m && p.e.cols == n && p.e.data == p.c.data &&
            p.e.row_stride == p.c.row_stride && p.e.col_stride == p.c.col_stride && !p.c.conjugate &&
@@ -600,7 +617,7 @@ status validate_operands(Problem const& p) {
                has_beta = p.beta != typename Problem::scalar(0);
     placed_view a[Problem::a_operand::most_views], b[Problem::b_operand::most_views],
         to[Problem::c_operand::most_views], from[Problem::c_operand::most_views];
-    auto const list = [&](auto const& x, placed_view* views, index step, bool used) -> outline::list {
+    auto const list = [&](auto const& x, placed_view* views, index_t step, bool used) -> outline::list {
         int count = 0;
         x.each_view([&](auto const& v) { views[count++] = place(v, extent_of(v, p.count, step), used); });
         return {views, count, x.rows, x.cols, is_combination<std::remove_cvref_t<decltype(x)>>};

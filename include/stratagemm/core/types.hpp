@@ -15,7 +15,7 @@
 
 STRATAGEMM_BEGIN
 
-using index = std::ptrdiff_t;
+using index_t = std::ptrdiff_t;
 
 // Round-to-nearest-even conversion by bits; NaN stays NaN.
 struct bfloat16 {

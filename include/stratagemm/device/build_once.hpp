@@ -55,4 +55,10 @@ private:
     std::map<Key, std::unique_ptr<slot>> slots_;
 };
 
+// The same for keys of several types.
+template <class Value, class... Keys>
+struct build_once_by : build_once<Keys, Value>... {
+    using build_once<Keys, Value>::get...;
+};
+
 STRATAGEMM_END

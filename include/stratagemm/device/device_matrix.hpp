@@ -8,8 +8,8 @@
 
 STRATAGEMM_BEGIN
 
-// Row-major and without gaps unless told. What copies to and from the host waits for it; all that was queued before
-// is done by then.
+// Row-major and without gaps unless told. What copies to and from the host waits for it; all that was queued
+// before is done by then.
 template <element T, class Policy>
 class device_matrix {
     using space = typename Policy::space;
@@ -22,11 +22,11 @@ public:
     device_matrix() = default;
 
     // Not initialised.
-    device_matrix(Policy const& policy, index rows, index cols, layout order = layout::row_major)
+    device_matrix(Policy const& policy, index_t rows, index_t cols, layout order = layout::row_major)
         : policy_(policy), rows_(rows), cols_(cols), order_(order) {
-        index bytes = 0;
+        index_t bytes = 0;
         if (rows < 0 || cols < 0 || __builtin_mul_overflow(rows, cols, &bytes) ||
-            __builtin_mul_overflow(bytes, static_cast<index>(sizeof(T)), &bytes))
+            __builtin_mul_overflow(bytes, static_cast<index_t>(sizeof(T)), &bytes))
             throw error(errc::overflow, "matrix: rows and cols must be non-negative and fit in memory");
         footprint f;
         space::share(f) = bytes > 0 ? static_cast<std::size_t>(bytes) : 1;
@@ -43,16 +43,16 @@ public:
         upload(from);
     }
 
-    index rows() const { return rows_; }
-    index cols() const { return cols_; }
-    index size() const { return rows_ * cols_; }
+    index_t rows() const { return rows_; }
+    index_t cols() const { return cols_; }
+    index_t size() const { return rows_ * cols_; }
     typename space::template handle<T> data() { return data_; }
     typename space::template handle<T const> data() const { return data_; }
 
     view_of<T> view() { return make_view<T>(); }
     view_of<T const> view() const { return make_view<T const>(); }
-    auto block(index i, index j, index m, index n) { return view().block(i, j, m, n); }
-    auto block(index i, index j, index m, index n) const { return view().block(i, j, m, n); }
+    auto block(index_t i, index_t j, index_t m, index_t n) { return view().block(i, j, m, n); }
+    auto block(index_t i, index_t j, index_t m, index_t n) const { return view().block(i, j, m, n); }
 
     template <operand M>
     void upload(M&& from) {
@@ -76,7 +76,7 @@ private:
         if (order_ == layout::row_major) return {data_, rows_, cols_, cols_, 1};
         return {data_, rows_, cols_, 1, rows_};
     }
-    void check_shape(index rows, index cols) const {
+    void check_shape(index_t rows, index_t cols) const {
         if (rows != rows_ || cols != cols_)
             throw error(errc::shape,
                         "matrix: a copy between host and device needs matrices of the same shape");
@@ -85,8 +85,8 @@ private:
     std::optional<Policy> policy_;
     typename Policy::arena memory_;
     typename space::template handle<T> data_{};
-    index rows_ = 0;
-    index cols_ = 0;
+    index_t rows_ = 0;
+    index_t cols_ = 0;
     layout order_ = layout::row_major;
 };
 

@@ -1,5 +1,5 @@
-// What algorithms are made of besides products: copy, add, fill and apply, on views with any strides, for every leaf that
-// launches kernels of the dialect.
+// copy, add, fill and apply: the operations that algorithms need besides products. They take views with any
+// strides, on every leaf that launches kernels of the dialect.
 #pragma once
 
 #include "dialect.hpp"
@@ -10,13 +10,8 @@ STRATAGEMM_BEGIN
 // x and y have the element type IN, the result has OUT; fill and apply take one type for both.
 inline constexpr char elementwise_text[] = R"(
 #define RESULT MATRIX(OUT, to), int rows, int cols
-/* Groups of 8 rows by 32 columns; the columns have the smaller stride. */
-#define PLACE                                                  \
-    int const across = (cols - 1) / 32 + 1;                    \
-    index const j = (index)(GROUP % across) * 32 + LANE;  \
-    index const i = (index)(GROUP / across) * 8 + WARP;   \
-    if (j >= cols || i >= rows) return;                        \
-    OPEN(OUT, to)
+/* The columns have the smaller stride. */
+#define PLACE ELEMENT(i, j, rows, cols); OPEN(OUT, to)
 #define STORE_RESULT(x) STORE(OUT, to, AT(to, i, j), CONVERT(OUT_VALUE, (value)(x)))
 
 KERNEL(ITEMS) copy(MATRIX(IN const, x), scalar x_scale, int x_conjugated, RESULT) {
@@ -62,8 +57,7 @@ public:
         copy(view<From, Space> from, view<To, Space> to)
     const {
         view<From, Space> const x = rows_are_closer(to) ? from.transposed() : from;
-        return run<std::remove_cv_t<From>>("copy", {}, to, x.data, x.row_stride, x.col_stride, x.scale,
-                                           int{x.conjugate});
+        return run<std::remove_cv_t<From>>("copy", {}, to, x, x.scale, int{x.conjugate});
     }
 
     template <class X, class Y, class To>
@@ -71,8 +65,7 @@ public:
              complex_like<To>) status add(view<X, Space> x, view<Y, Space> y, view<To, Space> to)
     const {
         if (rows_are_closer(to)) x = x.transposed(), y = y.transposed();
-        return run<std::remove_cv_t<X>>("add", {}, to, x.data, x.row_stride, x.col_stride, x.scale,
-                                        int{x.conjugate}, y.data, y.row_stride, y.col_stride, y.scale,
+        return run<std::remove_cv_t<X>>("add", {}, to, x, x.scale, int{x.conjugate}, y, y.scale,
                                         int{y.conjugate});
     }
 
@@ -83,7 +76,7 @@ public:
 
     template <class F, class To>
     requires has_source<F, Epilogue<accumulator_t<To>>> status apply(F const& f, view<To, Space> to,
-                                                                     index row0, index col0)
+                                                                     index_t row0, index_t col0)
     const {
         Epilogue<accumulator_t<To>> const last(f);
         return run<To>("apply", last.definitions(), to, int{rows_are_closer(to)}, row0, col0, last);
@@ -94,17 +87,17 @@ private:
     template <class In, class To, class... Arguments>
     status run(char const* kernel, std::string const& definitions, view<To, Space> to,
                Arguments const&... arguments) const {
-        static auto const& types = *new std::string(kernel_types<In, To>()); // as long as the process
         auto const& leaf = static_cast<Leaf const&>(*this);
         if (rows_are_closer(to)) to = to.transposed();
         bool const empty = to.rows == 0 || to.cols == 0;
         bool const fits = empty || (to.rows <= device_longest && to.cols <= device_longest);
-        index const groups = empty || !fits ? 0 : ((to.rows - 1) / 8 + 1) * ((to.cols - 1) / 32 + 1);
+        index_t const groups = fits ? groups_for_elements(to.rows, to.cols) : 0;
         if (!fits || groups > leaf.limits().groups)
             return error(errc::unsupported, Leaf::layer,
                          "a matrix is too large for one launch; work on blocks");
-        return leaf.launch({kernel, elementwise_text, types + definitions, 256, uses_double<In, To>}, groups,
-                           arguments..., to.data, to.row_stride, to.col_stride, static_cast<int>(to.rows),
+        device_kernel const compiled{kernel, elementwise_text,    definitions, 256, uses_double<In, To>,
+                                     false,  kernel_types<In, To>};
+        return leaf.launch(compiled, groups, arguments..., to, static_cast<int>(to.rows),
                            static_cast<int>(to.cols));
     }
 };

@@ -1,4 +1,5 @@
-// What any device asks of a product before it is queued: its sides, how it lies, and what it is besides alpha A B.
+// What every device needs to know of a product: its sides, how its matrices lie, and what there is besides
+// alpha A B.
 #pragma once
 
 #include "../core/problem.hpp"
@@ -30,6 +31,21 @@ status check_sides(Problem const& p, char const* layer) {
 template <class T, class Space>
 bool rows_are_closer(view<T, Space> const& v) {
     return magnitude(v.row_stride) < magnitude(v.col_stride);
+}
+
+// E, or C if beta is 0: kernels always get a matrix there, and E may be null.
+template <class Problem>
+auto added_or_c(Problem const& p) {
+    using added = decltype(p.e);
+    return p.beta != typename Problem::scalar(0) ? p.e : added(p.c);
+}
+// Applies the epilogue to C, after a kernel that wrote alpha A B + beta E there.
+template <class Leaf, class Problem>
+status apply_to_c(Leaf const& leaf, Problem const& p) {
+    if constexpr (std::is_same_v<typename Problem::epilogue_type, identity>)
+        return {};
+    else
+        return leaf.apply(p.epilogue, p.c, p.row0, p.col0);
 }
 
 // As the preludes of kernels name them. `turned`: rows are the caller's columns.

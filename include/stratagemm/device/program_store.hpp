@@ -1,15 +1,16 @@
 // Compiled kernels, and what tuning found, kept on disk from one process to the next.
 //
-// The store is a folder that belongs to this user alone: a binary that somebody else planted would run on the device.
-// A folder or a file that another user owns, or that group or others may write, is refused, and so is a symbolic link
-// in place of a file (the folder may be reached through one). What the store makes has the modes 0700 and 0600. A
-// store that is refused, or that cannot be written, is no error: it finds nothing and keeps nothing, and ready() says
-// why.
+// The store is a folder that belongs to this user alone: a binary that somebody else planted would run on the
+// device. A folder or a file that another user owns, or that group or others may write, is refused, and so is
+// a symbolic link in place of a file (the folder may be reached through one). What the store makes has the
+// modes 0700 and 0600. A store that is refused, or that cannot be written, is no error: it finds nothing and
+// keeps nothing, and ready() says why.
 //
-// An entry is a file: a header, the whole text of its key, the binary, and a checksum. A file that is cut short,
-// damaged, or written by another version or for another key is not found, and so its program is built again. An entry
-// is written to a draft and then renamed, so that a reader sees all of it or nothing, whatever other threads and
-// processes do. The store keeps to a size: after each new entry it removes those that were not used for longest.
+// An entry is a file: a header, the whole text of its key, the binary, and a checksum. A file that is cut
+// short, damaged, or written by another version or for another key is not found, and so its program is built
+// again. An entry is written to a draft and then renamed, so that a reader sees all of it or nothing,
+// whatever other threads and processes do. The store keeps to a size: after each new entry it removes those
+// that were not used for longest.
 #pragma once
 
 #include "../core/error.hpp"
@@ -36,7 +37,8 @@
 STRATAGEMM_BEGIN
 
 #ifndef _WIN32
-// A file or folder that is open. Its owner and mode are those of what was opened, whatever its name leads to now.
+// A file or folder that is open. Its owner and mode are those of what was opened, whatever its name leads to
+// now.
 class open_file {
 public:
     explicit open_file(int descriptor = -1) : descriptor_(descriptor) {
@@ -52,8 +54,8 @@ public:
     int release() { return std::exchange(descriptor_, -1); }
     bool is_file() const { return S_ISREG(about_.st_mode); }
     std::uint64_t bytes() const { return static_cast<std::uint64_t>(about_.st_size); }
-    // Whether nobody but this user (and the superuser) can have written it. With an access control list the bits of
-    // the group are its mask, so that they cover what it grants.
+    // Whether nobody but this user (and the superuser) can have written it. With an access control list the
+    // bits of the group are its mask, so that they cover what it grants.
     bool is_own() const { return about_.st_uid == geteuid() && !(about_.st_mode & (S_IWGRP | S_IWOTH)); }
 
     bool read(void* to, std::size_t count) const {
@@ -112,7 +114,8 @@ public:
     std::optional<std::string> load(program_key const&) const { return {}; }
     void store(program_key const&, std::string_view) const {}
 #else
-    // Why nothing is kept; success if something is. A folder that does not exist is made when it is first needed.
+    // Why nothing is kept; success if something is. A folder that does not exist is made when it is first
+    // needed.
     status ready() const {
         if (directory_.empty()) return refused("no folder is named; see STRATAGEMM_CACHE_DIR");
         if (open_file const folder = open_folder(); folder || errno == ENOENT) return {};
@@ -200,8 +203,9 @@ private:
         }
     }
 
-    // Removes the entries that were used least recently until the rest keeps to the size, and drafts whose writers are
-    // gone. Several processes may do so at once: they agree on the order, and what another has removed is gone for all.
+    // Removes the entries that were used least recently until the rest keeps to the size, and drafts whose
+    // writers are gone. Several processes may do so at once: they agree on the order, and what another has
+    // removed is gone for all.
     void trim(open_file folder, std::string const& newest) const {
         DIR* const list = fdopendir(folder.get());
         if (!list) return;

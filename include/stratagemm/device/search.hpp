@@ -1,9 +1,9 @@
-// The search for the fastest of many candidates, under a budget of time: those that are known to be good, then some
-// at random, then the neighbours of the best, as long as that helps.
+// The search for the fastest of many candidates, under a budget of time: those that are known to be good,
+// then some at random, then the neighbours of the best, as long as that helps.
 //
-// It knows nothing of kernels: a candidate is a choice of one value for each parameter, legal() says whether it can
-// be at all, and measure() what it costs. Neither the order of what is tried nor the result depends on anything but
-// the seed, the budget and what measure() says.
+// It knows nothing of kernels: a candidate is a choice of one value for each parameter, legal() says whether
+// it can be at all, and measure() what it costs. Neither the order of what is tried nor the result depends on
+// anything but the seed, the budget and what measure() says.
 #pragma once
 
 #include "../core/config.hpp"

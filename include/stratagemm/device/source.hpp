@@ -61,8 +61,8 @@ concept state_takes = requires(State& s, T const& x) {
     s.take(x);
 };
 
-// An epilogue as kernels see it: what epilogue.device(...) tells, as text. State is of the language: take(value)
-// keeps a value for the kernel's arguments and gives its name, definitions() declares them.
+// An epilogue as kernels see it: what epilogue.device(...) tells, as text. State is of the language:
+// take(value) keeps a value for the kernel's arguments and gives its name, definitions() declares them.
 template <class State>
 class kernel_epilogue : public State {
 public:

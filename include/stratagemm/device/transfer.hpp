@@ -1,8 +1,9 @@
 // Copies of blocks between host memory and a device's.
 //
-// A copy engine moves lines without gaps that follow each other at a pitch: the rows of a matrix, or its columns. What
-// lies so on both sides, in one order, goes across as it is. Anything else, and what the engine does not read itself,
-// is packed into two pieces of pinned memory in turn, of which one is filled, or emptied, while the other travels.
+// A copy engine moves lines without gaps that follow each other at a pitch: the rows of a matrix, or its
+// columns. What lies so on both sides, in one order, goes across as it is. Anything else, and what the engine
+// does not read itself, is packed into two pieces of pinned memory in turn, of which one is filled, or
+// emptied, while the other travels.
 #pragma once
 
 #include "../core/policy.hpp"
@@ -16,8 +17,8 @@
 
 STRATAGEMM_BEGIN
 
-// Host memory that a device reads and writes itself, given back with the last copy of this. That must not happen before
-// the copies that use the memory are done.
+// Host memory that a device reads and writes itself, given back with the last copy of this. That must not
+// happen before the copies that use the memory are done.
 class pinned_block {
 public:
     pinned_block() = default;
@@ -31,7 +32,8 @@ private:
     std::size_t size_ = 0;
 };
 
-// Where something is in device memory, as a space tells it: a buffer, if the space has buffers, and a byte address.
+// Where something is in device memory, as a space tells it: a buffer, if the space has buffers, and a byte
+// address.
 struct device_place {
     void const* buffer;
     std::intptr_t address;
@@ -49,8 +51,8 @@ struct line_copy {
 // Whether a matrix consists of lines without gaps, each behind the one before it.
 template <class V>
 bool has_lines(V const& v, bool by_rows) {
-    index const length = by_rows ? v.cols : v.rows, lines = by_rows ? v.rows : v.cols;
-    index const unit = by_rows ? v.col_stride : v.row_stride, pitch = by_rows ? v.row_stride : v.col_stride;
+    index_t const length = by_rows ? v.cols : v.rows, lines = by_rows ? v.rows : v.cols;
+    index_t const unit = by_rows ? v.col_stride : v.row_stride, pitch = by_rows ? v.row_stride : v.col_stride;
     return (length == 1 || unit == 1) && (lines == 1 || pitch >= length);
 }
 
@@ -59,7 +61,7 @@ template <class Host, class Device>
 std::optional<line_copy> lines_between(Host const& host, Device const& device) {
     bool const by_rows = has_lines(host, true) && has_lines(device, true);
     if (!by_rows && !(has_lines(host, false) && has_lines(device, false))) return {};
-    auto const bytes = [](index count) {
+    auto const bytes = [](index_t count) {
         return static_cast<std::size_t>(count) * sizeof(typename Host::value_type);
     };
     auto const pitch_of = [&](auto const& v) { return bytes(by_rows ? v.row_stride : v.col_stride); };
@@ -70,7 +72,8 @@ std::optional<line_copy> lines_between(Host const& host, Device const& device) {
 }
 
 template <class T, class Space>
-view<T, Space> without_gaps(typename Space::template handle<T> data, index rows, index cols, bool by_rows) {
+view<T, Space> without_gaps(typename Space::template handle<T> data, index_t rows, index_t cols,
+                            bool by_rows) {
     return {data, rows, cols, by_rows ? cols : 1, by_rows ? 1 : rows};
 }
 
@@ -84,17 +87,17 @@ void copy_on_host(view<From> const& from, view<To> const& to) {
         return;
     }
     bool const by_rows = magnitude(to.col_stride) <= magnitude(to.row_stride);
-    index const lines = by_rows ? to.rows : to.cols, length = by_rows ? to.cols : to.rows;
-    index const in = by_rows ? from.row_stride : from.col_stride,
-                step = by_rows ? from.col_stride : from.row_stride;
-    index const out = by_rows ? to.row_stride : to.col_stride,
-                to_step = by_rows ? to.col_stride : to.row_stride;
-    for (index l = 0; l < lines; ++l)
-        for (index x = 0; x < length; ++x) to.data[l * out + x * to_step] = from.data[l * in + x * step];
+    index_t const lines = by_rows ? to.rows : to.cols, length = by_rows ? to.cols : to.rows;
+    index_t const in = by_rows ? from.row_stride : from.col_stride,
+                  step = by_rows ? from.col_stride : from.row_stride;
+    index_t const out = by_rows ? to.row_stride : to.col_stride,
+                  to_step = by_rows ? to.col_stride : to.row_stride;
+    for (index_t l = 0; l < lines; ++l)
+        for (index_t x = 0; x < length; ++x) to.data[l * out + x * to_step] = from.data[l * in + x * step];
 }
 
-// Two pieces of pinned memory. They stay for the next copy, of any thread and queue of the device; there are as many
-// pairs as were in use at a time.
+// Two pieces of pinned memory. They stay for the next copy, of any thread and queue of the device; there are
+// as many pairs as were in use at a time.
 template <class Event>
 struct transfer_pieces {
     static constexpr std::size_t bytes = std::size_t{4} << 20; // of a piece
@@ -149,13 +152,13 @@ private:
 //
 // f(i, j, rows, cols) for parts of a matrix that fit in a piece: several lines, or a part of one.
 template <class F>
-status each_part(index rows, index cols, bool by_rows, index most, F&& f) {
-    index const lines = by_rows ? rows : cols, length = by_rows ? cols : rows;
-    index const width = length < most ? length : most, height = most / width;
-    for (index l = 0; l < lines; l += height)
-        for (index x = 0; x < length; x += width) {
-            index const h = lines - l < height ? lines - l : height,
-                        w = length - x < width ? length - x : width;
+status each_part(index_t rows, index_t cols, bool by_rows, index_t most, F&& f) {
+    index_t const lines = by_rows ? rows : cols, length = by_rows ? cols : rows;
+    index_t const width = length < most ? length : most, height = most / width;
+    for (index_t l = 0; l < lines; l += height)
+        for (index_t x = 0; x < length; x += width) {
+            index_t const h = lines - l < height ? lines - l : height,
+                          w = length - x < width ? length - x : width;
             if (status s = by_rows ? f(l, x, h, w) : f(x, l, w, h); !s) return s;
         }
     return {};
@@ -172,32 +175,33 @@ status with_pieces(Queue const& queue, F&& f) {
     return s;
 }
 
-// A matrix with these sides, to memory in lines by_rows or not. pack(i, j, m, n, piece) fills a piece, send likewise
-// queues its copy. What is packed has been read when this returns.
+// A matrix with these sides, to memory in lines by_rows or not. pack(i, j, m, n, piece) fills a piece, send
+// likewise queues its copy. What is packed has been read when this returns.
 template <class Queue, class Pack, class Send>
-status send_in_pieces(Queue const& queue, index rows, index cols, bool by_rows, std::size_t element_bytes,
+status send_in_pieces(Queue const& queue, index_t rows, index_t cols, bool by_rows, std::size_t element_bytes,
                       Pack&& pack, Send&& send) {
     return with_pieces(queue, [&](auto& pieces) {
-        auto const most = static_cast<index>(pieces.bytes / element_bytes);
-        return each_part(rows, cols, by_rows, most, [&](index i, index j, index m, index n) -> status {
-            std::size_t const x = pieces.take_next();
-            if (status s = queue.synchronize(pieces.done[x]); !s) return s;
-            pack(i, j, m, n, pieces.place(x));
-            if (status s = send(i, j, m, n, pieces.place(x)); !s) return s;
-            auto done = queue.record();
-            if (!done) return done.take_status();
-            pieces.done[x] = std::move(*done);
-            return {};
-        });
+        auto const most = static_cast<index_t>(pieces.bytes / element_bytes);
+        return each_part(rows, cols, by_rows, most,
+                         [&](index_t i, index_t j, index_t m, index_t n) -> status {
+                             std::size_t const x = pieces.take_next();
+                             if (status s = queue.synchronize(pieces.done[x]); !s) return s;
+                             pack(i, j, m, n, pieces.place(x));
+                             if (status s = send(i, j, m, n, pieces.place(x)); !s) return s;
+                             auto done = queue.record();
+                             if (!done) return done.take_status();
+                             pieces.done[x] = std::move(*done);
+                             return {};
+                         });
     });
 }
 // The other way; all has arrived when this returns.
 template <class Queue, class Fetch, class Unpack>
-status fetch_in_pieces(Queue const& queue, index rows, index cols, bool by_rows, std::size_t element_bytes,
-                       Fetch&& fetch, Unpack&& unpack) {
+status fetch_in_pieces(Queue const& queue, index_t rows, index_t cols, bool by_rows,
+                       std::size_t element_bytes, Fetch&& fetch, Unpack&& unpack) {
     return with_pieces(queue, [&](auto& pieces) {
         struct part {
-            index i = 0, j = 0, m = 0, n = 0;
+            index_t i = 0, j = 0, m = 0, n = 0;
             std::size_t piece = 0;
         };
         std::optional<part> travelling;
@@ -206,17 +210,18 @@ status fetch_in_pieces(Queue const& queue, index rows, index cols, bool by_rows,
             unpack(p.i, p.j, p.m, p.n, pieces.place(p.piece));
             return {};
         };
-        auto const most = static_cast<index>(pieces.bytes / element_bytes);
-        status s = each_part(rows, cols, by_rows, most, [&](index i, index j, index m, index n) -> status {
-            part const next{i, j, m, n, pieces.take_next()};
-            if (status r = queue.synchronize(pieces.done[next.piece]); !r) return r;
-            if (status r = fetch(i, j, m, n, pieces.place(next.piece)); !r) return r;
-            auto done = queue.record();
-            if (!done) return done.take_status();
-            pieces.done[next.piece] = std::move(*done);
-            auto const before = std::exchange(travelling, next);
-            return before ? arrive(*before) : status();
-        });
+        auto const most = static_cast<index_t>(pieces.bytes / element_bytes);
+        status s =
+            each_part(rows, cols, by_rows, most, [&](index_t i, index_t j, index_t m, index_t n) -> status {
+                part const next{i, j, m, n, pieces.take_next()};
+                if (status r = queue.synchronize(pieces.done[next.piece]); !r) return r;
+                if (status r = fetch(i, j, m, n, pieces.place(next.piece)); !r) return r;
+                auto done = queue.record();
+                if (!done) return done.take_status();
+                pieces.done[next.piece] = std::move(*done);
+                auto const before = std::exchange(travelling, next);
+                return before ? arrive(*before) : status();
+            });
         return s && travelling ? arrive(*travelling) : std::move(s);
     });
 }
@@ -227,11 +232,11 @@ status send_bytes(Queue const& queue, void const* from, device_place to, std::si
     if (bytes == 0) return {};
     if (queue.reads_itself(from)) return queue.send({1, bytes}, from, to);
     return send_in_pieces(
-        queue, 1, static_cast<index>(bytes), true, 1,
-        [&](index, index j, index, index n, std::byte* piece) {
+        queue, 1, static_cast<index_t>(bytes), true, 1,
+        [&](index_t, index_t j, index_t, index_t n, std::byte* piece) {
             __builtin_memcpy(piece, static_cast<std::byte const*>(from) + j, static_cast<std::size_t>(n));
         },
-        [&](index, index j, index, index n, std::byte* piece) {
+        [&](index_t, index_t j, index_t, index_t n, std::byte* piece) {
             return queue.send({1, static_cast<std::size_t>(n)}, piece, {to.buffer, to.address + j});
         });
 }
@@ -240,11 +245,11 @@ status fetch_bytes(Queue const& queue, device_place from, void* to, std::size_t 
     if (bytes == 0) return {};
     if (queue.reads_itself(to)) return queue.fetch({1, bytes}, from, to);
     return fetch_in_pieces(
-        queue, 1, static_cast<index>(bytes), true, 1,
-        [&](index, index j, index, index n, std::byte* piece) {
+        queue, 1, static_cast<index_t>(bytes), true, 1,
+        [&](index_t, index_t j, index_t, index_t n, std::byte* piece) {
             return queue.fetch({1, static_cast<std::size_t>(n)}, {from.buffer, from.address + j}, piece);
         },
-        [&](index, index j, index, index n, std::byte* piece) {
+        [&](index_t, index_t j, index_t, index_t n, std::byte* piece) {
             __builtin_memcpy(static_cast<std::byte*>(to) + j, piece, static_cast<std::size_t>(n));
         });
 }
@@ -273,11 +278,11 @@ status send_block(Leaf const& leaf, view<From> const& from, view<T, Space> const
     if (by_rows || has_lines(to, false))
         return send_in_pieces(
             leaf, to.rows, to.cols, by_rows, sizeof(T),
-            [&](index i, index j, index m, index n, std::byte* piece) {
+            [&](index_t i, index_t j, index_t m, index_t n, std::byte* piece) {
                 copy_on_host(from.block(i, j, m, n),
                              without_gaps<T, host_memory>(reinterpret_cast<T*>(piece), m, n, by_rows));
             },
-            [&](index i, index j, index m, index n, std::byte* piece) {
+            [&](index_t i, index_t j, index_t m, index_t n, std::byte* piece) {
                 auto const packed = without_gaps<T, host_memory>(reinterpret_cast<T*>(piece), m, n, by_rows);
                 auto const part = to.block(i, j, m, n);
                 return leaf.send(*lines_between(packed, part), piece, place_in_device(part));
@@ -300,12 +305,12 @@ status fetch_block(Leaf const& leaf, view<From, Space> const& from, view<T> cons
     if (by_rows || has_lines(from, false))
         return fetch_in_pieces(
             leaf, to.rows, to.cols, by_rows, sizeof(T),
-            [&](index i, index j, index m, index n, std::byte* piece) {
+            [&](index_t i, index_t j, index_t m, index_t n, std::byte* piece) {
                 auto const packed = without_gaps<T, host_memory>(reinterpret_cast<T*>(piece), m, n, by_rows);
                 auto const part = from.block(i, j, m, n);
                 return leaf.fetch(*lines_between(packed, part), place_in_device(part), piece);
             },
-            [&](index i, index j, index m, index n, std::byte* piece) {
+            [&](index_t i, index_t j, index_t m, index_t n, std::byte* piece) {
                 copy_on_host(without_gaps<T, host_memory>(reinterpret_cast<T*>(piece), m, n, by_rows),
                              to.block(i, j, m, n));
             });

@@ -16,7 +16,7 @@ class tuning_trial {
     using C = accumulator_t<T>;
 
 public:
-    tuning_trial(Policy const& policy, index m, index n, index k)
+    tuning_trial(Policy const& policy, index_t m, index_t n, index_t k)
         : a_(m, k, noise(1)), b_(k, n, noise(2)), c_(m, n), device_a_(policy, a_), device_b_(policy, b_),
           device_c_(policy, m, n) {}
 
@@ -25,7 +25,7 @@ public:
         auto const product = stratagemm::product(device_a_, device_b_, device_c_);
         auto arena = policy.reserve(policy.workspace(product.shape()));
         if (!arena) return -1;
-        for (index i = 0; i < c_.rows() * c_.cols(); ++i)
+        for (index_t i = 0; i < c_.rows() * c_.cols(); ++i)
             c_.data()[i] = wrong(); // not what ran before left there
         device_c_.upload(c_);
         if (!policy(product, *arena) || !policy.synchronize()) return -1;
@@ -55,7 +55,7 @@ private:
             return C(std::numeric_limits<real_t<C>>::quiet_NaN());
     }
     static auto noise(unsigned state) {
-        return [state](index, index) mutable {
+        return [state](index_t, index_t) mutable {
             state = state * 1664525u + 1013904223u;
             if constexpr (std::is_integral_v<T>)
                 return static_cast<T>(static_cast<int>(state >> 24) - 128);
@@ -64,11 +64,11 @@ private:
         };
     }
     bool is_right(double bound) const {
-        index const m = c_.rows(), n = c_.cols(), k = a_.cols();
-        for (index i = 0; i < m; i += m / 8 + 1)
-            for (index j = 0; j < n; j += n / 8 + 1) {
+        index_t const m = c_.rows(), n = c_.cols(), k = a_.cols();
+        for (index_t i = 0; i < m; i += m / 8 + 1)
+            for (index_t j = 0; j < n; j += n / 8 + 1) {
                 double sum = 0, size = 0;
-                for (index l = 0; l < k; ++l) {
+                for (index_t l = 0; l < k; ++l) {
                     double const term = value(a_(i, l)) * value(b_(l, j));
                     sum += term, size += term < 0 ? -term : term;
                 }

@@ -1,8 +1,8 @@
-// Tuning: the fastest tile for products of about one size on the device at hand, looked for under a budget of time, and
-// kept in memory and in the user's cache.
+// Tuning: the fastest tile for products of about one size on the device at hand, looked for under a budget of
+// time, and kept in memory and in the user's cache.
 //
-// A backend's Tile is what the search varies: values_of(tile) lists its parameters, and Tile::of(values) is the tile
-// again.
+// A backend's Tile is what the search varies: values_of(tile) lists its parameters, and Tile::of(values) is
+// the tile again.
 #pragma once
 
 #include "program_store.hpp"
@@ -33,15 +33,15 @@ struct tuning_bucket {
     char type;
     short m, n, k;
 
-    tuning_bucket(char letter, index rows, index cols, index depth)
+    tuning_bucket(char letter, index_t rows, index_t cols, index_t depth)
         : type(letter), m(power(rows)), n(power(cols)), k(power(depth)) {}
     friend bool operator==(tuning_bucket const&, tuning_bucket const&) = default;
     friend auto operator<=>(tuning_bucket const&, tuning_bucket const&) = default;
 
 private:
-    static short power(index side) {
+    static short power(index_t side) {
         short p = 0;
-        while ((index{3} << p) / 2 <= side) ++p; // 0.75 to 1.5 times 2^p
+        while ((index_t{3} << p) / 2 <= side) ++p; // 0.75 to 1.5 times 2^p
         return p;
     }
 };
@@ -49,8 +49,8 @@ private:
 template <class Tile>
 class tuning_store {
 public:
-    // `target` names the device and its driver; another driver is another compiler. Kernels that have changed ask for new
-    // tuning: `kernels` is their text.
+    // `target` names the device and its driver; another driver is another compiler. Kernels that have changed
+    // ask for new tuning: `kernels` is their text.
     tuning_store(program_store cache, std::string target, std::string kernels)
         : cache_(std::move(cache)), target_(std::move(target)), kernels_(std::move(kernels)) {}
 
@@ -93,7 +93,8 @@ private:
     std::map<tuning_bucket, Tile> tiles_;
 };
 
-// Searches `candidates` for products of T of that size. with(tile) is the policy with that tile for every product.
+// Searches `candidates` for products of T of that size. with(tile) is the policy with that tile for every
+// product.
 template <class T, class Tile, class Policy, class With>
 result<tuned<Tile>> tune_tile(Policy const& policy, shape<T> const& s, search_problem candidates,
                               tuning_options<Tile> const& options, With&& with) {

@@ -1,19 +1,20 @@
 // Sparse matrices by rows (CSR), and their product with a dense one.
 //
-//   sg::csr<float> a{m, k, row_begins, columns, values};       borrowed: row i is values[row_begins[i], row_begins[i + 1])
-//   sg::gemm(cpu, a, b, c);                                    C = A B, with alpha, beta, E and epilogue as for any product
+//   sg::csr<float> a{m, k, row_begins, columns, values, nonzeros};   borrows the arrays
+//   sg::gemm(cpu, a, b, c);                                          also with alpha, beta, E and an epilogue
 //
-// The arrays are in the memory of the policy: pointers on the host, handles of a device elsewhere. A row's products are
-// summed in the order in which they are stored, so that results depend on neither threads nor devices' scheduling. What
-// is not stored is zero and is not multiplied: 0 x Inf in B leaves no NaN. Columns may repeat, and come in any order.
+// Row i has the elements [row_begins[i], row_begins[i + 1]) of columns and values. The arrays are in the
+// memory of the policy: pointers on the host, handles on a device. The products of a row are summed in the
+// order in which they are stored, so the result does not depend on threads or scheduling. Elements that are
+// not stored are zero and not multiplied: Inf in B gives no NaN. Columns may come in any order, and repeat.
 //
-// check() reads the arrays on the host, and finds rows that are not in order and columns beyond the last; products do
-// not look.
+// Products do not check the arrays. check() does so on the host: rows in order, columns in range.
 #pragma once
 
 #include "../backend/host/combined.hpp"
 #include "../core/policy.hpp"
-#include "../device/elementwise.hpp"
+#include "../device/dialect.hpp"
+#include "../device/product.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -27,7 +28,7 @@ struct csr_form {
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
-    index nonzeros = 0;
+    index_t nonzeros = 0;
 };
 
 // Index: std::int32_t or std::int64_t.
@@ -39,11 +40,11 @@ struct csr {
     using index_type = Index;
     static constexpr int most_views = 3;
 
-    index rows = 0, cols = 0;
+    index_t rows = 0, cols = 0;
     typename Space::template handle<Index const> row_begins{}; // rows + 1
     typename Space::template handle<Index const> columns{};
     typename Space::template handle<T const> values{};
-    index nonzeros = 0;
+    index_t nonzeros = 0;
 
     form facts() const { return {nonzeros}; }
     template <class F>
@@ -54,28 +55,25 @@ struct csr {
     }
 
     status check() const requires std::is_same_v<Space, host_memory> {
-        auto const wrong = [](char const* what, index at) {
+        auto const wrong = [](char const* what, index_t at) {
             return failure(errc::argument, "csr", what + std::to_string(at));
         };
         if (row_begins[0] != 0) return wrong("row_begins does not begin with 0 but with ", row_begins[0]);
-        for (index i = 0; i < rows; ++i)
+        for (index_t i = 0; i < rows; ++i)
             if (row_begins[i + 1] < row_begins[i]) return wrong("row_begins falls after row ", i);
         if (row_begins[rows] != nonzeros)
             return wrong("the number of non-zeros is not the last of row_begins, ", row_begins[rows]);
-        for (index at = 0; at < nonzeros; ++at)
+        for (index_t at = 0; at < nonzeros; ++at)
             if (columns[at] < 0 || columns[at] >= cols) return wrong("a column is out of range: number ", at);
         return {};
     }
 };
 
-// An item for each element of C: a warp has 32 columns of one row.
+// A work-item for each element of C: 32 columns of a row belong to a warp.
 inline constexpr char csr_text[] = R"(
-KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(IN const, values),
-                              MATRIX(IN const, b), int b_conjugated, scalar alpha, scalar beta, int adds,
-                              MATRIX(OUT const, e), int e_conjugated, MATRIX(OUT, c), index rows, index cols) {
-    index const across = (cols - 1) / 32 + 1;
-    index const j = GROUP % across * 32 + LANE, i = GROUP / across * 8 + WARP;
-    if (j >= cols || i >= rows) return;
+KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns),
+                              BUFFER(IN const, values), MATRIX(IN const, b), int b_conjugated, PRODUCT) {
+    ELEMENT(i, j, rows, cols);
     OPEN(INDEX const, begins);
     OPEN(INDEX const, columns);
     OPEN(IN const, values);
@@ -87,162 +85,116 @@ KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, c
         scalar const x = LOAD(IN, values, at), y = LOAD(IN, b, AT(b, columns[at], j));
         sum = multiply_add(x, conjugate_if(b_conjugated, y), sum);
     }
-    sum = scale_by(alpha, sum);
-    if (adds) {
-        scalar const x = LOAD(OUT, e, AT(e, i, j));
-        sum = multiply_add(beta, conjugate_if(e_conjugated, x), sum);
-    }
-    STORE(OUT, c, AT(c, i, j), CONVERT(OUT_VALUE, (value)(sum)));
+    FINISH_ELEMENT(i, j, sum);
 }
 )";
 
 // Products of CSR matrices over the leaf of a backend.
 template <policy P>
-class csr_product {
+class csr_product : public product_over<P> {
     using Leaf = leaf_of<P>;
 
 public:
-    using space = typename P::space;
-    using arena = typename P::arena;
+    using typename product_over<P>::space;
+    using typename product_over<P>::arena;
     static constexpr bool on_host = host_leaf<Leaf>, on_device = device_leaf<Leaf, space>;
 
-    csr_product(P policy) : policy_(std::move(policy)) {}
+    using product_over<P>::product_over;
 
-    template <class Q>
-    static constexpr verdict accepts = verdict::structure;
     template <class Q>
     static constexpr verdict accepts_operands = [] {
         using T = typename Q::a_type;
-        constexpr bool sparse_dense = requires { typename Q::a_operand::index_type; }
-        &&is_view<typename Q::b_operand>::value&& is_view<typename Q::c_operand>::value;
-        constexpr bool types =
-            std::is_same_v<T, typename Q::b_type> && element<T> &&
-            (std::is_same_v<typename Q::c_type, T> || std::is_same_v<typename Q::c_type, accumulator_t<T>>);
-        if constexpr (!sparse_dense)
+        using C = typename Q::c_type;
+        using Dense = dense_problem<T, T, accumulator_t<T>, space, typename Q::epilogue_type>;
+        if constexpr (!requires { typename Q::a_operand::index_type; } ||
+                      !is_view<typename Q::b_operand>::value || !is_view<typename Q::c_operand>::value)
             return verdict::structure;
         else if constexpr (!on_host && !on_device)
             return verdict::leaf;
-        else // a device's epilogue is told by what it says of the same product of matrices
-            return types_if(types) &
-                   (on_host
-                        ? verdict::yes
-                        : answer<P,
-                                 dense_problem<T, T, accumulator_t<T>, space, typename Q::epilogue_type>>());
+        else // a device takes the epilogues that it takes for dense products
+            return types_if(element<T> && std::is_same_v<T, typename Q::b_type> &&
+                            (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>)) &
+                   (on_host ? verdict::yes : answer<P, Dense>());
     }();
 
-    auto leaf() const { return policy_.leaf(); }
-    result<arena> reserve(footprint f) const { return policy_.reserve(f); }
-
-    template <class S>
-    footprint workspace(S const&) const {
-        return {};
-    }
     // No row has more than k terms, unless columns repeat.
     template <class S>
     bound error_bound(S const& s) const {
         return chain_bound<S>(s.k);
     }
-    // From the bytes that are read and written, at a rough bandwidth of a host or of a device.
+    // The bytes that are read and written, over a rough bandwidth of a host or of a device.
     template <class S>
     double estimate(S const& s) const {
-        auto const rows = static_cast<double>(s.m), cols = static_cast<double>(s.n);
-        double const nonzeros = static_cast<double>(nonzeros_of(s));
+        auto const rows = static_cast<double>(s.m), cols = static_cast<double>(s.n),
+                   nonzeros = static_cast<double>(s.a_facts.nonzeros);
         double const bytes = nonzeros * (sizeof(typename S::a_type) * (1 + cols) + 4) +
                              rows * cols * sizeof(typename S::c_type);
         return bytes / (on_host ? 10e9 : 500e9);
     }
     template <class S>
     std::string describe(S const& s) const {
-        return "csr of " + std::to_string(nonzeros_of(s)) +
-               (on_host ? " non-zeros, rows by the host's threads"
-                        : " non-zeros, an item for each element of C");
+        return "csr of " + std::to_string(s.a_facts.nonzeros) + " non-zeros, " +
+               (on_host ? "rows by the host's threads" : "an item for each element of C");
     }
 
     template <class Q>
     status operator()(Q const& p, arena&) const {
-        for (index i = 0; i < p.count; ++i)
+        for (index_t i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i)); !s) return s;
         return {};
     }
 
 private:
-    template <class S>
-    static index nonzeros_of(S const& s) {
-        if constexpr (requires { s.a_facts.nonzeros; })
-            return s.a_facts.nonzeros;
-        else
-            return s.m * s.k;
-    }
-
+    // Each thread takes rows of C, in pieces whose sums stay in its first cache.
     template <class Q>
     status multiply(Q const& p) const requires on_host {
         using S = typename Q::scalar;
-        auto const by = leaf();
+        constexpr index_t width = 256;
+        auto const by = this->leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
         by.each(team, team, [&](int, int part) {
-            constexpr index width = 256;
             S sum[width];
-            for (index i = p.c.rows * part / team; i < p.c.rows * (part + 1) / team; ++i)
-                for (index j = 0; j < p.c.cols; j += width) {
-                    index const cols = p.c.cols - j < width ? p.c.cols - j : width;
-                    sum_row(p, i, j, cols, sum);
-                    for (index x = 0; x < cols; ++x) {
-                        S y = p.alpha * sum[x];
-                        if (p.beta != S(0)) {
-                            auto const e = static_cast<S>(p.e(i, j + x));
-                            y = y + p.beta * (p.e.conjugate ? conjugate(e) : e);
-                        }
-                        p.c(i, j + x) = static_cast<typename Q::c_type>(
-                            apply_epilogue(p.epilogue, y, p.row0 + i, p.col0 + j + x));
-                    }
+            for (index_t i = p.c.rows * part / team; i < p.c.rows * (part + 1) / team; ++i)
+                for (index_t j = 0; j < p.c.cols; j += width) {
+                    index_t const cols = smaller(width, p.c.cols - j);
+                    for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
+                    for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at)
+                        add_row(sum, p.a.values[at], p.b, p.a.columns[at], j, cols);
+                    for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
                 }
         });
         return {};
     }
-    template <class Q, class S>
-    static void sum_row(Q const& p, index i, index j, index cols, S* sum) {
-        using T = typename Q::a_type;
-        for (index x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
-        for (index at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
-            T const* const b = &p.b(p.a.columns[at], j);
-            if constexpr (std::is_same_v<S, T> && std::is_floating_point_v<S>)
-                if (p.b.col_stride == 1) {
-                    S const* const terms[] = {sum, b};
-                    S const factors[] = {S(1), p.a.values[at]};
-                    combine(sum, cols, index{0}, terms, factors, 2, cols);
-                    continue;
-                }
-            auto const value = static_cast<S>(p.a.values[at]);
-            for (index x = 0; x < cols; ++x) {
-                auto const y = static_cast<S>(b[x * p.b.col_stride]);
-                sum[x] = sum[x] + value * (p.b.conjugate ? conjugate(y) : y);
+    // sum += value * (row i of B, from column j).
+    template <class S, class T>
+    static void add_row(S* sum, T value, view<T const> const& b, index_t i, index_t j, index_t cols) {
+        if constexpr (std::is_same_v<S, T> && std::is_floating_point_v<S>)
+            if (b.col_stride == 1) {
+                S const* const terms[] = {sum, &b(i, j)};
+                S const factors[] = {S(1), value};
+                return combine(sum, cols, index_t{0}, terms, factors, 2, cols);
             }
-        }
+        for (index_t x = 0; x < cols; ++x)
+            sum[x] = sum[x] + static_cast<S>(value) * element_as<S>(b, i, j + x);
     }
 
     template <class Q>
     status multiply(Q const& p) const requires(!on_host) {
-        using T = typename Q::a_type;
-        static std::string const definitions =
-            kernel_types<T, typename Q::c_type>() + "#define INDEX " +
-            (sizeof(typename Q::a_operand::index_type) == 8 ? "index" : "int") + '\n';
+        using In = typename Q::a_type;
+        using Out = typename Q::c_type;
+        auto const types = [] {
+            return kernel_types<In, Out>() + "#define INDEX " +
+                   (sizeof(typename Q::a_operand::index_type) == 8 ? "index\n" : "int\n");
+        };
+        device_kernel const kernel{"csr_times_dense", csr_text, {}, 256, uses_double<In, Out>, false, types};
+        auto const by = this->leaf();
+        auto const e = added_or_c(p);
         bool const adds = p.beta != typename Q::scalar(0);
-        auto const e = adds ? p.e : view<typename Q::c_type const, space>(p.c);
-        auto const by = leaf();
-        index const groups = ((p.c.cols - 1) / 32 + 1) * ((p.c.rows + 7) / 8);
-        if (status s = by.launch(
-                {"csr_times_dense", csr_text, definitions, 256, uses_double<T, typename Q::c_type>}, groups,
-                p.a.row_begins, p.a.columns, p.a.values, p.b.data, p.b.row_stride, p.b.col_stride,
-                int{p.b.conjugate}, p.alpha, p.beta, int{adds}, e.data, e.row_stride, e.col_stride,
-                int{e.conjugate}, p.c.data, p.c.row_stride, p.c.col_stride, p.c.rows, p.c.cols);
-            !s)
-            return s;
-        if constexpr (!std::is_same_v<typename Q::epilogue_type, identity>)
-            return by.apply(p.epilogue, p.c, p.row0, p.col0);
-        return {};
+        status s = by.launch(kernel, groups_for_elements(p.c.rows, p.c.cols), p.a.row_begins, p.a.columns,
+                             p.a.values, p.b, int{p.b.conjugate}, p.alpha, p.beta, int{adds}, e,
+                             int{e.conjugate}, p.c, p.c.rows, p.c.cols);
+        return s ? apply_to_c(by, p) : std::move(s);
     }
-
-    P policy_;
 };
 
 STRATAGEMM_END

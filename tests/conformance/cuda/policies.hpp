@@ -66,6 +66,10 @@ without_epilogue(mirrored<sg::cuda, Base>) -> without_epilogue<Base>;
 
 inline constexpr sg::ozaki_options by_product{.moduli = 9, .scaling = sg::ozaki_scaling::product};
 
+// Kernels are written for an epilogue.
+template <class P>
+inline constexpr bool takes_any_epilogue = false;
+
 // f(name, policy) for each.
 template <class F>
 void for_each_policy(std::uint64_t turn, F&& f) {

@@ -13,25 +13,25 @@ template <class T>
 void csr_on_device() {
     under_test const device;
     using S = sg::accumulator_t<T>;
-    sg::index const m = 19, k = 23;
-    for (sg::index const n : {1, 37}) {
+    sg::index_t const m = 19, k = 23;
+    for (sg::index_t const n : {1, 37}) {
         std::vector<std::int32_t> begins{0}, columns;
         std::vector<T> values;
-        for (sg::index i = 0; i < m; ++i) {
-            for (sg::index j = i % 4; i % 5 != 2 && j < k; j += 1 + i % 3) {
+        for (sg::index_t i = 0; i < m; ++i) {
+            for (sg::index_t j = i % 4; i % 5 != 2 && j < k; j += 1 + i % 3) {
                 columns.push_back(static_cast<std::int32_t>(j));
                 values.push_back(T(static_cast<float>((3 * i + 5 * j) % 7 - 3)));
             }
             begins.push_back(static_cast<std::int32_t>(columns.size()));
         }
-        auto const size = static_cast<sg::index>(values.size());
+        auto const size = static_cast<sg::index_t>(values.size());
         auto const small = [](int seed) {
-            return [seed](sg::index i, sg::index j) {
+            return [seed](sg::index_t i, sg::index_t j) {
                 return static_cast<float>((i * 7 + j * 3 + seed) % 9 - 4);
             };
         };
-        sg::matrix<T> b(k, n, [&](sg::index i, sg::index j) { return T(small(1)(i, j)); });
-        sg::matrix<S> e(m, n, [&](sg::index i, sg::index j) { return S(small(2)(i, j)); }), c(m, n),
+        sg::matrix<T> b(k, n, [&](sg::index_t i, sg::index_t j) { return T(small(1)(i, j)); });
+        sg::matrix<S> e(m, n, [&](sg::index_t i, sg::index_t j) { return S(small(2)(i, j)); }), c(m, n),
             expected(m, n);
 
         typename under_test::template matrix<std::int32_t> const there_begins(
@@ -51,8 +51,8 @@ void csr_on_device() {
         sg::gemm(sg::host{}, here, b, expected);
         int wrong = 0;
         auto const compare = [&] {
-            for (sg::index i = 0; i < m; ++i)
-                for (sg::index j = 0; j < n; ++j) wrong += !(c(i, j) == expected(i, j));
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j) wrong += !(c(i, j) == expected(i, j));
         };
         compare();
         sg::gemm(device, S(2), there, sg::conjugated(there_b), S(-1), there_e, there_c, sg::scale(S(3)));

@@ -11,8 +11,8 @@ static_assert(sg::leaf<leaf, under_test::space>);
 static_assert(sg::device_leaf<leaf, under_test::space>);
 
 template <class T>
-sg::matrix<T> line(index count) {
-    return {1, count, [](index, index j) { return static_cast<T>(static_cast<float>(j % 23 - 11)); }};
+sg::matrix<T> line(index_t count) {
+    return {1, count, [](index_t, index_t j) { return static_cast<T>(static_cast<float>(j % 23 - 11)); }};
 }
 
 template <class T>
@@ -37,13 +37,13 @@ KERNEL(ITEMS) axpy(index n, T a, BUFFER(T const, x), BUFFER(T, y)) {
 }
 )",
                              type_of<T>(), 64, sizeof(T) == 8};
-    index const n = 1000;
+    index_t const n = 1000;
     sg::matrix<T> const x = line<T>(n);
     sg::matrix<T> y(1, n);
-    sg::matrix<T> const before(1, n, [](index, index j) { return static_cast<T>(j); });
+    sg::matrix<T> const before(1, n, [](index_t, index_t j) { return static_cast<T>(j); });
     under_test::matrix<T> const dx(gpu, x);
     under_test::matrix<T> dy(gpu, before);
-    auto const run = [&](index groups) {
+    auto const run = [&](index_t groups) {
         return device.launch(kernel, groups, n - 20, T(3), dx.data() + 5, dy.data() + 9);
     };
     run(0).or_throw();
@@ -51,7 +51,7 @@ KERNEL(ITEMS) axpy(index n, T a, BUFFER(T const, x), BUFFER(T, y)) {
     run(7).or_throw();
     dy.download(y);
     int wrong = 0;
-    for (index j = 0; j < n; ++j)
+    for (index_t j = 0; j < n; ++j)
         wrong += y(0, j) != (j >= 9 && j < n - 11 ? 3 * x(0, j - 4) + before(0, j) : before(0, j));
     CHECK(wrong == 0);
     // The same name and text, and so another kernel by its definitions alone.
@@ -86,22 +86,22 @@ KERNEL(ITEMS) sums(MATRIX(float const, x), MATRIX(float, to), int cols) {
 )",
                                    {},
                                    128};
-    index const rows = 37, cols = 301;
+    index_t const rows = 37, cols = 301;
     sg::matrix<float> const x(rows, cols,
-                              [](index i, index j) { return static_cast<float>((7 * i + j) % 19); });
+                              [](index_t i, index_t j) { return static_cast<float>((7 * i + j) % 19); });
     under_test::matrix<float> const dx(gpu, x);
     under_test::matrix<float> to(gpu, rows, 2);
     gpu.leaf().fill(to.view(), -1.0f).or_throw();
     gpu.leaf()
-        .launch(kernel, rows, dx.data() + 1, cols, index{1}, to.data() + 1, index{2}, index{1},
+        .launch(kernel, rows, dx.data() + 1, cols, index_t{1}, to.data() + 1, index_t{2}, index_t{1},
                 static_cast<int>(cols - 1))
         .or_throw();
     sg::matrix<float> sums(rows, 2);
     to.download(sums);
     int wrong = 0;
-    for (index i = 0; i < rows; ++i) {
+    for (index_t i = 0; i < rows; ++i) {
         float exact = 0;
-        for (index j = 1; j < cols; ++j) exact += x(i, j);
+        for (index_t j = 1; j < cols; ++j) exact += x(i, j);
         wrong += sums(i, 1) != exact || sums(i, 0) != -1;
     }
     CHECK(wrong == 0);
@@ -120,10 +120,10 @@ KERNEL(ITEMS) errors(BUFFER(T const, x), BUFFER(T, to)) {
     to[ITEMS + ITEM] = fma(a, a, -rounded);
 }
 )", type_of<T>(), 32, sizeof(T) == 8, true};
-    auto const root = [](index j) {
+    auto const root = [](index_t j) {
         return 1 + static_cast<T>(2 * j + 1) / (sizeof(T) == 8 ? T(1 << 30) : T(1 << 12));
     };
-    sg::matrix<T> const x(2, 32, [&](index i, index j) {
+    sg::matrix<T> const x(2, 32, [&](index_t i, index_t j) {
         T volatile square = root(j) * root(j);
         return i == 0 ? root(j) : square;
     });
@@ -133,7 +133,7 @@ KERNEL(ITEMS) errors(BUFFER(T const, x), BUFFER(T, to)) {
     sg::matrix<T> errors(2, 32);
     to.download(errors);
     int wrong = 0;
-    for (index j = 0; j < 32; ++j)
+    for (index_t j = 0; j < 32; ++j)
         wrong += errors(0, j) != 0 || errors(1, j) != __builtin_fma(root(j), root(j), -x(1, j));
     CHECK(wrong == 0);
     CHECK(errors(1, 0) != 0);
@@ -164,7 +164,7 @@ KERNEL(32) twice(BUFFER(IN const, x), BUFFER(IN, y), BUFFER(OUT, z)) {
     gpu.leaf().launch(kernel, 1, dx.data(), dy.data(), dz.data()).or_throw();
     dy.download(y), dz.download(z);
     int wrong = 0;
-    for (index j = 0; j < 32; ++j) {
+    for (index_t j = 0; j < 32; ++j) {
         auto const twice = static_cast<float>(2 * (j % 23 - 11));
         wrong += static_cast<float>(y(0, j)) != twice || z(0, j) != twice;
     }
@@ -196,8 +196,8 @@ KERNEL(32) turn(BUFFER(T const, x), BUFFER(T, to)) {
     gpu.leaf().launch(kernel, 1, dx.data(), to.data()).or_throw();
     to.download(y);
     int wrong = 0;
-    for (index j = 0; j < 128; ++j) wrong += y(0, j) != x(0, j / 4 * 4 + 3 - j % 4);
-    for (index j = 0; j < 64; ++j) wrong += y(0, 128 + j) != x(0, j / 2 * 4 + 3);
+    for (index_t j = 0; j < 128; ++j) wrong += y(0, j) != x(0, j / 4 * 4 + 3 - j % 4);
+    for (index_t j = 0; j < 64; ++j) wrong += y(0, 128 + j) != x(0, j / 2 * 4 + 3);
     CHECK(wrong == 0);
 }
 

@@ -56,10 +56,10 @@ std::string wrong_with(Layer const& layer, Report& ran, sg::matrix<T> const& a, 
     ran = {};
     sg::gemm(sg::staged{layer}, a, b, c);
     auto const bound = layer.error_bound(sg::shape<T>{a.rows(), b.cols(), a.cols()});
-    for (index i = 0; i < a.rows(); ++i)
-        for (index j = 0; j < b.cols(); ++j) {
+    for (index_t i = 0; i < a.rows(); ++i)
+        for (index_t j = 0; j < b.cols(); ++j) {
             long double exact = 0, size = 0;
-            for (index l = 0; l < a.cols(); ++l) {
+            for (index_t l = 0; l < a.cols(); ++l) {
                 long double const term = static_cast<long double>(a(i, l)) * b(l, j);
                 exact += term, size += term < 0 ? -term : term;
             }
@@ -73,9 +73,9 @@ std::string wrong_with(Layer const& layer, Report& ran, sg::matrix<T> const& a, 
 }
 // Elements between 2^-reach and 1, larger ones here and there.
 template <class T>
-sg::matrix<T> spread_by(int reach, index m, index n, std::uint64_t seed) {
+sg::matrix<T> spread_by(int reach, index_t m, index_t n, std::uint64_t seed) {
     chance from(seed);
-    return {m, n, [&](index, index) {
+    return {m, n, [&](index_t, index_t) {
                 return static_cast<T>(std::ldexp(from.unit() - 0.5, from.below(reach + 1) - reach));
             }};
 }

@@ -57,7 +57,7 @@ private:
 
     // A copy, in device memory.
     template <class T>
-    auto copied(T const* from, index count, memory& kept) const {
+    auto copied(T const* from, index_t count, memory& kept) const {
         sg::footprint f;
         space::share(f) = static_cast<std::size_t>(count) * sizeof(T) + 1; // not nothing
         auto arena = device.reserve(f);
@@ -72,7 +72,7 @@ private:
     class buffer {
     public:
         template <class V>
-        buffer(mirrored const& m, V const& v, index count, index step) : mirrored_(m) {
+        buffer(mirrored const& m, V const& v, index_t count, index_t step) : mirrored_(m) {
             using T = typename V::value_type;
             sg::extent const x =
                 sg::extent_of(v.rows, v.cols, v.row_stride, v.col_stride, count, step, sizeof(T));
@@ -82,27 +82,27 @@ private:
             low_ = x.low, at_ = margin + shift, size_ = static_cast<std::size_t>(x.high - x.low);
             bytes_.assign(at_ + size_ + margin, std::byte{0xff}); // NaN in every type that has one
             if (size_ > 0) std::memcpy(bytes_.data() + at_, first, size_);
-            data_ = m.copied(bytes_.data(), static_cast<index>(bytes_.size()), memory_);
+            data_ = m.copied(bytes_.data(), static_cast<index_t>(bytes_.size()), memory_);
         }
         template <class T>
         auto place() const {
-            return space::template cast<T>(data_ + (static_cast<index>(at_) - low_));
+            return space::template cast<T>(data_ + (static_cast<index_t>(at_) - low_));
         }
         bool unchanged() const { return now() == bytes_; }
         template <class T>
         bool come_back(T* to) const {
             std::vector<std::byte> const after = now();
             if (size_ > 0) std::memcpy(reinterpret_cast<std::byte*>(to) + low_, after.data() + at_, size_);
-            return std::equal(after.begin(), after.begin() + static_cast<index>(at_), bytes_.begin()) &&
-                   std::equal(after.end() - static_cast<index>(margin), after.end(),
-                              bytes_.end() - static_cast<index>(margin));
+            return std::equal(after.begin(), after.begin() + static_cast<index_t>(at_), bytes_.begin()) &&
+                   std::equal(after.end() - static_cast<index_t>(margin), after.end(),
+                              bytes_.end() - static_cast<index_t>(margin));
         }
 
     private:
         std::vector<std::byte> now() const {
             std::vector<std::byte> bytes(bytes_.size());
             mirrored_.device.leaf()
-                .download(data_, bytes.data(), static_cast<index>(bytes.size()))
+                .download(data_, bytes.data(), static_cast<index_t>(bytes.size()))
                 .or_throw();
             return bytes;
         }
@@ -110,7 +110,7 @@ private:
         memory memory_;
         typename space::template handle<std::byte> data_;
         std::vector<std::byte> bytes_;
-        index low_ = 0;
+        index_t low_ = 0;
         std::size_t at_ = 0, size_ = 0;
     };
 

@@ -14,7 +14,7 @@ void small_tiles() {
     report note;
     mirrored const policy{under_test{}, with_small_tiles()};
     chance from(29);
-    for (index const size : {5, 17, 32, 50})
+    for (index_t const size : {5, 17, 32, 50})
         for (int x = 0; x < 6; ++x) {
             trial t = draw_trial(from);
             t.m = size + from.below(20), t.n = size + from.below(20), t.k = 1 + from.below(70);
@@ -44,7 +44,7 @@ void narrow_and_small(int count) {
     }
     for (int x = 0; x < count; ++x) {
         trial t = draw_trial(from);
-        index const side = std::array<index, 6>{4, 7, 16, 13, 32, 8}[static_cast<std::size_t>(x) % 6];
+        index_t const side = std::array<index_t, 6>{4, 7, 16, 13, 32, 8}[static_cast<std::size_t>(x) % 6];
         t.m = side, t.n = x % 2 ? side : 1 + from.below(32), t.k = x % 3 ? side : 1 + from.below(31);
         t.count = 16 + from.below(9);
         prepared<TA, TC> p(t);

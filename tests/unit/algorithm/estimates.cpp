@@ -17,8 +17,8 @@ using support::same_bits;
 
 namespace {
 
-sg::matrix<float> fractions(sg::index m, sg::index n, int seed) {
-    return sg::matrix<float>(m, n, [&](sg::index i, sg::index j) {
+sg::matrix<float> fractions(sg::index_t m, sg::index_t n, int seed) {
+    return sg::matrix<float>(m, n, [&](sg::index_t i, sg::index_t j) {
         return static_cast<float>(std::sin(static_cast<double>(seed + 7 * i + 31 * j)));
     });
 }
@@ -66,7 +66,7 @@ void each_policy(sg::matrix<float> const& b, F const& f) {
 } // namespace
 
 TEST_CASE("the same call gives the same bits a thousand times, whatever else the machine does") {
-    sg::index const n = 24;
+    sg::index_t const n = 24;
     auto const a = fractions(n, n, 1), b = fractions(n, n, 2);
     wavering_load const load;
     each_policy(b, [&](char const* name, auto const& policy, [[maybe_unused]] auto const& right) {
@@ -88,7 +88,7 @@ TEST_CASE("an estimate is positive, the same each time, and grows with the produ
     each_policy(b, [&](char const* name, auto const& policy, [[maybe_unused]] auto const& right) {
         CAPTURE(name);
         double before = 0;
-        for (sg::index k : {1, 16, 64, 256, 1024, 4096, 16384}) {
+        for (sg::index_t k : {1, 16, 64, 256, 1024, 4096, 16384}) {
             sg::shape<float> const s{300, 200, k};
             double const seconds = policy.estimate(s);
             CHECK(seconds > before);
@@ -102,7 +102,7 @@ TEST_CASE("an estimate is positive, the same each time, and grows with the produ
 }
 
 TEST_CASE("what layers choose does not depend on the number of threads") {
-    for (sg::index n : {8, 64, 200, 512, 2000, 10000})
+    for (sg::index_t n : {8, 64, 200, 512, 2000, 10000})
         for (int threads : {2, 7, 64}) {
             sg::host const one{.threads = 1}, many{.threads = threads};
             sg::shape<double> const d{n, n, n};

@@ -50,10 +50,10 @@ class exact {
 public:
     exact(sg::matrix<T> const& a, sg::matrix<T> const& b) : cols_(b.cols()) {
         double largest_a = 0, largest_b = 0;
-        for (sg::index i = 0; i < a.rows(); ++i)
-            for (sg::index j = 0; j < cols_; ++j) {
+        for (sg::index_t i = 0; i < a.rows(); ++i)
+            for (sg::index_t j = 0; j < cols_; ++j) {
                 wide sum = 0, size = 0;
-                for (sg::index l = 0; l < a.cols(); ++l) {
+                for (sg::index_t l = 0; l < a.cols(); ++l) {
                     wide const term = static_cast<wide>(a(i, l)) * b(l, j);
                     sum += term;
                     size += term < 0 ? -term : term;
@@ -84,7 +84,7 @@ private:
     double largest(sg::matrix<T> const& c, F const& scale) const {
         double worst = 0;
         for (std::size_t x = 0; x < sums_.size(); ++x) {
-            wide off = sums_[x] - c(static_cast<sg::index>(x) / cols_, static_cast<sg::index>(x) % cols_);
+            wide off = sums_[x] - c(static_cast<sg::index_t>(x) / cols_, static_cast<sg::index_t>(x) % cols_);
             if (off < 0) off = -off;
             if (scale(x) > 0)
                 worst = std::max(worst, static_cast<double>(off / scale(x)));
@@ -94,7 +94,7 @@ private:
         return worst;
     }
 
-    sg::index cols_;
+    sg::index_t cols_;
     std::vector<wide> sums_, sizes_;
     wide norm_;
 };
@@ -107,15 +107,15 @@ sg::matrix<T> multiply(Policy const& policy, sg::matrix<T> const& a, sg::matrix<
 }
 
 template <class T>
-sg::matrix<T> fractions(sg::index m, sg::index n, std::uint64_t seed) {
+sg::matrix<T> fractions(sg::index_t m, sg::index_t n, std::uint64_t seed) {
     chance from(seed);
-    return sg::matrix<T>(m, n, [&](sg::index, sg::index) { return from.unit() - 0.5; });
+    return sg::matrix<T>(m, n, [&](sg::index_t, sg::index_t) { return from.unit() - 0.5; });
 }
 template <class T>
-sg::matrix<T> spread_out(sg::index m, sg::index n, double phi, std::uint64_t seed) {
+sg::matrix<T> spread_out(sg::index_t m, sg::index_t n, double phi, std::uint64_t seed) {
     chance from(seed);
     return sg::matrix<T>(
-        m, n, [&](sg::index, sg::index) { return (from.unit() - 0.5) * std::exp(phi * from.normal()); });
+        m, n, [&](sg::index_t, sg::index_t) { return (from.unit() - 0.5) * std::exp(phi * from.normal()); });
 }
 
 double finite(chance& from, int reach) {
@@ -289,13 +289,14 @@ TEMPLATE_TEST_CASE("integers are exact with any count", "", float, double, std::
     auto const check = [&](sg::ozaki_options options) {
         CAPTURE(options.slices, options.moduli);
         sg::ozaki const policy(sg::reference{}, options);
-        sg::matrix<T> c(13, 11, [](sg::index, sg::index) { return T(1e9f); });
+        sg::matrix<T> c(13, 11, [](sg::index_t, sg::index_t) { return T(1e9f); });
         sg::gemm(policy, a, b, c);
         CHECK(equal(c, ab));
         sg::gemm(policy, T(2), a, b, T(-1), c); // 2 AB - AB
         CHECK(equal(c, ab));
         sg::gemm(policy, a, b, e, c);
-        CHECK(equal(c, sg::matrix<T>(13, 11, [&](sg::index i, sg::index j) { return ab(i, j) + e(i, j); })));
+        CHECK(equal(c,
+                    sg::matrix<T>(13, 11, [&](sg::index_t i, sg::index_t j) { return ab(i, j) + e(i, j); })));
     };
     check({});
     for (int x = 2; x <= 18; ++x) check({.slices = x});
@@ -305,11 +306,11 @@ TEMPLATE_TEST_CASE("integers are exact with any count", "", float, double, std::
 
 TEST_CASE("bounds of explicit counts hold, and are within a hundred of what is seen") {
     double const u = 0x1p-53;
-    for (auto const& size : {std::array<sg::index, 3>{40, 30, 60}, {16, 17, 700}, {50, 50, 3}})
+    for (auto const& size : {std::array<sg::index_t, 3>{40, 30, 60}, {16, 17, 700}, {50, 50, 3}})
         for (double const lift : {0.0, 0.5}) { // around zero, and positive
-            sg::index const m = size[0], n = size[1], k = size[2];
+            sg::index_t const m = size[0], n = size[1], k = size[2];
             chance from(5);
-            auto const fill = [&](sg::index, sg::index) { return from.unit() - 0.5 + lift; };
+            auto const fill = [&](sg::index_t, sg::index_t) { return from.unit() - 0.5 + lift; };
             sg::matrix<double> const a(m, k, fill), b(k, n, fill);
             exact const truth(a, b);
             auto const check = [&](sg::ozaki_options options) {
@@ -330,9 +331,9 @@ TEST_CASE("bounds of explicit counts hold, and are within a hundred of what is s
 
 TEST_CASE("the worst of explicit counts holds where roundings conspire") {
     for (double const value : {1 / 3.0, std::nextafter(1.0, 0), 0.5 + 0x1p-9, 1.0, 127.5 / 128})
-        for (sg::index const k : {1, 7, 300}) {
-            sg::matrix<double> const a(2, k, [&](sg::index i, sg::index) { return i ? -value : value; }),
-                b(k, 2, [&](sg::index, sg::index j) { return j ? value / 3 : value; });
+        for (sg::index_t const k : {1, 7, 300}) {
+            sg::matrix<double> const a(2, k, [&](sg::index_t i, sg::index_t) { return i ? -value : value; }),
+                b(k, 2, [&](sg::index_t, sg::index_t j) { return j ? value / 3 : value; });
             exact const truth(a, b);
             auto const check = [&](sg::ozaki_options options) {
                 CAPTURE(value, k, options.slices, options.moduli, int(options.scaling));
@@ -356,10 +357,10 @@ TEST_CASE("with enough slices or moduli, each element is the nearest double") {
 TEST_CASE("k past what int32 holds is split") {
     // All digits are 109, and residues are whatever they are: the same in every term, so that sums grow with k.
     double const digits = 109 * 65793;
-    for (sg::index const k : {sg::index{1} << 17, (sg::index{1} << 18) - 5})
+    for (sg::index_t const k : {sg::index_t{1} << 17, (sg::index_t{1} << 18) - 5})
         for (double const value : {digits, 127.0, -0.1}) {
-            sg::matrix<double> const a(2, k, [&](sg::index i, sg::index) { return i ? value : -value; }),
-                b(k, 1, [&](sg::index, sg::index) { return value; });
+            sg::matrix<double> const a(2, k, [&](sg::index_t i, sg::index_t) { return i ? value : -value; }),
+                b(k, 1, [&](sg::index_t, sg::index_t) { return value; });
             exact const truth(a, b);
             for (sg::ozaki_options const& options :
                  {sg::ozaki_options{}, {.slices = 3}, {.slices = 18}, {.moduli = 18}}) {
@@ -398,8 +399,8 @@ sg::ozaki_report check_contract(char const* what, sg::matrix<T> const& a, sg::ma
 }
 
 template <class T>
-sg::matrix<T> eye(sg::index n) {
-    return sg::matrix<T>(n, n, [](sg::index i, sg::index j) { return i == j ? 1 : 0; });
+sg::matrix<T> eye(sg::index_t n) {
+    return sg::matrix<T>(n, n, [](sg::index_t i, sg::index_t j) { return i == j ? 1 : 0; });
 }
 
 } // namespace
@@ -409,7 +410,7 @@ TEMPLATE_TEST_CASE("never less accurate than the native product, for any spread 
     using T = TestType;
     for (double const phi : {0.0, 0.5, 1.0, 2.0, 4.0, 8.0})
         for (auto const& [m, n, k] :
-             {std::array<sg::index, 3>{64, 64, 64}, {20, 30, 1000}, {17, 3, 5}, {30, 30, 2}, {40, 40, 1}}) {
+             {std::array<sg::index_t, 3>{64, 64, 64}, {20, 30, 1000}, {17, 3, 5}, {30, 30, 2}, {40, 40, 1}}) {
             auto const a = spread_out<T>(m, k, phi, 6), b = spread_out<T>(k, n, phi, 7);
             auto const report = check_contract("spread", a, b);
             CAPTURE(phi, k);
@@ -424,7 +425,7 @@ TEMPLATE_TEST_CASE("never less accurate than the native product, for any spread 
 TEMPLATE_TEST_CASE("never less accurate than the native product, on what is meant to trip it", "", float,
                    double) {
     using T = TestType;
-    sg::index const m = 30, n = 26, k = 90;
+    sg::index_t const m = 30, n = 26, k = 90;
     auto const a = fractions<T>(m, k, 8), b = fractions<T>(k, n, 9);
     auto const with = [](sg::matrix<T> x, auto const& f) {
         f(x);
@@ -437,74 +438,76 @@ TEMPLATE_TEST_CASE("never less accurate than the native product, on what is mean
     check_contract("one element larger by 2^20", change_a([&](auto& x) { x(3, 5) = T(1 << 20); }), b);
     check_contract("one tiny element", change_a([&](auto& x) { x(3, 5) = small; }), b);
     check_contract("zero rows and columns", change_a([&](auto& x) {
-                       for (sg::index l = 0; l < k; ++l) x(7, l) = x(29, l) = 0, x(8, l) = -T(0);
+                       for (sg::index_t l = 0; l < k; ++l) x(7, l) = x(29, l) = 0, x(8, l) = -T(0);
                    }),
                    with(b, [&](auto& x) {
-                       for (sg::index l = 0; l < k; ++l) x(l, 0) = 0;
+                       for (sg::index_t l = 0; l < k; ++l) x(l, 0) = 0;
                    }));
     check_contract("all zero", sg::matrix<T>(m, k), b);
     check_contract("rows and columns scaled", change_a([&](auto& x) {
-                       for (sg::index i = 0; i < m; ++i)
-                           for (sg::index l = 0; l < k; ++l) x(i, l) *= i % 2 ? big : small;
+                       for (sg::index_t i = 0; i < m; ++i)
+                           for (sg::index_t l = 0; l < k; ++l) x(i, l) *= i % 2 ? big : small;
                    }),
                    with(b, [&](auto& x) {
-                       for (sg::index l = 0; l < k; ++l)
-                           for (sg::index j = 0; j < n; ++j) x(l, j) *= j % 3 ? T(1) / 8 : T(1) / 1024;
+                       for (sg::index_t l = 0; l < k; ++l)
+                           for (sg::index_t j = 0; j < n; ++j) x(l, j) *= j % 3 ? T(1) / 8 : T(1) / 1024;
                    }));
     check_contract("wide within rows, against it within columns", change_a([&](auto& x) {
-                       for (sg::index i = 0; i < m; ++i)
-                           for (sg::index l = 0; l < k; ++l) x(i, l) = std::ldexp(x(i, l), int(l % 20));
+                       for (sg::index_t i = 0; i < m; ++i)
+                           for (sg::index_t l = 0; l < k; ++l) x(i, l) = std::ldexp(x(i, l), int(l % 20));
                    }),
                    with(b, [&](auto& x) {
-                       for (sg::index l = 0; l < k; ++l)
-                           for (sg::index j = 0; j < n; ++j) x(l, j) = std::ldexp(x(l, j), -int(l % 20));
+                       for (sg::index_t l = 0; l < k; ++l)
+                           for (sg::index_t j = 0; j < n; ++j) x(l, j) = std::ldexp(x(l, j), -int(l % 20));
                    }));
     check_contract("the unit matrix", fractions<T>(m, m, 3), eye<T>(m));
     check_contract("two unit matrices", eye<T>(m), eye<T>(m));
     check_contract("blocks on the diagonal",
                    with(eye<T>(60),
                         [](auto& x) {
-                            for (sg::index i = 0; i + 1 < 60; i += 2)
+                            for (sg::index_t i = 0; i + 1 < 60; i += 2)
                                 x(i, i + 1) = T(1) / 3, x(i + 1, i) = T(3);
                         }),
                    fractions<T>(60, 50, 4));
     check_contract("half of it zero", change_a([&](auto& x) {
-                       for (sg::index i = 0; i < m; ++i)
-                           for (sg::index l = 0; l < k; ++l) x(i, l) = l < k / 2 ? T(0) : x(i, l);
+                       for (sg::index_t i = 0; i < m; ++i)
+                           for (sg::index_t l = 0; l < k; ++l) x(i, l) = l < k / 2 ? T(0) : x(i, l);
                    }),
                    with(b, [&](auto& x) {
-                       for (sg::index l = k / 2; l < k; ++l)
-                           for (sg::index j = 0; j < n; ++j) x(l, j) = j % 2 ? T(0) : x(l, j);
+                       for (sg::index_t l = k / 2; l < k; ++l)
+                           for (sg::index_t j = 0; j < n; ++j) x(l, j) = j % 2 ? T(0) : x(l, j);
                    }));
     for (T const value : {T(1) / 3, T(1), std::nextafter(T(1), T(0)), T(0.1)})
-        check_contract("all the same", sg::matrix<T>(40, 500, [&](sg::index, sg::index) { return value; }),
-                       sg::matrix<T>(500, 9, [&](sg::index, sg::index) { return value / 7; }));
+        check_contract("all the same",
+                       sg::matrix<T>(40, 500, [&](sg::index_t, sg::index_t) { return value; }),
+                       sg::matrix<T>(500, 9, [&](sg::index_t, sg::index_t) { return value / 7; }));
     check_contract("sums that cancel",
                    with(fractions<T>(m, 200, 1),
                         [&](auto& x) {
-                            for (sg::index i = 0; i < m; ++i)
-                                for (sg::index l = 1; l < 200; l += 2) x(i, l) = -x(i, l - 1);
+                            for (sg::index_t i = 0; i < m; ++i)
+                                for (sg::index_t l = 1; l < 200; l += 2) x(i, l) = -x(i, l - 1);
                         }),
                    with(fractions<T>(200, n, 2), [&](auto& x) {
-                       for (sg::index l = 1; l < 200; l += 2)
-                           for (sg::index j = 0; j < n; ++j)
+                       for (sg::index_t l = 1; l < 200; l += 2)
+                           for (sg::index_t j = 0; j < n; ++j)
                                x(l, j) = x(l - 1, j) * (1 + std::numeric_limits<T>::epsilon());
                    }));
     // The peaks of rows and columns meet zeros, and what is left is far below them.
     sg::matrix<T> const c(3, 60,
-                          [&](sg::index i, sg::index l) { return l == 0   ? 1
-                                                                 : l == 1 ? 0
-                                                                          : a(i, l) / 8192; }),
-        d(60, 3, [&](sg::index l, sg::index j) { return l == 0   ? 0
-                                                        : l == 1 ? 1
-                                                                 : b(l, j) / 8192; });
+                          [&](sg::index_t i, sg::index_t l) {
+                              return l == 0 ? 1 : l == 1 ? 0 : a(i, l) / 8192;
+                          }),
+        d(60, 3, [&](sg::index_t l, sg::index_t j) { return l == 0   ? 0
+                                                            : l == 1 ? 1
+                                                                     : b(l, j) / 8192; });
     check_contract("peaks that meet zeros", c, d);
     T const tiny = std::numeric_limits<T>::denorm_min();
-    check_contract("subnormals",
-                   sg::matrix<T>(m, k, [&](sg::index i, sg::index l) { return tiny * T(1 + (i * l) % 99); }),
-                   integers<T>(k, n, 5));
+    check_contract(
+        "subnormals",
+        sg::matrix<T>(m, k, [&](sg::index_t i, sg::index_t l) { return tiny * T(1 + (i * l) % 99); }),
+        integers<T>(k, n, 5));
     check_contract("subnormals beside others", change_a([&](auto& x) {
-                       for (sg::index i = 0; i < m; ++i) x(i, i) = tiny * T(i);
+                       for (sg::index_t i = 0; i < m; ++i) x(i, i) = tiny * T(i);
                    }),
                    b);
 }
@@ -519,7 +522,7 @@ TEST_CASE("what fits is exact, and takes no more than it needs") {
     CHECK(report.products == 8);
     // Wide, and yet exact: every sum has one term.
     auto const wide_one = sg::matrix<double>(
-        9, 9, [](sg::index i, sg::index j) { return i == j ? std::ldexp(1, int(i) * 40) : 0; });
+        9, 9, [](sg::index_t i, sg::index_t j) { return i == j ? std::ldexp(1, int(i) * 40) : 0; });
     CHECK(equal(multiply(policy, wide_one, wide_one), product_of(wide_one, wide_one)));
 }
 
@@ -568,7 +571,7 @@ TEST_CASE("lines that one power of two cannot scale are left to the base") {
     for (sg::ozaki_options options : {sg::ozaki_options{}, {.moduli = 9}, {.moduli = 15}})
         for (double const size : {0x1p-900, 0x1p-1000}) {
             auto a = fractions<double>(9, 12, 1);
-            for (sg::index l = 0; l < 12; ++l) a(4, l) *= size;
+            for (sg::index_t l = 0; l < 12; ++l) a(4, l) *= size;
             sg::ozaki_report report;
             options.report = &report;
             CHECK(exact(a, b).error(multiply(sg::ozaki{eager<sg::reference>{}, options}, a, b)) < 1e-6);
@@ -602,7 +605,7 @@ TEMPLATE_TEST_CASE("the same bits over reference and host, and for any number of
     using T = TestType;
     using R = sg::real_t<T>;
     chance from(10);
-    auto const draw = [&](sg::index, sg::index) {
+    auto const draw = [&](sg::index_t, sg::index_t) {
         if constexpr (sg::complex_like<T>)
             return T(static_cast<R>(from.unit() - 0.5), static_cast<R>(from.unit() - 0.5));
         else
@@ -627,7 +630,7 @@ TEMPLATE_TEST_CASE("the same bits over reference and host, and for any number of
 
 TEST_CASE("ozaki: workspace is what is needed, not less and not more") {
     for (auto const& [m, n, k] :
-         {std::array<sg::index, 3>{20, 30, 40}, {33, 7, 100}, {1, 1, 9}, {2, 1, 131072}})
+         {std::array<sg::index_t, 3>{20, 30, 40}, {33, 7, 100}, {1, 1, 9}, {2, 1, 131072}})
         for (sg::ozaki_options const& options : {sg::ozaki_options{},
                                                  {.slices = 2},
                                                  {.slices = 7},
@@ -656,10 +659,11 @@ TEST_CASE("ozaki applies an epilogue once to each element, with its place") {
     for (sg::ozaki_options const& options : {sg::ozaki_options{}, {.slices = 3}, {.moduli = 6}}) {
         sg::matrix<float> c(21, 23);
         sg::gemm(sg::recursive{sg::ozaki{eager<sg::reference>{}, options}, {.leaf_bytes = 900}}, a, b, c,
-                 [](float x, sg::index i, sg::index j) { return x + static_cast<float>(100 * i + j); });
+                 [](float x, sg::index_t i, sg::index_t j) { return x + static_cast<float>(100 * i + j); });
         int wrong = 0;
-        for (sg::index i = 0; i < 21; ++i)
-            for (sg::index j = 0; j < 23; ++j) wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
+        for (sg::index_t i = 0; i < 21; ++i)
+            for (sg::index_t j = 0; j < 23; ++j)
+                wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
         CHECK(wrong == 0);
     }
 }
@@ -681,7 +685,7 @@ TEMPLATE_TEST_CASE("ozaki: an epilogue does as it would to the finished C", "", 
 TEST_CASE("complex products: as accurate as real ones") {
     using T = std::complex<double>;
     chance from(11);
-    auto const draw = [&](sg::index, sg::index) { return T(from.unit() - 0.5, from.unit() - 0.5); };
+    auto const draw = [&](sg::index_t, sg::index_t) { return T(from.unit() - 0.5, from.unit() - 0.5); };
     sg::matrix<T> const a(12, 200, draw), b(200, 11, draw);
     sg::matrix<T> c(12, 11), want(12, 11);
     T const alpha(0.3, -0.7);
@@ -690,21 +694,21 @@ TEST_CASE("complex products: as accurate as real ones") {
              T(0), c);
     sg::gemm(sg::reference{}, alpha, sg::conjugated(a), b, T(0), want);
     CHECK(report.scheme == sg::ozaki_report::moduli);
-    for (sg::index i = 0; i < 12; ++i)
-        for (sg::index j = 0; j < 11; ++j)
+    for (sg::index_t i = 0; i < 12; ++i)
+        for (sg::index_t j = 0; j < 11; ++j)
             CHECK(std::abs(c(i, j) - want(i, j)) <= 3e-16 * std::abs(want(i, j)) + 1e-16);
 }
 
 TEST_CASE("what cannot be asked for is refused with a reason, and C is as it was") {
     auto const a = integers<double>(3, 4, 1), b = integers<double>(4, 5, 2);
     auto const refused = [&](sg::ozaki_options options) {
-        sg::matrix<double> c(3, 5, [](sg::index, sg::index) { return 42; });
+        sg::matrix<double> c(3, 5, [](sg::index_t, sg::index_t) { return 42; });
         sg::ozaki const policy(sg::reference{}, options);
         auto const s = sg::try_gemm(policy, a, b, c);
         REQUIRE(!s);
         CHECK(s.error().layer() == "ozaki");
         CHECK(s.error().code() == sg::errc::argument);
-        CHECK(equal(c, sg::matrix<double>(3, 5, [](sg::index, sg::index) { return 42; })));
+        CHECK(equal(c, sg::matrix<double>(3, 5, [](sg::index_t, sg::index_t) { return 42; })));
         return std::string(s.error().what());
     };
     for (int const x : {-1, 1, 19, 1000}) CHECK(contains(refused({.slices = x}), "`slices` must be 2 to 18"));
@@ -719,7 +723,7 @@ TEST_CASE("what cannot be asked for is refused with a reason, and C is as it was
 TEST_CASE("k too large is refused") {
     double const one = 1;
     double c = 42;
-    auto const refused = [&](sg::index k, sg::ozaki_options options) {
+    auto const refused = [&](sg::index_t k, sg::ozaki_options options) {
         auto const s = sg::try_gemm(sg::ozaki{sg::reference{}, options}, sg::strided(&one, 1, k, 0, 0),
                                     sg::strided(&one, k, 1, 0, 0), sg::row_major(&c, 1, 1));
         REQUIRE(!s);
@@ -727,7 +731,7 @@ TEST_CASE("k too large is refused") {
         CHECK(c == 42);
         return std::string(s.error().what());
     };
-    CHECK(contains(refused((sg::index{1} << 31) + 1, {}), "at most 2^31"));
+    CHECK(contains(refused((sg::index_t{1} << 31) + 1, {}), "at most 2^31"));
     CHECK(contains(refused(40000, {.moduli = 2}), "too large for so few"));
 }
 

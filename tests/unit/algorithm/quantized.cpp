@@ -28,12 +28,12 @@ bool here() {
 }
 
 template <class T>
-sg::matrix<T> draw(sg::index m, sg::index n, unsigned seed, sg::layout order = sg::layout::row_major) {
+sg::matrix<T> draw(sg::index_t m, sg::index_t n, unsigned seed, sg::layout order = sg::layout::row_major) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> u(-0.5, 0.5);
     return sg::matrix<T>(
         m, n,
-        [&](sg::index, sg::index) {
+        [&](sg::index_t, sg::index_t) {
             if constexpr (sg::complex_like<T>)
                 return T(static_cast<sg::real_t<T>>(u(random)), static_cast<sg::real_t<T>>(u(random)));
             else
@@ -44,8 +44,8 @@ sg::matrix<T> draw(sg::index m, sg::index n, unsigned seed, sg::layout order = s
 
 // Products with A kept and with B kept, against those of the matrices.
 template <class Base, class A, class B, class E, class T, class... Epilogue>
-void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T beta, E const& e, sg::index m,
-           sg::index n, Epilogue const&... epilogue) {
+void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T beta, E const& e, sg::index_t m,
+           sg::index_t n, Epilogue const&... epilogue) {
     auto const kept_a = sg::keep_left(policy, a);
     auto const kept_b = sg::keep(policy, b);
     for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
@@ -75,10 +75,11 @@ TEMPLATE_TEST_CASE("a kept operand gives the bits of ozaki", "", float, double, 
     if (!here()) return;
     using T = TestType;
     using order = sg::layout;
-    for (auto const& [m, n, k] :
-         {std::array<sg::index, 3>{1, 1, 1}, {37, 45, 70}, {3, 130, 64}, {130, 3, 65}, {64, 64, 128}})
+    for (auto const& shape :
+         {std::array<sg::index_t, 3>{1, 1, 1}, {37, 45, 70}, {3, 130, 64}, {130, 3, 65}, {64, 64, 128}})
         for (int const count : {2, 8, 15, 20})
             for (int const turned : {0, 1, 2, 3}) {
+                sg::index_t const m = shape[0], n = shape[1], k = shape[2];
                 if (turned > 0 && (m != 37 || count != 15)) continue;
                 CAPTURE(m, n, k, count, turned);
                 auto const a = draw<T>(m, k, 1, turned & 1 ? order::col_major : order::row_major),
@@ -95,8 +96,9 @@ TEMPLATE_TEST_CASE("a kept operand gives the bits of ozaki", "", float, double, 
         sg::ozaki const policy{base, {.moduli = 9}};
         check(policy, T(0.3f), sg::conjugated(a), sg::conjugated(b), T(1), sg::conjugated(e), 37, 45);
         check(policy, T(1), sg::scaled(T(2), a), sg::scaled(T(0.1f), b), T(1), e, 37, 45);
-        check(policy, T(1), a, b, T(0), e, 37, 45,
-              [](T x, sg::index i, sg::index j) { return x + T(static_cast<sg::real_t<T>>(i * 100 + j)); });
+        check(policy, T(1), a, b, T(0), e, 37, 45, [](T x, sg::index_t i, sg::index_t j) {
+            return x + T(static_cast<sg::real_t<T>>(i * 100 + j));
+        });
         check(policy, T(0), a, b, T(2), e, 37, 45);
     });
 }
@@ -116,7 +118,7 @@ TEST_CASE("both operands kept give the bits of ozaki") {
 TEST_CASE("strides of any sign, and products on more threads than blocks") {
     if (!here()) return;
     auto const all = draw<double>(120, 200, 5);
-    sg::index const m = 37, n = 45, k = 40;
+    sg::index_t const m = 37, n = 45, k = 40;
     auto const a = sg::strided(all.data() + 7 + 2 * (k - 1), m, k, 200, -2),
                b = sg::strided(all.data() + 3 + 200 * (k - 1), k, n, -200, 3);
     check(sg::ozaki{sg::host{.threads = 5}, {.moduli = 15}}, 1.0, a, b, 0.0, draw<double>(m, n, 1), m, n);
@@ -130,14 +132,14 @@ TEST_CASE("several macro-blocks and chunks of k; k longer than can be packed") {
     auto const c = draw<double>(33, 65, 1), d = draw<double>(65, 1100, 2);
     check(sg::ozaki{sg::host{.threads = 2}, {.moduli = 6}}, 1.0, c, d, 0.0, draw<double>(33, 1100, 3), 33,
           1100);
-    sg::index const longer = (sg::index{1} << 18) + 1;
+    sg::index_t const longer = (sg::index_t{1} << 18) + 1;
     auto const x = draw<double>(2, longer, 1), y = draw<double>(longer, 3, 2);
     check(sg::ozaki{sg::host{.threads = 2}, {.moduli = 8}}, 1.0, x, y, 0.0, draw<double>(2, 3, 3), 2, 3);
 }
 
 TEST_CASE("a kept operand serves a batch, and other shapes of the other operand") {
     if (!here()) return;
-    sg::index const m = 20, n = 33, k = 40;
+    sg::index_t const m = 20, n = 33, k = 40;
     auto const b = draw<double>(k, n, 1), a = draw<double>(4 * m, k, 2);
     sg::ozaki const policy{sg::host{.threads = 2}, {.moduli = 15}};
     auto const kept = sg::keep(policy, b);
@@ -146,7 +148,7 @@ TEST_CASE("a kept operand serves a batch, and other shapes of the other operand"
     sg::gemm(policy, as, kept, sg::batched(sg::row_major(c.data(), m, n), 4, m * n));
     sg::gemm(policy, as, b, sg::batched(sg::row_major(expected.data(), m, n), 4, m * n));
     CHECK(same_bits(c, expected));
-    for (sg::index const rows : {0, 1, 5, 80}) {
+    for (sg::index_t const rows : {0, 1, 5, 80}) {
         sg::matrix<double> x(rows, n), y(rows, n);
         auto const part = a.view().block(0, 0, rows, k);
         sg::gemm(policy, part, kept, x);
@@ -154,7 +156,7 @@ TEST_CASE("a kept operand serves a batch, and other shapes of the other operand"
         CHECK(same_bits(x, y));
     }
     // What is wrong with a batch is said before anything is written.
-    sg::matrix<double> untouched(4 * m, n, [](sg::index, sg::index) { return 42; });
+    sg::matrix<double> untouched(4 * m, n, [](sg::index_t, sg::index_t) { return 42; });
     auto const s =
         sg::try_gemm(policy, as, kept, sg::batched(sg::row_major(untouched.data(), m, n), 4, m * n - 1));
     REQUIRE(!s);
@@ -171,7 +173,7 @@ TEST_CASE("what ozaki leaves to its base is left to it, whichever operand it is 
         for (bool const in_a : {false, true}) {
             auto a = draw<double>(20, 40, 1), b = draw<double>(40, 33, 2);
             if (odd == 0x1p-1060) // a line that one power of two cannot scale
-                for (sg::index l = 0; l < 40; ++l) (in_a ? a(7, l) : b(l, 7)) = odd * double(l);
+                for (sg::index_t l = 0; l < 40; ++l) (in_a ? a(7, l) : b(l, 7)) = odd * double(l);
             else
                 (in_a ? a(7, 9) : b(9, 7)) = odd;
             (in_a ? b(9, 3) : a(3, 9)) = 1e100;
@@ -273,7 +275,7 @@ TEST_CASE("quantized: what cannot be kept, and by whom it is not taken") {
     if (!here()) return;
     auto const a = draw<double>(20, 40, 1), b = draw<double>(40, 33, 2);
     auto const refused = [&](auto const& policy, auto const& x, auto const& y) {
-        sg::matrix<double> c(20, 33, [](sg::index, sg::index) { return 42; });
+        sg::matrix<double> c(20, 33, [](sg::index_t, sg::index_t) { return 42; });
         auto const s = sg::try_gemm(policy, x, y, c);
         REQUIRE(!s);
         CHECK(s.error().code() == sg::errc::argument);

@@ -23,9 +23,9 @@ sg::recursive<sg::reference> const policy(sg::reference{}, tiny);
 
 // Random enough that each rounding shows.
 template <class T>
-sg::matrix<T> fractions(sg::index m, sg::index n, int seed) {
+sg::matrix<T> fractions(sg::index_t m, sg::index_t n, int seed) {
     auto state = static_cast<unsigned>(seed);
-    return sg::matrix<T>(m, n, [&](sg::index, sg::index) {
+    return sg::matrix<T>(m, n, [&](sg::index_t, sg::index_t) {
         state = state * 1664525u + 1013904223u;
         return static_cast<T>(static_cast<float>(state >> 8) * 0x1p-24f - 0.5f);
     });
@@ -35,7 +35,7 @@ sg::matrix<T> fractions(sg::index m, sg::index n, int seed) {
 
 TEMPLATE_TEST_CASE("integers are exact, whatever is divided", "", float, double, std::complex<float>) {
     using T = TestType;
-    for (auto const& [m, n, k] : {std::array<sg::index, 3>{60, 60, 60},
+    for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{60, 60, 60},
                                   {1, 1, 3000},
                                   {1, 900, 5},
                                   {900, 1, 5},
@@ -49,7 +49,8 @@ TEMPLATE_TEST_CASE("integers are exact, whatever is divided", "", float, double,
         sg::gemm(policy, T(2), a, b, T(-1), c);
         CHECK(equal(c, ab));
         sg::gemm(policy, a, b, e, c);
-        CHECK(equal(c, sg::matrix<T>(m, n, [&](sg::index i, sg::index j) { return ab(i, j) + e(i, j); })));
+        CHECK(
+            equal(c, sg::matrix<T>(m, n, [&](sg::index_t i, sg::index_t j) { return ab(i, j) + e(i, j); })));
     }
 }
 
@@ -69,9 +70,9 @@ TEST_CASE("the bits of the base, where k stays whole") {
 
 TEST_CASE("int8 products are exact when k is divided") {
     sg::matrix<std::int8_t> const a(
-        9, 1000, [](sg::index i, sg::index j) { return static_cast<std::int8_t>(i * 31 + j * 17); });
+        9, 1000, [](sg::index_t i, sg::index_t j) { return static_cast<std::int8_t>(i * 31 + j * 17); });
     sg::matrix<std::int8_t> const b(
-        1000, 7, [](sg::index i, sg::index j) { return static_cast<std::int8_t>(i * 13 - j * 29); });
+        1000, 7, [](sg::index_t i, sg::index_t j) { return static_cast<std::int8_t>(i * 13 - j * 29); });
     sg::matrix<std::int32_t> c(9, 7), d(9, 7);
     sg::gemm(policy, a, b, c);
     sg::gemm(sg::reference{}, a, b, d);
@@ -83,10 +84,10 @@ TEST_CASE("recursion applies an epilogue once to each element, with its place") 
     auto const ab = product_of(a, b);
     sg::matrix<float> c(50, 40);
     sg::gemm(policy, a, b, c,
-             [](float x, sg::index i, sg::index j) { return x + static_cast<float>(100 * i + j); });
+             [](float x, sg::index_t i, sg::index_t j) { return x + static_cast<float>(100 * i + j); });
     int wrong = 0;
-    for (sg::index i = 0; i < 50; ++i)
-        for (sg::index j = 0; j < 40; ++j) wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
+    for (sg::index_t i = 0; i < 50; ++i)
+        for (sg::index_t j = 0; j < 40; ++j) wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
     CHECK(wrong == 0);
 }
 
@@ -133,7 +134,8 @@ namespace {
 std::size_t const limits[] = {20000, 60000, 200000, 1000000};
 
 template <class Policy>
-void check_limit(Policy const& base, sg::index m, sg::index n, sg::index k, std::size_t limit, bool same) {
+void check_limit(Policy const& base, sg::index_t m, sg::index_t n, sg::index_t k, std::size_t limit,
+                 bool same) {
     CAPTURE(m, n, k, limit);
     sg::recursive const policy{base, {.workspace_bytes = limit}};
     sg::shape<double> const s{m, n, k}, least{m < 63 ? m : 63, n < 63 ? n : 63, k};
@@ -149,7 +151,7 @@ void check_limit(Policy const& base, sg::index m, sg::index n, sg::index k, std:
         return;
     }
     double worst = 0;
-    for (sg::index i = 0; i < m * n; ++i) {
+    for (sg::index_t i = 0; i < m * n; ++i) {
         double const off = c.data()[i] - expected.data()[i];
         worst = off > worst ? off : -off > worst ? -off : worst;
     }
@@ -160,7 +162,7 @@ void check_limit(Policy const& base, sg::index m, sg::index n, sg::index k, std:
 
 TEST_CASE("workspace below a limit, by blocks of C, to the same bits") {
     for (auto const& [m, n, k] :
-         {std::array<sg::index, 3>{300, 200, 40}, {129, 1, 64}, {1, 257, 33}, {65, 70, 500}, {10, 10, 9}})
+         {std::array<sg::index_t, 3>{300, 200, 40}, {129, 1, 64}, {1, 257, 33}, {65, 70, 500}, {10, 10, 9}})
         for (std::size_t const limit : limits) {
             check_limit(sg::ozaki{sg::reference{}, {.moduli = 15}}, m, n, k, limit, true);
             check_limit(sg::ozaki{sg::host{.threads = 2}, {.moduli = 9}}, m, n, k, limit, true);
@@ -177,7 +179,7 @@ TEST_CASE("workspace below a limit, by blocks of C, to the same bits") {
 
 TEST_CASE("a limit for workspace holds for a batch, which is taken one by one where it has to be") {
     sg::host const cpu{.threads = 2};
-    sg::index const m = 40, count = 6;
+    sg::index_t const m = 40, count = 6;
     auto const a = fractions<float>(count * m, m, 1), b = fractions<float>(m, m, 2);
     sg::matrix<float> c(count * m, m), expected(count * m, m);
     auto const into = [&](sg::matrix<float>& x) {

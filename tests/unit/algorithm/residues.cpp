@@ -50,7 +50,7 @@ T number(numbers& from, double phi) {
 }
 
 struct trial {
-    sg::index m, n, k;
+    sg::index_t m, n, k;
     bool a_turned = false, b_turned = false;
     int threads = 1;
     double phi = 0, zeros = 0;
@@ -60,14 +60,14 @@ struct trial {
 template <class T>
 bool agree(trial const& t, sg::ozaki_options options, T alpha = T(1), T beta = T(0)) {
     numbers from(static_cast<unsigned>(t.m * 7 + t.n * 3 + t.k));
-    auto const fill = [&](sg::index, sg::index) {
+    auto const fill = [&](sg::index_t, sg::index_t) {
         T const x = number<T>(from, t.phi);
         return from.chance(t.zeros) ? T(0) : x;
     };
     auto const order = [](bool turned) { return turned ? sg::layout::col_major : sg::layout::row_major; };
     sg::matrix<T> const a(t.m, t.k, fill, order(t.a_turned)), b(t.k, t.n, fill, order(t.b_turned));
     sg::matrix<T> layered(t.m, t.n, fill),
-        fused(t.m, t.n, [&](sg::index i, sg::index j) { return layered(i, j); });
+        fused(t.m, t.n, [&](sg::index_t i, sg::index_t j) { return layered(i, j); });
     sg::ozaki_report one, other;
     eager<untiled> by_maps;
     eager<sg::host> by_leaf;
@@ -104,7 +104,7 @@ TEST_CASE("in every layout, over passes of k, and with any number of threads") {
             agree<float>({97, 66, 129, a, b, 3}, {.moduli = 8}, -2.0f, 1.0f);
             agree<std::complex<double>>({33, 20, 40, a, b, 2}, {.moduli = 15}, {1, 2}, {0.5, -1});
         }
-    for (sg::index n : {1, 2, 31, 32, 33}) agree<double>({n, 34 - n, n}, {.moduli = 15});
+    for (sg::index_t n : {1, 2, 31, 32, 33}) agree<double>({n, 34 - n, n}, {.moduli = 15});
     agree<double>({530, 33, 65, true, false, 2}, {.moduli = 15});
     agree<double>({3, 600, 64, false, false, 2}, {.moduli = 15});
     agree<double>({34, 1100, 65}, {.moduli = 15});                // two blocks of columns
@@ -114,8 +114,8 @@ TEST_CASE("in every layout, over passes of k, and with any number of threads") {
 TEST_CASE("a hundred runs, the same bits") {
     if (!here()) return;
     numbers from(11);
-    sg::matrix<double> const a(37, 80, [&](sg::index, sg::index) { return from(0.5); }),
-        b(80, 41, [&](sg::index, sg::index) { return from(0.5); });
+    sg::matrix<double> const a(37, 80, [&](sg::index_t, sg::index_t) { return from(0.5); }),
+        b(80, 41, [&](sg::index_t, sg::index_t) { return from(0.5); });
     sg::matrix<double> first(37, 41), c(37, 41);
     for (int run = 0; run < 100; ++run) {
         eager<sg::host> cpu;
@@ -129,9 +129,9 @@ TEST_CASE("a hundred runs, the same bits") {
 
 TEST_CASE("strides of any sign, and a C of columns") {
     if (!here()) return;
-    sg::index const m = 37, n = 45, k = 80;
+    sg::index_t const m = 37, n = 45, k = 80;
     numbers from(5);
-    sg::matrix<double> const all(120, 200, [&](sg::index, sg::index) { return from(0); });
+    sg::matrix<double> const all(120, 200, [&](sg::index_t, sg::index_t) { return from(0); });
     auto const a = sg::strided(all.data() + 7 + 2 * (k - 1), m, k, 200, -2),
                b = sg::strided(all.data() + 3 + 200 * (k - 1), k, n, -200, 3);
     auto const run = [&](auto policy) {
@@ -147,7 +147,7 @@ TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bit
     if (!here()) return;
     using T = TestType;
     numbers from(7);
-    auto const fill = [&](sg::index, sg::index) { return number<T>(from, 0); };
+    auto const fill = [&](sg::index_t, sg::index_t) { return number<T>(from, 0); };
     sg::matrix<T> const a(70, 40, fill), b(40, 45, fill), e(70, 45, fill);
     for (int count : {3, 8, 15, 18})
         for (T const beta : {T(0), T(0.3f)})
@@ -161,8 +161,8 @@ TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bit
                                         T(1), beta));
     if constexpr (std::is_same_v<T, double>) { // so far apart that they are written by the layer
         sg::matrix<T> const x(
-            40, 50, [&](sg::index i, sg::index) { return std::ldexp(from(0), i % 2 ? 900 : -900); }),
-            y(50, 36, [&](sg::index, sg::index j) { return std::ldexp(from(0), j % 3 ? -900 : 100); });
+            40, 50, [&](sg::index_t i, sg::index_t) { return std::ldexp(from(0), i % 2 ? 900 : -900); }),
+            y(50, 36, [&](sg::index_t, sg::index_t j) { return std::ldexp(from(0), j % 3 ? -900 : 100); });
         CHECK(
             support::finishes(sg::ozaki{sg::host{}, {.moduli = 15}}, x, y, sg::matrix<T>(40, 36), 1.0, 0.0));
     }
@@ -173,8 +173,9 @@ TEST_CASE("lines far apart in size") {
     numbers from(6);
     for (int far : {100, 490, 900}) {
         sg::matrix<double> const a(
-            40, 50, [&](sg::index i, sg::index) { return std::ldexp(from(0), i % 2 ? far : -far); }),
-            b(50, 36, [&](sg::index, sg::index j) { return std::ldexp(from(0), j % 3 ? -far : far / 9); });
+            40, 50, [&](sg::index_t i, sg::index_t) { return std::ldexp(from(0), i % 2 ? far : -far); }),
+            b(50, 36,
+              [&](sg::index_t, sg::index_t j) { return std::ldexp(from(0), j % 3 ? -far : far / 9); });
         sg::matrix<double> layered(40, 36), fused(40, 36);
         sg::gemm(sg::ozaki{eager<untiled>{}, {.moduli = 15}}, a, b, layered);
         sg::gemm(sg::ozaki{sg::host{}, {.moduli = 15}}, a, b, fused);
@@ -195,7 +196,7 @@ TEST_CASE("by contract the survey by vectors leads to the same choice") {
 
 TEST_CASE("sums too long to be packed at once are left to the layers") {
     if (!here()) return;
-    sg::shape<double> const longer{2, 3, (sg::index{1} << 18) + 1};
+    sg::shape<double> const longer{2, 3, (sg::index_t{1} << 18) + 1};
     sg::ozaki const fused{sg::host{.threads = 1}, {.moduli = 15}};
     eager<untiled> by_maps;
     by_maps.threads = 1;
@@ -206,8 +207,8 @@ TEST_CASE("sums too long to be packed at once are left to the layers") {
 TEST_CASE("what no integer can be made of is left to the base") {
     if (!here()) return;
     sg::matrix<double> a(40, 40), b(40, 40), c(40, 40);
-    for (sg::index i = 0; i < 40; ++i)
-        for (sg::index j = 0; j < 40; ++j) a(i, j) = static_cast<double>(i + j), b(i, j) = 1;
+    for (sg::index_t i = 0; i < 40; ++i)
+        for (sg::index_t j = 0; j < 40; ++j) a(i, j) = static_cast<double>(i + j), b(i, j) = 1;
     for (double odd :
          {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 1e300}) {
         a(7, 39) = odd;
@@ -220,8 +221,8 @@ TEST_CASE("what no integer can be made of is left to the base") {
 
 TEST_CASE("fewer moduli take no more workspace, nor do threads for which there is no block") {
     if (!here()) return;
-    for (sg::index k : {1, 64, 1000, 4096, 8192, 46592, 52480, 262144})
-        for (sg::index m : {1, 64, 1024, 5000})
+    for (sg::index_t k : {1, 64, 1000, 4096, 8192, 46592, 52480, 262144})
+        for (sg::index_t m : {1, 64, 1024, 5000})
             for (int count = 2; count < 20; ++count) {
                 tiles::residue_sizes const fewer(m, m, k, count), more(m, m, k, count + 1);
                 CAPTURE(k, m, count);
@@ -239,18 +240,18 @@ struct plain_lines {
     std::vector<double> left, right;
     std::vector<double>*most_left, *least_left, *most_right, *least_right;
 
-    bool left_counts(sg::index i) const { return left[std::size_t(i)] > 0; }
-    bool right_counts(sg::index j) const { return right[std::size_t(j)] > 0; }
-    double left_sum(sg::index i) const { return left[std::size_t(i)]; }
-    double right_sum(sg::index j) const { return right[std::size_t(j)]; }
+    bool left_counts(sg::index_t i) const { return left[std::size_t(i)] > 0; }
+    bool right_counts(sg::index_t j) const { return right[std::size_t(j)] > 0; }
+    double left_sum(sg::index_t i) const { return left[std::size_t(i)]; }
+    double right_sum(sg::index_t j) const { return right[std::size_t(j)]; }
     struct pair {
         double left, right;
     };
-    pair shares(sg::index, sg::index, std::int32_t q) const { return {double(q), double(q)}; }
-    void take_left(sg::index i, double most, double least) const {
+    pair shares(sg::index_t, sg::index_t, std::int32_t q) const { return {double(q), double(q)}; }
+    void take_left(sg::index_t i, double most, double least) const {
         (*most_left)[std::size_t(i)] = most, (*least_left)[std::size_t(i)] = least;
     }
-    void take_right(sg::index j, double most, double least) const {
+    void take_right(sg::index_t j, double most, double least) const {
         (*most_right)[std::size_t(j)] = most, (*least_right)[std::size_t(j)] = least;
     }
 };
@@ -259,11 +260,11 @@ struct plain_lines {
 
 TEST_CASE("no extreme of a line is lost, whatever is left over of it") {
     if (!here()) return;
-    for (sg::index n : {1, 7, 8, 9, 12, 15, 17, 511, 513, 521})
-        for (sg::index weak : {sg::index{0}, sg::index{7}, n / 2, n - 1}) {
-            sg::index const m = 5;
+    for (sg::index_t n : {1, 7, 8, 9, 12, 15, 17, 511, 513, 521})
+        for (sg::index_t weak : {sg::index_t{0}, sg::index_t{7}, n / 2, n - 1}) {
+            sg::index_t const m = 5;
             if (weak >= n) continue;
-            sg::matrix<std::int32_t> const q(m, n, [&](sg::index i, sg::index j) {
+            sg::matrix<std::int32_t> const q(m, n, [&](sg::index_t i, sg::index_t j) {
                 return static_cast<std::int32_t>(j == weak ? 40 - 9 * i : 1000 + (i * 31 + j * 17) % 500);
             });
             auto const size = static_cast<std::size_t>(n);
@@ -274,8 +275,8 @@ TEST_CASE("no extreme of a line is lost, whatever is left over of it") {
             REQUIRE(memory);
             tiles::cross_lines(lines, sg::view<std::int32_t const>(q.view()), 2, *memory);
             std::vector<double> expected_row(5, HUGE_VAL), expected_column(size, HUGE_VAL);
-            for (sg::index i = 0; i < m; ++i)
-                for (sg::index j = 0; j < n; ++j) {
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j) {
                     if (!lines.left_counts(i) || !lines.right_counts(j)) continue;
                     auto const r = std::size_t(i), s = std::size_t(j);
                     expected_row[r] = std::min(expected_row[r], q(i, j) * (1 / lines.right[s]));
@@ -283,22 +284,22 @@ TEST_CASE("no extreme of a line is lost, whatever is left over of it") {
                 }
             CAPTURE(n, weak);
             CHECK(b == expected_row);
-            for (sg::index j = 0; j < n; ++j)
+            for (sg::index_t j = 0; j < n; ++j)
                 if (lines.right_counts(j)) CHECK(d[std::size_t(j)] == expected_column[std::size_t(j)]);
         }
 }
 
 TEST_CASE("operands that do not fit are packed in parts") {
     if (!here()) return;
-    sg::index const m = 100, n = 150, k = 90;
+    sg::index_t const m = 100, n = 150, k = 90;
     numbers from(8);
-    auto const fill = [&](sg::index, sg::index) { return from(0); };
+    auto const fill = [&](sg::index_t, sg::index_t) { return from(0); };
     sg::matrix<double> const a(m, k, fill), b(k, n, fill);
     sg::matrix<double> c(m, n), expected(m, n);
     sg::gemm(sg::ozaki{eager<untiled>{}, {.moduli = 15}}, a, b, expected);
     parts::residue_system const system(15);
-    sg::matrix<std::int32_t> const left(m, 1, [](sg::index, sg::index) { return 50; }),
-        right(n, 1, [](sg::index, sg::index) { return 51; });
+    sg::matrix<std::int32_t> const left(m, 1, [](sg::index_t, sg::index_t) { return 50; }),
+        right(n, 1, [](sg::index_t, sg::index_t) { return 51; });
     auto const p = sg::product(1.0, a, b, 0.0, c);
     parts::residue_job<std::remove_const_t<decltype(p)>> const job{
         p, {p.a}, {p.b}, left.view(), right.view(), 52, system};
@@ -309,8 +310,8 @@ TEST_CASE("operands that do not fit are packed in parts") {
         REQUIRE(arena);
         tiles::multiply_residues(job, sizes, team, *arena);
         double worst = 0;
-        for (sg::index i = 0; i < m; ++i)
-            for (sg::index j = 0; j < n; ++j) worst = std::max(worst, std::abs(c(i, j) - expected(i, j)));
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) worst = std::max(worst, std::abs(c(i, j) - expected(i, j)));
         CHECK(worst < 1e-14);
     }
 }

@@ -25,10 +25,10 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 // Sums in double are exact enough to measure float by.
 double error(matrix const& a, matrix const& b, matrix const& c) {
     double worst = 0;
-    for (sg::index i = 0; i < a.rows(); ++i)
-        for (sg::index j = 0; j < b.cols(); ++j) {
+    for (sg::index_t i = 0; i < a.rows(); ++i)
+        for (sg::index_t j = 0; j < b.cols(); ++j) {
             double sum = 0, size = 0;
-            for (sg::index l = 0; l < a.cols(); ++l) {
+            for (sg::index_t l = 0; l < a.cols(); ++l) {
                 double const term = static_cast<double>(a(i, l)) * b(l, j);
                 sum += term, size += std::fabs(term);
             }
@@ -38,10 +38,10 @@ double error(matrix const& a, matrix const& b, matrix const& c) {
 }
 
 // (u - 1/2) exp(phi g) 2^scale
-matrix draw(sg::index m, sg::index n, unsigned seed, double phi = 0, int scale = 0) {
+matrix draw(sg::index_t m, sg::index_t n, unsigned seed, double phi = 0, int scale = 0) {
     std::mt19937 random(seed);
     auto const unit = [&] { return static_cast<double>(random()) / 4294967296.0; };
-    return matrix(m, n, [&](sg::index, sg::index) {
+    return matrix(m, n, [&](sg::index_t, sg::index_t) {
         double const g = std::sqrt(-2 * std::log(unit() + 1e-12)) * std::cos(6.283185307179586 * unit());
         return static_cast<float>(std::ldexp((unit() - 0.5) * std::exp(phi * g), scale));
     });
@@ -71,16 +71,16 @@ struct timed : untiled {
 } // namespace
 
 TEST_CASE("three bfloat16 hold a float") {
-    matrix const x(1, 64, [](sg::index, sg::index j) {
+    matrix const x(1, 64, [](sg::index_t, sg::index_t j) {
         return static_cast<float>(
             std::ldexp(1 + static_cast<double>(j * j * 33331 % 8388607) * 0x1p-23, static_cast<int>(j) - 30));
     });
     sg::split_parts::sixteen parts[3 * 4];
     std::int32_t odd = 0;
     sg::split_parts::take_apart const f{x.view(), 1, parts, 12, 4, 3, &odd};
-    for (sg::index j = 0; j < 4; ++j) parts[j] = f({}, 0, j);
+    for (sg::index_t j = 0; j < 4; ++j) parts[j] = f({}, 0, j);
     int wrong = 0;
-    for (sg::index j = 0; j < 64; ++j) {
+    for (sg::index_t j = 0; j < 64; ++j) {
         auto const part = [&](int t) { return static_cast<float>(parts[4 * t + j / 16].at[j % 16]); };
         wrong += part(0) + (part(1) + part(2)) != x(0, j);
         wrong += !(std::fabs(part(1)) <= 0x1p-8f * x(0, j)) + !(std::fabs(part(2)) <= 0x1p-17f * x(0, j));
@@ -215,7 +215,7 @@ TEST_CASE("the leaf says whether native is faster") {
 
 TEST_CASE("split: what cannot be asked for") {
     matrix const a(4, 4), b(4, 4);
-    matrix c(4, 4, [](sg::index, sg::index) { return 7; });
+    matrix c(4, 4, [](sg::index_t, sg::index_t) { return 7; });
     auto const refused = [&](sg::split_options options) {
         auto const r = sg::try_gemm(sg::split{sg::host{}, options}, a, b, c);
         return !r && r.error().code() == sg::errc::argument && c(1, 1) == 7 ? std::string(r.error().what())
@@ -243,7 +243,7 @@ TEST_CASE("split: what it says and needs") {
 
 TEST_CASE("split: the arena is as large as it has to be, and no larger") {
     for (int const products : {3, 6, 9})
-        for (sg::index const m : {5, 40}) {
+        for (sg::index_t const m : {5, 40}) {
             matrix const a = draw(m, 600, 16, 0, 60), b = draw(600, 33, 17); // scaled, so measured too
             matrix c(m, 33);
             auto const use = support::try_arena(counted(products), sg::product(a, b, c));
@@ -259,10 +259,10 @@ TEST_CASE("split: the same bits every time, for any threads, any layout") {
         CHECK(same_bits(multiply(i % 2 ? two : counted(6), a, b), first));
     }
     matrix at(700, 130), bt(90, 700), c(130, 90);
-    for (sg::index i = 0; i < 130; ++i)
-        for (sg::index l = 0; l < 700; ++l) at(l, i) = a(i, l);
-    for (sg::index l = 0; l < 700; ++l)
-        for (sg::index j = 0; j < 90; ++j) bt(j, l) = b(l, j);
+    for (sg::index_t i = 0; i < 130; ++i)
+        for (sg::index_t l = 0; l < 700; ++l) at(l, i) = a(i, l);
+    for (sg::index_t l = 0; l < 700; ++l)
+        for (sg::index_t j = 0; j < 90; ++j) bt(j, l) = b(l, j);
     sg::gemm(counted(6), sg::transposed(at), sg::transposed(bt), c);
     CHECK(same_bits(c, first));
 }
@@ -271,17 +271,17 @@ TEST_CASE("split: complex, with everything") {
     using complex = std::complex<float>;
     sg::matrix<complex> a(9, 21), b(21, 8), e(9, 8), c(9, 8), want(9, 8);
     matrix const re = draw(21, 60, 15);
-    auto const fill = [&](sg::matrix<complex>& x, sg::index from) {
-        for (sg::index i = 0; i < x.rows(); ++i)
-            for (sg::index j = 0; j < x.cols(); ++j) x(i, j) = {re(j, i + from), re(i, j + from + 9)};
+    auto const fill = [&](sg::matrix<complex>& x, sg::index_t from) {
+        for (sg::index_t i = 0; i < x.rows(); ++i)
+            for (sg::index_t j = 0; j < x.cols(); ++j) x(i, j) = {re(j, i + from), re(i, j + from + 9)};
     };
     fill(a, 0), fill(b, 18), fill(e, 40);
     complex const alpha(0.5f, -2), beta(1, 0.25f);
     auto const twice = [](complex x) { return x * 2.0f; };
     sg::gemm(counted(6), alpha, sg::conjugated(a), b, beta, e, c, twice);
     sg::gemm(sg::reference{}, alpha, sg::conjugated(a), b, beta, e, want, twice);
-    for (sg::index i = 0; i < 9; ++i)
-        for (sg::index j = 0; j < 8; ++j) CHECK(std::abs(c(i, j) - want(i, j)) < 2e-5f);
+    for (sg::index_t i = 0; i < 9; ++i)
+        for (sg::index_t j = 0; j < 8; ++j) CHECK(std::abs(c(i, j) - want(i, j)) < 2e-5f);
 }
 
 TEMPLATE_TEST_CASE("split: an epilogue does as it would to the finished C", "", float, std::complex<float>) {

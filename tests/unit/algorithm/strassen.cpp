@@ -18,7 +18,7 @@ namespace {
 constexpr auto winograd = sg::strassen_variant::winograd, original = sg::strassen_variant::strassen;
 
 template <class T>
-sg::shape<T> shape_of(sg::index m, sg::index n, sg::index k, bool adds = false) {
+sg::shape<T> shape_of(sg::index_t m, sg::index_t n, sg::index_t k, bool adds = false) {
     sg::shape<T> s{m, n, k};
     s.adds = adds;
     return s;
@@ -45,20 +45,20 @@ TEMPLATE_TEST_CASE("integers are exact for every odd and even shape, form and de
     for (auto const variant : {winograd, original})
         for (int const levels : {1, 2, 3}) {
             sg::strassen const policy(sg::reference{}, {.levels = levels, .variant = variant});
-            for (sg::index m = 1; m < 18; m += 2)
-                for (sg::index n = 1; n < 18; n += 2)
-                    for (sg::index k = 1; k < 18; k += 2) {
+            for (sg::index_t m = 1; m < 18; m += 2)
+                for (sg::index_t n = 1; n < 18; n += 2)
+                    for (sg::index_t k = 1; k < 18; k += 2) {
                         auto const a = integers<T>(m, k + levels % 2, 1),
                                    b = integers<T>(k + levels % 2, n, 2);
                         auto const ab = product_of(a, b);
-                        sg::matrix<T> c(m, n, [](sg::index, sg::index) { return T(1e9f); });
+                        sg::matrix<T> c(m, n, [](sg::index_t, sg::index_t) { return T(1e9f); });
                         sg::gemm(policy, a, b, c);
                         wrong += !equal(c, ab);
                         sg::gemm(policy, T(2), a, b, T(-1), c); // 2 AB - AB
                         wrong += !equal(c, ab);
                         auto const e = integers<T>(m, n, 3);
                         sg::gemm(policy, a, b, e, c);
-                        wrong += !equal(c, sg::matrix<T>(m, n, [&](sg::index i, sg::index j) {
+                        wrong += !equal(c, sg::matrix<T>(m, n, [&](sg::index_t i, sg::index_t j) {
                                             return ab(i, j) + e(i, j);
                                         }));
                     }
@@ -69,7 +69,7 @@ TEMPLATE_TEST_CASE("integers are exact for every odd and even shape, form and de
 TEST_CASE("workspace is what is needed: not less, and not more") {
     for (auto const variant : {winograd, original})
         for (int const levels : {1, 2, 3})
-            for (auto const& [m, n, k] : {std::array<sg::index, 3>{64, 64, 64},
+            for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{64, 64, 64},
                                           {33, 50, 71},
                                           {16, 100, 20},
                                           {100, 16, 20},
@@ -91,7 +91,7 @@ TEST_CASE("workspace is what is needed: not less, and not more") {
 TEST_CASE("over the host, too, the arena is enough") {
     for (int const threads : {1, 2})
         for (auto const& [m, n, k] :
-             {std::array<sg::index, 3>{130, 131, 132}, {65, 400, 33}, {301, 20, 299}}) {
+             {std::array<sg::index_t, 3>{130, 131, 132}, {65, 400, 33}, {301, 20, 299}}) {
             sg::strassen const policy(sg::host{.threads = threads}, {.levels = 2});
             auto const a = integers<float>(m, k, 1), b = integers<float>(k, n, 2);
             sg::matrix<float> c(m, n);
@@ -158,10 +158,11 @@ TEST_CASE("strassen applies an epilogue once to each element, with its place") {
     sg::matrix<float> c(21, 23);
     for (auto const variant : {winograd, original}) {
         sg::gemm(sg::strassen{sg::reference{}, {.levels = 2, .variant = variant}}, a, b, c,
-                 [](float x, sg::index i, sg::index j) { return x + static_cast<float>(100 * i + j); });
+                 [](float x, sg::index_t i, sg::index_t j) { return x + static_cast<float>(100 * i + j); });
         int wrong = 0;
-        for (sg::index i = 0; i < 21; ++i)
-            for (sg::index j = 0; j < 23; ++j) wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
+        for (sg::index_t i = 0; i < 21; ++i)
+            for (sg::index_t j = 0; j < 23; ++j)
+                wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
         CHECK(wrong == 0);
     }
 }

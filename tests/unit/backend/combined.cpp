@@ -19,7 +19,7 @@ namespace {
 template <class T>
 sg::matrix<T> combined(T f, sg::matrix<T> const& x, T g, sg::matrix<T> const& y) {
     return sg::matrix<T>(x.rows(), x.cols(),
-                         [&](sg::index i, sg::index j) { return f * x(i, j) + g * y(i, j); });
+                         [&](sg::index_t i, sg::index_t j) { return f * x(i, j) + g * y(i, j); });
 }
 template <class T>
 using pair_of = sg::spread<sg::view<T>, 2>;
@@ -30,8 +30,8 @@ constexpr auto nan_value = std::numeric_limits<double>::quiet_NaN();
 
 TEMPLATE_TEST_CASE("sums and spreads are what they say, for every layout and odd sizes", "", float, double) {
     using T = TestType;
-    sg::index const sizes[][3] = {{1, 1, 1},     {5, 7, 3},    {48, 16, 100},
-                                  {97, 65, 800}, {50, 530, 9}, {300, 17, 1300}};
+    sg::index_t const sizes[][3] = {{1, 1, 1},     {5, 7, 3},    {48, 16, 100},
+                                    {97, 65, 800}, {50, 530, 9}, {300, 17, 1300}};
     int wrong = 0;
     for (auto const& [m, n, k] : sizes)
         for (int layout = 0; layout < 8; ++layout) {
@@ -49,18 +49,18 @@ TEMPLATE_TEST_CASE("sums and spreads are what they say, for every layout and odd
             for (int const threads : {1, 3}) {
                 sg::host const cpu{threads};
                 sg::matrix<T> c(
-                    m, n, [](sg::index, sg::index) { return T(nan_value); }, order(2)),
+                    m, n, [](sg::index_t, sg::index_t) { return T(nan_value); }, order(2)),
                     d = c;
                 sg::gemm(cpu, left, right, c);
                 wrong += !equal(c, ab);
                 sg::gemm(cpu, T(2), left, b, T(-1), e, d, sg::relu);
                 auto const expected = combined(T(2), a_b, T(-1), e);
-                for (sg::index i = 0; i < m; ++i)
-                    for (sg::index j = 0; j < n; ++j)
+                for (sg::index_t i = 0; i < m; ++i)
+                    for (sg::index_t j = 0; j < n; ++j)
                         wrong += d(i, j) != (expected(i, j) < 0 ? 0 : expected(i, j));
                 // The first target is only written to: what it held is not read.
                 c = sg::matrix<T>(
-                    m, n, [](sg::index, sg::index) { return T(nan_value); }, order(2));
+                    m, n, [](sg::index_t, sg::index_t) { return T(nan_value); }, order(2));
                 d = integers<T>(m, n, 7, order(2));
                 auto const before = d;
                 pair_of<T> both;
@@ -81,7 +81,7 @@ TEMPLATE_TEST_CASE("sums and spreads are what they say, for every layout and odd
 TEST_CASE("a spread of nothing keeps what its targets say") {
     auto const a = integers<float>(4, 0, 1), b = integers<float>(0, 5, 2);
     auto const e = integers<float>(4, 5, 3);
-    sg::matrix<float> c(4, 5, [](sg::index, sg::index) { return 9.0f; }), d = c;
+    sg::matrix<float> c(4, 5, [](sg::index_t, sg::index_t) { return 9.0f; }), d = c;
     pair_of<float> both;
     both.add(c.view(), 1.0f);
     both.add(d.view(), 1.0f, 2.0f, e.view());
@@ -105,8 +105,8 @@ TEST_CASE("a product of sums takes the workspace of a plain one, and stays insid
 
 TEST_CASE("bits depend on neither threads nor how columns are divided") {
     sg::matrix<float> a(130, 900,
-                        [](sg::index i, sg::index j) { return std::sin(double(i) + 3.1 * double(j)); }),
-        b(900, 1100, [](sg::index i, sg::index j) { return std::cos(double(i) - 2.3 * double(j)); }),
+                        [](sg::index_t i, sg::index_t j) { return std::sin(double(i) + 3.1 * double(j)); }),
+        b(900, 1100, [](sg::index_t i, sg::index_t j) { return std::cos(double(i) - 2.3 * double(j)); }),
         c(130, 1100), d(130, 1100), part(130, 500);
     auto const left = sg::sum(a, sg::scaled(0.3f, a));
     sg::gemm(sg::host{1}, left, sg::sum(b, b), c);
@@ -115,14 +115,14 @@ TEST_CASE("bits depend on neither threads nor how columns are divided") {
     auto const columns = b.block(0, 100, 900, 500);
     sg::gemm(sg::host{2}, left, sg::sum(columns, columns), part);
     int wrong = 0;
-    for (sg::index i = 0; i < 130; ++i)
-        for (sg::index j = 0; j < 500; ++j) wrong += part(i, j) != c(i, j + 100);
+    for (sg::index_t i = 0; i < 130; ++i)
+        for (sg::index_t j = 0; j < 500; ++j) wrong += part(i, j) != c(i, j + 100);
     CHECK(wrong == 0);
 }
 
 TEST_CASE("what is wrong with sums and spreads is said before anything is written") {
     auto const a = integers<float>(6, 8, 1), b = integers<float>(8, 10, 2), narrow = integers<float>(6, 7, 3);
-    sg::matrix<float> c(6, 10, [](sg::index, sg::index) { return 5.0f; }), d = c;
+    sg::matrix<float> c(6, 10, [](sg::index_t, sg::index_t) { return 5.0f; }), d = c;
     auto const before = c;
     auto const refused = [&](sg::errc code, char const* words, auto const&... operands) {
         sg::status const s = sg::try_gemm(sg::host{}, operands...);

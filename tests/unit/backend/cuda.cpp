@@ -20,9 +20,9 @@ namespace sg = stratagemm;
 
 namespace {
 
-sg::matrix<float> numbers(sg::index m, sg::index n, sg::index step) {
+sg::matrix<float> numbers(sg::index_t m, sg::index_t n, sg::index_t step) {
     return {m, n,
-            [step](sg::index i, sg::index j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
+            [step](sg::index_t i, sg::index_t j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
 }
 
 // A product of integers, on the device and on the host.
@@ -31,8 +31,8 @@ struct product {
     product() { sg::gemm(sg::reference{}, a, b, exact); }
     int wrong() const {
         int n = 0;
-        for (sg::index i = 0; i < 33; ++i)
-            for (sg::index j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
+        for (sg::index_t i = 0; i < 33; ++i)
+            for (sg::index_t j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
         return n;
     }
 };
@@ -68,7 +68,7 @@ struct nonsense {
 // Numbers and values of several types.
 struct mixed {
     sg::cuda_pointer<double const> per_row;
-    float operator()(float x, sg::index, sg::index) const { return x; }
+    float operator()(float x, sg::index_t, sg::index_t) const { return x; }
     template <class To>
     void device(To& to) const {
         to("$0 * x + $1[i]", 2, per_row);
@@ -101,8 +101,8 @@ TEST_CASE("matrices go to the device and come back in any layout") {
     sg::cuda::matrix<float> rows(gpu, a), columns(gpu, 17, 23, sg::layout::col_major);
     gpu.leaf().copy(rows.view(), columns.view()).or_throw();
     columns.download(sg::transposed(back));
-    for (sg::index i = 0; i < 17; ++i)
-        for (sg::index j = 0; j < 23; ++j) CHECK(back(j, i) == a(i, j));
+    for (sg::index_t i = 0; i < 17; ++i)
+        for (sg::index_t j = 0; j < 23; ++j) CHECK(back(j, i) == a(i, j));
     CHECK_THROWS_AS(rows.download(back), sg::error);
 }
 
@@ -128,27 +128,27 @@ TEST_CASE("operands on a device have a policy by default, and a plan") {
 
 TEST_CASE("operands on the host go to the device and back, in more pieces than one") {
     sg::cuda const gpu;
-    for (auto const& [m, n, k] : {std::array<sg::index, 3>{33, 40, 21}, {1700, 1600, 3}, {3, 2, 1200000}}) {
+    for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{33, 40, 21}, {1700, 1600, 3}, {3, 2, 1200000}}) {
         sg::matrix<float> const a = numbers(m, k, 3), b = numbers(k, n, 5);
-        sg::matrix<float> c(m, n), exact(m, n), odd(n, m + 1, [](sg::index, sg::index) { return 7; });
+        sg::matrix<float> c(m, n), exact(m, n), odd(n, m + 1, [](sg::index_t, sg::index_t) { return 7; });
         sg::gemm(sg::reference{}, a, b, exact);
         sg::gemm(gpu, a, b, c);
         auto const turned = sg::transposed(odd.block(0, 1, n, m));
         sg::gemm(gpu, 2.0f, a, b, 0.0f, turned);
         int wrong = 0;
-        for (sg::index i = 0; i < m; ++i)
-            for (sg::index j = 0; j < n; ++j)
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j)
                 wrong += c(i, j) != exact(i, j) || turned(i, j) != 2 * exact(i, j);
-        for (sg::index j = 0; j < n; ++j) wrong += odd(j, 0) != 7;
+        for (sg::index_t j = 0; j < n; ++j) wrong += odd(j, 0) != 7;
         CHECK(wrong == 0);
     }
     own_stream const context; // of the driver's calls below
     void* pinned = nullptr;
     CALL(cuMemHostAlloc, &pinned, 4000, 0);
     auto const row = sg::row_major(static_cast<float*>(pinned), 1, 1000);
-    for (sg::index j = 0; j < 1000; ++j) row(0, j) = static_cast<float>(j);
+    for (sg::index_t j = 0; j < 1000; ++j) row(0, j) = static_cast<float>(j);
     sg::cuda::matrix<float> there(gpu, row);
-    for (sg::index j = 0; j < 1000; ++j) row(0, j) = 0;
+    for (sg::index_t j = 0; j < 1000; ++j) row(0, j) = 0;
     there.download(row);
     CHECK(row(0, 999) == 999);
     CALL(cuMemFreeHost, pinned);
@@ -203,7 +203,8 @@ TEST_CASE("what is chosen for a product does not hang on what was chosen before"
             std::size_t const i = backwards ? all.size() - 1 - x : x;
             sg::cuda gpu{.tf32 = i % 4 == 2};
             if (i % 4 == 0) gpu.tile = {sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
-            auto const side = static_cast<sg::index>(64 << i / 4 % 8), k = static_cast<sg::index>(1 + i / 32);
+            auto const side = static_cast<sg::index_t>(64 << i / 4 % 8),
+                       k = static_cast<sg::index_t>(1 + i / 32);
             all[i] = i % 4 == 3 ? gpu.describe(sg::shape<double>{.m = side, .n = 2 * side, .k = 64 * k})
                                 : gpu.describe(sg::shape<float>{.m = side, .n = 2 * side, .k = 64 * k});
         }
@@ -271,7 +272,7 @@ TEST_CASE("two streams at once, and threads with a stream each") {
 TEST_CASE("a product is captured in a graph and replayed", "[real]") {
     own_stream const own;
     sg::cuda const gpu{.stream = own.stream};
-    sg::index const n = 300, k = 9000; // in parts of k, so that there is workspace
+    sg::index_t const n = 300, k = 9000; // in parts of k, so that there is workspace
     sg::matrix<float> const ha = numbers(n, k, 3), hb = numbers(k, n, 5);
     sg::matrix<float> exact(n, n), now(n, n);
     sg::cuda::matrix<float> a(gpu, ha), b(gpu, hb), c(gpu, n, n);
@@ -292,8 +293,8 @@ TEST_CASE("a product is captured in a graph and replayed", "[real]") {
         CALL(cuGraphLaunch, ready, own.stream);
         c.download(now);
         int wrong = 0;
-        for (sg::index i = 0; i < n; ++i)
-            for (sg::index j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j);
+        for (sg::index_t i = 0; i < n; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j);
         CHECK(wrong == 0);
     }
     CALL(cuGraphExecDestroy, ready);
@@ -306,45 +307,45 @@ TEST_CASE("of rows padded to multiples of 16 bytes, the padding is neither read 
     auto const check = [&]<class In, class Out>(In, Out, sg::cuda_tile const& tile, bool tf32 = false) {
         sg::cuda with{.tile = tile};
         with.tf32 = tf32;
-        auto const padded = [](sg::index side, std::size_t element, sg::index more) {
-            sg::index const unit = 16 / static_cast<sg::index>(element);
+        auto const padded = [](sg::index_t side, std::size_t element, sg::index_t more) {
+            sg::index_t const unit = 16 / static_cast<sg::index_t>(element);
             return (side + unit - 1) / unit * unit + more * unit;
         };
-        auto const laid_out = [](auto at, sg::index lines, sg::index length, sg::index line) {
+        auto const laid_out = [](auto at, sg::index_t lines, sg::index_t length, sg::index_t line) {
             std::vector<In> v(static_cast<std::size_t>(lines * line));
             std::memset(static_cast<void*>(v.data()), 0xff, v.size() * sizeof(In));
-            for (sg::index i = 0; i < lines; ++i)
-                for (sg::index j = 0; j < length; ++j)
+            for (sg::index_t i = 0; i < lines; ++i)
+                for (sg::index_t j = 0; j < length; ++j)
                     v[static_cast<std::size_t>(i * line + j)] = static_cast<In>(at(i, j));
             return v;
         };
-        auto const a = [](sg::index i, sg::index l) { return static_cast<float>((3 * i + l) % 5 - 2); };
-        auto const b = [](sg::index l, sg::index j) { return static_cast<float>((l + 2 * j) % 3 - 1); };
+        auto const a = [](sg::index_t i, sg::index_t l) { return static_cast<float>((3 * i + l) % 5 - 2); };
+        auto const b = [](sg::index_t l, sg::index_t j) { return static_cast<float>((l + 2 * j) % 3 - 1); };
         int wrong = 0, touched = 0;
-        for (sg::index n = 1; n <= tile.n + 2; ++n) {
-            sg::index const m = 5 + 11 * n % 73, k = 1 + 7 * n % 61, around = 256;
+        for (sg::index_t n = 1; n <= tile.n + 2; ++n) {
+            sg::index_t const m = 5 + 11 * n % 73, k = 1 + 7 * n % 61, around = 256;
             bool const by_columns = n % 4 < 2; // B
-            sg::index const a_line = padded(k, sizeof(In), n % 2),
-                            b_line = padded(by_columns ? k : n, sizeof(In), n / 2 % 2),
-                            c_line = padded(n, sizeof(Out), n / 3 % 2);
-            sg::index const before = n % 5 == 0 ? 1 : 0; // then the first element is not aligned
+            sg::index_t const a_line = padded(k, sizeof(In), n % 2),
+                              b_line = padded(by_columns ? k : n, sizeof(In), n / 2 % 2),
+                              c_line = padded(n, sizeof(Out), n / 3 % 2);
+            sg::index_t const before = n % 5 == 0 ? 1 : 0; // then the first element is not aligned
             auto const ha = laid_out(a, m, k, a_line);
-            auto const hb = by_columns
-                                ? laid_out([&](sg::index j, sg::index l) { return b(l, j); }, n, k, b_line)
-                                : laid_out(b, k, n, b_line);
+            auto const hb =
+                by_columns ? laid_out([&](sg::index_t j, sg::index_t l) { return b(l, j); }, n, k, b_line)
+                           : laid_out(b, k, n, b_line);
             std::vector<std::byte> c(static_cast<std::size_t>(2 * around) +
                                          static_cast<std::size_t>(m * c_line + before) * sizeof(Out),
                                      std::byte{0xff});
-            auto const bytes = static_cast<sg::index>(c.size());
+            auto const bytes = static_cast<sg::index_t>(c.size());
             sg::footprint f;
             f.device = (ha.size() + hb.size()) * sizeof(In) + c.size() + 3 * 256;
             auto arena = gpu.reserve(f);
             arena.or_throw();
             auto const da = arena->template take<In>(m * a_line),
-                       db = arena->template take<In>(static_cast<sg::index>(hb.size()));
+                       db = arena->template take<In>(static_cast<sg::index_t>(hb.size()));
             auto const dc = arena->template take<std::byte>(bytes);
             gpu.leaf().upload(ha.data(), da, m * a_line).or_throw();
-            gpu.leaf().upload(hb.data(), db, static_cast<sg::index>(hb.size())).or_throw();
+            gpu.leaf().upload(hb.data(), db, static_cast<sg::index_t>(hb.size())).or_throw();
             gpu.leaf().upload(c.data(), dc, bytes).or_throw();
             sg::cuda_view<In const> const B{db, k, n, by_columns ? 1 : b_line, by_columns ? b_line : 1};
             sg::gemm(with, sg::cuda_view<In const>{da, m, k, a_line, 1}, B,
@@ -352,10 +353,10 @@ TEST_CASE("of rows padded to multiples of 16 bytes, the padding is neither read 
             gpu.leaf().download(dc, c.data(), bytes).or_throw();
             // What should be there is compared, and made what the rest is.
             Out* const got = reinterpret_cast<Out*>(c.data() + around) + before;
-            for (sg::index i = 0; i < m; ++i)
-                for (sg::index j = 0; j < n; ++j) {
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j) {
                     float exact = 0;
-                    for (sg::index l = 0; l < k; ++l) exact += a(i, l) * b(l, j);
+                    for (sg::index_t l = 0; l < k; ++l) exact += a(i, l) * b(l, j);
                     wrong += got[i * c_line + j] != static_cast<Out>(exact);
                     std::memset(static_cast<void*>(&got[i * c_line + j]), 0xff, sizeof(Out));
                 }
@@ -396,13 +397,13 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
     auto const check = [&]<class T>(T, sg::cuda_tile const& tile) {
         sg::cuda const with{.tile = tile};
         // Eight rows of tiles, and some that a round of all multiprocessors does not take.
-        sg::index const rounds = gpu.where().units / 8 + 2, m = 8 * tile.m - 3, n = rounds * tile.n - 5,
-                        k = 1500;
+        sg::index_t const rounds = gpu.where().units / 8 + 2, m = 8 * tile.m - 3, n = rounds * tile.n - 5,
+                          k = 1500;
         sg::matrix<T> const a(
-            m, k, [](sg::index i, sg::index j) { return static_cast<T>((3 * i + 2 * j) % 9 - 4); });
-        sg::matrix<T> const b(k, n,
-                              [](sg::index i, sg::index j) { return static_cast<T>((5 * i + j) % 7 - 3); });
-        sg::matrix<T> const e(m, n, [](sg::index i, sg::index j) { return static_cast<T>((i + j) % 5); });
+            m, k, [](sg::index_t i, sg::index_t j) { return static_cast<T>((3 * i + 2 * j) % 9 - 4); });
+        sg::matrix<T> const b(
+            k, n, [](sg::index_t i, sg::index_t j) { return static_cast<T>((5 * i + j) % 7 - 3); });
+        sg::matrix<T> const e(m, n, [](sg::index_t i, sg::index_t j) { return static_cast<T>((i + j) % 5); });
         sg::matrix<T> exact = e, now(m, n), again(m, n);
         sg::cuda::matrix<T> da(gpu, a), db(gpu, b), dc(gpu, m, n);
         sg::gemm(sg::host{}, 2, a, b, 3, exact, sg::scale(T(2)));
@@ -414,8 +415,8 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
             dc.download(*to);
         }
         int wrong = 0;
-        for (sg::index i = 0; i < m; ++i)
-            for (sg::index j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j) || now(i, j) != again(i, j);
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j) || now(i, j) != again(i, j);
         CHECK(wrong == 0);
     };
     if (gpu.where().capability >= 90) {
@@ -437,15 +438,16 @@ TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every eleme
     }
     // All rows of A are the same, and all columns of B, of integers: so is C, and a tile that is multiplied from other
     // terms of k than it should be shows. When tiles were refilled too soon, it took so large a product to.
-    sg::index const n = 8192;
+    sg::index_t const n = 8192;
     unsigned seed = 1;
-    auto const any = [&](sg::index, sg::index) {
+    auto const any = [&](sg::index_t, sg::index_t) {
         seed = seed * 1664525u + 1013904223u;
         return static_cast<TestType>(static_cast<float>(static_cast<int>(seed >> 29) - 3));
     };
     sg::matrix<TestType> const row(1, n, any), column(n, 1, any);
     float sum = 0;
-    for (sg::index l = 0; l < n; ++l) sum += static_cast<float>(row(0, l)) * static_cast<float>(column(l, 0));
+    for (sg::index_t l = 0; l < n; ++l)
+        sum += static_cast<float>(row(0, l)) * static_cast<float>(column(l, 0));
     auto const exact = static_cast<TestType>(sum);
 
     sg::cuda::matrix<TestType> const one_row(gpu, row), one_column(gpu, column);
@@ -457,19 +459,19 @@ TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every eleme
         gpu.leaf().fill(c.view(), TestType(-1.0f)).or_throw();
         sg::gemm(gpu, a, b, c);
         c.download(now);
-        sg::index wrong = 0;
-        for (sg::index i = 0; i < n; ++i)
-            for (sg::index j = 0; j < n; ++j) wrong += !(now(i, j) == exact);
+        sg::index_t wrong = 0;
+        for (sg::index_t i = 0; i < n; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact);
         CHECK(wrong == 0);
     }
 }
 
 TEST_CASE("a batch of more small products than are done at a time") {
     sg::cuda const gpu;
-    auto const check = [&]<class T>(T, sg::index side) {
-        sg::index const count = sg::index{1000} * gpu.where().units + 7, size = side * side;
+    auto const check = [&]<class T>(T, sg::index_t side) {
+        sg::index_t const count = sg::index_t{1000} * gpu.where().units + 7, size = side * side;
         auto const some = [&](int step) {
-            return sg::matrix<T>(count * side, side, [&](sg::index i, sg::index j) {
+            return sg::matrix<T>(count * side, side, [&](sg::index_t i, sg::index_t j) {
                 return static_cast<T>(static_cast<float>((step * i + 2 * j + i / 100) % 7 - 3));
             });
         };
@@ -482,8 +484,8 @@ TEST_CASE("a batch of more small products than are done at a time") {
         sg::gemm(gpu, 2, all(da), all(db), 1, all(dc));
         dc.download(now);
         int wrong = 0;
-        for (sg::index i = 0; i < count * side; ++i)
-            for (sg::index j = 0; j < side; ++j)
+        for (sg::index_t i = 0; i < count * side; ++i)
+            for (sg::index_t j = 0; j < side; ++j)
                 wrong += static_cast<float>(now(i, j)) != static_cast<float>(exact(i, j));
         CHECK(wrong == 0);
     };
@@ -507,8 +509,8 @@ struct many {
     many(sg::cuda const& gpu, int count) {
         for (int i = 0; i < count; ++i) {
             bool const large = i == count / 2;
-            sg::index const m = large ? 1500 : 1 + i * 7 % 70, n = large ? 1400 : i * 5 % 66,
-                            k = large ? 900 : i * 3 % 41;
+            sg::index_t const m = large ? 1500 : 1 + i * 7 % 70, n = large ? 1400 : i * 5 % 66,
+                              k = large ? 900 : i * 3 % 41;
             auto const a = numbers(m, k, 3), b = numbers(k, n, 5);
             one x{{m, n}, {gpu, a}, {gpu, b}, {gpu, m, n}};
             sg::gemm(a, b, x.exact); // of integers
@@ -524,8 +526,8 @@ struct many {
         for (one const& x : all) {
             sg::matrix<float> now(x.exact.rows(), x.exact.cols());
             x.c.download(now);
-            for (sg::index i = 0; i < now.rows(); ++i)
-                for (sg::index j = 0; j < now.cols(); ++j) n += now(i, j) != x.exact(i, j);
+            for (sg::index_t i = 0; i < now.rows(); ++i)
+                for (sg::index_t j = 0; j < now.cols(); ++j) n += now(i, j) != x.exact(i, j);
         }
         return n;
     }
@@ -628,13 +630,13 @@ TEST_CASE("a group is captured in a graph and replayed", "[real]") {
 TEST_CASE("what is refused, and why; C stays as it was") {
     product p;
     sg::cuda const gpu{.check_pointers = true};
-    sg::matrix<float> const ones(33, 40, [](sg::index, sg::index) { return 1; });
+    sg::matrix<float> const ones(33, 40, [](sg::index_t, sg::index_t) { return 1; });
     sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, ones);
     auto untouched = [&] {
         c.download(p.c);
         int n = 0;
-        for (sg::index i = 0; i < 33; ++i)
-            for (sg::index j = 0; j < 40; ++j) n += p.c(i, j) == 1;
+        for (sg::index_t i = 0; i < 33; ++i)
+            for (sg::index_t j = 0; j < 40; ++j) n += p.c(i, j) == 1;
         return n == 33 * 40;
     };
 
@@ -673,14 +675,15 @@ TEST_CASE("what is refused, and why; C stays as it was") {
 TEST_CASE("an epilogue with values of several types") {
     product p;
     sg::cuda const gpu;
-    sg::matrix<double> const rows(1, 33, [](sg::index, sg::index j) { return static_cast<double>(j % 5); });
+    sg::matrix<double> const rows(1, 33,
+                                  [](sg::index_t, sg::index_t j) { return static_cast<double>(j % 5); });
     sg::cuda::matrix<double> const values(gpu, rows);
     sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
     sg::gemm(gpu, a, b, c, mixed{values.data()});
     c.download(p.c);
     int wrong = 0;
-    for (sg::index i = 0; i < 33; ++i)
-        for (sg::index j = 0; j < 40; ++j)
+    for (sg::index_t i = 0; i < 33; ++i)
+        for (sg::index_t j = 0; j < 40; ++j)
             wrong += p.c(i, j) != 2 * p.exact(i, j) + static_cast<float>(i % 5);
     CHECK(wrong == 0);
 }

@@ -9,7 +9,7 @@ static_assert(sg::has_queues<sg::cuda_operations, sg::cuda_memory>);
 TEST_CASE("CUDA: blocks of any strides go to the device and back, pinned or not, and nothing else changes") {
     sg::cuda const gpu;
     for (bool const pinned : {false, true})
-        for (auto const& [m, n] : {std::array<sg::index, 2>{1, 1}, {1, 13}, {11, 1}, {7, 5}, {33, 64}}) {
+        for (auto const& [m, n] : {std::array<sg::index_t, 2>{1, 1}, {1, 13}, {11, 1}, {7, 5}, {33, 64}}) {
             CAPTURE(pinned, m, n);
             CHECK(queues::wrong_copies<float>(gpu, m, n, pinned) == 0);
             CHECK(queues::wrong_copies<std::int8_t>(gpu, m, n, pinned) == 0);

@@ -102,8 +102,8 @@ TEST_CASE("the host says which instructions and how many threads it uses") {
 }
 
 TEST_CASE("workspace is enough for each type, shape and team") {
-    auto const enough = [](auto zero, auto result, sg::index m, sg::index n, sg::index k, sg::index count,
-                           int threads) {
+    auto const enough = [](auto zero, auto result, sg::index_t m, sg::index_t n, sg::index_t k,
+                           sg::index_t count, int threads) {
         using T = decltype(zero);
         using C = decltype(result);
         sg::matrix<T> const a = integers<T>(m, k, 1), b = integers<T>(k, n, 2, sg::layout::col_major);
@@ -114,14 +114,14 @@ TEST_CASE("workspace is enough for each type, shape and team") {
         auto const batch = sg::product(sg::batched(a, count, 0), b, sg::batched(C0, count, m * n));
         return support::try_arena(sg::host{.threads = threads}, batch).stayed_inside;
     };
-    for (auto const& [m, n, k] : {std::array<sg::index, 3>{200, 190, 180},
+    for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{200, 190, 180},
                                   {1, 700, 300},
                                   {700, 1, 300},
                                   {20, 20, 3000},
                                   {5, 1500, 20},
                                   {33, 31, 29},
                                   {300, 9, 400}})
-        for (sg::index const count : {1, 3})
+        for (sg::index_t const count : {1, 3})
             for (int const threads : {1, 2, 3}) {
                 CAPTURE(m, n, k, count, threads);
                 CHECK(enough(0.0f, 0.0f, m, n, k, count, threads));
@@ -136,7 +136,7 @@ TEST_CASE("workspace is enough for each type, shape and team") {
 #ifdef _OPENMP
 TEST_CASE("an arena reserved for one thread serves when OpenMP has more by then") {
     int const before = omp_get_max_threads();
-    for (sg::index const count : {1, 4}) {
+    for (sg::index_t const count : {1, 4}) {
         auto const a = integers<float>(300, 300, 1), b = integers<float>(300, 300, 2);
         sg::matrix<float> c(300 * count, 300);
         auto const p =
@@ -151,7 +151,7 @@ TEST_CASE("an arena reserved for one thread serves when OpenMP has more by then"
         std::size_t beyond = 0;
         for (std::size_t i = size; i < room.size(); ++i) beyond += room[i] != pattern;
         CHECK(beyond == 0);
-        CHECK(equal(sg::matrix<float>(300, 300, [&](sg::index i, sg::index j) { return c(i, j); }),
+        CHECK(equal(sg::matrix<float>(300, 300, [&](sg::index_t i, sg::index_t j) { return c(i, j); }),
                     product_of(a, b)));
     }
     omp_set_num_threads(before);
@@ -190,7 +190,7 @@ TEST_CASE("threads of the user may call at the same time") {
 
 TEST_CASE("a call without memory for its workspace fails and leaves C alone") {
     auto const a = integers<float>(300, 300, 1), b = integers<float>(300, 300, 2);
-    sg::matrix<float> c(300, 300, [](sg::index, sg::index) { return 5.0f; });
+    sg::matrix<float> c(300, 300, [](sg::index_t, sg::index_t) { return 5.0f; });
     auto const before = c;
     REQUIRE(sg::host{.threads = 1}.workspace(sg::shape<float>{300, 300, 300}).host > 0);
     auto const refused = [&](auto const& policy, char const* layer) {

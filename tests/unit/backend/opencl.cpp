@@ -13,9 +13,9 @@ namespace sg = stratagemm;
 
 namespace {
 
-sg::matrix<float> numbers(sg::index m, sg::index n, sg::index step) {
+sg::matrix<float> numbers(sg::index_t m, sg::index_t n, sg::index_t step) {
     return {m, n,
-            [step](sg::index i, sg::index j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
+            [step](sg::index_t i, sg::index_t j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
 }
 
 // A product of integers, on the device and on the host.
@@ -24,8 +24,8 @@ struct product {
     product() { sg::gemm(sg::reference{}, a, b, exact); }
     int wrong() const {
         int n = 0;
-        for (sg::index i = 0; i < 33; ++i)
-            for (sg::index j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
+        for (sg::index_t i = 0; i < 33; ++i)
+            for (sg::index_t j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
         return n;
     }
 };
@@ -98,8 +98,8 @@ TEST_CASE("matrices go to the device and come back in any layout") {
     sg::opencl::matrix<float> rows(gpu, a), columns(gpu, 17, 23, sg::layout::col_major);
     gpu.leaf().copy(rows.view(), columns.view()).or_throw();
     columns.download(sg::transposed(back));
-    for (sg::index i = 0; i < 17; ++i)
-        for (sg::index j = 0; j < 23; ++j) CHECK(back(j, i) == a(i, j));
+    for (sg::index_t i = 0; i < 17; ++i)
+        for (sg::index_t j = 0; j < 23; ++j) CHECK(back(j, i) == a(i, j));
     CHECK_THROWS_AS(rows.download(back), sg::error);
 }
 
@@ -158,15 +158,15 @@ TEST_CASE("operands on the host are brought to the device and back") {
     CHECK(p.wrong() == 0);
 
     // With gaps, transposed, with a bias in host memory, which only the host can read, and twice in a row.
-    sg::matrix<float> wide(50, 60, [](sg::index, sg::index) { return 7; });
+    sg::matrix<float> wide(50, 60, [](sg::index_t, sg::index_t) { return 7; });
     auto const c = wide.block(3, 4, 40, 33);
     std::vector<float> const v(33, 2.0f);
     sg::matrix<float> exact(40, 33);
     sg::gemm(sg::staged{sg::strassen{gpu}}, 2, sg::transposed(p.b), sg::transposed(p.a), 3, c, sg::bias(v));
     sg::gemm(sg::reference{}, sg::transposed(p.b), sg::transposed(p.a), exact);
     int wrong = 0;
-    for (sg::index i = 0; i < 50; ++i)
-        for (sg::index j = 0; j < 60; ++j) {
+    for (sg::index_t i = 0; i < 50; ++i)
+        for (sg::index_t j = 0; j < 60; ++j) {
             bool const inside = i >= 3 && i < 43 && j >= 4 && j < 37;
             wrong += wide(i, j) != (inside ? 2 * exact(i - 3, j - 4) + 3 * 7 + 2 : 7);
         }
@@ -180,7 +180,7 @@ TEST_CASE("operands on the host are brought to the device and back") {
     CHECK(p.wrong() == 0);
 
     // More than the device has: told before anything is touched. The operands need not exist for that.
-    sg::shape<float> const huge{.m = sg::index{1} << 28, .n = 16, .k = sg::index{1} << 28};
+    sg::shape<float> const huge{.m = sg::index_t{1} << 28, .n = 16, .k = sg::index_t{1} << 28};
     auto const none = sg::staged{gpu}.reserve(sg::staged{gpu}.workspace(huge));
     REQUIRE(!none);
     CHECK(none.error().code() == sg::errc::memory);
@@ -190,13 +190,13 @@ TEST_CASE("operands on the host are brought to the device and back") {
 TEST_CASE("what is refused, and why; C stays as it was") {
     product p;
     sg::opencl const gpu;
-    sg::matrix<float> const ones(33, 40, [](sg::index, sg::index) { return 1; });
+    sg::matrix<float> const ones(33, 40, [](sg::index_t, sg::index_t) { return 1; });
     sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, ones);
     auto untouched = [&] {
         c.download(p.c);
         int n = 0;
-        for (sg::index i = 0; i < 33; ++i)
-            for (sg::index j = 0; j < 40; ++j) n += p.c(i, j) == 1;
+        for (sg::index_t i = 0; i < 33; ++i)
+            for (sg::index_t j = 0; j < 40; ++j) n += p.c(i, j) == 1;
         return n == 33 * 40;
     };
 
@@ -238,10 +238,11 @@ TEST_CASE("what is refused, and why; C stays as it was") {
 TEST_CASE("epilogues in every kernel that ends a product") {
     constexpr sg::opencl_tile tile{.threads_m = 4, .threads_n = 4, .micro_m = 2, .micro_n = 2, .depth = 8};
     sg::opencl const gpu;
-    sg::matrix<float> const v(1, 30, [](sg::index, sg::index j) { return static_cast<float>(j % 5 - 2); });
+    sg::matrix<float> const v(1, 30,
+                              [](sg::index_t, sg::index_t j) { return static_cast<float>(j % 5 - 2); });
     sg::opencl::matrix<float> const dv(gpu, v);
     std::vector<float> const hv(v.data(), v.data() + 30);
-    for (sg::index const k : {20, 700})
+    for (sg::index_t const k : {20, 700})
         for (bool const by_columns : {false, true}) {
             auto const order = by_columns ? sg::layout::col_major : sg::layout::row_major;
             auto const a = numbers(14, k, 3), b = numbers(k, 15, 5);
@@ -256,8 +257,8 @@ TEST_CASE("epilogues in every kernel that ends a product") {
                     sg::reference{}, a, b, exact,
                     sg::then(sg::bias(hv), sg::bias(hv, sg::along::rows), sg::clamp(-9, 40), sg::scale(3)));
                 int wrong = 0;
-                for (sg::index i = 0; i < 14; ++i)
-                    for (sg::index j = 0; j < 15; ++j) wrong += c(i, j) != exact(i, j);
+                for (sg::index_t i = 0; i < 14; ++i)
+                    for (sg::index_t j = 0; j < 15; ++j) wrong += c(i, j) != exact(i, j);
                 CHECK(wrong == 0);
             }
         }
@@ -306,7 +307,7 @@ sg::opencl_device h200() {
     d.work_group = 1024, d.local_bytes = 49152, d.compute_units = 132;
     return d;
 }
-sg::opencl_choice choice(sg::opencl_device const& d, sg::index m, sg::index n, sg::index k) {
+sg::opencl_choice choice(sg::opencl_device const& d, sg::index_t m, sg::index_t n, sg::index_t k) {
     return sg::choose(d, 's', sizeof(float), {m, n, k, 1}, true, {{}, -1});
 }
 
@@ -315,11 +316,11 @@ sg::opencl_choice choice(sg::opencl_device const& d, sg::index m, sg::index n, s
 TEST_CASE("tiles are chosen as they were measured to be best") {
     auto const d = h200();
     // Large ones where there are many, slices where there are few, parts of k where there are next to none.
-    for (sg::index const n : {2048, 4095, 4096, 8192, 16384}) {
+    for (sg::index_t const n : {2048, 4095, 4096, 8192, 16384}) {
         CHECK(choice(d, n, n, n).tile.tile_m() == 128);
         CHECK(choice(d, n, n, n).part == 0);
     }
-    for (sg::index const n : {1000, 1023, 1024}) {
+    for (sg::index_t const n : {1000, 1023, 1024}) {
         CHECK(choice(d, n, n, n).tile.tile_m() == 64);
         CHECK(choice(d, n, n, n).tile.slices == 2);
         CHECK(choice(d, n, n, n).part == 0);
@@ -364,7 +365,7 @@ TEST_CASE("what a product is taken to cost") {
     auto const d = h200();
     auto const& big = *std::find_if(std::begin(sg::opencl_entries), std::end(sg::opencl_entries),
                                     [&](auto const& e) { return e.family == d.family; });
-    auto const clocks = [&](sg::index m, sg::index n, sg::index k, sg::index part = 0) {
+    auto const clocks = [&](sg::index_t m, sg::index_t n, sg::index_t k, sg::index_t part = 0) {
         return sg::clocks_of(big, {m, n, k, 1}, part, sizeof(float), d.compute_units);
     };
     // A tile for each unit or one in all take the same; one more than there are places is a round more.

@@ -10,7 +10,7 @@ TEST_CASE(
     "OpenCL: blocks of any strides go to the device and back, pinned or not, and nothing else changes") {
     sg::opencl const gpu;
     for (bool const pinned : {false, true})
-        for (auto const& [m, n] : {std::array<sg::index, 2>{1, 1}, {1, 13}, {11, 1}, {7, 5}, {33, 64}}) {
+        for (auto const& [m, n] : {std::array<sg::index_t, 2>{1, 1}, {1, 13}, {11, 1}, {7, 5}, {33, 64}}) {
             CAPTURE(pinned, m, n);
             CHECK(queues::wrong_copies<float>(gpu, m, n, pinned) == 0);
             CHECK(queues::wrong_copies<std::int8_t>(gpu, m, n, pinned) == 0);
@@ -61,7 +61,7 @@ TEST_CASE("OpenCL: what queues and copies refuse") {
     own_queue const own;
     sg::opencl const other(own.queue);
     sg::opencl::matrix<float> there(other, 6, 5);
-    sg::matrix<float> const a(6, 5, [](sg::index, sg::index) { return 1; });
+    sg::matrix<float> const a(6, 5, [](sg::index_t, sg::index_t) { return 1; });
     sg::status const foreign = gpu.leaf().copy_async(a.view(), there.view());
     REQUIRE(!foreign);
     CHECK(foreign.error().native_code() == CL_INVALID_CONTEXT);

@@ -17,23 +17,24 @@
 namespace queues {
 
 namespace sg = stratagemm;
-using sg::index;
+using sg::index_t;
 
 // Strides of a matrix, and room around it.
 struct lie {
-    index row, col;
-    index first = 3, elements = 0; // in the buffer
+    index_t row, col;
+    index_t first = 3, elements = 0; // in the buffer
 
-    lie(index rows, index cols, index row_stride, index col_stride) : row(row_stride), col(col_stride) {
-        index const low = (rows - 1) * (row < 0 ? row : 0) + (cols - 1) * (col < 0 ? col : 0),
-                    high = (rows - 1) * (row > 0 ? row : 0) + (cols - 1) * (col > 0 ? col : 0);
+    lie(index_t rows, index_t cols, index_t row_stride, index_t col_stride)
+        : row(row_stride), col(col_stride) {
+        index_t const low = (rows - 1) * (row < 0 ? row : 0) + (cols - 1) * (col < 0 ? col : 0),
+                      high = (rows - 1) * (row > 0 ? row : 0) + (cols - 1) * (col > 0 ? col : 0);
         first -= low, elements = first + high + 1 + 5;
     }
 };
 // Each way in which a matrix can lie: without gaps, with, in both orders, with both strides odd, and backwards.
-inline std::vector<lie> ways(index rows, index cols) {
+inline std::vector<lie> ways(index_t rows, index_t cols) {
     std::vector<lie> all;
-    for (auto const& [r, c] : {std::array<index, 2>{cols, 1},
+    for (auto const& [r, c] : {std::array<index_t, 2>{cols, 1},
                                {1, rows},
                                {cols + 3, 1},
                                {1, rows + 2},
@@ -48,7 +49,7 @@ inline std::vector<lie> ways(index rows, index cols) {
 
 // Memory with every byte set, on the device or on the host.
 template <class T>
-std::vector<T> guarded(index count) {
+std::vector<T> guarded(index_t count) {
     std::vector<T> v(static_cast<std::size_t>(count));
     std::memset(static_cast<void*>(v.data()), 0x5c, v.size() * sizeof(T));
     return v;
@@ -58,16 +59,16 @@ bool same_bytes(T const* x, T const* y, std::size_t count) {
     return std::memcmp(x, y, count * sizeof(T)) == 0;
 }
 template <class T>
-void write(T* data, lie const& at, index rows, index cols) {
-    for (index i = 0; i < rows; ++i)
-        for (index j = 0; j < cols; ++j)
+void write(T* data, lie const& at, index_t rows, index_t cols) {
+    for (index_t i = 0; i < rows; ++i)
+        for (index_t j = 0; j < cols; ++j)
             data[at.first + i * at.row + j * at.col] =
                 static_cast<T>(static_cast<float>(i * 7 + j * 3 % 50 - 20));
 }
 
 // A block there and back, for each way in which it can lie on either side; all else stays as it was.
 template <class T, class Policy>
-int wrong_copies(Policy const& gpu, index rows, index cols, bool pinned) {
+int wrong_copies(Policy const& gpu, index_t rows, index_t cols, bool pinned) {
     auto const leaf = gpu.leaf();
     using space = typename Policy::space;
     int wrong = 0;
@@ -112,11 +113,11 @@ int wrong_large_copies(Policy const& gpu) {
     using space = typename Policy::space;
     int wrong = 0;
     for (auto const& [rows, cols, pitch] :
-         {std::array<index, 3>{1500, 1400, 1431}, {3, 1300000, 1300001}, {1200000, 2, 3}}) {
-        index const m = rows, n = cols;
+         {std::array<index_t, 3>{1500, 1400, 1431}, {3, 1300000, 1300001}, {1200000, 2, 3}}) {
+        index_t const m = rows, n = cols;
         sg::matrix<float> a(m, pitch,
-                            [n](index i, index j) { return j < n ? static_cast<float>(i + 3 * j) : -1; });
-        sg::matrix<float> b(n, m + 1, [](index, index) { return -2; });
+                            [n](index_t i, index_t j) { return j < n ? static_cast<float>(i + 3 * j) : -1; });
+        sg::matrix<float> b(n, m + 1, [](index_t, index_t) { return -2; });
         typename Policy::template matrix<float> there(gpu, m, n), turned(gpu, m, n, sg::layout::col_major);
         auto const from = a.block(0, 0, m, n);
         for (auto const& [d, to] : {std::pair{there.view(), a.block(0, 0, m, n)},
@@ -125,11 +126,11 @@ int wrong_large_copies(Policy const& gpu) {
             leaf.copy_async(sg::view<float const>(from), d).or_throw();
             leaf.copy_async(sg::view<float const, space>(d), to).or_throw();
             leaf.synchronize().or_throw();
-            for (index i = 0; i < m; ++i)
-                for (index j = 0; j < n; ++j) wrong += to(i, j) != static_cast<float>(i + 3 * j);
+            for (index_t i = 0; i < m; ++i)
+                for (index_t j = 0; j < n; ++j) wrong += to(i, j) != static_cast<float>(i + 3 * j);
         }
-        for (index i = 0; i < m; ++i) wrong += a(i, n) != -1;
-        for (index j = 0; j < n; ++j) wrong += b(j, 0) != -2;
+        for (index_t i = 0; i < m; ++i) wrong += a(i, n) != -1;
+        for (index_t j = 0; j < n; ++j) wrong += b(j, 0) != -2;
     }
     return wrong;
 }
@@ -138,7 +139,7 @@ int wrong_large_copies(Policy const& gpu) {
 template <class Policy>
 int wrong_products(Policy const& gpu, bool pinned) {
     using space = typename Policy::space;
-    index const m = 70, n = 50, k = 60;
+    index_t const m = 70, n = 50, k = 60;
     auto const main = gpu.leaf();
     auto first = main.fork(), second = main.fork(), back = main.fork();
     first.or_throw(), second.or_throw(), back.or_throw();
@@ -151,7 +152,7 @@ int wrong_products(Policy const& gpu, bool pinned) {
                c = sg::row_major(at + m * k + k * n, m, n);
     int wrong = 0;
     for (int times = 0; times < 10; ++times) {
-        for (index i = 0; i < m * k + k * n; ++i) at[i] = static_cast<float>((i * (times + 3)) % 11 - 5);
+        for (index_t i = 0; i < m * k + k * n; ++i) at[i] = static_cast<float>((i * (times + 3)) % 11 - 5);
         sg::matrix<float> exact(m, n);
         sg::gemm(sg::reference{}, a, b, exact);
         first->copy_async(sg::view<float const>(a), da.view()).or_throw();
@@ -171,8 +172,8 @@ int wrong_products(Policy const& gpu, bool pinned) {
         auto arrived = back->record();
         arrived.or_throw();
         back->synchronize(*arrived).or_throw();
-        for (index i = 0; i < m; ++i)
-            for (index j = 0; j < n; ++j) wrong += c(i, j) != exact(i, j);
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) wrong += c(i, j) != exact(i, j);
         // What is written next on the two queues comes after the product has read it.
         first->wait(copy).or_throw();
         second->wait(copy).or_throw();
@@ -184,7 +185,7 @@ int wrong_products(Policy const& gpu, bool pinned) {
 template <class Policy>
 void check_ends(Policy const& gpu) {
     typename Policy::template matrix<float> there(gpu, 30, 40);
-    sg::matrix<float> const a(30, 40, [](index i, index j) { return static_cast<float>(40 * i + j); });
+    sg::matrix<float> const a(30, 40, [](index_t i, index_t j) { return static_cast<float>(40 * i + j); });
     sg::matrix<float> back(30, 40);
     typename decltype(gpu.leaf())::event last{};
     gpu.leaf().wait(last).or_throw(); // was never recorded
@@ -221,8 +222,8 @@ template <class Policy>
 void check_errors(Policy const& gpu) {
     using space = typename Policy::space;
     auto const leaf = gpu.leaf();
-    sg::matrix<float> const a(6, 5, [](index, index) { return 1; });
-    sg::matrix<float> back(6, 5, [](index, index) { return 7; });
+    sg::matrix<float> const a(6, 5, [](index_t, index_t) { return 1; });
+    sg::matrix<float> back(6, 5, [](index_t, index_t) { return 7; });
     typename Policy::template matrix<float> there(gpu, back);
     auto const untouched = [&] {
         sg::matrix<float> now(6, 5);
@@ -263,10 +264,10 @@ void check_errors(Policy const& gpu) {
 template <class T, class Policy>
 int wrong_staged(Policy const& gpu) {
     struct way {
-        index row, col, step;
+        index_t row, col, step;
     };
-    index const m = 9, n = 7, k = 8, count = 3;
-    auto const of = [&](index rows, index cols) {
+    index_t const m = 9, n = 7, k = 8, count = 3;
+    auto const of = [&](index_t rows, index_t cols) {
         return std::vector<way>{{cols, 1, rows * cols}, // one after the other
                                 {1, rows, rows * cols},
                                 {cols, 1, rows * cols + 5}, // gaps between matrices
@@ -282,7 +283,7 @@ int wrong_staged(Policy const& gpu) {
     for (std::size_t i = 0; i < span; ++i)
         a[i] = T(static_cast<float>(i % 7) - 3), b[i] = T(static_cast<float>(i % 5) - 2),
         e[i] = T(static_cast<float>(i % 11) - 5);
-    auto const lie = [&](T* data, index rows, index cols, way const& w, index step) {
+    auto const lie = [&](T* data, index_t rows, index_t cols, way const& w, index_t step) {
         return sg::batched(sg::strided(data, rows, cols, w.row, w.col), count, step);
     };
     int wrong = 0;

@@ -22,7 +22,7 @@ float infinity() { return std::numeric_limits<float>::infinity(); }
 template <class T, class A>
 T dot(std::initializer_list<A> x, std::initializer_list<A> y) {
     T c{};
-    auto const k = static_cast<sg::index>(x.size());
+    auto const k = static_cast<sg::index_t>(x.size());
     sg::gemm(oracle, sg::row_major(x.begin(), 1, k), sg::col_major(y.begin(), k, 1), sg::row_major(&c, 1, 1));
     return c;
 }
@@ -30,7 +30,7 @@ T dot(std::initializer_list<A> x, std::initializer_list<A> y) {
 } // namespace
 
 TEST_CASE("the reference is exact on small integers") {
-    for (sg::index n = 0; n < 12; ++n) {
+    for (sg::index_t n = 0; n < 12; ++n) {
         auto const a = integers<double>(n, n + 1, 1), b = integers<double>(n + 1, 3, 2);
         sg::matrix<double> c(n, 3);
         sg::gemm(oracle, a, b, c);
@@ -102,7 +102,7 @@ TEST_CASE("beta of zero does not read C, alpha of zero reads neither factor, k o
     for (float const x : c) CHECK(x == 0.0f);
     // The epilogue is applied in these cases, too.
     sg::gemm(oracle, 0.0f, N, N, 0.0f, C,
-             [](float x, sg::index i, sg::index j) { return x + static_cast<float>(10 * i + j); });
+             [](float x, sg::index_t i, sg::index_t j) { return x + static_cast<float>(10 * i + j); });
     CHECK(c[3] == 11.0f);
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("then applies from left to right, any number of them, with the place w
     CHECK(apply_epilogue(other, -3.0f, 0, 0) == -5.0f);
     auto const mine =
         sg::then([](float x) { return x + 1; },
-                 [](float x, sg::index i, sg::index j) { return x + static_cast<float>(10 * i + j); });
+                 [](float x, sg::index_t i, sg::index_t j) { return x + static_cast<float>(10 * i + j); });
     CHECK(apply_epilogue(mine, 0.0f, 2, 3) == 24.0f);
     static_assert(sg::epilogue_for<decltype(chain), float> && sg::epilogue_for<sg::relu_epilogue, double>);
     static_assert(!sg::epilogue_for<int, float>);

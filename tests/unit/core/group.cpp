@@ -20,17 +20,17 @@ using problem = sg::dense_problem<float, float, float>;
 // C = A B, exactly.
 struct job {
     sg::matrix<float> a, b, c, exact;
-    job(sg::index m, sg::index n, sg::index k)
+    job(sg::index_t m, sg::index_t n, sg::index_t k)
         : a(integers<float>(m, k, 1)), b(integers<float>(k, n, 2)), c(m, n), exact(product_of(a, b)) {}
 };
 void fill(sg::matrix<float>& c, float x) {
-    for (sg::index i = 0; i < c.rows(); ++i)
-        for (sg::index j = 0; j < c.cols(); ++j) c(i, j) = x;
+    for (sg::index_t i = 0; i < c.rows(); ++i)
+        for (sg::index_t j = 0; j < c.cols(); ++j) c(i, j) = x;
 }
 // Of all sizes, some empty, and some with nothing to sum; large enough in all to be shared out among threads.
 std::list<job> jobs() {
     std::list<job> all;
-    for (sg::index i = 0; i < 40; ++i) all.emplace_back(1 + i * 7 % 50, i * 5 % 33, i * 11 % 47);
+    for (sg::index_t i = 0; i < 40; ++i) all.emplace_back(1 + i * 7 % 50, i * 5 % 33, i * 11 % 47);
     all.emplace_back(150, 140, 130);
     all.emplace_back(0, 3, 4);
     return all;
@@ -95,8 +95,8 @@ TEST_CASE("a group is refused as a whole, and says which product is wrong") {
         CHECK(contains(s.error().what(), words));
         int touched = 0;
         for (job const& j : all)
-            for (sg::index i = 0; i < j.c.rows(); ++i)
-                for (sg::index l = 0; l < j.c.cols(); ++l) touched += j.c(i, l) != 7;
+            for (sg::index_t i = 0; i < j.c.rows(); ++i)
+                for (sg::index_t l = 0; l < j.c.cols(); ++l) touched += j.c(i, l) != 7;
         CHECK(touched == 0);
     };
     sg::matrix<float> one(9, 9), c(9, 9), d(9, 9);
@@ -140,8 +140,8 @@ TEST_CASE("blocks of one matrix may be the results of a group, in any order") {
     sg::matrix<float> const a = integers<float>(12, 20, 1), b = integers<float>(20, 12, 2);
     sg::matrix<float> c(12, 12);
     std::vector<problem> products;
-    for (sg::index j = 9; j >= 0; j -= 3)
-        for (sg::index i = 0; i < 12; i += 4)
+    for (sg::index_t j = 9; j >= 0; j -= 3)
+        for (sg::index_t i = 0; i < 12; i += 4)
             products.push_back(sg::product(a.block(i, 0, 4, 20), b.block(0, j, 20, 3), c.block(i, j, 4, 3)));
     sg::gemm(sg::host{.threads = 2}, products);
     CHECK(equal(c, product_of(a, b)));
@@ -163,13 +163,13 @@ TEST_CASE("an arena that is too small, and no products at all") {
 }
 
 TEST_CASE("operands of a group may lie among its results, as long as they are apart") {
-    constexpr sg::index n = 6, size = n * n;
+    constexpr sg::index_t n = 6, size = n * n;
     sg::matrix<float> all(1, 12 * size);
-    auto const at = [&](sg::index i) { return sg::row_major(all.data() + i * size, n, n); };
+    auto const at = [&](sg::index_t i) { return sg::row_major(all.data() + i * size, n, n); };
     auto const a = integers<float>(n, n, 1), b = integers<float>(n, n, 2), e = integers<float>(n, n, 3);
     std::vector<problem> products;
-    for (sg::index i = 0; i < 12; i += 4) {
-        for (sg::index l = 0; l < size; ++l) {
+    for (sg::index_t i = 0; i < 12; i += 4) {
+        for (sg::index_t l = 0; l < size; ++l) {
             all(0, i * size + l) = a(l / n, l % n), all(0, (i + 2) * size + l) = b(l / n, l % n);
             all(0, (i + 3) * size + l) = e(l / n, l % n);
         }
@@ -177,8 +177,8 @@ TEST_CASE("operands of a group may lie among its results, as long as they are ap
     }
     sg::gemm(sg::host{.threads = 2}, products);
     auto const exact = product_of(a, b);
-    for (sg::index i = 0; i < 12; i += 4)
-        for (sg::index l = 0; l < size; ++l)
+    for (sg::index_t i = 0; i < 12; i += 4)
+        for (sg::index_t l = 0; l < size; ++l)
             CHECK(all(0, (i + 1) * size + l) == exact(l / n, l % n) + e(l / n, l % n));
     // An element further, and the last one reads what the one before it writes.
     products[2].e.data = all.data() + 6 * size - 1;
@@ -189,9 +189,9 @@ TEST_CASE("operands of a group may lie among its results, as long as they are ap
 
 TEST_CASE("results are refused when they overlap, and only then, wherever they lie in one matrix") {
     unsigned seed = 3;
-    auto const below = [&](sg::index n) {
+    auto const below = [&](sg::index_t n) {
         seed = seed * 1664525u + 1013904223u;
-        return static_cast<sg::index>(seed >> 16) % n;
+        return static_cast<sg::index_t>(seed >> 16) % n;
     };
     sg::matrix<float> const a = integers<float>(24, 1, 1), b = integers<float>(1, 24, 2);
     int refused = 0, taken = 0, wrong = 0;
@@ -202,12 +202,12 @@ TEST_CASE("results are refused when they overlap, and only then, wherever they l
         sg::matrix<int> owners(24, 24);
         bool overlap = false;
         std::vector<problem> products;
-        for (sg::index left = 1 + below(12); left > 0; --left) {
-            sg::index const m = 1 + below(round % 3 ? 5 : 24), n = 1 + below(round % 5 ? 4 : 24);
-            sg::index const i = below(25 - m), j = below(25 - n);
+        for (sg::index_t left = 1 + below(12); left > 0; --left) {
+            sg::index_t const m = 1 + below(round % 3 ? 5 : 24), n = 1 + below(round % 5 ? 4 : 24);
+            sg::index_t const i = below(25 - m), j = below(25 - n);
             products.push_back(sg::product(a.block(0, 0, m, 1), b.block(0, 0, 1, n), c.block(i, j, m, n)));
-            for (sg::index x = i; x < i + m; ++x)
-                for (sg::index y = j; y < j + n; ++y) overlap |= owners(x, y)++ > 0;
+            for (sg::index_t x = i; x < i + m; ++x)
+                for (sg::index_t y = j; y < j + n; ++y) overlap |= owners(x, y)++ > 0;
         }
         bool const done = static_cast<bool>(sg::try_gemm(sg::host{.threads = 1}, products));
         wrong += done == overlap, refused += !done, taken += done;

@@ -19,7 +19,7 @@ struct plain {
     template <class To, class T>
     sg::status fill(To, T) const;
     template <class F, class To>
-    sg::status apply(F const&, To, sg::index, sg::index) const;
+    sg::status apply(F const&, To, sg::index_t, sg::index_t) const;
     sg::status synchronize() const;
 };
 struct without_add : plain {
@@ -37,12 +37,12 @@ struct with_tiles : with_threads {
 template <class Base>
 struct with_kernels : Base {
     template <class... Arguments>
-    sg::status launch(sg::device_kernel const&, sg::index, Arguments const&...) const;
+    sg::status launch(sg::device_kernel const&, sg::index_t, Arguments const&...) const;
     sg::device_limits limits() const;
     template <class T>
-    sg::status upload(T const*, T*, sg::index) const;
+    sg::status upload(T const*, T*, sg::index_t) const;
     template <class T>
-    sg::status download(T const*, T*, sg::index) const;
+    sg::status download(T const*, T*, sg::index_t) const;
 };
 struct queued : with_kernels<with_tiles> {
     struct event {};

@@ -13,11 +13,11 @@ TEST_CASE("a matrix is zero, or what it was given") {
     CHECK(zero.cols() == 4);
     for (int i = 0; i < 12; ++i) CHECK(zero.data()[i] == 0);
     sg::matrix<double> const m(2, 3,
-                               [](sg::index i, sg::index j) { return static_cast<double>(10 * i + j); });
+                               [](sg::index_t i, sg::index_t j) { return static_cast<double>(10 * i + j); });
     CHECK(m(1, 2) == 12);
     CHECK(m.data()[5] == 12);
     sg::matrix<double> const c(
-        2, 3, [](sg::index i, sg::index j) { return static_cast<double>(10 * i + j); },
+        2, 3, [](sg::index_t i, sg::index_t j) { return static_cast<double>(10 * i + j); },
         sg::layout::col_major);
     CHECK(c(1, 2) == 12);
     CHECK(c.data()[1] == 10);
@@ -42,7 +42,7 @@ TEST_CASE("matrices are aligned for vectors") {
 }
 
 TEST_CASE("matrices copy, move and assign") {
-    sg::matrix<float> a(2, 2, [](sg::index i, sg::index j) { return static_cast<float>(i + 2 * j); });
+    sg::matrix<float> a(2, 2, [](sg::index_t i, sg::index_t j) { return static_cast<float>(i + 2 * j); });
     sg::matrix<float> b = a;
     b(0, 0) = 9;
     CHECK(a(0, 0) == 0);
@@ -66,8 +66,8 @@ TEST_CASE("matrices copy, move and assign") {
 }
 
 TEST_CASE("sizes that no matrix can have are refused") {
-    constexpr auto huge = std::numeric_limits<sg::index>::max();
-    auto code_of = [](sg::index m, sg::index n) {
+    constexpr auto huge = std::numeric_limits<sg::index_t>::max();
+    auto code_of = [](sg::index_t m, sg::index_t n) {
         try {
             sg::matrix<double> const a(m, n);
         } catch (sg::error const& e) {

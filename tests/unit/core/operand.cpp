@@ -95,7 +95,7 @@ span2d<T, Accessor> with(span2d<T> const& s, Accessor a) {
 
 // The number that a computation sees at (i, j).
 template <class V>
-auto seen(V const& v, sg::index i, sg::index j) {
+auto seen(V const& v, sg::index_t i, sg::index_t j) {
     return v.scale * (v.conjugate ? sg::conjugate(v(i, j)) : v(i, j));
 }
 
@@ -136,8 +136,8 @@ TEST_CASE("blocks that are not within the matrix are refused") {
     auto const v = sg::row_major(x, 4, 6);
     sg::matrix<float> m(4, 5);
     sg::matrix<float> const& constant = m;
-    sg::index const blocks[][4] = {{0, 0, 40, 5}, {0, 0, 5, 5},  {1, 0, 4, 1},  {0, 5, 1, 2}, {-1, 0, 1, 1},
-                                   {0, -1, 1, 1}, {0, 0, -1, 1}, {0, 0, 1, -1}, {5, 0, 0, 0}, {0, 7, 0, 0}};
+    sg::index_t const blocks[][4] = {{0, 0, 40, 5}, {0, 0, 5, 5},  {1, 0, 4, 1},  {0, 5, 1, 2}, {-1, 0, 1, 1},
+                                     {0, -1, 1, 1}, {0, 0, -1, 1}, {0, 0, 1, -1}, {5, 0, 0, 0}, {0, 7, 0, 0}};
     for (auto const& [i, j, rows, cols] : blocks) {
         CHECK_THROWS_AS(v.block(i, j, rows, cols), sg::error);
         CHECK_THROWS_AS(m.block(i, j, rows, cols), sg::error);
@@ -297,7 +297,7 @@ TEST_CASE("vectors, arrays and spans become matrices with the sides that a calle
     CHECK(refused([&] { return sg::col_major(a, 3, 2, 4); }) ==
           "col_major: the range has 6 elements, too few for a matrix of 3 x 2 with leading dimension 4");
     CHECK(refused([&] { return sg::row_major(a, -1, 2); }) != "accepted");
-    CHECK(refused([&] { return sg::row_major(a, 2, 1, std::numeric_limits<sg::index>::max()); }) !=
+    CHECK(refused([&] { return sg::row_major(a, 2, 1, std::numeric_limits<sg::index_t>::max()); }) !=
           "accepted");
     CHECK(refused([&] { return sg::row_major(a, 2, 2, 4); }) ==
           "accepted"); // the last row ends with its elements

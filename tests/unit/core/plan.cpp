@@ -12,7 +12,7 @@ using support::product_of;
 
 namespace {
 sg::strassen<sg::reference> const policy(sg::reference{}, {.levels = 2});
-sg::shape<float> shape_of(sg::index m, sg::index n, sg::index k, bool adds = false) {
+sg::shape<float> shape_of(sg::index_t m, sg::index_t n, sg::index_t k, bool adds = false) {
     sg::shape<float> s{m, n, k};
     s.adds = adds;
     return s;
@@ -54,7 +54,7 @@ TEST_CASE("an arena may serve any plan that needs no more") {
     CHECK(equal(c, product_of(a, b)));
     auto tight = small.reserve();
     auto const x = integers<float>(64, 64, 1);
-    sg::matrix<float> y(64, 64, [](sg::index, sg::index) { return 5.0f; });
+    sg::matrix<float> y(64, 64, [](sg::index_t, sg::index_t) { return 5.0f; });
     sg::status const s = large.try_run(sg::product(x, x, y), tight);
     REQUIRE(!s);
     CHECK(s.error().code() == sg::errc::memory);
@@ -69,7 +69,7 @@ TEST_CASE("a plan refuses another shape") {
     auto const p = sg::plan(policy, shape_of(20, 30, 40));
     auto arena = p.reserve();
     auto const a = integers<float>(20, 39, 1), b = integers<float>(39, 30, 2);
-    sg::matrix<float> c(20, 30, [](sg::index, sg::index) { return 5.0f; });
+    sg::matrix<float> c(20, 30, [](sg::index_t, sg::index_t) { return 5.0f; });
     sg::status const s = p.try_run(sg::product(a, b, c), arena);
     REQUIRE(!s);
     CHECK(s.error().code() == sg::errc::shape);
@@ -126,7 +126,7 @@ TEST_CASE("plans of batches and of nothing") {
     auto const p = sg::plan(policy, s);
     p.run(sg::batched(a, 3, 0), b, sg::batched(c.block(0, 0, 6, 5), 3, 30));
     auto const ab = product_of(a, b);
-    for (sg::index i = 0; i < 18; ++i) CHECK(c(i, 2) == ab(i % 6, 2));
+    for (sg::index_t i = 0; i < 18; ++i) CHECK(c(i, 2) == ab(i % 6, 2));
     auto const empty = sg::plan(policy, shape_of(0, 5, 4));
     sg::matrix<float> const none(0, 4);
     sg::matrix<float> result(0, 5);
@@ -136,7 +136,7 @@ TEST_CASE("plans of batches and of nothing") {
 
 TEST_CASE("a plan refuses a product that nothing can hold") {
     for (int const bits : {40, 62}) {
-        sg::index const n = sg::index{1} << bits;
+        sg::index_t const n = sg::index_t{1} << bits;
         try {
             sg::plan const p(policy, shape_of(n, n, n));
             FAIL("planned: " << p.workspace().host);

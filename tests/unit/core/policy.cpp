@@ -77,7 +77,7 @@ TEST_CASE("a backend reserves what is asked for") {
         auto made = sg::reference{}.reserve({bytes, 0, 0});
         REQUIRE(static_cast<bool>(made));
         CHECK(made->fits({bytes, 0, 0}));
-        auto* const p = made->take<std::byte>(static_cast<sg::index>(bytes));
+        auto* const p = made->take<std::byte>(static_cast<sg::index_t>(bytes));
         CHECK(reinterpret_cast<std::uintptr_t>(p) % 64 == 0);
         p[0] = p[bytes - 1] = std::byte{1};
     }

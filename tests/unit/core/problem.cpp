@@ -14,7 +14,7 @@ using support::contains;
 
 namespace {
 
-constexpr sg::index huge = std::numeric_limits<sg::index>::max();
+constexpr sg::index_t huge = std::numeric_limits<sg::index_t>::max();
 
 template <class V, class W>
 bool overlap(V const& v, W const& w) {
@@ -93,7 +93,7 @@ TEST_CASE("the result may not be one of the factors, nor lie across one") {
 TEST_CASE("blocks of one matrix side by side do not overlap") {
     room r;
     sg::matrix<float> parent(20, 20);
-    auto const block = [&](sg::index i, sg::index j, sg::index m, sg::index n) {
+    auto const block = [&](sg::index_t i, sg::index_t j, sg::index_t m, sg::index_t n) {
         return parent.block(i, j, m, n);
     };
     r.accepted(block(0, 0, 5, 5), block(5, 5, 5, 5), block(0, 5, 5, 5));
@@ -111,12 +111,12 @@ TEST_CASE("whether two views overlap is found out exactly on one lattice") {
     int buffer[60];
     int wrong = 0;
     for (bool const by_columns : {false, true})
-        for (sg::index i = 0; i < 3; ++i)
-            for (sg::index j = 0; j < 3; ++j)
-                for (sg::index m = 1; m < 4; ++m)
-                    for (sg::index n = 1; n < 4; ++n)
-                        for (sg::index y = 0; y < 3; ++y)
-                            for (sg::index x = 0; x < 3; ++x) {
+        for (sg::index_t i = 0; i < 3; ++i)
+            for (sg::index_t j = 0; j < 3; ++j)
+                for (sg::index_t m = 1; m < 4; ++m)
+                    for (sg::index_t n = 1; n < 4; ++n)
+                        for (sg::index_t y = 0; y < 3; ++y)
+                            for (sg::index_t x = 0; x < 3; ++x) {
                                 auto const parent = by_columns ? sg::col_major(buffer, 6, 6, 8)
                                                                : sg::row_major(buffer, 6, 6, 8);
                                 auto const v = parent.block(i, j, m, n), w = parent.block(y, x, 2, 3);
@@ -132,16 +132,16 @@ TEST_CASE("an overlap is not overlooked, whatever the strides") {
     // Any two views with the same strides, also those whose lines interleave: a shared address must be seen.
     int buffer[200];
     int missed = 0, seen = 0;
-    for (sg::index rs = 1; rs < 8; ++rs)
-        for (sg::index cs = 1; cs < 8; ++cs)
-            for (sg::index m = 1; m < 4; ++m)
-                for (sg::index n = 1; n < 5; ++n)
-                    for (sg::index at = -20; at < 21; ++at) {
+    for (sg::index_t rs = 1; rs < 8; ++rs)
+        for (sg::index_t cs = 1; cs < 8; ++cs)
+            for (sg::index_t m = 1; m < 4; ++m)
+                for (sg::index_t n = 1; n < 5; ++n)
+                    for (sg::index_t at = -20; at < 21; ++at) {
                         auto const v = sg::strided(buffer + 60, 3, 4, rs, cs);
                         auto const w = sg::strided(buffer + 60 + at, m, n, rs, cs);
                         bool shared = false;
-                        for (sg::index i = 0; i < 12; ++i)
-                            for (sg::index j = 0; j < m * n; ++j)
+                        for (sg::index_t i = 0; i < 12; ++i)
+                            for (sg::index_t j = 0; j < m * n; ++j)
                                 shared |= &v(i / 4, i % 4) == &w(j / n, j % n);
                         missed += shared && !overlap(v, w);
                         missed += shared && !overlap(v, w.transposed());
@@ -183,7 +183,9 @@ TEST_CASE("null data is refused where there are elements to read or to write") {
 TEST_CASE("two elements of C at one address are refused, interleaved ones are not") {
     room r;
     auto const a = sg::row_major(r.a.data(), 3, 3);
-    auto const into = [&](sg::index rs, sg::index cs) { return sg::strided(r.c.data() + 100, 3, 3, rs, cs); };
+    auto const into = [&](sg::index_t rs, sg::index_t cs) {
+        return sg::strided(r.c.data() + 100, 3, 3, rs, cs);
+    };
     r.refused(errc::strides, "leading dimension", a, a, into(2, 1));
     r.refused(errc::strides, "leading dimension", a, a, into(0, 1));
     r.refused(errc::strides, "leading dimension", a, a, into(0, 0));
@@ -205,14 +207,14 @@ TEST_CASE("two elements of C at one address are refused, interleaved ones are no
 
 TEST_CASE("whether elements collide agrees with a count of addresses") {
     int wrong = 0;
-    for (sg::index m = 1; m < 6; ++m)
-        for (sg::index n = 1; n < 6; ++n)
-            for (sg::index rs = -7; rs < 8; ++rs)
-                for (sg::index cs = -7; cs < 8; ++cs) {
+    for (sg::index_t m = 1; m < 6; ++m)
+        for (sg::index_t n = 1; n < 6; ++n)
+            for (sg::index_t rs = -7; rs < 8; ++rs)
+                for (sg::index_t cs = -7; cs < 8; ++cs) {
                     std::vector<int> hits(200);
                     bool collide = false;
-                    for (sg::index i = 0; i < m; ++i)
-                        for (sg::index j = 0; j < n; ++j)
+                    for (sg::index_t i = 0; i < m; ++i)
+                        for (sg::index_t j = 0; j < n; ++j)
                             collide |= hits[static_cast<std::size_t>(100 + i * rs + j * cs)]++ > 0;
                     wrong += sg::elements_collide(m, n, rs, cs) != collide;
                 }
@@ -235,7 +237,7 @@ TEST_CASE("sizes beyond memory are refused before anything is computed from them
     r.refused(errc::overflow, "bytes", sg::batched(sg::row_major(r.a.data(), 2, 2), huge / 8, 4),
               sg::row_major(r.b.data(), 2, 2), sg::batched(c, huge / 8, 4));
     // Strides of zero make any number of elements lie in few bytes.
-    for (sg::index const k : {sg::index{1} << 58, sg::index{1} << 61, huge}) {
+    for (sg::index_t const k : {sg::index_t{1} << 58, sg::index_t{1} << 61, huge}) {
         auto const one_row = sg::strided(r.a.data(), 2, k, 1, 0),
                    one_column = sg::strided(r.b.data(), k, 2, 0, 1);
         r.refused(errc::overflow, "2^52 elements", one_row, one_column, sg::row_major(r.c.data(), 2, 2));
@@ -262,7 +264,7 @@ TEST_CASE("a vector of an epilogue must reach along C") {
 
 TEST_CASE("sizes of zero are legal") {
     room r;
-    auto const empty = [&](sg::index m, sg::index n) { return sg::row_major(r.a.data(), m, n); };
+    auto const empty = [&](sg::index_t m, sg::index_t n) { return sg::row_major(r.a.data(), m, n); };
     std::vector<float> const before = r.c;
     r.accepted(empty(0, 3), empty(3, 4), sg::row_major(r.c.data(), 0, 4));
     r.accepted(empty(3, 4), empty(4, 0), sg::row_major(r.c.data(), 3, 0));
@@ -328,7 +330,7 @@ TEST_CASE("a transposed problem is the same product") {
         r.a[i] = static_cast<float>(i % 7), r.b[i] = static_cast<float>(i % 5),
         r.e[i] = static_cast<float>(i);
     auto const a = sg::row_major(r.a.data(), 3, 2), b = sg::col_major(r.b.data(), 2, 4);
-    auto const two = [](auto const& v, sg::index step) { return sg::batched(v, 2, step); };
+    auto const two = [](auto const& v, sg::index_t step) { return sg::batched(v, 2, step); };
     auto const run = [&](bool turned) {
         r.c.assign(400, 7.0f);
         auto const p =

@@ -21,10 +21,10 @@ struct sparse {
     std::vector<T> values;
     sg::matrix<T> dense;
 
-    sparse(sg::index rows, sg::index cols, int one_in) : dense(integers<T>(rows, cols, 5)) {
+    sparse(sg::index_t rows, sg::index_t cols, int one_in) : dense(integers<T>(rows, cols, 5)) {
         auto state = 1u;
-        for (sg::index i = 0; i < rows; ++i) {
-            for (sg::index j = 0; j < cols; ++j) {
+        for (sg::index_t i = 0; i < rows; ++i) {
+            for (sg::index_t j = 0; j < cols; ++j) {
                 state = state * 1664525u + 1013904223u;
                 if (i % 5 == 3 || (state >> 16) % static_cast<unsigned>(one_in) != 0) {
                     dense(i, j) = T(static_cast<float>(0));
@@ -37,7 +37,7 @@ struct sparse {
     }
     sg::csr<T, Index> view() const {
         return {dense.rows(),   dense.cols(),  begins.data(),
-                columns.data(), values.data(), static_cast<sg::index>(values.size())};
+                columns.data(), values.data(), static_cast<sg::index_t>(values.size())};
     }
 };
 
@@ -47,7 +47,7 @@ TEMPLATE_TEST_CASE("csr times dense is the dense product, in every layout", "", 
                    std::complex<float>, std::int8_t) {
     using T = TestType;
     using S = sg::accumulator_t<T>;
-    sg::index const sizes[][3] = {{1, 1, 1}, {7, 5, 9}, {40, 300, 33}, {65, 1, 70}, {100, 513, 64}};
+    sg::index_t const sizes[][3] = {{1, 1, 1}, {7, 5, 9}, {40, 300, 33}, {65, 1, 70}, {100, 513, 64}};
     int wrong = 0;
     for (auto const& [m, n, k] : sizes)
         for (int layout = 0; layout < 4; ++layout) {
@@ -61,7 +61,7 @@ TEMPLATE_TEST_CASE("csr times dense is the dense product, in every layout", "", 
             for (int const threads : {1, 3}) {
                 sg::host const cpu{threads};
                 sg::matrix<S> c(
-                    m, n, [](sg::index, sg::index) { return S(77); }, order(1)),
+                    m, n, [](sg::index_t, sg::index_t) { return S(77); }, order(1)),
                     expected = c, d = c;
                 sg::gemm(sg::reference{}, a.dense, b, expected);
                 sg::gemm(cpu, a.view(), b, c);
@@ -93,7 +93,7 @@ TEST_CASE("csr: plans, empty products, and what is not stored is not multiplied"
     sg::gemm(a.dense, b, expected);
     CHECK(equal(c, expected));
 
-    sg::matrix<float> e(10, 6, [](sg::index i, sg::index) { return float(i); });
+    sg::matrix<float> e(10, 6, [](sg::index_t i, sg::index_t) { return float(i); });
     std::vector<std::int32_t> const nothing(11, 0);
     sg::csr<float> const zero{10, 12, nothing.data(), nullptr, nullptr, 0};
     sg::gemm(sg::host{}, 1.0f, zero, b, 2.0f, e, c);
@@ -111,7 +111,7 @@ TEST_CASE("csr: plans, empty products, and what is not stored is not multiplied"
 TEST_CASE("csr: what is wrong is said") {
     sparse<float> a(10, 12, 3);
     auto b = integers<float>(12, 6, 1), small = integers<float>(11, 6, 1);
-    sg::matrix<float> c(10, 6, [](sg::index, sg::index) { return 5.0f; });
+    sg::matrix<float> c(10, 6, [](sg::index_t, sg::index_t) { return 5.0f; });
     auto const refused = [&](sg::errc code, char const* words, auto const& left, auto const& right, auto to) {
         sg::status const s = sg::try_gemm(sg::host{}, left, right, to);
         REQUIRE(!s);

@@ -1,7 +1,7 @@
 // The exact arithmetic of the Ozaki schemes: scaled integers, their digits and residues, and the way back.
 //
-// Everything here is in integers, or in floating point whose roundings are caught (Ogita, Rump, Oishi: Accurate
-// sum and dot product, 2005), so that results do not depend on how a compiler contracts expressions.
+// Everything here is in integers, or in floating point whose roundings are caught (Ogita, Rump, Oishi:
+// Accurate sum and dot product, 2005), so that results do not depend on how a compiler contracts expressions.
 #pragma once
 
 #include "../../core/types.hpp"
@@ -81,8 +81,8 @@ inline constexpr int most_moduli = 20;
 inline constexpr int moduli[most_moduli] = {256, 253, 251, 249, 247, 245, 241, 239, 233, 229,
                                             227, 223, 211, 199, 197, 193, 191, 181, 179, 173};
 
-// The square root of half the product of the first `count`: |A'||B'| may come up to its square. What it lacks,
-// 2^-30 of it, is far more than the quotient in residue_system and the norms of lines are wrong by.
+// The square root of half the product of the first `count`: |A'||B'| may come up to its square. What it
+// lacks, 2^-30 of it, is far more than the quotient in residue_system and the norms of lines are wrong by.
 inline double room(int count) {
     double p = 0.5;
     for (int i = 0; i < count; ++i) p *= moduli[i];
@@ -152,11 +152,11 @@ struct twofold {
 
 // ---- the Chinese remainder theorem -----------------------------------------------------------------------
 
-// An integer X below half the product P of the first `count` moduli p, from its residues. With M = P / p and y the
-// inverse of M mod p, it is the sum of M (y r mod p), less a multiple of P: that which is nearest.
+// An integer X below half the product P of the first `count` moduli p, from its residues. With M = P / p and
+// y the inverse of M mod p, it is the sum of M (y r mod p), less a multiple of P: that which is nearest.
 //
-// Large numbers are sums of pieces of 32 bits, the highest first, each a double. A sum of pieces times what comes
-// from two residues stays below 2^53 units of the piece, so it is exact; and vectors can do the same.
+// Large numbers are sums of pieces of 32 bits, the highest first, each a double. A sum of pieces times what
+// comes from two residues stays below 2^53 units of the piece, so it is exact; and vectors can do the same.
 class residue_system {
 public:
     static constexpr int most_pieces = 5, piece_bits = 32, most_pairs = (most_moduli + 1) / 2;
@@ -196,8 +196,8 @@ public:
     // y r mod p for modulus i, where y is what weight() is.
     constexpr int weight(int i) const { return inverses_[i]; }
 
-    // X is the sum over pairs of residues u, v, weighted, of (factor(x, 0) u + factor(x, 1) v) times the number in
-    // pieces cofactors(x)[.], less a multiple of the product, which is in pieces whole(.).
+    // X is the sum over pairs of residues u, v, weighted, of (factor(x, 0) u + factor(x, 1) v) times the
+    // number in pieces cofactors(x)[.], less a multiple of the product, which is in pieces whole(.).
     constexpr int factor(int pair, int i) const { return factors_[pair][i]; }
     constexpr double const* cofactors(int pair) const { return cofactors_[pair]; }
     constexpr double const& whole(int piece) const { return whole_[piece]; }

@@ -1,14 +1,14 @@
-// `ozaki` over a leaf of a device: a kernel for each step of maps.hpp, and what is known of the lines on both sides.
+// `ozaki` over a leaf of a device: a kernel for each step of maps.hpp, and tables of the lines on both sides.
 //
-// The arithmetic is that of arithmetic.hpp, operation by operation, so that results have the bits of the host's. This
-// is the plain form: one launch for each step, one work-item for each line that is measured, and a call waits for the
-// tables of the lines, since the host decides. A later version is to measure by groups and to decide on the device.
+// The kernels repeat arithmetic.hpp operation by operation, so results have the same bits as on the host.
+// This is the plain form: each step is one launch, and one work-item measures a whole line. A call waits for
+// the tables of lines, because the host decides with them. A later version should measure by groups and
+// decide on the device.
 #pragma once
 
-#include "../../device/source.hpp"
+#include "../../device/dialect.hpp"
+#include "../../device/product.hpp"
 #include "maps.hpp"
-
-#include "../../core/leaf.hpp"
 
 #include <new>
 #include <vector>
@@ -17,7 +17,7 @@ STRATAGEMM_BEGIN
 
 namespace ozaki_parts {
 
-// What all kernels have: powers of two, scaled integers, sums of two doubles.
+// All kernels begin with this: powers of two, scaled integers, sums of two doubles.
 inline constexpr char device_numbers_text[] = R"(
 enum { peak, exponent, sum, squares, lowest_set, ceiling, spread, thinnest, largest, columns };
 
@@ -103,11 +103,9 @@ FUNCTION double value_of(twofold s) {
     double const v = s.high + s.low;
     return v == v ? v : s.high;
 }
-
-#define EACH(at, count) index at = (index)GROUP * ITEMS + ITEM; at < (count); at += (index)GROUPS * ITEMS
 )";
 
-// What kernels have that read an operand: its elements as those of a real matrix, by lines.
+// Kernels that read an operand also have this: its elements by lines, as those of a real matrix.
 inline constexpr char device_lines_text[] = R"(
 #define LINES(x) MATRIX(IN const, x), int x##_left, int x##_conjugated, index x##_count
 #define LINES_OF(x) GLOBAL IN const *x, index x##_row, index x##_col, int x##_left, int x##_conjugated
@@ -115,7 +113,8 @@ inline constexpr char device_lines_text[] = R"(
 FUNCTION double element(LINES_OF(x), index line, index l) {
 #if COMPLEX
     index const i = x_left ? line / 2 : line;
-    int const imaginary = (int)((x_left ? line + l : l) % 2), minus = (x_left && l % 2 != 0) != (x_conjugated != 0);
+    int const imaginary = (int)((x_left ? line + l : l) % 2);
+    int const minus = (x_left && l % 2 != 0) != (x_conjugated != 0);
     double const part = imaginary ? x[i * x_row + l / 2 * x_col].y : x[i * x_row + l / 2 * x_col].x;
     return imaginary && minus ? -part : part;
 #else
@@ -144,7 +143,7 @@ KERNEL(ITEMS) measure(LINES(x), index length, BUFFER(double, table)) {
             if (bit < lowest) lowest = bit;
         }
         int const e = at < 0 ? 0 : exponent_of(most);
-        double sums[8], others[8]; /* as vectors do it, for the same bits */
+        double sums[8], others[8]; /* in eight parts, as on the host */
         for (int t = 0; t < 8; ++t) sums[t] = others[t] = 0;
         if (at >= 0)
             for (index l = 0; l < length; ++l) {
@@ -155,7 +154,8 @@ KERNEL(ITEMS) measure(LINES(x), index length, BUFFER(double, table)) {
         double const above = 1 + (double)(length + 2) * 0x1p-52;
         of[peak] = at;
         of[exponent] = e;
-        of[sum] = (((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))) * above;
+        of[sum] = (((sums[0] + sums[4]) + (sums[2] + sums[6])) +
+                   ((sums[1] + sums[5]) + (sums[3] + sums[7]))) * above;
         of[squares] = (((others[0] + others[4]) + (others[2] + others[6])) +
                        ((others[1] + others[5]) + (others[3] + others[7]))) * above;
         of[lowest_set] = at < 0 ? 0 : lowest;
@@ -165,7 +165,7 @@ KERNEL(ITEMS) measure(LINES(x), index length, BUFFER(double, table)) {
 }
 )";
 
-// Lines as they cross others, as `cross` has it, with all its quantities at once.
+// Lines against the lines that they cross: all quantities of `cross` at once.
 inline constexpr char device_cross_text[] = R"(
 FUNCTION double term(LINES_OF(x), double x_power, LINES_OF(y), double y_power, index i, index j, index l) {
     double const f = element(GIVEN(x), i, l), g = element(GIVEN(y), j, l);
@@ -174,8 +174,8 @@ FUNCTION double term(LINES_OF(x), double x_power, LINES_OF(y), double y_power, i
     return size > 0x1p-1000 ? size : 0x1p-1000;
 }
 #define TERM(l) term(GIVEN(x), of[exponent], GIVEN(y), other[exponent], i, j, l)
-KERNEL(ITEMS) cross_lines(LINES(x), LINES(y), index length, BUFFER(double, table), BUFFER(double const, others),
-                    MATRIX(double const, q)) {
+KERNEL(ITEMS) cross_lines(LINES(x), LINES(y), index length, BUFFER(double, table),
+                          BUFFER(double const, others), MATRIX(double const, q)) {
     OPEN(IN const, x);
     OPEN(IN const, y);
     OPEN(double, table);
@@ -218,10 +218,11 @@ KERNEL(ITEMS) cross_lines(LINES(x), LINES(y), index length, BUFFER(double, table
 }
 )";
 
-// A plane of int8: leading bits, one digit, or one residue of scaled elements. Row i of `to` is line i.
+// One plane of int8: the leading bits, one digit, or one residue of each scaled element. Row i of `to` is
+// line i.
 inline constexpr char device_plane_text[] = R"(
-KERNEL(ITEMS) plane(LINES(x), index first, index length, BUFFER(double const, table), BUFFER(int const, shift),
-                    int position, int p, MATRIX(byte, to)) {
+KERNEL(ITEMS) plane(LINES(x), index first, index length, BUFFER(double const, table),
+                    BUFFER(int const, shift), int position, int p, MATRIX(byte, to)) {
     OPEN(IN const, x);
     OPEN(double const, table);
     OPEN(int const, shift);
@@ -242,8 +243,8 @@ KERNEL(ITEMS) plane(LINES(x), index first, index length, BUFFER(double const, ta
 )";
 
 inline constexpr char device_sums_text[] = R"(
-KERNEL(ITEMS) add_up(BUFFER(int const, x), BUFFER(double, high), BUFFER(double, low), index count, double factor,
-                     int lost) {
+KERNEL(ITEMS) add_up(BUFFER(int const, x), BUFFER(double, high), BUFFER(double, low), index count,
+                     double factor, int lost) {
     OPEN(int const, x);
     OPEN(double, high);
     OPEN(double, low);
@@ -272,8 +273,8 @@ KERNEL(ITEMS) add_residues(BUFFER(int const, x), BUFFER(byte, total), index coun
 }
 )";
 
-// C before its epilogue. With moduli, `constants` is the residue system (device_system below) and sums are residues;
-// without, sums are two doubles.
+// C before its epilogue. If there are moduli, the sums are residues, and `constants` is the residue system
+// (device_system below). Otherwise each sum is two doubles.
 inline constexpr char device_finish_text[] = R"(
 FUNCTION twofold integer_of(GLOBAL byte const *weighted, index step, GLOBAL double const *system, int count,
                             int pieces) {
@@ -304,8 +305,9 @@ FUNCTION twofold unscaled(twofold x, int e) {
     return x;
 }
 
-#define INTEGER_AT(i, j) \
-    (moduli > 0 ? integer_of(weighted + (i) * cols + (j), step, constants, moduli, pieces) : digits(high, low, (i) * cols + (j)))
+#define INTEGER_AT(i, j)                                                                   \
+    (moduli > 0 ? integer_of(weighted + (i) * cols + (j), step, constants, moduli, pieces) \
+                : digits(high, low, (i) * cols + (j)))
 #define SUM_AT(i, j) unscaled(INTEGER_AT(i, j), shift - left[i] - right[j])
 FUNCTION twofold digits(GLOBAL double const *high, GLOBAL double const *low, index at) {
     twofold x;
@@ -313,10 +315,10 @@ FUNCTION twofold digits(GLOBAL double const *high, GLOBAL double const *low, ind
     x.low = low[at];
     return x;
 }
-KERNEL(ITEMS) finish(int moduli, int pieces, BUFFER(double const, constants), BUFFER(byte const, weighted), index step,
-                     BUFFER(double const, high), BUFFER(double const, low), BUFFER(int const, left),
-                     BUFFER(int const, right), int shift, IN alpha, IN beta, int adds, MATRIX(IN const, e),
-                     int e_conjugated, MATRIX(IN, c), index rows, index cols) {
+KERNEL(ITEMS) finish(int moduli, int pieces, BUFFER(double const, constants), BUFFER(byte const, weighted),
+                     index step, BUFFER(double const, high), BUFFER(double const, low),
+                     BUFFER(int const, left), BUFFER(int const, right), int shift, IN alpha, IN beta,
+                     int adds, MATRIX(IN const, e), int e_conjugated, MATRIX(IN, c), index rows, index cols) {
     OPEN(double const, constants);
     OPEN(byte const, weighted);
     OPEN(double const, high);
@@ -374,7 +376,7 @@ private:
     double numbers_[size] = {};
 };
 
-// The steps of products of T on a device. The first failure ends all that follows, as in product.hpp.
+// The steps of products of T on a device. After the first failure nothing more is queued, as in product.hpp.
 template <class Leaf, class Space, class T>
 class on_device {
     template <class Element>
@@ -383,9 +385,9 @@ class on_device {
 public:
     on_device(Leaf leaf, handle<std::byte> constants) : leaf_(std::move(leaf)), constants_(constants) {}
 
-    static constexpr index constant_bytes = device_system::size * index{sizeof(double)};
+    static constexpr index_t constant_bytes = device_system::size * index_t{sizeof(double)};
 
-    // Room in host memory for what is known of lines.
+    // Allocates host memory for the tables of lines.
     template <class Lines>
     status prepare(measured<Lines>& x) {
         auto const count = static_cast<std::size_t>(x.line.count());
@@ -415,16 +417,15 @@ public:
         if (status s = with_lines("cross_lines", device_cross_text, x.line.count(), x.line, y.line.of.data,
                                   with.line, with.element, int{Other::is_left}, int{y.line.of.conjugate},
                                   y.line.count(), x.line.length(), x.there.table,
-                                  handle<double const>(y.there.table), handle<double const>(q.data),
-                                  q.row_stride, q.col_stride);
+                                  handle<double const>(y.there.table), view<double const, Space>(q));
             !s)
             return s;
         return fetch(x);
     }
-    // Shifts are found on the host.
+    // The host finds the shifts.
     template <class Scale, class Lines>
     status scale(Scale const& by, measured<Lines> const& x) const {
-        for (index i = 0; i < x.shift.rows; ++i) x.shift(i, 0) = by(0, i, 0);
+        for (index_t i = 0; i < x.shift.rows; ++i) x.shift(i, 0) = by(0, i, 0);
         return leaf_.upload(static_cast<std::int32_t const*>(x.shift.data), x.there.shift, x.shift.rows);
     }
 
@@ -451,7 +452,7 @@ public:
         return add_up(f.x, f.high.data, low.data, f.factor, 1);
     }
     status run(add_residues<Space> const& f, view<std::int8_t, Space> const& to) const {
-        return launch("add_residues", device_residues_text, plain(), to.rows * to.cols, f.x.data, to.data,
+        return launch("add_residues", device_residues_text, plain, to.rows * to.cols, f.x.data, to.data,
                       to.rows * to.cols, f.mod.number(), f.weight);
     }
 
@@ -467,47 +468,41 @@ public:
                   measured<Rights> const& b, int shift) const {
         handle<double> const constants = Space::template cast<double>(constants_);
         device_system const system(sums.system);
-        if (status s = leaf_.upload(system.numbers(), constants, index{device_system::size}); !s) return s;
+        if (status s = leaf_.upload(system.numbers(), constants, index_t{device_system::size}); !s) return s;
         return finish(p, sums.system.count(), sums.system.pieces(), sums.weighted.data, sums.step, constants,
                       constants, a, b, shift);
     }
 
 private:
-    // Kernels loop over what is left when all groups have an element.
-    static constexpr int items = 64;
-    static constexpr index most_groups = 1 << 16;
+    using definitions = std::string();
 
     template <class... Arguments>
-    status launch(char const* name, char const* text, std::string const& definitions, index elements,
+    status launch(char const* name, static_text text, definitions& all, index_t elements,
                   Arguments const&... arguments) const {
-        index const wanted = (elements + items - 1) / items;
-        return leaf_.launch({name, text, definitions, items, true, true},
-                            wanted < most_groups ? wanted : most_groups, arguments...);
+        constexpr int items = 64;
+        return leaf_.launch({name, text, {}, items, true, true, all}, groups_for_each(elements, items),
+                            arguments...);
     }
     template <class Lines, class... Arguments>
-    status with_lines(char const* name, char const* text, index elements, Lines const& x,
+    status with_lines(char const* name, static_text text, index_t elements, Lines const& x,
                       Arguments const&... arguments) const {
         auto const with = strides(x);
-        return launch(name, text, typed(), elements, x.of.data, with.line, with.element, int{Lines::is_left},
+        return launch(name, text, typed, elements, x.of.data, with.line, with.element, int{Lines::is_left},
                       int{x.of.conjugate}, x.count(), arguments...);
     }
     struct line_strides {
-        index line, element;
+        index_t line, element;
     };
     template <class Lines>
     static line_strides strides(Lines const& x) {
         if (Lines::is_left) return {x.of.row_stride, x.of.col_stride};
         return {x.of.col_stride, x.of.row_stride};
     }
-    static std::string const& plain() {
-        static std::string const text = device_numbers_text;
-        return text;
-    }
-    static std::string const& typed() {
-        static std::string const text = kernel_types<T, T>() + "#define MOST_LOOKED " +
-                                        std::to_string(most_looked) + '\n' + device_numbers_text +
-                                        device_lines_text;
-        return text;
+    // Definitions of kernels that read no operand, and of those that read one of elements T.
+    static std::string plain() { return device_numbers_text; }
+    static std::string typed() {
+        return kernel_types<T, T>() + "#define MOST_LOOKED " + std::to_string(most_looked) + '\n' +
+               device_numbers_text + device_lines_text;
     }
 
     template <class Lines>
@@ -516,34 +511,27 @@ private:
     }
     // Row i of `to` is line i.
     template <class Lines>
-    status form(measured<Lines> const& x, index first, int position, int p,
+    status form(measured<Lines> const& x, index_t first, int position, int p,
                 view<std::int8_t, Space> const& to) const {
         return with_lines("plane", device_plane_text, to.rows * to.cols, x.line, first, to.cols,
-                          x.there.table, x.there.shift, position, p, to.data, to.row_stride, to.col_stride);
+                          x.there.table, x.there.shift, position, p, to);
     }
     status add_up(view<std::int32_t const, Space> const& x, handle<double const> high, handle<double> low,
                   double factor, int lost) const {
-        index const count = x.rows * x.cols;
-        return launch("add_up", device_sums_text, plain(), count, x.data, high, low, count, factor, lost);
+        index_t const count = x.rows * x.cols;
+        return launch("add_up", device_sums_text, plain, count, x.data, high, low, count, factor, lost);
     }
     template <class P, class Lefts, class Rights>
-    status finish(P const& p, int count, int pieces, handle<std::int8_t const> weighted, index step,
+    status finish(P const& p, int count, int pieces, handle<std::int8_t const> weighted, index_t step,
                   handle<double const> high, handle<double const> low, measured<Lefts> const& a,
                   measured<Rights> const& b, int shift) const {
         bool const adds = p.beta != typename P::scalar(0);
-        view<T const, Space> const e = adds ? p.e : view<T const, Space>(p.c);
-        if (status s =
-                launch("finish", device_finish_text, typed(), p.c.rows * p.c.cols, count, pieces,
-                       Space::template cast<double>(constants_), weighted, step, high, low, a.there.shift,
-                       b.there.shift, shift, p.alpha, p.beta, int{adds}, e.data, e.row_stride, e.col_stride,
-                       int{e.conjugate}, p.c.data, p.c.row_stride, p.c.col_stride, p.c.rows, p.c.cols);
-            !s)
-            return s;
-        // Its argument has been rounded to the type of C already.
-        if constexpr (std::is_same_v<typename P::epilogue_type, identity>)
-            return {};
-        else
-            return leaf_.apply(p.epilogue, p.c, p.row0, p.col0);
+        auto const e = added_or_c(p);
+        status s = launch("finish", device_finish_text, typed, p.c.rows * p.c.cols, count, pieces,
+                          Space::template cast<double>(constants_), weighted, step, high, low, a.there.shift,
+                          b.there.shift, shift, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c,
+                          p.c.rows, p.c.cols);
+        return s ? apply_to_c(leaf_, p) : std::move(s); // the epilogue's argument has been rounded already
     }
 
     Leaf leaf_;

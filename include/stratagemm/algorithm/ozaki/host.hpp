@@ -1,8 +1,8 @@
-// `ozaki` over a host leaf that may have a tile unit: a product by residues in one pass, and with vectors what there is
-// to be known of the operands before.
+// `ozaki` over a host leaf that may have a tile unit: a product by residues in one pass, and with vectors
+// what there is to be known of the operands before.
 //
-// Where there is no tile unit at run time, sizes are 0 and functions return false, having found nothing and left C as it
-// was.
+// Where there is no tile unit at run time, sizes are 0 and functions return false, having found nothing and
+// left C as it was.
 #pragma once
 
 #include "../../core/leaf.hpp"
@@ -21,31 +21,32 @@ public:
     explicit on_host(Leaf leaf) : leaf_(leaf) {}
 
     // Workspace of multiply(); none if it cannot. An operand may have been packed before.
-    std::size_t bytes(index m, index n, index k, int count, bool left_kept = false,
+    std::size_t bytes(index_t m, index_t n, index_t k, int count, bool left_kept = false,
                       bool right_kept = false) const {
         if (!takes(k)) return 0;
         return residue_sizes(m, n, k, count, left_kept, right_kept).bytes(count, team_of(m, n, k, count));
     }
-    // An operand packed once, for many products: what it takes (nothing if it cannot be), and how it comes there.
-    std::size_t packed_bytes(index lines, index length, int count) const {
+    // An operand packed once, for many products: what it takes (nothing if it cannot be), and how it comes
+    // there.
+    std::size_t packed_bytes(index_t lines, index_t length, int count) const {
         if (!takes(length)) return 0;
-        index const plane = residue_sizes::plane_of(lines, residue_sizes::sizes::steps(length));
+        index_t const plane = residue_sizes::plane_of(lines, residue_sizes::sizes::steps(length));
         return static_cast<std::size_t>(plane * count);
     }
     template <bool Left, class Lines, class System>
     void pack(Lines const& x, view<std::int32_t const> const& shift, int bits, System const& system,
               std::byte* to) const {
-        index const steps = residue_sizes::sizes::steps(x.length());
+        index_t const steps = residue_sizes::sizes::steps(x.length());
         pack_lines<!Left>(x, shift, bits, system, 0, x.count(), steps,
                           residue_sizes::plane_of(x.count(), steps),
                           leaf_.team(8 * product(x.count(), x.length(), system.count())), to);
     }
-    std::size_t crossing_bytes(index m, index n) const {
+    std::size_t crossing_bytes(index_t m, index_t n) const {
         return here() ? ozaki_tiles::crossing_bytes(m, n, team_of_elements(m, n)) : 0;
     }
 
-    // `of` takes what is found of its lines, or of `norms` only exponents and squares; their leading bits go into a
-    // plane, if there is one.
+    // `of` takes what is found of its lines, or of `norms` only exponents and squares; their leading bits go
+    // into a plane, if there is one.
     template <class Survey>
     bool survey(Survey const& of, view<std::int8_t> const& leading, bool norms) const {
         return here() &&
@@ -60,7 +61,7 @@ public:
     }
     template <class Job>
     bool multiply(Job const& job, host_arena& arena) const {
-        index const m = job.left.count(), n = job.right.count(), k = job.left.length();
+        index_t const m = job.left.count(), n = job.right.count(), k = job.left.length();
         int const count = job.system.count();
         if (!takes(k)) return false;
         residue_sizes const sizes(m, n, k, count, job.left_packed, job.right_packed);
@@ -71,35 +72,35 @@ public:
         return team > 0;
     }
 
-    // Seconds of one thread for a product with so many moduli, once its operands have been looked at. Fitted to a
-    // machine at 3.6 GHz, whose unit does 7.4e12 operations a second.
-    static double seconds(index m, index n, index k, int count) {
+    // Seconds of one thread for a product with so many moduli, once its operands have been looked at. Fitted
+    // to a machine at 3.6 GHz, whose unit does 7.4e12 operations a second.
+    static double seconds(index_t m, index_t n, index_t k, int count) {
         return count * (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 0.12e-9);
     }
     // And to look at them: what there is to be found of each, and a product of their leading bits.
-    static double seconds_to_look(index m, index n, index k) {
+    static double seconds_to_look(index_t m, index_t n, index_t k) {
         return 2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 1.5e-9;
     }
-    bool takes(index k) const { return here() && k <= longest; }
+    bool takes(index_t k) const { return here() && k <= longest; }
 
 private:
     bool here() const { return leaf_.has_tiles(); }
-    static constexpr index longest = index{1} << 18; // all of k is packed at once
+    static constexpr index_t longest = index_t{1} << 18; // all of k is packed at once
 
-    static double product(index m, index n, index k) {
+    static double product(index_t m, index_t n, index_t k) {
         return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     }
-    static double elements(index m, index n, index k) {
+    static double elements(index_t m, index_t n, index_t k) {
         return product(m, 1, k) + product(1, n, k) + product(m, n, 1);
     }
     // No more than there are blocks of C: each takes its own part of A.
-    int team_of(index m, index n, index k, int count) const {
-        index const blocks = divide_up(m, 32) * divide_up(n, 32);
+    int team_of(index_t m, index_t n, index_t k, int count) const {
+        index_t const blocks = divide_up(m, 32) * divide_up(n, 32);
         int const offered = leaf_.team(count * product(m, n, k));
         return blocks < offered ? static_cast<int>(blocks) : offered;
     }
     // To look at an element takes about as long as so many multiply-adds.
-    int team_of_elements(index rows, index cols) const { return leaf_.team(64 * product(rows, cols, 1)); }
+    int team_of_elements(index_t rows, index_t cols) const { return leaf_.team(64 * product(rows, cols, 1)); }
 
     Leaf leaf_;
 };

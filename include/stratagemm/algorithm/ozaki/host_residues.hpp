@@ -1,9 +1,9 @@
 // Scheme II on the tile unit of the host: a product from residues, without planes of int8 in between.
 //
-// Each operand is read once: a tile of it is scaled, rounded to integers, and all its residues go straight into
-// packed tiles. C is made in macro-blocks; for each, modulus after modulus, the tile kernel multiplies, and while it
-// works on one block its last one is reduced to residues of a byte. Then these are put together, and alpha, beta
-// and E are applied on the way out. The bits are those of the layered form (product.hpp).
+// Each operand is read once: a tile of it is scaled, rounded to integers, and all its residues go straight
+// into packed tiles. C is made in macro-blocks; for each, modulus after modulus, the tile kernel multiplies,
+// and while it works on one block its last one is reduced to residues of a byte. Then these are put together,
+// and alpha, beta and E are applied on the way out. The bits are those of the layered form (product.hpp).
 //
 // `Lines` are ozaki_parts::lines, `System` is ozaki_parts::residue_system and `Job` ozaki_parts::residue_job.
 #pragma once
@@ -44,14 +44,15 @@ inline constexpr float magic = magic_integer;
 
 // ---- from numbers to residues ----------------------------------------------------------------------------
 
-// An integer v of up to 90 bits is in words of four bytes: below 2^31 in one, below 2^63 in two, else in three, of
-// which the third counts in units of 2^60. The sign is in the last of each of these, whose highest bit is turned.
+// An integer v of up to 90 bits is in words of four bytes: below 2^31 in one, below 2^63 in two, else in
+// three, of which the third counts in units of 2^60. The sign is in the last of each of these, whose highest
+// bit is turned.
 inline constexpr int unit_of_third = 60;
 constexpr int words_for(int bits) { return bits <= 30 ? 1 : bits <= 62 ? 2 : 3; }
 inline constexpr int most_bits = 90;
 
-// One modulus. The residue of an integer is that of the sum of its bytes times the weights of their places, less
-// what the turned bits add. `factor` comes into all of it.
+// One modulus. The residue of an integer is that of the sum of its bytes times the weights of their places,
+// less what the turned bits add. `factor` comes into all of it.
 struct modulus {
     int p;
     float inverse;
@@ -85,18 +86,18 @@ struct tile_numbers {
 };
 
 template <class Lines>
-STRATAGEMM_RESIDUES void copy_numbers(Lines const& x, index line, index l, bool quads, double* to) {
-    index const lines = x.count(), length = x.length();
-    for (index i = 0; i < 16; ++i)
-        for (index j = 0; j < 64; ++j)
+STRATAGEMM_RESIDUES void copy_numbers(Lines const& x, index_t line, index_t l, bool quads, double* to) {
+    index_t const lines = x.count(), length = x.length();
+    for (index_t i = 0; i < 16; ++i)
+        for (index_t j = 0; j < 64; ++j)
             to[quads ? j * 16 + i : i * 64 + j] = line + i < lines && l + j < length ? x(line + i, l + j) : 0;
 }
 
-// Where the numbers from (line, l) on are, as rows or quads, `row` apart: where they lie if that will do, else in
-// a copy.
+// Where the numbers from (line, l) on are, as rows or quads, `row` apart: where they lie if that will do,
+// else in a copy.
 template <class Lines>
-STRATAGEMM_RESIDUES double const* numbers(Lines const& x, index line, index l, bool quads, tile_numbers& t,
-                                          index& row) {
+STRATAGEMM_RESIDUES double const* numbers(Lines const& x, index_t line, index_t l, bool quads,
+                                          tile_numbers& t, index_t& row) {
     row = quads ? 16 : 64;
     if constexpr (requires { x.by_lines(); }) {
         auto const v = x.by_lines();
@@ -104,24 +105,24 @@ STRATAGEMM_RESIDUES double const* numbers(Lines const& x, index line, index l, b
         bool const across = v.row_stride == 1; // lines are side by side
         if (line + 16 <= v.rows && l + 64 <= v.cols && (across || v.col_stride == 1)) {
             T const* const from = v.data + line * v.row_stride + l * v.col_stride;
-            index const step = across ? v.col_stride : v.row_stride;
+            index_t const step = across ? v.col_stride : v.row_stride;
             double const* in = nullptr;
-            index in_row = across ? 16 : 64;
+            index_t in_row = across ? 16 : 64;
             if constexpr (std::is_same_v<T, double>) {
                 in = from, in_row = step;
             } else {
                 double* const wide = across == quads ? t.copy : t.other;
-                for (index r = 0; r < 1024; r += in_row)
-                    for (index j = 0; j < in_row; ++j) wide[r + j] = from[r / in_row * step + j];
+                for (index_t r = 0; r < 1024; r += in_row)
+                    for (index_t j = 0; j < in_row; ++j) wide[r + j] = from[r / in_row * step + j];
                 in = wide;
             }
             if (across == quads) {
                 row = in_row;
                 return in;
             }
-            index const rows = 1024 / row;
-            for (index i = 0; i < rows; i += 8)
-                for (index j = 0; j < row; j += 8)
+            index_t const rows = 1024 / row;
+            for (index_t i = 0; i < rows; i += 8)
+                for (index_t j = 0; j < row; j += 8)
                     transpose_square(t.copy + i * row + j, row, in + i + j * in_row, in_row);
             return t.copy;
         }
@@ -131,7 +132,8 @@ STRATAGEMM_RESIDUES double const* numbers(Lines const& x, index line, index l, b
 }
 
 // 16 numbers rounded to integers, as words from `at` on.
-STRATAGEMM_RESIDUES_OP void split_words(vec<double> x, vec<double> y, int count, tile_numbers& t, index at) {
+STRATAGEMM_RESIDUES_OP void split_words(vec<double> x, vec<double> y, int count, tile_numbers& t,
+                                        index_t at) {
     alignas(64) static constexpr std::int32_t even[16] = {0,  2,  4,  6,  8,  10, 12, 14,
                                                           16, 18, 20, 22, 24, 26, 28, 30},
                                               odd[16] = {1,  3,  5,  7,  9,  11, 13, 15,
@@ -184,10 +186,11 @@ STRATAGEMM_RESIDUES_OP spread_modulus spread(modulus const& m) {
             all(magic)};
 }
 
-// Residues of 16 numbers, in the low bytes. The quotient counts from `magic` and has that of `start` in it; times p it is
-// wrong by less than one, so a residue may be as much beyond half its modulus. It still fits a byte.
+// Residues of 16 numbers, in the low bytes. The quotient counts from `magic` and has that of `start` in it;
+// times p it is wrong by less than one, so a residue may be as much beyond half its modulus. It still fits a
+// byte.
 template <int Words>
-STRATAGEMM_RESIDUES_OP words residues_at(tile_numbers const& t, index at, spread_modulus const& m) {
+STRATAGEMM_RESIDUES_OP words residues_at(tile_numbers const& t, index_t at, spread_modulus const& m) {
     using host_avx512::load;
     words sum = m.start;
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(load(t.word[0] + at)), "v"(m.place[0]));
@@ -214,7 +217,7 @@ STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const
     alignas(64) static constexpr table order_table;
     words const order = load(reinterpret_cast<std::int32_t const*>(order_table.at));
     spread_modulus const own = spread(m);
-    for (index g = 0; g < 1024; g += 64) {
+    for (index_t g = 0; g < 1024; g += 64) {
         words out = side_by_side(residues_at<Words>(t, g, own), residues_at<Words>(t, g + 16, own),
                                  residues_at<Words>(t, g + 32, own), residues_at<Words>(t, g + 48, own));
         if constexpr (!Quads) asm("vpermb %1, %2, %0" : "=v"(out) : "v"(out), "v"(order));
@@ -223,29 +226,29 @@ STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const
     }
 }
 
-// All residues of lines [i0, i1), into one packed operand after another, from a block of 32 on; those of the left
-// operand are weighted as the way back wants those of C.
+// All residues of lines [i0, i1), into one packed operand after another, from a block of 32 on; those of the
+// left operand are weighted as the way back wants those of C.
 template <bool Quads, class Lines, class System>
 STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> const& shift, int words_each,
-                                       System const& system, index i0, index i1,
-                                       packed<std::int8_t> const& to, index plane, index block = 0) {
+                                       System const& system, index_t i0, index_t i1,
+                                       packed<std::int8_t> const& to, index_t plane, index_t block = 0) {
     using namespace host_avx512;
     modulus moduli[32];
     for (int r = 0; r < system.count(); ++r)
         moduli[r] = modulus(system.modulus_of(r), words_each, Quads ? 1 : system.weight(r));
-    bool const past_caches = plane * system.count() > index{48} << 20; // it would not stay there
+    bool const past_caches = plane * system.count() > index_t{48} << 20; // it would not stay there
     alignas(64) tile_numbers t;
     bool lines_outside = !Quads;
     if constexpr (requires { x.by_lines(); }) lines_outside = x.by_lines().col_stride == 1;
-    index const count = 2 * divide_up(i1 - i0, 32);
-    for (index turn = 0; turn < count * to.steps; ++turn) {
-        index const half = lines_outside ? turn / to.steps : turn % count,
-                    s = lines_outside ? turn % to.steps : turn / count, i = i0 + 16 * half;
+    index_t const count = 2 * divide_up(i1 - i0, 32);
+    for (index_t turn = 0; turn < count * to.steps; ++turn) {
+        index_t const half = lines_outside ? turn / to.steps : turn % count,
+                      s = lines_outside ? turn % to.steps : turn / count, i = i0 + 16 * half;
         alignas(64) double scale[16] = {};
-        for (index r = 0; r < 16 && i + r < i1; ++r) scale[r] = power(shift(i + r, 0));
-        index row = 0;
+        for (index_t r = 0; r < 16 && i + r < i1; ++r) scale[r] = power(shift(i + r, 0));
+        index_t row = 0;
         double const* const from = numbers(x, i, s * 64, Quads, t, row);
-        for (index v = 0; v < 64; ++v) {
+        for (index_t v = 0; v < 64; ++v) {
             double const* const f = Quads ? from + v * row : from + v / 4 * row + v % 4 * 16;
             vec<double> const left = Quads ? load(scale) : broadcast(scale + v / 4),
                               right = Quads ? load(scale + 8) : left;
@@ -264,24 +267,25 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
 
 // ---- from products to residues ---------------------------------------------------------------------------
 
-// A finished block of sums, each at most 2^24, on its way to 32 x 32 residues; or added to them. The quotient may be
-// one off, and a residue one beyond half its modulus: it still fits. What is beyond 2^24 with the residue that was
-// there, and so not exact as a float, is a sum for 256, where the low byte is all that counts.
+// A finished block of sums, each at most 2^24, on its way to 32 x 32 residues; or added to them. The quotient
+// may be one off, and a residue one beyond half its modulus: it still fits. What is beyond 2^24 with the
+// residue that was there, and so not exact as a float, is a sum for 256, where the low byte is all that
+// counts.
 struct reduced {
     std::int32_t const* sum;
     std::int8_t* to;
-    index rows; // none: nothing to write
+    index_t rows; // none: nothing to write
     modulus const* m;
     bool first;
 
-    STRATAGEMM_RESIDUES inline void write(index from, index end) const {
+    STRATAGEMM_RESIDUES inline void write(index_t from, index_t end) const {
         using namespace host_avx512;
         typedef char bytes __attribute__((vector_size(16), aligned(1), may_alias));
         vec<float> const big = all(magic), inverse = all(m->inverse);
         words const p = all(static_cast<std::int32_t>(m->p));
         __builtin_prefetch(to + 1024 + from * 32, 1, 2); // the next block
-        for (index i = from; i < end; ++i)
-            for (index j = 0; j < 32; j += 16) {
+        for (index_t i = from; i < end; ++i)
+            for (index_t j = 0; j < 32; j += 16) {
                 auto& target = *reinterpret_cast<bytes*>(to + i * 32 + j);
                 words x = load(sum + i / 16 * 512 + i % 16 * 16 + j * 16);
                 if (!first) {
@@ -301,11 +305,11 @@ struct reduced {
 
 // ---- from residues to numbers ----------------------------------------------------------------------------
 
-// Eight integers, as two doubles each, from residues that are `plane` bytes apart: what the system's integer_of
-// does, and so the same bits. Up to the last loop all is exact.
+// Eight integers, as two doubles each, from residues that are `plane` bytes apart: what the system's
+// integer_of does, and so the same bits. Up to the last loop all is exact.
 template <int Pieces, class System>
 STRATAGEMM_RESIDUES inline void integers(System const& system, std::int32_t const (*factors)[8],
-                                         std::int8_t const* residues, index plane, vec<double>& high,
+                                         std::int8_t const* residues, index_t plane, vec<double>& high,
                                          vec<double>& low) {
     using host_avx512::broadcast;
     vec<double> sum[Pieces] = {};
@@ -366,20 +370,23 @@ STRATAGEMM_RESIDUES_OP vec<double> total(vec<double> high, vec<double> low, doub
 // How a product by residues is divided.
 struct residue_sizes {
     using sizes = tile_sizes<std::int8_t>;
-    static constexpr index height = 512, width = 1024, block = 32 * 32; // of C at a time
+    static constexpr index_t height = 512, width = 1024, block = 32 * 32; // of C at a time
 
-    index steps, pairs, rows, cols, planes; // of A packed by a thread; of B packed for all; bytes of residues
-    index kept_rows, kept_cols;             // of A or B, if it has been packed before, and as a whole
+    index_t steps, pairs, rows, cols,
+        planes;                   // of A packed by a thread; of B packed for all; bytes of residues
+    index_t kept_rows, kept_cols; // of A or B, if it has been packed before, and as a whole
 
-    residue_sizes(index m, index n, index k, int count, bool left_kept = false, bool right_kept = false)
-        : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, height, index{80} << 20)),
-          cols(right_kept ? up(n) : at_most(n, n + 32, index{320} << 20)),
+    residue_sizes(index_t m, index_t n, index_t k, int count, bool left_kept = false, bool right_kept = false)
+        : steps(sizes::steps(k)), pairs((count + 1) / 2), rows(at_most(m, height, index_t{80} << 20)),
+          cols(right_kept ? up(n) : at_most(n, n + 32, index_t{320} << 20)),
           planes(rows * smaller(width, up(n)) + 320), kept_rows(left_kept ? m : 0),
           kept_cols(right_kept ? n : 0) {}
 
-    static index plane_of(index lines, index steps) { return divide_up(lines, 32) * steps * sizes::pair; }
-    index left_plane() const { return plane_of(kept_rows ? kept_rows : rows, steps); }
-    index right_plane() const { return plane_of(cols, steps); }
+    static index_t plane_of(index_t lines, index_t steps) {
+        return divide_up(lines, 32) * steps * sizes::pair;
+    }
+    index_t left_plane() const { return plane_of(kept_rows ? kept_rows : rows, steps); }
+    index_t right_plane() const { return plane_of(cols, steps); }
     std::size_t own(int count) const { // bytes of a thread
         return host_arena::rounded(static_cast<std::size_t>(kept_rows ? 0 : left_plane() * count)) +
                host_arena::rounded(static_cast<std::size_t>(2 * pairs * planes)) +
@@ -391,10 +398,10 @@ struct residue_sizes {
     }
 
 private:
-    static index up(index x) { return divide_up(x, 32) * 32; }
+    static index_t up(index_t x) { return divide_up(x, 32) * 32; }
     // What fits the budget with as many moduli as there may be, so that fewer never take more.
-    index at_most(index lines, index most, index budget) const {
-        constexpr index moduli = 20;
+    index_t at_most(index_t lines, index_t most, index_t budget) const {
+        constexpr index_t moduli = 20;
         return smaller(up(lines),
                        larger_of(32, smaller(most / 32 * 32, budget / (moduli * steps * 64) / 32 * 32)));
     }
@@ -413,8 +420,8 @@ STRATAGEMM_RESIDUES_OP void store_as(float* to, vec<double> x, host_avx512::part
 // C from the residues of a block of it, which begins at (i, j).
 template <int Pieces, class Job>
 STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factors)[8],
-                                     std::int8_t const* residues, index plane, bool plain, index i, index j,
-                                     index rows, index cols) {
+                                     std::int8_t const* residues, index_t plane, bool plain, index_t i,
+                                     index_t j, index_t rows, index_t cols) {
     using T = typename Job::element;
     alignas(64) double high[32][32], low[32][32];
     vec<double> x, y;
@@ -422,15 +429,15 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factor
         if (plain) {
             auto const& p = job.problem;
             alignas(64) double right[32] = {}, e[32] = {};
-            for (index c = 0; c < cols; ++c) right[c] = power(-job.right_shift(j + c, 0));
-            for (index r = 0; r < rows; ++r) {
-                for (index q = 0; q < 2 * job.system.pairs() && r % 2 == 0; ++q) // of the next block
+            for (index_t c = 0; c < cols; ++c) right[c] = power(-job.right_shift(j + c, 0));
+            for (index_t r = 0; r < rows; ++r) {
+                for (index_t q = 0; q < 2 * job.system.pairs() && r % 2 == 0; ++q) // of the next block
                     __builtin_prefetch(residues + q * plane + residue_sizes::block + r * 32, 0, 2);
                 vec<double> const left = all(power(-job.left_shift(i + r, 0)));
                 if (p.beta != T(0))
-                    for (index c = 0; c < cols; ++c) e[c] = static_cast<double>(p.e(i + r, j + c));
+                    for (index_t c = 0; c < cols; ++c) e[c] = static_cast<double>(p.e(i + r, j + c));
                 T* const to = &p.c(i + r, j);
-                for (index c = 0; c < cols; c += 8) {
+                for (index_t c = 0; c < cols; c += 8) {
                     integers<Pieces>(job.system, factors, residues + r * 32 + c, plane, x, y);
                     vec<double> const scale = times(left, host_avx512::load(right + c)),
                                       sum = total(times(x, scale), times(y, scale),
@@ -441,7 +448,7 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factor
                     } else {
                         alignas(64) double each[8];
                         host_avx512::store(each, sum);
-                        for (index l = 0; l < smaller(8, cols - c); ++l)
+                        for (index_t l = 0; l < smaller(8, cols - c); ++l)
                             to[(c + l) * p.c.col_stride] = static_cast<T>(each[l]);
                     }
                 }
@@ -450,8 +457,8 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factor
             return;
         }
     }
-    for (index r = 0; r < rows; ++r)
-        for (index c = 0; c < cols; c += 8) {
+    for (index_t r = 0; r < rows; ++r)
+        for (index_t c = 0; c < cols; c += 8) {
             integers<Pieces>(job.system, factors, residues + r * 32 + c, plane, x, y);
             host_avx512::store(high[r] + c, x);
             host_avx512::store(low[r] + c, y);
@@ -461,13 +468,13 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factor
 
 // Rows [i0, i1) and columns [j0, j1) of C, by one thread; B is packed from column jb on.
 template <class Job>
-STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& sizes, bool plain, index i0,
-                                         index i1, index j0, index j1, index jb, std::byte* packed_b,
-                                         index blocks_b, host_arena& arena) {
+STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& sizes, bool plain, index_t i0,
+                                         index_t i1, index_t j0, index_t j1, index_t jb, std::byte* packed_b,
+                                         index_t blocks_b, host_arena& arena) {
     using element = std::int8_t;
     tile_unit const unit;
     int const count = job.system.count();
-    index const steps = sizes.steps, plane_a = sizes.left_plane(), plane_b = sizes.right_plane();
+    index_t const steps = sizes.steps, plane_a = sizes.left_plane(), plane_b = sizes.right_plane();
     bool const kept = sizes.kept_rows > 0;
     auto* const packed_a = kept ? job.left_packed : arena.take<std::byte>(plane_a * count);
     auto* const residues = arena.take<std::int8_t>(2 * sizes.pairs * sizes.planes);
@@ -477,29 +484,29 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     alignas(64) std::int32_t factors[16][8];
     for (int x = 0; x < job.system.pairs(); ++x)
         for (auto& f : factors[x]) f = job.system.factor(x, 0) | job.system.factor(x, 1) << 16;
-    using writer = void(Job const&, std::int32_t const(*)[8], std::int8_t const*, index, bool, index, index,
-                        index, index);
+    using writer = void(Job const&, std::int32_t const(*)[8], std::int8_t const*, index_t, bool, index_t,
+                        index_t, index_t, index_t);
     static constexpr writer* writers[] = {write_block<1, Job>, write_block<2, Job>, write_block<3, Job>,
                                           write_block<4, Job>, write_block<5, Job>};
     writer* const write = writers[job.system.pieces() - 1];
-    for (index ib = i0; ib < i1; ib += sizes.rows) {
-        index const ib_end = smaller(i1, ib + sizes.rows);
-        index const high = divide_up(ib_end - ib, 32), top = kept ? ib / 32 : 0; // blocks of A, and which
+    for (index_t ib = i0; ib < i1; ib += sizes.rows) {
+        index_t const ib_end = smaller(i1, ib + sizes.rows);
+        index_t const high = divide_up(ib_end - ib, 32), top = kept ? ib / 32 : 0; // blocks of A, and which
         packed<element> a{packed_a, kept ? divide_up(sizes.kept_rows, 32) : high, steps};
         if (!kept)
             pack_residues<false>(job.left, job.left_shift, words_for(job.bits), job.system, ib, ib_end, a,
                                  plane_a);
-        for (index jc = j0; jc < j1; jc += residue_sizes::width) {
-            index const jc_end = smaller(j1, jc + residue_sizes::width);
+        for (index_t jc = j0; jc < j1; jc += residue_sizes::width) {
+            index_t const jc_end = smaller(j1, jc + residue_sizes::width);
             reduced before{nullptr, nullptr, 0, moduli, true};
-            index const panels = divide_up(jc_end - jc, 32);
-            constexpr index chunk = tile_sizes<element>::chunk;
+            index_t const panels = divide_up(jc_end - jc, 32);
+            constexpr index_t chunk = tile_sizes<element>::chunk;
             for (int r = 0; r < count; ++r) {
                 a.data = packed_a + r * plane_a;
                 packed<element> const b{packed_b + r * plane_b, blocks_b, steps};
                 std::int8_t* const plane = residues + r * sizes.planes;
-                for (index s = 0; s < steps; s += chunk) {
-                    index const depth = smaller(chunk, steps - s), first = (jc - jb) / 32;
+                for (index_t s = 0; s < steps; s += chunk) {
+                    index_t const depth = smaller(chunk, steps - s), first = (jc - jb) / 32;
                     // What follows this chunk: the next of k, or the first of the next modulus.
                     bool const more = s + depth < steps, last = !more && r + 1 == count;
                     std::byte const* const a_next = last   ? nullptr
@@ -508,9 +515,9 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
                     std::byte const* const b_next = last   ? nullptr
                                                     : more ? b.at(first, s + chunk)
                                                            : b.at(first, 0) + plane_b;
-                    for (index y = 0; y < panels; ++y) {
+                    for (index_t y = 0; y < panels; ++y) {
                         std::byte const* const panel = y + 1 < panels ? b.at(first + y + 1, s) : b_next;
-                        for (index x = 0; x < high; ++x) {
+                        for (index_t x = 0; x < high; ++x) {
                             host_tiles::block<element>(depth, a.at(top + x, s), b.at(first + y, s), nullptr,
                                                        sums, before, {a_next, panel, x, high, y, panels});
                             before = {sums, plane + (y * high + x) * residue_sizes::block, 32, moduli + r,
@@ -520,8 +527,8 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
                 }
             }
             before.write(0, before.rows);
-            for (index j = jc; j < jc_end; j += 32)
-                for (index i = ib; i < ib_end; i += 32)
+            for (index_t j = jc; j < jc_end; j += 32)
+                for (index_t i = ib; i < ib_end; i += 32)
                     write(job, factors,
                           residues + ((j - jc) / 32 * high + (i - ib) / 32) * residue_sizes::block,
                           sizes.planes, plain, i, j, smaller(32, ib_end - i), smaller(32, jc_end - j));
@@ -529,14 +536,15 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     }
 }
 
-// Residues of lines [from, end) into packed operands `plane` bytes apart, one for each modulus, by all threads.
+// Residues of lines [from, end) into packed operands `plane` bytes apart, one for each modulus, by all
+// threads.
 template <bool Quads, class Lines, class System>
 void pack_lines(Lines const& x, view<std::int32_t const> const& shift, int bits, System const& system,
-                index from, index end, index steps, index plane, int team, std::byte* to) {
-    index const count = end - from;
+                index_t from, index_t end, index_t steps, index_t plane, int team, std::byte* to) {
+    index_t const count = end - from;
     packed<std::int8_t> const lines{to, divide_up(count, 32), steps};
     host_each(team, team, [&](int, int t) {
-        index const i0 = cut(count, t, team, 32), i1 = cut(count, t + 1, team, 32);
+        index_t const i0 = cut(count, t, team, 32), i1 = cut(count, t + 1, team, 32);
         pack_residues<Quads>(x, shift, words_for(bits), system, from + i0, from + i1, lines, plane, i0 / 32);
     });
 }
@@ -546,33 +554,33 @@ void multiply_residues(Job const& job, residue_sizes const& sizes, int team, hos
     host_arena::scope const scope(arena);
     auto const& system = job.system;
     int const count = system.count();
-    index const m = job.left.count(), n = job.right.count();
+    index_t const m = job.left.count(), n = job.right.count();
     bool const kept = sizes.kept_cols > 0;
     auto* const packed_b = kept ? job.right_packed : arena.take<std::byte>(sizes.right_plane() * count);
     std::size_t const bytes = sizes.own(count);
-    auto* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
+    auto* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
     // One factor undoes both scales, unless a power of two would leave the range of double.
     auto const furthest = [](auto const& shift, int sign) {
         int most = sign * shift(0, 0);
-        for (index i = 1; i < shift.rows; ++i)
+        for (index_t i = 1; i < shift.rows; ++i)
             if (sign * shift(i, 0) > most) most = sign * shift(i, 0);
         return most;
     };
     bool const plain = furthest(job.left_shift, 1) + furthest(job.right_shift, 1) <= 1000 &&
                        furthest(job.left_shift, -1) + furthest(job.right_shift, -1) <= 1000;
-    for (index jb = 0; jb < n; jb += sizes.cols) {
-        index const jb_end = smaller(n, jb + sizes.cols), blocks = divide_up(jb_end - jb, 32);
+    for (index_t jb = 0; jb < n; jb += sizes.cols) {
+        index_t const jb_end = smaller(n, jb + sizes.cols), blocks = divide_up(jb_end - jb, 32);
         if (!kept)
             pack_lines<true>(job.right, job.right_shift, job.bits, system, jb, jb_end, sizes.steps,
                              sizes.right_plane(), team, packed_b);
         int const down = static_cast<int>(smaller(team, divide_up(m, 128))), across = team / down;
         host_each(down * across, down * across, [&](int thread, int x) {
-            index const row = x / across, col = x % across;
-            index const i0 = cut(m, row, down, 32), i1 = cut(m, row + 1, down, 32);
-            index const j0 = jb + cut(jb_end - jb, col, across, 32),
-                        j1 = jb + cut(jb_end - jb, col + 1, across, 32);
+            index_t const row = x / across, col = x % across;
+            index_t const i0 = cut(m, row, down, 32), i1 = cut(m, row + 1, down, 32);
+            index_t const j0 = jb + cut(jb_end - jb, col, across, 32),
+                          j1 = jb + cut(jb_end - jb, col + 1, across, 32);
             if (i0 == i1 || j0 == j1) return;
-            host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+            host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
             residues_region(job, sizes, plain, i0, i1, j0, j1, jb, packed_b, blocks, part);
         });
     }

@@ -1,8 +1,8 @@
-// What `ozaki` wants to know of its operands, found with AVX-512 vectors on the host: the largest element of each line
-// (a row of A, a column of B), sums, lowest bits; the leading bits, as bytes; and of a product of those, the extremes of
-// each line.
+// Measures the operands of `ozaki` with AVX-512 vectors on the host. For each line (a row of A, a column of
+// B) it finds the largest element, the sums and the lowest bit, and stores the leading bits as bytes. For
+// each line of the product of leading bits it finds the extremes.
 //
-// `Survey` is ozaki_parts::measured, `Crossing` is ozaki_parts::crossing.
+// `Survey` stands for ozaki_parts::measured, `Crossing` for ozaki_parts::crossing.
 #pragma once
 
 #include "../../backend/host/exact.hpp"
@@ -24,14 +24,14 @@ template <class T>
 using vec = host_avx512::vec<T>;
 using ozaki_parts::power;
 
-// What is found of a line; sums in eight parts, part p of elements p, p + 8, ...
+// The measures of a line. Sums are in eight parts; part p is the sum of elements p, p + 8, ...
 struct line_facts {
-    index at;                    // of the largest element
+    index_t at;                  // of the largest element
     std::int64_t largest;        // its magnitude, as bits
     std::int64_t exponent;       // the least with |x| < 2^exponent
     double lowest;               // the lowest bit in any element
-    double const *sum, *squares; // of |x| 2^-exponent, and of its square; the latter if there is no plane
-    index step;                  // between their parts
+    double const *sum, *squares; // of |x| 2^-exponent and of its square; squares only without a plane
+    index_t step;                // between their parts
 };
 
 typedef std::int64_t longs_loose __attribute__((vector_size(64), aligned(1), may_alias));
@@ -40,7 +40,7 @@ STRATAGEMM_SURVEY_OP longs load_longs(std::int64_t const* p) {
     return *reinterpret_cast<longs_loose const*>(p);
 }
 STRATAGEMM_SURVEY_OP void store_longs(std::int64_t* p, longs v) { *reinterpret_cast<longs_loose*>(p) = v; }
-// Eight numbers, or as many as there are, without signs; zeros beyond.
+// The magnitudes of eight numbers, or of as many as there are; the others are zero.
 template <class T>
 STRATAGEMM_SURVEY_OP longs magnitudes(T const* p, host_avx512::part part) {
     vec<double> x;
@@ -66,8 +66,8 @@ inline std::int64_t exponent_of_bits(std::int64_t bits) {
     return bits == 0 ? 0 : e != 0 ? e - 1022 : -1010 - __builtin_clzll(static_cast<std::uint64_t>(bits));
 }
 
-// The least of `least` and the lowest bits of eight numbers without signs, as numbers; zeros have none. Without its
-// lowest bit a number is short by just that, unless it is a power of two.
+// The minimum of `least` and of the lowest bits of eight magnitudes. Each lowest bit is a number; zeros have
+// none. x minus x without its lowest bit is that bit, unless x is a power of two.
 STRATAGEMM_SURVEY_OP vec<double> least_bit(vec<double> least, longs x) {
     longs const rest = x & (x - 1);
     vec<double> lowest = __builtin_bit_cast(vec<double>, x);
@@ -94,24 +94,24 @@ STRATAGEMM_SURVEY_OP void store_leading(std::int8_t* to, vec<double> scaled, hos
         asm("vpmovdb %1, %0%{%2%}" : "+m"(target) : "v"(bits), "Yk"(part.mask));
 }
 
-// If norms are all that is wanted, squares of the elements as they are will do for lines of such exponents: the scale
-// comes afterwards, and to the same bits.
+// Whether squares may be summed before they are scaled, if only norms are wanted: for lines of these
+// exponents the result has the same bits.
 inline bool squares_in_range(std::int64_t exponent) { return exponent >= -400 && exponent <= 400; }
 
-// Lines [i0, i1) of v, contiguous; `plane` has the leading bits of the same lines, if it has any. False if a scale
-// is not to be had as one number.
+// Measures lines [i0, i1) of v, which are contiguous, and writes their leading bits to `plane` unless it is
+// empty. Returns false if a scale is not one double.
 template <class T, class Survey>
 STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
-                                   Survey const& to, index i0, index i1) {
+                                   Survey const& to, index_t i0, index_t i1) {
     using namespace host_avx512;
     bool simple = true;
     part const whole = make_part<double>(8), rest = make_part<double>(static_cast<int>(v.cols % 8));
-    index const even = v.cols - v.cols % 8;
-    for (index i = i0; i < i1; ++i) {
+    index_t const even = v.cols - v.cols % 8;
+    for (index_t i = i0; i < i1; ++i) {
         T const* const x = v.data + i * v.row_stride;
         longs most{};
         vec<double> sum{}, squares{}, lowest = all(no_bit);
-        for (index l = 0; l < v.cols; l += 8) {
+        for (index_t l = 0; l < v.cols; l += 8) {
             longs const now = magnitudes(x + l, l < even ? whole : rest);
             most = now > most ? now : most;
             auto const number = __builtin_bit_cast(vec<double>, now);
@@ -126,7 +126,7 @@ STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> con
         bool const done = norms && squares_in_range(f.exponent);
         squares = done ? times(times(squares, scale), scale) : vec<double>{};
         f.at = done ? 0 : -1;
-        for (index l = done ? v.cols : 0; l < v.cols; l += 8) {
+        for (index_t l = done ? v.cols : 0; l < v.cols; l += 8) {
             part const n = l < even ? whole : rest;
             longs const bits = magnitudes(x + l, n);
             if (f.at < 0) {
@@ -152,22 +152,22 @@ STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> con
     return simple;
 }
 
-// The same for lines that lie side by side, many at a time.
+// The same for lines that lie side by side. It measures many of them at a time.
 template <class T, class Survey>
 STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
-                                      Survey const& to, index i0, index i1) {
+                                      Survey const& to, index_t i0, index_t i1) {
     using namespace host_avx512;
-    constexpr int most_lines = 256; // half a page of each row at a time, and all that is kept of them in L1
+    constexpr int most_lines = 256; // half a page of each row; their measures stay in L1
     bool simple = true;
     alignas(64) std::int64_t most[most_lines], at[most_lines];
     alignas(64) double scale[most_lines], lowest[most_lines], sum[8][most_lines], squares[8][most_lines];
     part each[most_lines / 8];
-    for (index first = i0; first < i1; first += most_lines) {
+    for (index_t first = i0; first < i1; first += most_lines) {
         int const lines = static_cast<int>(smaller(most_lines, i1 - first));
         for (int i = 0; i < lines; i += 8) each[i / 8] = make_part<double>(lines - i);
         __builtin_memset(most, 0, sizeof(most)), __builtin_memset(at, 0, sizeof(at));
         __builtin_memset(sum, 0, sizeof(sum)), __builtin_memset(squares, 0, sizeof(squares));
-        for (index l = 0; l < v.cols; ++l) {
+        for (index_t l = 0; l < v.cols; ++l) {
             T const* const x = v.data + first + l * v.col_stride;
             for (int i = 0; i < lines; i += 8) {
                 __builtin_prefetch(x + i + 8 * v.col_stride);
@@ -197,7 +197,7 @@ STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> 
                 for (int i = 0; i < lines; ++i) part[i] = part[i] * scale[i] * scale[i];
         else
             __builtin_memset(squares, 0, sizeof(squares));
-        for (index l = done ? v.cols : 0; l < v.cols; ++l) {
+        for (index_t l = done ? v.cols : 0; l < v.cols; ++l) {
             T const* const x = v.data + first + l * v.col_stride;
             for (int i = 0; i < lines; i += 8) {
                 longs const bits = magnitudes(x + i, each[i / 8]);
@@ -218,8 +218,8 @@ STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> 
     return simple;
 }
 
-// False if the elements do not lie so that vectors can read them, or if a line is beyond the range of scales. `norms`
-// is true where exponents and squares are all that is wanted.
+// Returns false if vectors cannot read the elements as they lie, or if a line is beyond the range of scales.
+// With `norms`, only exponents and squares are wanted.
 template <class Survey>
 bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool norms, int team) {
     if constexpr (requires { survey.line.by_lines(); }) {
@@ -228,7 +228,7 @@ bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool nor
         if (!rows && v.row_stride != 1) return false;
         bool simple = true;
         host_each(team, team, [&](int, int x) {
-            index const i0 = cut(v.rows, x, team, 8), i1 = cut(v.rows, x + 1, team, 8);
+            index_t const i0 = cut(v.rows, x, team, 8), i1 = cut(v.rows, x + 1, team, 8);
             if (!(rows ? survey_rows(v, plane, norms, survey, i0, i1)
                        : survey_columns(v, plane, norms, survey, i0, i1)))
                 __atomic_store_n(&simple, false, __ATOMIC_RELAXED);
@@ -239,36 +239,36 @@ bool survey_lines(Survey const& survey, view<std::int8_t> const& plane, bool nor
     }
 }
 
-// What a line of a product of leading bits comes to.
+// The extremes of a line of a product of leading bits.
 struct crossed {
     double most;  // the largest element, plus 128 times the sum of the line that crosses
-    double least; // the smallest, over that sum, of those that count
+    double least; // the smallest quotient by that sum, of those that count
 };
 
-// Rows [i0, i1) of q. `columns` are those of q, as far as these rows go.
+// Finds the extremes of rows [i0, i1) of q, and those of its columns within these rows.
 template <class Crossing>
-STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> const& q, index i0, index i1,
-                                  crossed* rows, double* columns_most, double* columns_least) {
+STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> const& q, index_t i0,
+                                  index_t i1, crossed* rows, double* columns_most, double* columns_least) {
     using namespace host_avx512;
     constexpr double none = __builtin_huge_val();
-    constexpr index width = 512;
-    for (index i = i0; i < i1; ++i) rows[i - i0] = {0, none};
-    for (index j = 0; j < q.cols; ++j) columns_most[j] = 0, columns_least[j] = none;
+    constexpr index_t width = 512;
+    for (index_t i = i0; i < i1; ++i) rows[i - i0] = {0, none};
+    for (index_t j = 0; j < q.cols; ++j) columns_most[j] = 0, columns_least[j] = none;
     alignas(64) double sum[width], inverse[width];
-    for (index j0 = 0; j0 < q.cols; j0 += width) {
-        index const cols = smaller(width, q.cols - j0);
-        for (index j = 0; j < cols; ++j) {
+    for (index_t j0 = 0; j0 < q.cols; j0 += width) {
+        index_t const cols = smaller(width, q.cols - j0);
+        for (index_t j = 0; j < cols; ++j) {
             bool const counts = x.right_counts(j0 + j);
             sum[j] = counts ? 128 * x.right_sum(j0 + j) : -none;
             inverse[j] = counts ? 1 / x.right_sum(j0 + j) : none;
         }
-        for (index j = cols; j % 8 != 0; ++j) sum[j] = -none, inverse[j] = none; // what counts for nothing
-        for (index i = i0; i < i1; ++i) {
+        for (index_t j = cols; j % 8 != 0; ++j) sum[j] = -none, inverse[j] = none; // never extreme
+        for (index_t i = i0; i < i1; ++i) {
             if (!x.left_counts(i)) continue;
             vec<double> const my_sum = all(128 * x.left_sum(i)), my_inverse = all(1 / x.left_sum(i));
             vec<double> most{}, least = all(none);
             std::int32_t const* const from = &q(i, j0);
-            for (index j = 0; j < cols; j += 8) {
+            for (index_t j = 0; j < cols; j += 8) {
                 typedef std::int32_t ints __attribute__((vector_size(32), aligned(1), may_alias));
                 part const n = make_part<double>(static_cast<int>(smaller(8, cols - j)));
                 vec<double> v, small = all(none);
@@ -279,7 +279,7 @@ STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> co
                 most = maximum(most, plus(v, s));
                 vec<double> const column = load_part(columns_most + j0 + j, n);
                 store_part(columns_most + j0 + j, maximum(column, plus(v, my_sum)), n);
-                // Few bits in common say little: those are looked at one by one.
+                // Few common bits say little: look at these elements one by one.
                 std::uint8_t few;
                 asm("vcmppd $1, %2, %1, %0" : "=Yk"(few) : "v"(v), "v"(all(32.0)));
                 asm("vmovapd %2, %0%{%1%}" : "+v"(v) : "Yk"(few), "v"(small));
@@ -287,7 +287,7 @@ STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> co
                 vec<double> const column_least = load_part(columns_least + j0 + j, n);
                 store_part(columns_least + j0 + j, minimum(column_least, times(v, my_inverse)), n);
                 for (unsigned left = few & n.mask; left != 0; left &= left - 1) {
-                    index const c = j + __builtin_ctz(left);
+                    index_t const c = j + __builtin_ctz(left);
                     if (!x.right_counts(j0 + c)) continue;
                     auto const share = x.shares(i, j0 + c, from[c]);
                     double const mine = share.left * inverse[c], other = share.right * my_inverse[0];
@@ -304,7 +304,7 @@ STRATAGEMM_SURVEY void cross_rows(Crossing const& x, view<std::int32_t const> co
     }
 }
 
-inline std::size_t crossing_bytes(index m, index n, int team) {
+inline std::size_t crossing_bytes(index_t m, index_t n, int team) {
     return host_arena::rounded(static_cast<std::size_t>(m) * sizeof(crossed)) +
            host_arena::rounded(static_cast<std::size_t>(2 * n * team) * sizeof(double));
 }
@@ -315,12 +315,12 @@ void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team,
     auto* const rows = arena.take<crossed>(q.rows);
     auto* const columns = arena.take<double>(2 * q.cols * team);
     host_each(team, team, [&](int, int t) {
-        index const i0 = cut(q.rows, t, team, 1), i1 = cut(q.rows, t + 1, team, 1);
+        index_t const i0 = cut(q.rows, t, team, 1), i1 = cut(q.rows, t + 1, team, 1);
         double* const mine = columns + 2 * q.cols * t;
         cross_rows(x, q, i0, i1, rows + i0, mine, mine + q.cols);
-        for (index i = i0; i < i1; ++i) x.take_left(i, rows[i].most, rows[i].least);
+        for (index_t i = i0; i < i1; ++i) x.take_left(i, rows[i].most, rows[i].least);
     });
-    for (index j = 0; j < q.cols; ++j) {
+    for (index_t j = 0; j < q.cols; ++j) {
         crossed c{0, __builtin_huge_val()};
         for (int t = 0; t < team; ++t) {
             double const *const most = columns + 2 * q.cols * t, *const least = most + q.cols;

@@ -1,8 +1,10 @@
-// What the Ozaki layer does element by element. Each step is a function of its place, which a leaf on the host calls
-// from apply(). For a device it is only the description of the step, since device.hpp has a kernel for it.
+// What the Ozaki layer does element by element. Each step is a function of its place, which a leaf on the
+// host calls from apply(). For a device it is only the description of the step, since device.hpp has a kernel
+// for it.
 //
-// A product of complex matrices is taken as one of real matrices, [Re -Im; Im Re] times [Re; Im], interleaved. A
-// line is a row of the left matrix or a column of the right one: it has one scale, a power of two.
+// A product of complex matrices is taken as one of real matrices, [Re -Im; Im Re] times [Re; Im],
+// interleaved. A line is a row of the left matrix or a column of the right one: it has one scale, a power of
+// two.
 #pragma once
 
 #include "arithmetic.hpp"
@@ -18,7 +20,7 @@ enum class side { left, right };
 
 // Real numbers that make up one element.
 template <class T>
-inline constexpr index parts = complex_like<T> ? 2 : 1;
+inline constexpr index_t parts = complex_like<T> ? 2 : 1;
 
 // An operand as a real matrix, by lines.
 template <class T, side Side, class Space = host_memory>
@@ -29,15 +31,15 @@ struct lines {
 
     view<T const, Space> of;
 
-    index count() const { return Side == side::left ? parts<T> * of.rows : of.cols; }
-    index length() const { return parts<T> * (Side == side::left ? of.cols : of.rows); }
+    index_t count() const { return Side == side::left ? parts<T> * of.rows : of.cols; }
+    index_t length() const { return parts<T> * (Side == side::left ? of.cols : of.rows); }
 
     // Real elements as they lie, a line in each row.
     view<T const, Space> by_lines() const requires(!complex_like<T>) {
         return Side == side::left ? of : transposed(of);
     }
 
-    double operator()(index line, index l) const {
+    double operator()(index_t line, index_t l) const {
         if constexpr (!complex_like<T>) {
             return static_cast<double>(Side == side::left ? of(line, l) : of(l, line));
         } else {
@@ -53,7 +55,7 @@ struct lines {
 // ---- what is known of a line -----------------------------------------------------------------------------
 
 // One column of a table for each; E is `exponent`.
-enum quantity : index {
+enum quantity : index_t {
     peak,       // where the largest element is, or one of the two below
     exponent,   // E: the least with |x| < 2^E for all x
     sum,        // of |x| 2^-E, not less than it
@@ -78,23 +80,24 @@ struct device_tables<host_memory> {};
 // Lines with their table, and the powers of two that scale them.
 template <class Lines>
 struct measured {
-    // A device also keeps |x| 2^-E of the largest element: the host, which decides, cannot read the element there.
+    // A device also keeps |x| 2^-E of the largest element: the host, which decides, cannot read the element
+    // there.
     static constexpr bool on_host = std::is_same_v<typename Lines::space, host_memory>;
-    static constexpr index columns = on_host ? index{quantities} : quantities + 1;
+    static constexpr index_t columns = on_host ? index_t{quantities} : quantities + 1;
 
     Lines line;
     view<double> table;
     view<std::int32_t> shift;
     [[no_unique_address]] device_tables<typename Lines::space> there{};
 
-    double operator()(index i, quantity what) const { return table(i, what); }
+    double operator()(index_t i, quantity what) const { return table(i, what); }
 
     // What was found with vectors (host_survey.hpp).
     template <class Facts>
-    void take(index i, Facts const& f) const {
+    void take(index_t i, Facts const& f) const {
         auto const length = static_cast<double>(line.length());
         auto const total = [&](double const* p) {
-            index const s = f.step;
+            index_t const s = f.step;
             double const x =
                 ((p[0] + p[4 * s]) + (p[2 * s] + p[6 * s])) + ((p[s] + p[5 * s]) + (p[3 * s] + p[7 * s]));
             return x * (1 + (length + 2) * 0x1p-52);
@@ -107,21 +110,21 @@ struct measured {
         table(i, lowest_set) = used ? exponent_of(f.lowest) - 1 : 0;
     }
 
-    int power_of(index i) const { return static_cast<int>(table(i, exponent)); }
+    int power_of(index_t i) const { return static_cast<int>(table(i, exponent)); }
 
-    double ceiling_of(index i, double most) const {
+    double ceiling_of(index_t i, double most) const {
         return most == 0 ? 0 : most + 128 * table(i, sum) + static_cast<double>(line.length());
     }
 
     // |x| 2^-E for the largest element of line i.
-    double largest(index i) const {
+    double largest(index_t i) const {
         if constexpr (on_host)
-            return scaled_down(i, static_cast<index>(table(i, peak)));
+            return scaled_down(i, static_cast<index_t>(table(i, peak)));
         else
             return table(i, quantities);
     }
     // |x| 2^-E for element l of line i.
-    double scaled_down(index i, index l) const {
+    double scaled_down(index_t i, index_t l) const {
         return times_power(__builtin_fabs(line(i, l)), -power_of(i));
     }
 };
@@ -131,11 +134,11 @@ template <class Lines>
 struct measure {
     measured<Lines> of;
 
-    double operator()(double, index i, index what) const {
-        index const length = of.line.length();
+    double operator()(double, index_t i, index_t what) const {
+        index_t const length = of.line.length();
         if (what == peak) {
             double largest = 0, at = all_zero;
-            for (index l = 0; l < length; ++l) {
+            for (index_t l = 0; l < length; ++l) {
                 double const x = __builtin_fabs(of.line(i, l));
                 if (!(x <= std::numeric_limits<double>::max())) return not_finite;
                 if (x > largest) largest = x, at = static_cast<double>(l);
@@ -144,10 +147,10 @@ struct measure {
         }
         double const at = of(i, peak);
         if (at < 0) return 0;
-        if (what == exponent) return exponent_of(of.line(i, static_cast<index>(at)));
+        if (what == exponent) return exponent_of(of.line(i, static_cast<index_t>(at)));
         if (what == lowest_set) {
             int lowest = 2000;
-            for (index l = 0; l < length; ++l) {
+            for (index_t l = 0; l < length; ++l) {
                 double const x = of.line(i, l);
                 if (x == 0) continue;
                 int const bit = lowest_bit(x);
@@ -156,7 +159,7 @@ struct measure {
             return lowest;
         }
         double part[8] = {}; // as vectors do it, for the same bits
-        for (index l = 0; l < length; ++l) {
+        for (index_t l = 0; l < length; ++l) {
             double const x = of.scaled_down(i, l);
             part[l % 8] = what == sum ? part[l % 8] + x : __builtin_fma(x, x, part[l % 8]);
         }
@@ -170,9 +173,9 @@ struct measure {
 template <class Lines>
 struct leading_bits {
     measured<Lines> of;
-    index first; // of the elements of a line that are wanted
+    index_t first; // of the elements of a line that are wanted
 
-    std::int32_t at(index i, index l) const {
+    std::int32_t at(index_t i, index_t l) const {
         return static_cast<std::int32_t>(
             times_power(__builtin_fabs(of.line(i, first + l)), 7 - of.power_of(i)));
     }
@@ -180,25 +183,25 @@ struct leading_bits {
 
 // Of |A||B| for two lines, with their scales taken off: one term or none, and all.
 template <class Mine, class Other>
-double term(Mine const& x, Other const& y, index i, index j, index l) {
+double term(Mine const& x, Other const& y, index_t i, index_t j, index_t l) {
     if (x.line(i, l) == 0 || y.line(j, l) == 0) return 0;
     double const size = x.scaled_down(i, l) * y.scaled_down(j, l);
     return size > 0x1p-1000 ? size : 0x1p-1000; // not nothing, but hopeless
 }
 template <class Mine, class Other>
-double one_term(double share, Mine const& x, Other const& y, index i, index j) {
-    double const mine = term(x, y, i, j, static_cast<index>(x(i, peak))),
-                 other = term(x, y, i, j, static_cast<index>(y(j, peak)));
+double one_term(double share, Mine const& x, Other const& y, index_t i, index_t j) {
+    double const mine = term(x, y, i, j, static_cast<index_t>(x(i, peak))),
+                 other = term(x, y, i, j, static_cast<index_t>(y(j, peak)));
     if (mine > share) share = mine;
     return other > share ? other : share;
 }
 template <class Mine, class Other>
-double all_terms(Mine const& x, Other const& y, index i, index j) {
+double all_terms(Mine const& x, Other const& y, index_t i, index_t j) {
     double share = 0;
-    for (index l = 0; l < x.line.length(); ++l) share += term(x, y, i, j, l);
+    for (index_t l = 0; l < x.line.length(); ++l) share += term(x, y, i, j, l);
     return share / (1 + static_cast<double>(x.line.length() + 2) * 0x1p-52);
 }
-inline constexpr index most_looked = 8; // times all, for a line
+inline constexpr index_t most_looked = 8; // times all, for a line
 
 // The quantities that depend on the crossing lines, from Q, the product of leading bits:
 //   Q <= |A||B| 2^(14 - E - E_f) < Q + 128 (sum of i) + 128 (sum of f) + length.
@@ -208,11 +211,11 @@ struct cross {
     measured<Other> others;
     view<double const> q; // q(i, j): line i crosses line j
 
-    double operator()(double, index i, index what) const {
+    double operator()(double, index_t i, index_t what) const {
         if (of(i, peak) < 0) return 0;
         double most = 0, least = std::numeric_limits<double>::infinity();
-        index looked = 0;
-        for (index j = 0; j < others.line.count(); ++j) {
+        index_t looked = 0;
+        for (index_t j = 0; j < others.line.count(); ++j) {
             if (others(j, peak) < 0) continue;
             if (what == ceiling) {
                 double const x = q(i, j) + 128 * others(j, sum);
@@ -230,9 +233,9 @@ struct cross {
     }
 
 private:
-    // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when all have been
-    // asked for too often: where zeros abound, that would be as much work as the product.
-    double closer(double share, index i, index j, index& looked) const {
+    // A better lower bound of |A||B| for lines with little in common: one term, or all. Negative when all
+    // have been asked for too often: where zeros abound, that would be as much work as the product.
+    double closer(double share, index_t i, index_t j, index_t& looked) const {
         share = one_term(share, of, others, i, j);
         if (share > 0) return share;
         return ++looked > most_looked ? -1 : all_terms(of, others, i, j);
@@ -246,16 +249,16 @@ struct crossing {
     measured<Right> right;
     view<std::int32_t> left_looked, right_looked; // zeros at first
 
-    bool left_counts(index i) const { return left(i, peak) >= 0; }
-    bool right_counts(index j) const { return right(j, peak) >= 0; }
-    double left_sum(index i) const { return left(i, sum); }
-    double right_sum(index j) const { return right(j, sum); }
+    bool left_counts(index_t i) const { return left(i, peak) >= 0; }
+    bool right_counts(index_t j) const { return right(j, peak) >= 0; }
+    double left_sum(index_t i) const { return left(i, sum); }
+    double right_sum(index_t j) const { return right(j, sum); }
 
     // In units of Q; infinite where lines have no term in common.
     struct pair {
         double left, right;
     };
-    pair shares(index i, index j, std::int32_t q) const {
+    pair shares(index_t i, index_t j, std::int32_t q) const {
         constexpr double none = std::numeric_limits<double>::infinity();
         double const share = one_term(q * 0x1p-14, left, right, i, j);
         if (share > 0) return {share * 0x1p14, share * 0x1p14};
@@ -266,12 +269,12 @@ struct crossing {
         if (all == 0) all = none;
         return {mine ? all : 0, other ? all : 0};
     }
-    void take_left(index i, double most, double least) const { put(left, i, most, least); }
-    void take_right(index j, double most, double least) const { put(right, j, most, least); }
+    void take_left(index_t i, double most, double least) const { put(left, i, most, least); }
+    void take_right(index_t j, double most, double least) const { put(right, j, most, least); }
 
 private:
     template <class Lines>
-    static void put(measured<Lines> const& x, index i, double most, double least) {
+    static void put(measured<Lines> const& x, index_t i, double most, double least) {
         bool const counts = x(i, peak) >= 0;
         x.table(i, ceiling) = counts ? x.ceiling_of(i, most) : 0;
         x.table(i, spread) = counts ? (1 + 0x1p-50) / (least * 0x1p-14) : 0;
@@ -280,14 +283,15 @@ private:
 
 // ---- scales ----------------------------------------------------------------------------------------------
 
-// Shifts with which no element of A'B' leaves the range of the residues, (2^s |a| + 1/2) (2^t |b| + 1/2) summed up
-// to room^2: from norms, by Cauchy's and Minkowski's inequalities; from the product of leading bits, by an element
-// of it that is at most (f + 1)(g + 1) for seven bits f and g. The first form for any count, the second from 7.
+// Shifts with which no element of A'B' leaves the range of the residues, (2^s |a| + 1/2) (2^t |b| + 1/2)
+// summed up to room^2: from norms, by Cauchy's and Minkowski's inequalities; from the product of leading
+// bits, by an element of it that is at most (f + 1)(g + 1) for seven bits f and g. The first form for any
+// count, the second from 7.
 template <class Lines>
 struct scale_by_norms {
     measured<Lines> of;
     double room;
-    std::int32_t operator()(std::int32_t, index i, index) const {
+    std::int32_t operator()(std::int32_t, index_t i, index_t) const {
         if (of(i, peak) < 0) return 0;
         double const half = 0.5 * __builtin_sqrt(static_cast<double>(of.line.length()));
         return exponent_of((room - half) / __builtin_sqrt(of(i, squares))) - 1 - of.power_of(i);
@@ -297,19 +301,20 @@ template <class Lines>
 struct scale_by_product {
     measured<Lines> of;
     double room;
-    std::int32_t operator()(std::int32_t, index i, index) const {
+    std::int32_t operator()(std::int32_t, index_t i, index_t) const {
         if (of(i, peak) < 0) return 0;
         double const most = of(i, ceiling) > 1 ? of(i, ceiling) : 1;
         return exponent_of(room / __builtin_sqrt(most) - 0.5) - 1 + 7 - of.power_of(i);
     }
 };
 
-// The first digit has seven bits and a sign. Elements near 2^E would round up to an eighth; they take one bit less.
+// The first digit has seven bits and a sign. Elements near 2^E would round up to an eighth; they take one bit
+// less.
 template <class Lines>
 struct scale_of_slices {
     measured<Lines> of;
     int count;
-    std::int32_t operator()(std::int32_t, index i, index) const {
+    std::int32_t operator()(std::int32_t, index_t i, index_t) const {
         if (of(i, peak) < 0) return 0;
         bool const full = of.largest(i) >= 1 - 0x1p-7;
         return 7 - of.power_of(i) - full + 8 * (count - 1);
@@ -318,8 +323,8 @@ struct scale_of_slices {
 
 // ---- planes of int8 --------------------------------------------------------------------------------------
 
-// One operand with all that depends on it alone, kept for many products: what was measured, its scales, and its
-// residues modulo one modulus after another, as packed tiles or as matrices of int8.
+// One operand with all that depends on it alone, kept for many products: what was measured, its scales, and
+// its residues modulo one modulus after another, as packed tiles or as matrices of int8.
 template <class Lines>
 struct kept_lines {
     measured<Lines> of;
@@ -330,20 +335,20 @@ struct kept_lines {
 template <class Lines>
 struct digits {
     measured<Lines> of;
-    index first;
+    index_t first;
     int position;
 
-    std::int32_t at(index i, index l) const {
+    std::int32_t at(index_t i, index_t l) const {
         return digit(scaled(of.line(i, first + l), of.shift(i, 0)), position);
     }
 };
 template <class Lines>
 struct residues {
     measured<Lines> of;
-    index first;
+    index_t first;
     modulus mod;
 
-    std::int32_t at(index i, index l) const {
+    std::int32_t at(index_t i, index_t l) const {
         return mod.centred(scaled(of.line(i, first + l), of.shift(i, 0)));
     }
 };
@@ -352,7 +357,7 @@ struct residues {
 template <class Plane, side Side>
 struct plane {
     Plane of;
-    std::int32_t operator()(std::int32_t, index i, index j) const {
+    std::int32_t operator()(std::int32_t, index_t i, index_t j) const {
         return Side == side::left ? of.at(i, j) : of.at(j, i);
     }
 };
@@ -362,7 +367,7 @@ struct plane {
 template <class Space>
 struct add_integers {
     view<std::int32_t const, Space> x;
-    double operator()(double total, index i, index j) const { return total + x(i, j); }
+    double operator()(double total, index_t i, index_t j) const { return total + x(i, j); }
 };
 
 template <class Space>
@@ -370,18 +375,19 @@ struct add_residues {
     view<std::int32_t const, Space> x;
     modulus mod;
     int weight;
-    std::int32_t operator()(std::int32_t total, index i, index j) const {
+    std::int32_t operator()(std::int32_t total, index_t i, index_t j) const {
         return mod.centred(std::int64_t{weight} * x(i, j) + total);
     }
 };
 
-// total += x factor, in two doubles: first what the sum will lose goes to the low one, then x to the high one.
+// total += x factor, in two doubles: first what the sum will lose goes to the low one, then x to the high
+// one.
 template <class Space>
 struct add_lost {
     view<std::int32_t const, Space> x;
     view<double const, Space> high;
     double factor;
-    double operator()(double low, index i, index j) const {
+    double operator()(double low, index_t i, index_t j) const {
         twofold total{high(i, j), low};
         total.add(x(i, j) * factor);
         return total.low;
@@ -391,7 +397,7 @@ template <class Space>
 struct add_high {
     view<std::int32_t const, Space> x;
     double factor;
-    double operator()(double high, index i, index j) const { return high + x(i, j) * factor; }
+    double operator()(double high, index_t i, index_t j) const { return high + x(i, j) * factor; }
 };
 
 // ---- the way back ----------------------------------------------------------------------------------------
@@ -399,14 +405,14 @@ struct add_high {
 template <class Space>
 struct from_digits {
     view<double const, Space> high, low;
-    twofold operator()(index i, index j) const { return {high(i, j), low(i, j)}; }
+    twofold operator()(index_t i, index_t j) const { return {high(i, j), low(i, j)}; }
 };
 template <class Space>
 struct from_residues {
     residue_system system;
     view<std::int8_t const, Space> weighted; // one matrix after another
-    index step;
-    twofold operator()(index i, index j) const {
+    index_t step;
+    twofold operator()(index_t i, index_t j) const {
         std::int8_t const* const first = &weighted(i, j);
         return system.integer_of([&](int r) -> int { return first[r * step]; });
     }
@@ -423,12 +429,12 @@ struct finish {
     view<std::int32_t const> left, right; // shifts
     int exponent;
 
-    S operator()(S, index i, index j) const {
+    S operator()(S, index_t i, index_t j) const {
         return apply_epilogue(p.epilogue, rounded(i, j), p.row0 + i, p.col0 + j);
     }
 
 private:
-    S rounded(index i, index j) const {
+    S rounded(index_t i, index_t j) const {
         S e{};
         if (p.beta != S(0)) e = p.e.conjugate ? conjugate(p.e(i, j)) : p.e(i, j);
         if constexpr (complex_like<S>) {
@@ -455,7 +461,7 @@ private:
         if (p.beta != S(0)) r.add_product(beta.x, e.real()), r.add_product(beta.y, e.imag());
         return static_cast<R>(r.value());
     }
-    twofold unscaled(index i, index j) const {
+    twofold unscaled(index_t i, index_t j) const {
         twofold const x = integers(i, j);
         int const e = exponent - left(i, 0) - right(j, 0);
         return {times_power(x.high, e), times_power(x.low, e)};
@@ -479,26 +485,26 @@ struct residue_job {
     // Out of line, since in code for another instruction set a compiler might contract what it does not here.
     //
     // C from (i, j) on, of whole elements, from integers that are each a sum of two doubles, `row` apart.
-    [[gnu::noinline]] void store(index i, index j, index rows, index cols, double const* high,
-                                 double const* low, index row) const {
+    [[gnu::noinline]] void store(index_t i, index_t j, index_t rows, index_t cols, double const* high,
+                                 double const* low, index_t row) const {
         struct given {
             double const *high, *low;
-            index row;
-            twofold operator()(index r, index c) const { return {high[r * row + c], low[r * row + c]}; }
+            index_t row;
+            twofold operator()(index_t r, index_t c) const { return {high[r * row + c], low[r * row + c]}; }
         };
-        constexpr index p = parts<element>;
+        constexpr index_t p = parts<element>;
         finish<Problem, given> const f{problem.part(i / p, j, 0, rows / p, cols, 0),
                                        {high, low, row},
                                        left_shift.block(i, 0, rows, 1),
                                        right_shift.block(j, 0, cols, 1),
                                        0};
-        for (index r = 0; r < rows / p; ++r)
-            for (index c = 0; c < cols; ++c) f.p.c(r, c) = f(element{}, r, c);
+        for (index_t r = 0; r < rows / p; ++r)
+            for (index_t c = 0; c < cols; ++c) f.p.c(r, c) = f(element{}, r, c);
     }
     // The epilogue alone, for elements of C that were written without it.
-    [[gnu::noinline]] void finish_block(index i, index j, index rows, index cols) const {
-        for (index r = i; r < i + rows; ++r)
-            for (index c = j; c < j + cols; ++c) {
+    [[gnu::noinline]] void finish_block(index_t i, index_t j, index_t rows, index_t cols) const {
+        for (index_t r = i; r < i + rows; ++r)
+            for (index_t c = j; c < j + cols; ++c) {
                 element& x = problem.c(r, c);
                 x = apply_epilogue(problem.epilogue, x, problem.row0 + r, problem.col0 + c);
             }

@@ -74,8 +74,8 @@ public:
         return std::move(status_);
     }
 
-    // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep, and how
-    // many bytes its residues take.
+    // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep,
+    // and how many bytes its residues take.
     measured<left> const& lines_of(left const&) const { return a_; }
     measured<right> const& lines_of(right const&) const { return b_; }
     template <class Lines>
@@ -110,9 +110,9 @@ private:
     struct planes {
         bytes_view a_all, b_all;
         view_of<std::int32_t> c;
-        index chunk;
-        bytes_view a(index k) const { return {a_all.data, a_all.rows, k, k, 1}; }
-        bytes_view b(index k) const { return {b_all.data, k, b_all.cols, b_all.cols, 1}; }
+        index_t chunk;
+        bytes_view a(index_t k) const { return {a_all.data, a_all.rows, k, k, 1}; }
+        bytes_view b(index_t k) const { return {b_all.data, k, b_all.cols, b_all.cols, 1}; }
     };
 
     // ---- measuring -----------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ private:
     static double largest(measured<Lines> const& x, quantity what) {
         double most = 0;
         bool first = true;
-        for (index i = 0; i < x.table.rows; ++i) {
+        for (index_t i = 0; i < x.table.rows; ++i) {
             if (x(i, peak) < 0) continue;
             if (first || x(i, what) > most) most = x(i, what);
             first = false;
@@ -152,7 +152,7 @@ private:
     }
     template <class Lines>
     static bool any_not_finite(measured<Lines> const& x) {
-        for (index i = 0; i < x.table.rows; ++i)
+        for (index_t i = 0; i < x.table.rows; ++i)
             if (x(i, peak) == not_finite) return true;
         return false;
     }
@@ -167,8 +167,8 @@ private:
         return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
     }
 
-    // All that a line has by itself at once: on a device, or with the host's vectors, which also leave the leading bits
-    // of its elements.
+    // All that a line has by itself at once: on a device, or with the host's vectors, which also leave the
+    // leading bits of its elements.
     bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
         if constexpr (Policy::on_device) {
             then([&] { return device_.measure(a_); });
@@ -183,7 +183,7 @@ private:
     // By lines, in the order in which the elements lie; none if they do not fit a plane.
     template <class Lines>
     view<std::int8_t> leading_of(Lines const& x, view<std::int8_t> const& all) const {
-        index const count = x.count(), length = x.length();
+        index_t const count = x.count(), length = x.length();
         if (all.rows * all.cols < count * length) return {};
         if constexpr (requires { x.by_lines(); })
             if (x.by_lines().col_stride != 1) return {all.data, count, length, 1, count};
@@ -204,8 +204,8 @@ private:
         typename arena::scope const scope(memory_);
         auto const q = take<double>(size_.m, size_.n);
         fill(q);
-        for (index first = 0; first < size_.k; first += t.chunk) {
-            index const k = smaller(t.chunk, size_.k - first);
+        for (index_t first = 0; first < size_.k; first += t.chunk) {
+            index_t const k = smaller(t.chunk, size_.k - first);
             form(leading_bits<left>{a_, first}, t.a(k));
             form_right(leading_bits<right>{b_, first}, t.b(k));
             multiply(t.a(k), t.b(k), t.c);
@@ -251,8 +251,8 @@ private:
         return plan.scheme == ozaki_report::moduli ? scale_residues(plan, true) : plan;
     }
 
-    // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2, and
-    // likewise b: A'B' 2^-(s + t) is wrong by |a||B| 2^-s + |A||b| 2^-t + |a||b| 2^-(s + t).
+    // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2,
+    // and likewise b: A'B' 2^-(s + t) is wrong by |a||B| 2^-s + |A||b| 2^-t + |a||b| 2^-(s + t).
     double cut_off_by_moduli(int count) const {
         int least = 0; // leading bits that a line of B keeps
         double const by_b = cut_off(b_, count, least);
@@ -265,7 +265,7 @@ private:
         double worst = 0;
         scale_by_product<Lines> const shift{x, room(count)};
         least = 1000;
-        for (index i = 0; i < x.table.rows; ++i) {
+        for (index_t i = 0; i < x.table.rows; ++i) {
             if (x(i, peak) < 0) continue;
             int const s = shift(0, i, 0), kept = s + x.power_of(i);
             if (kept < least) least = kept;
@@ -295,30 +295,30 @@ private:
     }
     template <class Lines>
     static bool in_reach(measured<Lines> const& x) {
-        for (index i = 0; i < x.table.rows; ++i)
+        for (index_t i = 0; i < x.table.rows; ++i)
             if (x(i, peak) >= 0 && (x.shift(i, 0) < -1000 || x.shift(i, 0) > 1000)) return false;
         return true;
     }
 
     // ---- the schemes ---------------------------------------------------------------------------------
 
-    // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one product
-    // of the first d + 1 of A with the last d + 1 of B. Small terms come first.
+    // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one
+    // product of the first d + 1 of A with the last d + 1 of B. Small terms come first.
     void multiply_slices(int count) {
         scale(scale_of_slices<left>{a_, count}, a_);
         scale(scale_of_slices<right>{b_, count}, b_);
         auto const high = take<double>(size_.m, size_.n), low = take<double>(size_.m, size_.n);
         fill(high), fill(low);
         planes const t = take_planes(count);
-        for (index first = 0; first < size_.k; first += t.chunk) {
-            index const k = smaller(t.chunk, size_.k - first);
+        for (index_t first = 0; first < size_.k; first += t.chunk) {
+            index_t const k = smaller(t.chunk, size_.k - first);
             auto const a = t.a(k * count), b = t.b(k * count);
             for (int x = 0; x < count; ++x) {
                 form(digits<left>{a_, first, count - 1 - x}, a.block(0, x * k, size_.m, k));
                 form_right(digits<right>{b_, first, x}, b.block(x * k, 0, k, size_.n));
             }
             for (int d = count - 1; d >= 0; --d) {
-                index const depth = (d + 1) * k;
+                index_t const depth = (d + 1) * k;
                 multiply(a.block(0, 0, size_.m, depth), b.block(count * k - depth, 0, depth, size_.n), t.c);
                 double const weight = power(8 * (count - 1 - d));
                 map(add_lost<space>{t.c, high, weight}, low);
@@ -331,7 +331,7 @@ private:
     void multiply_residues(int count) {
         residue_system const system(count);
         if (fused_residues(system)) return;
-        index const step = size_.m * size_.n;
+        index_t const step = size_.m * size_.n;
         auto const sums = take<std::int8_t>(size_.m, size_.n, count);
         planes const t = take_planes(1);
         for (int x = 0; x < count; ++x) {
@@ -339,8 +339,8 @@ private:
             auto sum = sums;
             sum.data = sums.data + x * step;
             fill(sum);
-            for (index first = 0; first < size_.k; first += t.chunk) {
-                index const k = smaller(t.chunk, size_.k - first);
+            for (index_t first = 0; first < size_.k; first += t.chunk) {
+                index_t const k = smaller(t.chunk, size_.k - first);
                 if (!kept_a_) form(residues<left>{a_, first, mod}, t.a(k));
                 if (!kept_b_) form_right(residues<right>{b_, first, mod}, t.b(k));
                 multiply(kept_a_ ? kept_plane(a_, kept_a_->residues, x).block(0, first, size_.m, k) : t.a(k),
@@ -373,7 +373,7 @@ private:
     template <class Lines>
     static int bits_of(measured<Lines> const& x) {
         int most = 0;
-        for (index i = 0; i < x.table.rows; ++i) {
+        for (index_t i = 0; i < x.table.rows; ++i) {
             if (x(i, peak) < 0) continue;
             int const bits = x.shift(i, 0) + x.power_of(i);
             if (bits > most) most = bits;
@@ -401,7 +401,7 @@ private:
     }
     template <class Lines>
     static bytes_view plane_at(measured<Lines> const& x, std::int8_t* residues, int r) {
-        index const count = x.line.count(), length = x.line.length();
+        index_t const count = x.line.count(), length = x.line.length();
         auto* const data = residues + r * count * length;
         if constexpr (std::is_same_v<Lines, left>)
             return {data, count, length, length, 1};
@@ -412,13 +412,13 @@ private:
     // ---- what they are made of -----------------------------------------------------------------------
 
     planes take_planes(int products) {
-        index const chunk = Policy::chunk_of(size_.k, products);
+        index_t const chunk = Policy::chunk_of(size_.k, products);
         return {kept_a_ ? bytes_view{} : take<std::int8_t>(size_.m, chunk * products),
                 kept_b_ ? bytes_view{} : take<std::int8_t>(chunk * products, size_.n),
                 take<std::int32_t>(size_.m, size_.n), chunk};
     }
     template <class Element>
-    view_of<Element> take(index rows, index cols, index count = 1) {
+    view_of<Element> take(index_t rows, index_t cols, index_t count = 1) {
         return {memory_.template take<Element>(rows * cols * count), rows, cols, cols, 1};
     }
 
@@ -427,7 +427,7 @@ private:
         if (status_) status_ = f();
     }
     template <class Map, class Element>
-    void map(Map const& f, view_of<Element> const& to, [[maybe_unused]] index col0 = 0) {
+    void map(Map const& f, view_of<Element> const& to, [[maybe_unused]] index_t col0 = 0) {
         if constexpr (Policy::on_device)
             then([&] { return device_.run(f, to); });
         else
@@ -465,7 +465,7 @@ private:
     void ready() {
         then([&] { return policy_.leaf().synchronize(); });
     }
-    static index smaller(index x, index y) { return x < y ? x : y; }
+    static index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
 
     struct nothing {};
     using device_steps =

@@ -1,11 +1,13 @@
-// `split` over a leaf of a device: kernels that measure operands, take them apart, and begin and end complex products.
+// `split` over a leaf of a device: kernels that measure operands, take them apart, and begin and end complex
+// products.
 //
-// This is the plain form: one launch for each step, one work-item for each row that is measured, and a call waits for
-// what is measured, since the host finds the scales. A later version is to measure by groups and to scale on the device.
+// This is the plain form: each step is one launch, and one work-item measures a whole row. A call waits for
+// these measures, because the host finds the scales with them. A later version should measure by groups and
+// scale on the device.
 #pragma once
 
-#include "../../core/leaf.hpp"
-#include "../../device/source.hpp"
+#include "../../device/dialect.hpp"
+#include "../../device/product.hpp"
 #include "parts.hpp"
 
 #include <new>
@@ -16,9 +18,7 @@ STRATAGEMM_BEGIN
 namespace split_parts {
 
 inline constexpr char device_text[] = R"(
-#define EACH(at, count) index at = (index)GROUP * ITEMS + ITEM; at < (count); at += (index)GROUPS * ITEMS
-
-/* The largest and the least element of each row; the latter not 0. */
+/* The largest element of each row, and the least one that is not 0. */
 KERNEL(ITEMS) measure(MATRIX(float const, x), index rows, index cols, float infinity, BUFFER(float, table)) {
     OPEN(float const, x);
     OPEN(float, table);
@@ -38,7 +38,7 @@ KERNEL(ITEMS) measure(MATRIX(float const, x), index rows, index cols, float infi
     }
 }
 
-/* Parts of elements, with zeros from `cols` to `padded`; x = h + m + l, or h + m for two. */
+/* Elements in two or three parts, x = h + m (+ l); columns from `cols` to `padded` are zeros. */
 KERNEL(ITEMS) take_apart(MATRIX(float const, x), index rows, index cols, index padded, float factor,
                          MATRIX(bfloat16, to), index next, int parts) {
     OPEN(float const, x);
@@ -57,10 +57,8 @@ KERNEL(ITEMS) take_apart(MATRIX(float const, x), index rows, index cols, index p
 
 // [Re -Im; Im Re] or [Re; Im], and C from a product of these.
 inline constexpr char device_complex_text[] = R"(
-#define EACH(at, count) index at = (index)GROUP * ITEMS + ITEM; at < (count); at += (index)GROUPS * ITEMS
-
-KERNEL(ITEMS) as_real(MATRIX(complex64 const, x), index x_rows, index x_cols, int x_conjugated, MATRIX(float, to),
-                      index rows, index cols) {
+KERNEL(ITEMS) as_real(MATRIX(complex64 const, x), index x_rows, index x_cols, int x_conjugated,
+                      MATRIX(float, to), index rows, index cols) {
     OPEN(complex64 const, x);
     OPEN(float, to);
     for (EACH(at, rows * cols)) {
@@ -73,7 +71,8 @@ KERNEL(ITEMS) as_real(MATRIX(complex64 const, x), index x_rows, index x_cols, in
 }
 
 KERNEL(ITEMS) finish(BUFFER(float const, sums), complex64 alpha, complex64 beta, int adds,
-                     MATRIX(complex64 const, e), int e_conjugated, MATRIX(complex64, c), index rows, index cols) {
+                     MATRIX(complex64 const, e), int e_conjugated, MATRIX(complex64, c), index rows,
+                     index cols) {
     OPEN(float const, sums);
     OPEN(complex64 const, e);
     OPEN(complex64, c);
@@ -103,10 +102,10 @@ class on_device {
 public:
     explicit on_device(Leaf leaf) : leaf_(std::move(leaf)) {}
 
-    // What measure_line finds, over all rows and what is there already. Waits.
+    // Updates `most` and `fewest` with what measure_line finds in all rows. Waits for the device.
     status measure(view<float const, Space> const& x, handle<float> table, float& most, float& fewest) const {
-        if (status s = launch("measure", device_text, x.rows, x.data, x.row_stride, x.col_stride, x.rows,
-                              x.cols, std::numeric_limits<float>::infinity(), table);
+        if (status s = launch("measure", device_text, x.rows, x, x.rows, x.cols,
+                              std::numeric_limits<float>::infinity(), table);
             !s)
             return s;
         std::vector<float> found;
@@ -123,48 +122,36 @@ public:
         return {};
     }
 
-    // Part p of element (i, j) goes to `to`, p `next` further on; `to` has the columns that padding adds.
+    // Stores part p of element (i, j) at to(i, j), p `next` further on. `to` includes the columns that
+    // padding adds.
     status take_apart(view<float const, Space> const& x, float factor, view<bfloat16, Space> const& to,
-                      index next, int parts) const {
-        return launch("take_apart", device_text, to.rows * to.cols, x.data, x.row_stride, x.col_stride,
-                      x.rows, x.cols, to.cols, factor, to.data, to.row_stride, to.col_stride, next, parts);
+                      index_t next, int parts) const {
+        return launch("take_apart", device_text, to.rows * to.cols, x, x.rows, x.cols, to.cols, factor, to,
+                      next, parts);
     }
 
-    // As left_as_real or right_as_real.
+    // The same as left_as_real or right_as_real.
     template <class T>
     status as_real(view<T const, Space> const& x, view<float, Space> const& to) const {
-        return launch("as_real", device_complex_text, to.rows * to.cols, x.data, x.row_stride, x.col_stride,
-                      x.rows, x.cols, int{x.conjugate}, to.data, to.row_stride, to.col_stride, to.rows,
-                      to.cols);
+        return launch<true>("as_real", device_complex_text, to.rows * to.cols, x, x.rows, x.cols,
+                            int{x.conjugate}, to, to.rows, to.cols);
     }
     // `sums` has no gaps.
     template <class P>
     status finish(P const& p, view<float, Space> const& sums) const {
-        using T = typename P::c_type;
         bool const adds = p.beta != typename P::scalar(0);
-        view<T const, Space> const e = adds ? p.e : view<T const, Space>(p.c);
-        if (status s = launch("finish", device_complex_text, p.c.rows * p.c.cols, sums.data, p.alpha, p.beta,
-                              int{adds}, e.data, e.row_stride, e.col_stride, int{e.conjugate}, p.c.data,
-                              p.c.row_stride, p.c.col_stride, p.c.rows, p.c.cols);
-            !s)
-            return s;
-        // Its argument has been rounded to the type of C already.
-        if constexpr (std::is_same_v<typename P::epilogue_type, identity>)
-            return {};
-        else
-            return leaf_.apply(p.epilogue, p.c, p.row0, p.col0);
+        auto const e = added_or_c(p);
+        status s = launch<true>("finish", device_complex_text, p.c.rows * p.c.cols, sums.data, p.alpha,
+                                p.beta, int{adds}, e, int{e.conjugate}, p.c, p.c.rows, p.c.cols);
+        return s ? apply_to_c(leaf_, p) : std::move(s); // the epilogue's argument has been rounded already
     }
 
 private:
-    // Kernels loop over what is left when all groups have an element.
-    static constexpr int items = 64;
-    static constexpr index most_groups = 1 << 16;
-
-    template <class... Arguments>
-    status launch(char const* name, char const* text, index elements, Arguments const&... arguments) const {
-        index const wanted = (elements + items - 1) / items;
-        return leaf_.launch({name, text, {}, items, text == device_complex_text, true},
-                            wanted < most_groups ? wanted : most_groups, arguments...);
+    template <bool Double = false, class... Arguments>
+    status launch(char const* name, static_text text, index_t elements, Arguments const&... arguments) const {
+        constexpr int items = 64;
+        return leaf_.launch({name, text, {}, items, Double, true}, groups_for_each(elements, items),
+                            arguments...);
     }
 
     Leaf leaf_;

@@ -1,9 +1,11 @@
-// `split` over a host leaf that may have a tile unit: all products of parts of a block in one pass over packed tiles.
+// `split` over a host leaf that may have a tile unit: all products of parts of a block in one pass over
+// packed tiles.
 //
-// Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of parts follow
-// each other into the same four accumulators, small ones first; the sum is added to C in float, between the steps of
-// the next block. So no chain of the largest terms is longer. That addition is what bounds the speed of few products:
-// 128 of k at a time were slower, though three parts of so much of B fit the first-level cache; 512 were much the same.
+// Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of
+// parts follow each other into the same four accumulators, small ones first; the sum is added to C in float,
+// between the steps of the next block. So no chain of the largest terms is longer. That addition is what
+// bounds the speed of few products: 128 of k at a time were slower, though three parts of so much of B fit
+// the first-level cache; 512 were much the same.
 #pragma once
 
 #include "../../backend/host/tiles.hpp"
@@ -23,18 +25,18 @@ using namespace host_tiles;
 
 // An operand in parts: blocks of 32 lines (rows of A, columns of B), chunks of k outermost.
 struct packed_parts {
-    static constexpr index step = 32, chunk = 8, pair = 2048; // elements of k, steps, bytes
+    static constexpr index_t step = 32, chunk = 8, pair = 2048; // elements of k, steps, bytes
 
     std::byte* data;
-    index blocks, steps;
+    index_t blocks, steps;
     int parts;
 
-    index depth(index s) const { return smaller(chunk, steps - s / chunk * chunk); }
-    std::byte* at(index block, index s, int part) const {
-        index const first = s / chunk * chunk;
+    index_t depth(index_t s) const { return smaller(chunk, steps - s / chunk * chunk); }
+    std::byte* at(index_t block, index_t s, int part) const {
+        index_t const first = s / chunk * chunk;
         return data + ((first * blocks + block * depth(s)) * parts + part * depth(s) + (s - first)) * pair;
     }
-    static index bytes(index lines, index k, int parts) {
+    static index_t bytes(index_t lines, index_t k, int parts) {
         return divide_up(lines, 32) * divide_up(k, step) * pair * parts;
     }
 };
@@ -45,32 +47,32 @@ struct part_range {
     std::int32_t least, end;
 };
 
-// Blocks [b0, b1) of the lines of v (its rows) in 2 or 3 parts; `as_b`: elements that one product adds side by side.
-// False if an element is not where it is to be.
-STRATAGEMM_PARTS inline bool pack_parts(view<float const> const& v, part_range range, bool as_b, index b0,
-                                        index b1, packed_parts const& to) {
+// Blocks [b0, b1) of the lines of v (its rows) in 2 or 3 parts; `as_b`: elements that one product adds side
+// by side. False if an element is not where it is to be.
+STRATAGEMM_PARTS inline bool pack_parts(view<float const> const& v, part_range range, bool as_b, index_t b0,
+                                        index_t b1, packed_parts const& to) {
     typedef float floats __attribute__((vector_size(64)));
     typedef std::uint32_t words __attribute__((vector_size(64), may_alias));
     typedef std::int32_t numbers __attribute__((vector_size(64)));
     typedef std::uint16_t shorts __attribute__((vector_size(32), may_alias));
     bool const along = v.col_stride == 1; // lines lie along k
     numbers outside = {};
-    for (index b = b0; b < b1; ++b) {
-        for (index s = 0; s < to.steps; ++s) {
-            index const k0 = s * packed_parts::step;
-            for (index x = 0; x < 32; ++x) {
+    for (index_t b = b0; b < b1; ++b) {
+        for (index_t s = 0; s < to.steps; ++s) {
+            index_t const k0 = s * packed_parts::step;
+            for (index_t x = 0; x < 32; ++x) {
                 // Along: line x, its 32 elements. Across: of pair x / 2 of k, the half x % 2 of the lines.
-                index const i = b * 32 + (along ? x : x % 2 * 16), k = k0 + (along ? 0 : x / 2 * 2);
-                index const most = along ? (i < v.rows ? v.cols - k : 0) : v.rows - i;
+                index_t const i = b * 32 + (along ? x : x % 2 * 16), k = k0 + (along ? 0 : x / 2 * 2);
+                index_t const most = along ? (i < v.rows ? v.cols - k : 0) : v.rows - i;
                 float const* const from = v.data + i * v.row_stride + k * v.col_stride;
                 floats y[2] = {};
-                for (index t = 0; t < 2; ++t) {
+                for (index_t t = 0; t < 2; ++t) {
                     float const* const f = along ? from + 16 * t : from + t * v.col_stride;
-                    index const n = along ? most - 16 * t : k + t < v.cols ? most : 0;
+                    index_t const n = along ? most - 16 * t : k + t < v.cols ? most : 0;
                     if (n >= 16)
                         __builtin_memcpy(&y[t], f, 64);
                     else
-                        for (index q = 0; q < n; ++q) y[t][q] = f[q];
+                        for (index_t q = 0; q < n; ++q) y[t][q] = f[q];
                 }
                 words part[3][2];
                 for (int t = 0; t < 2; ++t) {
@@ -84,7 +86,7 @@ STRATAGEMM_PARTS inline bool pack_parts(view<float const> const& v, part_range r
                     part[1][t] = (w + 0x7fffu + ((w >> 16) & 1u)) & 0xffff0000u;
                     part[2][t] = reinterpret_cast<words>(rest - reinterpret_cast<floats>(part[1][t]));
                 }
-                index const half = along ? x / 16 : x % 2, row = along ? x % 16 : x / 2;
+                index_t const half = along ? x / 16 : x % 2, row = along ? x % 16 : x / 2;
                 for (int p = 0; p < to.parts; ++p) {
                     std::byte* const line = to.at(b, s, p) + half * 1024 + row * 64;
                     if (along) {
@@ -109,7 +111,7 @@ STRATAGEMM_PARTS inline bool pack_parts(view<float const> const& v, part_range r
 }
 
 // to (four tiles) = the sum of `products` products of parts, `depth` steps each, writing `before` meanwhile.
-STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte const* a_parts,
+STRATAGEMM_PARTS inline void block_of_parts(int products, index_t depth, std::byte const* a_parts,
                                             std::byte const* b_parts, float* to,
                                             finished<float> const& before) {
     static constexpr int order[9][2] = {{2, 2}, {2, 1}, {1, 2}, {2, 0}, {1, 1},
@@ -119,9 +121,9 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte
                     *b = b_parts + order[x][1] * depth * packed_parts::pair;
     load_step(a, b);
     asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
-    index row = 0, left = depth;
-    index const steps = products * depth, rows_a_step = divide_up(32, steps);
-    for (index s = 1; s < steps; ++s) {
+    index_t row = 0, left = depth;
+    index_t const steps = products * depth, rows_a_step = divide_up(32, steps);
+    for (index_t s = 1; s < steps; ++s) {
         a += packed_parts::pair, b += packed_parts::pair;
         if (--left == 0) {
             left = depth, ++x;
@@ -130,7 +132,7 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte
         }
         multiply_and_load<bfloat16>(a, b);
         if (row < before.rows) {
-            index const end = smaller(row + rows_a_step, before.rows);
+            index_t const end = smaller(row + rows_a_step, before.rows);
             before.write(row, end);
             row = end;
         }
@@ -140,33 +142,34 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index depth, std::byte
     asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
                  "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
                  :
-                 : "r"(to), "r"(index{64})
+                 : "r"(to), "r"(index_t{64})
                  : "memory");
 }
 
-// C = alpha A B + beta E, all rows contiguous; `finish`, if not null, does to a block of C what is left to do.
+// C = alpha A B + beta E, all rows contiguous; `finish`, if not null, does to a block of C what is left to
+// do.
 struct parts_job {
     int products;
     packed_parts a, b;
     float alpha, beta;
     view<float const> e;
     view<float> c;
-    void (*finish)(void const* problem, bool turned, index i, index j, index rows, index cols);
+    void (*finish)(void const* problem, bool turned, index_t i, index_t j, index_t rows, index_t cols);
     void const* problem;
     bool turned;
 };
 
 // Rows [i0, i1) and columns [j0, j1), by one thread.
-STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index i0, index i1, index j0,
-                                                   index j1) {
+STRATAGEMM_PARTS inline void multiply_parts_region(parts_job const& job, index_t i0, index_t i1, index_t j0,
+                                                   index_t j1) {
     alignas(64) float out[1024];
     tile_unit const unit;
     finished<float> before{};
-    for (index ib = i0; ib < i1; ib += 256)
-        for (index jc = j0; jc < j1; jc += 512) {
-            for (index s = 0; s < job.a.steps; s += packed_parts::chunk)
-                for (index j = jc; j < smaller(j1, jc + 512); j += 32)
-                    for (index i = ib; i < smaller(i1, ib + 256); i += 32) {
+    for (index_t ib = i0; ib < i1; ib += 256)
+        for (index_t jc = j0; jc < j1; jc += 512) {
+            for (index_t s = 0; s < job.a.steps; s += packed_parts::chunk)
+                for (index_t j = jc; j < smaller(j1, jc + 512); j += 32)
+                    for (index_t i = ib; i < smaller(i1, ib + 256); i += 32) {
                         block_of_parts(job.products, job.a.depth(s), job.a.at(i / 32, s, 0),
                                        job.b.at(j / 32, s, 0), out, before);
                         view<float const> const e = s == 0 ? job.e : job.c;
@@ -208,15 +211,15 @@ public:
         return here() && dense(p.a) && dense(p.b) && p.c.col_stride == 1 &&
                (p.beta == 0 || p.e.col_stride == 1);
     }
-    index bytes(index lines, index k, int parts) const {
+    index_t bytes(index_t lines, index_t k, int parts) const {
         return here() ? operand::bytes(lines, k, parts) : 0;
     }
-    static operand packed(std::byte* data, index lines, index k, int parts) {
+    static operand packed(std::byte* data, index_t lines, index_t k, int parts) {
         return {data, divide_up(lines, 32), divide_up(k, operand::step), parts};
     }
 
-    // The lines (rows of A, columns of B) in parts, scaled; false if an element is not at least `least` and below
-    // `end` in magnitude, nor 0.
+    // The lines (rows of A, columns of B) in parts, scaled; false if an element is not at least `least` and
+    // below `end` in magnitude, nor 0.
     bool pack(view<float const> const& lines, part_range range, bool as_b, operand const& to) const {
         int const size = team(lines.rows, lines.cols, 16);
         int odd = 0;
@@ -233,18 +236,18 @@ public:
         constexpr bool finishes = !std::is_same_v<typename P::epilogue_type, identity>;
         parts_job const job{products, a,     b, alpha, p.beta, p.e, p.c, finishes ? finish<P> : nullptr,
                             &p,       turned};
-        index const m = p.c.rows, n = p.c.cols;
+        index_t const m = p.c.rows, n = p.c.cols;
         int const size = team(m, n, p.a.cols);
         host_grid const grid = grid_of(size, m, n, 32, 32);
         leaf_.each(size, size, [&](int, int x) {
-            index const row = x / grid.cols, col = x % grid.cols;
+            index_t const row = x / grid.cols, col = x % grid.cols;
             multiply_parts_region(job, cut(m, row, grid.rows, 32), cut(m, row + 1, grid.rows, 32),
                                   cut(n, col, grid.cols, 32), cut(n, col + 1, grid.cols, 32));
         });
     }
 
     // Seconds of one thread, roughly, as seen on the machine of ozaki_tiles::on_host.
-    static double seconds(index m, index n, index k, int products) {
+    static double seconds(index_t m, index_t n, index_t k, int products) {
         auto const rows = static_cast<double>(divide_up(m, 32) * 32),
                    cols = static_cast<double>(divide_up(n, 32) * 32), depth = static_cast<double>(k);
         return 2 * rows * cols * depth * products / 1650e9 + (rows + cols) * depth * 0.5e-9;
@@ -252,15 +255,15 @@ public:
 
 private:
     template <class P>
-    static void finish(void const* problem, bool turned, index i, index j, index rows, index cols) {
+    static void finish(void const* problem, bool turned, index_t i, index_t j, index_t rows, index_t cols) {
         auto const& p = *static_cast<P const*>(problem);
-        for (index r = i; r < i + rows; ++r)
-            for (index c = j; c < j + cols; ++c) {
+        for (index_t r = i; r < i + rows; ++r)
+            for (index_t c = j; c < j + cols; ++c) {
                 float& x = p.c(r, c);
                 x = apply_epilogue(p.epilogue, x, p.row0 + (turned ? c : r), p.col0 + (turned ? r : c));
             }
     }
-    int team(index m, index n, index k) const {
+    int team(index_t m, index_t n, index_t k) const {
         return leaf_.team(static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
     }
 

@@ -11,32 +11,32 @@ namespace split_parts {
 
 // So many at a time, because an element by itself costs as much as its share of a product.
 struct sixteen {
-    static constexpr index count = 16;
+    static constexpr index_t count = 16;
     bfloat16 at[count];
 
     sixteen() = default;
     explicit constexpr sixteen(int) {} // a view's factor, which nothing reads
 };
 
-// Elements are to be 0, or at least 2^-40 and below 2^48: then their parts are normal numbers, the products of
-// those are, and 2^30 of them do not overflow.
+// Elements are to be 0, or at least 2^-40 and below 2^48: then their parts are normal numbers, the products
+// of those are, and 2^30 of them do not overflow.
 inline constexpr int least_exponent = -40, end_exponent = 48;
 inline constexpr int span = end_exponent - least_exponent;
 
 constexpr int bits_of_power(int e) { return (e + 127) << 23; }
 constexpr float power(int e) { return __builtin_bit_cast(float, bits_of_power(e)); }
 
-// The parts of sixteen elements of a line: the first is returned, the others are stored beside it. What is beyond
-// the matrix is zero.
+// The parts of sixteen elements of a line: the first is returned, the others are stored beside it. What is
+// beyond the matrix is zero.
 struct take_apart {
     view<float const> of; // lines are rows
     float scale;
-    sixteen* first;    // where the first parts are
-    index line, next;  // from line to line, from one part to the next
-    int parts;         // 2 or 3
-    std::int32_t* odd; // set if an element is not where it is to be
+    sixteen* first;     // where the first parts are
+    index_t line, next; // from line to line, from one part to the next
+    int parts;          // 2 or 3
+    std::int32_t* odd;  // set if an element is not where it is to be
 
-    sixteen operator()(sixteen, index i, index j) const {
+    sixteen operator()(sixteen, index_t i, index_t j) const {
         typedef float floats __attribute__((vector_size(16)));
         typedef std::uint32_t words __attribute__((vector_size(16)));
         typedef std::int32_t numbers __attribute__((vector_size(16)));
@@ -72,20 +72,20 @@ struct take_apart {
     }
 
 private:
-    void read(index i, index j, float* to) const {
+    void read(index_t i, index_t j, float* to) const {
         if (i >= of.rows) return;
         float const* const from = of.data + i * of.row_stride + j * of.col_stride;
         if (of.col_stride == 1 && of.cols - j >= sixteen::count) {
             __builtin_memcpy(to, from, sixteen::count * sizeof(float));
             return;
         }
-        for (index t = 0; t < sixteen::count && t < of.cols - j; ++t) to[t] = from[t * of.col_stride];
+        for (index_t t = 0; t < sixteen::count && t < of.cols - j; ++t) to[t] = from[t * of.col_stride];
     }
 };
 
 // ---- measuring -------------------------------------------------------------------------------------------
 
-enum measure : index {
+enum measure : index_t {
     largest, // |x| in a line; Inf if there is Inf or NaN
     least,   // |x| that is not 0, or Inf if all are
     measures
@@ -93,10 +93,10 @@ enum measure : index {
 struct measure_line {
     view<float const> of;
 
-    float operator()(float, index i, index what) const {
+    float operator()(float, index_t i, index_t what) const {
         constexpr float infinity = std::numeric_limits<float>::infinity();
         float most = 0, fewest = infinity;
-        for (index j = 0; j < of.cols; ++j) {
+        for (index_t j = 0; j < of.cols; ++j) {
             float const x = __builtin_fabsf(of(i, j));
             if (!(x < infinity)) return infinity;
             if (x > most) most = x;
@@ -119,7 +119,7 @@ inline int exponent_of(float x) {
 template <class T>
 struct left_as_real {
     view<T const> of;
-    float operator()(float, index i, index j) const {
+    float operator()(float, index_t i, index_t j) const {
         bool const low = i >= of.rows, right = j >= of.cols;
         T const z = of(low ? i - of.rows : i, right ? j - of.cols : j);
         float const im = of.conjugate ? -z.imag() : z.imag();
@@ -130,7 +130,7 @@ struct left_as_real {
 template <class T>
 struct right_as_real {
     view<T const> of;
-    float operator()(float, index i, index j) const {
+    float operator()(float, index_t i, index_t j) const {
         bool const low = i >= of.rows;
         T const z = of(low ? i - of.rows : i, j);
         return !low ? z.real() : of.conjugate ? -z.imag() : z.imag();
@@ -145,7 +145,7 @@ struct finish {
     Problem p;
     view<float const> sums;
 
-    S operator()(S, index i, index j) const {
+    S operator()(S, index_t i, index_t j) const {
         double re = 0, im = 0;
         auto const add = [&](S factor, double x, double y) {
             double const f = factor.real(), g = factor.imag();

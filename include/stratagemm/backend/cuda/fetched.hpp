@@ -11,18 +11,18 @@ STRATAGEMM_BEGIN
 template <class T>
 struct cuda_lines {
     T const* data = nullptr;
-    index lines = 0, length = 0, count = 1;
-    index stride = 0, step = 0; // from a line, and from a matrix, to the next
+    index_t lines = 0, length = 0, count = 1;
+    index_t stride = 0, step = 0; // from a line, and from a matrix, to the next
 
-    static constexpr index unit = 16 / static_cast<index>(sizeof(T)); // elements to 16 bytes
-    static index rounded(index length) { return (length + unit - 1) / unit * unit; }
+    static constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T)); // elements to 16 bytes
+    static index_t rounded(index_t length) { return (length + unit - 1) / unit * unit; }
 
     // What a copy with aligned lines takes.
-    static std::size_t bytes(index lines, index length, index count) {
+    static std::size_t bytes(index_t lines, index_t length, index_t count) {
         return cuda_arena::rounded(static_cast<std::size_t>(lines * rounded(length) * count) * sizeof(T));
     }
     // Whichever way its lines lie.
-    static std::size_t bytes_either(index rows, index cols, index count) {
+    static std::size_t bytes_either(index_t rows, index_t cols, index_t count) {
         return larger(bytes(rows, cols, count), bytes(cols, rows, count));
     }
     bool can_be_fetched() const {
@@ -36,17 +36,17 @@ struct cuda_lines {
 template <class T>
 struct cuda_lying {
     cuda_view<T const> view;
-    index step, count;
+    index_t step, count;
     bool along_k;
 };
 
 // k runs along the rows of A, and along the columns of B, which comes transposed.
-inline bool cuda_along_k(index rows, index row_stride, index col_stride) {
+inline bool cuda_along_k(index_t rows, index_t row_stride, index_t col_stride) {
     return magnitude(col_stride) < magnitude(row_stride) ||
            (magnitude(col_stride) == magnitude(row_stride) && rows > 1) || rows == 1;
 }
 template <class T>
-cuda_lying<T> cuda_lying_of(cuda_view<T const> const& v, index step, index count) {
+cuda_lying<T> cuda_lying_of(cuda_view<T const> const& v, index_t step, index_t count) {
     bool const along_k = cuda_along_k(v.rows, v.row_stride, v.col_stride);
     return {along_k ? v : transposed(v), step, count, along_k};
 }
@@ -75,20 +75,20 @@ class cuda_packing {
 public:
     // Says where the copy will be.
     cuda_lines<T> add(cuda_lying<T> const& x, cuda_arena& memory) {
-        index const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
+        index_t const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
         cuda_lines<T> packed{nullptr, x.view.rows, x.view.cols, x.count, cuda_lines<T>::rounded(x.view.cols),
                              0};
         packed.step = count == 1 ? 0 : packed.stride * packed.lines;
         T* const to = memory.take<T>(packed.stride * packed.lines * count).address;
         packed.data = to;
         bool const straight = magnitude(x.view.col_stride) <= magnitude(x.view.row_stride);
-        index const pieces = (packed.length - 1) / cuda_lines<T>::unit + 1;
-        index across = 32;
+        index_t const pieces = (packed.length - 1) / cuda_lines<T>::unit + 1;
+        index_t across = 32;
         while (across < pieces && across < 256) across *= 2;
         // Of so many lines each, and so much of a line.
-        index const lines = straight ? 4 * 256 / across : 64;
-        index const length = straight ? across * cuda_lines<T>::unit : 64;
-        index const blocks = ((packed.length - 1) / length + 1) * ((packed.lines - 1) / lines + 1) * count;
+        index_t const lines = straight ? 4 * 256 / across : 64;
+        index_t const length = straight ? across * cuda_lines<T>::unit : 64;
+        index_t const blocks = ((packed.length - 1) / length + 1) * ((packed.lines - 1) / lines + 1) * count;
         blocks_ += blocks;
         of_[added_++] = {cuda_place(x.view, x.step),
                          to,
@@ -121,19 +121,19 @@ public:
 private:
     std::array<cuda_pack_operand<T>, 2> of_{};
     int added_ = 0;
-    index blocks_ = 0;
+    index_t blocks_ = 0;
 };
 
 // A box: so many elements along a line, of so many lines. Swizzled, lines are of 128 bytes.
 template <class T>
-status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> const& l, index along,
-                   index lines, bool swizzled) {
+status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> const& l, index_t along,
+                   index_t lines, bool swizzled) {
     constexpr CUtensorMapDataType type = sizeof(T) == 8   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
                                          : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
                                          : sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
                                                           : CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    auto const number = [](index x) { return static_cast<cuuint64_t>(x); };
-    auto const bytes = [&](index x) { return number(x) * sizeof(T); };
+    auto const number = [](index_t x) { return static_cast<cuuint64_t>(x); };
+    auto const bytes = [&](index_t x) { return number(x) * sizeof(T); };
     // One matrix that is repeated is a batch of one; kernels then ask for the first.
     bool const batch = l.count > 1 && l.step > 0;
     cuuint64_t const sides[3] = {number(l.length), number(l.lines), batch ? number(l.count) : 1};

@@ -39,10 +39,10 @@ public:
     // Before anything is queued.
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
-        index bits = 0; // of all sides: one look at the products is enough for most groups
+        index_t bits = 0; // of all sides: one look at the products is enough for most groups
         for (cuda_sides const& s : sides_) bits |= s.m | s.n | s.k | s.count;
         if (!pointers && !has_epilogue && bits <= device_longest) return {};
-        for (index i = 0; i < all_.count; ++i)
+        for (index_t i = 0; i < all_.count; ++i)
             if (Problem const& p = all_.first[i]; !is_empty(p)) {
                 bool const multiplies = p.a.cols > 0 && p.alpha != Scalar(0);
                 if (status s = product::check(session_, p, epilogue_of(i), pointers && multiplies); !s)
@@ -69,7 +69,7 @@ public:
         std::vector<part> parts; // a kind each
         for (auto at = members.begin(); at != members.end();) {
             int const kind = at->kind;
-            index const place = at->place;
+            index_t const place = at->place;
             auto const end = std::find_if(at, members.end(), [&](member const& x) { return x.kind != kind; });
             cuda_form form;
             form.a_along_k = kind & 1, form.b_along_k = kind & 2;
@@ -113,7 +113,7 @@ private:
         std::size_t most, states, firsts; // where the parts of it are
         std::vector<std::byte> bytes;
         int count = 0;
-        index blocks = 0;
+        index_t blocks = 0;
 
         table(short products, bool follows_another)
             : most(static_cast<std::size_t>(products)), states(most * sizeof(arguments)),
@@ -122,7 +122,7 @@ private:
             int const follows = follows_another;
             std::memcpy(bytes.data() + firsts + (most + 1) * sizeof(int), &follows, sizeof(int));
         }
-        void put(Problem const& p, state const& s, index tiles) {
+        void put(Problem const& p, state const& s, index_t tiles) {
             auto const at = static_cast<std::size_t>(count);
             auto const first = static_cast<int>(blocks);
             arguments* const x = as_oriented(p, [&](Problem const& q, bool turned) {
@@ -155,7 +155,7 @@ private:
     struct member {
         int kind;
         int order; // kind by kind, and the longest first, so that short ones fill the gaps at the end
-        index place, tiles;
+        index_t place, tiles;
     };
     std::vector<member> members_of(cuda_sharing const& sharing) const {
         constexpr int lengths = 64;
@@ -165,14 +165,14 @@ private:
         for (std::size_t i = 0; i < sides_.size(); ++i) {
             cuda_sides const& s = sides_[i];
             if (sharing.alone[i] || s.m == 0 || s.n == 0 || s.count == 0) continue;
-            auto const place = static_cast<index>(i);
+            auto const place = static_cast<index_t>(i);
             member next{kinds_[i], 0, place, product::tiles_of(sharing.tile, s) * s.count};
             if constexpr (has_epilogue) {
                 auto const found = std::find(texts.begin(), texts.end(), epilogue_of(place).text());
                 next.kind |= static_cast<int>(found - texts.begin()) << 2;
                 if (found == texts.end()) texts.push_back(epilogue_of(place).text());
             }
-            index const length = s.k / 8;
+            index_t const length = s.k / 8;
             next.order = next.kind * lengths + static_cast<int>(length < lengths ? lengths - 1 - length : 0);
             drawn.push_back(next);
         }
@@ -190,7 +190,7 @@ private:
     static auto as_oriented(Problem const& p, F&& f) {
         return product::turns(p) ? f(p.transposed(), true) : f(p, false);
     }
-    cuda_epilogue<Scalar> const& epilogue_of(index i) const {
+    cuda_epilogue<Scalar> const& epilogue_of(index_t i) const {
         return epilogues_[has_epilogue ? static_cast<std::size_t>(i) : 0];
     }
 

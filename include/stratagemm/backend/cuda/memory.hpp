@@ -13,7 +13,7 @@ template <class T>
 struct cuda_pointer {
     T* address = nullptr;
 
-    friend cuda_pointer operator+(cuda_pointer p, index n) { return {p.address + n}; }
+    friend cuda_pointer operator+(cuda_pointer p, index_t n) { return {p.address + n}; }
 
     template <class U>
     requires(std::same_as<U, T const> && !std::same_as<U, T>) operator cuda_pointer<U>() const {

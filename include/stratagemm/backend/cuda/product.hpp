@@ -57,8 +57,8 @@ public:
         return cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
     }
     // A cluster takes tiles below each other, as many as it has blocks.
-    static index tiles_of(cuda_tile const& tile, cuda_sides const& s) {
-        index const blocks = tile.cluster;
+    static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
+        index_t const blocks = tile.cluster;
         return ((s.m - 1) / (tile.m * blocks) + 1) * blocks * ((s.n - 1) / tile.n + 1);
     }
 
@@ -96,8 +96,8 @@ public:
             sums.c.data = partial.address;
             sums.alpha = Scalar(1);
         }
-        index const fours = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
-                                 : p_.c.rows * ((p_.c.cols + 3) / 4);
+        index_t const fours = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
+                                   : p_.c.rows * ((p_.c.cols + 3) / 4);
         // Many parts of few elements: several threads for each.
         int const slices = tail || choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
         cuda_tile shared = tail ? choice.tile : cuda_tile{};
@@ -119,11 +119,11 @@ public:
 
 private:
     // Tiles that are in parts where the others are whole.
-    static index tail_of(cuda_choice const& choice, cuda_sides const& s) {
+    static index_t tail_of(cuda_choice const& choice, cuda_sides const& s) {
         return tiles_of(choice.tile, s) - choice.whole;
     }
     // Rows of workspace begin at multiples of four; those of a tail are whole tiles.
-    static index sums_of_parts(cuda_choice const& choice, cuda_sides const& s) {
+    static index_t sums_of_parts(cuda_choice const& choice, cuda_sides const& s) {
         if (choice.whole > 0) return choice.parts(s.k) * tail_of(choice, s) * choice.tile.m * choice.tile.n;
         return choice.parts(s.k) * s.m * ((s.n + 3) / 4 * 4);
     }
@@ -133,16 +133,16 @@ private:
         f.a_along_k = lying_a(p_).along_k, f.b_along_k = lying_b(p_).along_k;
         if (tile.engine == cuda_engine::small) {
             auto const dense = [&](cuda_lying<In> const& x) {
-                index const size = x.view.rows * x.view.cols;
+                index_t const size = x.view.rows * x.view.cols;
                 return reinterpret_cast<std::uintptr_t>(x.view.data.address) % 16 == 0 &&
-                       size * tile.group * static_cast<index>(sizeof(In)) % 16 == 0 && x.step == size &&
+                       size * tile.group * static_cast<index_t>(sizeof(In)) % 16 == 0 && x.step == size &&
                        x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1);
             };
             f.dense = dense(lying_a(p_)) && dense(lying_b(p_));
         }
         return form_for(tile, sizeof(In), f);
     }
-    status launch(cuda_compiled const& compiled, index blocks, int threads,
+    status launch(cuda_compiled const& compiled, index_t blocks, int threads,
                   cuda_arguments<Scalar> const& x) const {
         if (blocks > device_longest)
             return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
@@ -163,7 +163,7 @@ private:
 
     status run_vector(cuda_arguments<Scalar> const& x) const {
         cuda_lying<In> const a = lying_a(p_);
-        constexpr index unit = cuda_lines<In>::unit > 0 ? cuda_lines<In>::unit : 1;
+        constexpr index_t unit = cuda_lines<In>::unit > 0 ? cuda_lines<In>::unit : 1;
         cuda_form form;
         form.a_along_k = a.along_k;
         form.dense = a.view.col_stride == 1 && a.view.row_stride % unit == 0 && a.step % unit == 0 &&
@@ -186,15 +186,15 @@ private:
             [&] { return cuda_product_source<In, Out>(tile, form, epilogue); });
         if (!compiled) return compiled.take_status();
         if (tile.engine == cuda_engine::small) {
-            index const groups = (p_.count - 1) / tile.group + 1;
-            index const places = static_cast<index>(session_.device().units) * (*compiled)->resident;
+            index_t const groups = (p_.count - 1) / tile.group + 1;
+            index_t const places = static_cast<index_t>(session_.device().units) * (*compiled)->resident;
             bool const stay = tile.stages > 1 && groups > places;
             return launch(**compiled, stay ? places : groups, threads_of(tile), x);
         }
         cuda_tile const on_c = lying_on_c(tile, form, sizeof(In));
-        index const parts = choice.parts(p_.a.cols);
-        index const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
-                                      : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
+        index_t const parts = choice.parts(p_.a.cols);
+        index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
+                                        : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
         if (!reads_lines(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
 
         cuda_packing<In> copies;
@@ -207,8 +207,8 @@ private:
             lying.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
             return launch(**compiled, tiles, threads_of(tile), lying);
         }
-        index const line = 128 / static_cast<index>(sizeof(In));
-        auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index side) {
+        index_t const line = 128 / static_cast<index_t>(sizeof(In));
+        auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side) {
             if (along_k) return cuda_map_of(session_, to, l, line, side, true);
             bool const swizzled = tile.engine != cuda_engine::simt;
             return cuda_map_of(session_, to, l, swizzled ? line : side, tile.k, swizzled);
@@ -220,7 +220,7 @@ private:
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile)),
         grid.cluster = static_cast<unsigned>(tile.cluster);
-        index const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
+        index_t const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
         grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
         if (tile.engine != cuda_engine::wgmma)
             return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
@@ -228,12 +228,12 @@ private:
         // for it where 16 bytes do (it fetches no further than they go, but stores what rounds them up).
         cuda_arguments<Scalar> told = x;
         CUtensorMap c_map{};
-        index const wide = 128 / static_cast<index>(sizeof(Out));
+        index_t const wide = 128 / static_cast<index_t>(sizeof(Out));
         cuda_lines<Out> const c{
             static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
         if (!form.partial && p_.beta == Scalar(0) && p_.c.col_stride == 1 && on_c.n % wide == 0 &&
             c.length % c.unit == 0 && c.can_be_fetched()) {
-            index const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
+            index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
             told.flags |= 32; // as prelude.cu.hpp names it
         }

@@ -69,26 +69,8 @@ public:
         return cuda_arena({static_cast<std::byte*>(*memory)}, bytes, cuda_allocations::release);
     }
 
-    // Between host memory and the device's; returns when it is done, after all that was queued on the stream before.
-    template <class T>
-    status upload(T const* from, cuda_pointer<T> to, index count) const {
-        if (status s =
-                send_bytes(*this, from, place(to.address), static_cast<std::size_t>(count) * sizeof(T));
-            !s)
-            return s;
-        return synchronize();
-    }
-    template <class T>
-    status download(cuda_pointer<T> from, std::remove_const_t<T>* to, index count) const {
-        if (status s =
-                fetch_bytes(*this, place(from.address), to, static_cast<std::size_t>(count) * sizeof(T));
-            !s)
-            return s;
-        return synchronize();
-    }
-
-    // What device/transfer.hpp asks for. Of host memory that is not pinned the driver makes copies in pieces, more
-    // slowly than ours.
+    // What device/transfer.hpp asks for. Of host memory that is not pinned the driver makes copies in pieces,
+    // more slowly than ours.
     bool reads_itself(void const* host) const { return session_->is_pinned(host); }
     transfer_pool<event>& pool() const { return session_->transfers(); }
     status send(line_copy const& x, void const* from, device_place to) const {
@@ -114,8 +96,8 @@ public:
     }
 
 protected:
-    // Another stream of the device, which stays until its last user has gone and what was queued on it is done. Work
-    // on the stream 0 of old does not hold it up.
+    // Another stream of the device, which stays until its last user has gone and what was queued on it is
+    // done. Work on the stream 0 of old does not hold it up.
     result<cuda_queue> another() const {
         if (status s = session_->ready(); !s) return result<cuda_queue>(std::move(s));
         auto const in = session_->enter();
@@ -136,7 +118,6 @@ protected:
 
 private:
     static cuda_driver const& driver() { return cuda_driver::get(); }
-    static device_place place(void const* p) { return {nullptr, reinterpret_cast<std::intptr_t>(p)}; }
     status told(CUresult code, char const* what) const {
         if (code != CUDA_SUCCESS) return cuda_error(code, what + session_->device().name);
         return {};

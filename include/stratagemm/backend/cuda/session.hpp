@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
+#include "../../device/dialect.hpp"
 #include "../../device/dump.hpp"
 #include "../../device/program_store.hpp"
 #include "../../device/transfer.hpp"
@@ -23,15 +24,15 @@
 
 STRATAGEMM_BEGIN
 
-enum class cuda_operation { dialect, product, gather, pack };
+enum class cuda_operation { product, gather, pack };
 
-// What a compiled kernel is found by.
+// What a compiled kernel is found by, unless it is in the dialect.
 struct cuda_kernel_key {
     cuda_operation operation{};
     std::array<char, 2> types{}; // letters of what goes in and of what comes out
     cuda_tile tile{};
     cuda_form form{};
-    std::string text{}; // of the epilogue, empty for none; or of all, in the dialect
+    std::string text{}; // of the epilogue, empty for none
 
     friend bool operator==(cuda_kernel_key const&, cuda_kernel_key const&) = default;
     friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
@@ -107,8 +108,9 @@ public:
     cuda_tile tuned_for(tuning_bucket const& b) { return tuning_ ? tuning_->find(b) : cuda_tile{}; }
     void keep_tuned(tuning_bucket const& b, cuda_tile const& tile) { tuning_->keep(b, tile); }
 
-    template <class Make> // gives a cuda_source
-    result<cuda_compiled*> kernel(cuda_kernel_key const& key, Make&& make) {
+    // Compiled when it is first asked for, from the source that make() gives.
+    template <class Key = cuda_kernel_key, class Make>
+    result<cuda_compiled*> kernel(Key const& key, Make&& make) {
         if (fault_) return *fault_;
         return kernels_.get(key, [&]() { return compile(make()); });
     }
@@ -117,8 +119,13 @@ public:
     template <class... Arguments>
     status launch(CUstream stream, cuda_compiled const& compiled, cuda_grid const& grid,
                   Arguments const&... arguments) const {
+        void const* places[] = {&arguments...};
+        return launch_at(stream, compiled, grid, places);
+    }
+    // With the places of its arguments.
+    status launch_at(CUstream stream, cuda_compiled const& compiled, cuda_grid const& grid,
+                     void const** places) const {
         context_scope const in(context_);
-        void* pointers[] = {const_cast<void*>(static_cast<void const*>(&arguments))...};
         CUlaunchConfig config{};
         config.gridDimX = grid.blocks, config.gridDimY = 1, config.gridDimZ = 1;
         config.blockDimX = grid.threads, config.blockDimY = 1, config.blockDimZ = 1;
@@ -136,7 +143,8 @@ public:
             auto& sides = attributes[config.numAttrs++].value.clusterDim;
             sides.x = grid.cluster, sides.y = 1, sides.z = 1;
         }
-        CUresult const code = driver().cuLaunchKernelEx(&config, compiled.function, pointers, nullptr);
+        CUresult const code =
+            driver().cuLaunchKernelEx(&config, compiled.function, const_cast<void**>(places), nullptr);
         if (code != CUDA_SUCCESS) return cuda_error(code, "a launch on " + device_.name);
         return {};
     }
@@ -174,7 +182,8 @@ public:
             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     }
 
-    // In the order of the stream: free() lets others have the memory when all that was queued before it is done.
+    // In the order of the stream: free() lets others have the memory when all that was queued before it is
+    // done.
     result<void*> allocate(CUstream stream, std::size_t bytes) {
         if (fault_) return *fault_;
         context_scope const in(context_);
@@ -246,8 +255,8 @@ private:
                             cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
     }
 
-    // A pool of our own: what the program wants of the device's is its own affair. A part of the device's memory
-    // stays in it from one product to the next.
+    // A pool of our own: what the program wants of the device's is its own affair. A part of the device's
+    // memory stays in it from one product to the next.
     void make_pool() {
         context_scope const in(context_);
         CUmemPoolProps properties{};
@@ -313,13 +322,13 @@ private:
     CUmemoryPool pool_ = nullptr;
     std::optional<error> fault_;
     program_store cache_ = program_store::standard();
-    build_once<cuda_kernel_key, cuda_compiled> kernels_;
+    build_once_by<cuda_compiled, cuda_kernel_key, dialect_key> kernels_;
     std::optional<tuning_store<cuda_tile>> tuning_;
     transfer_pool<cuda_event> transfers_;
 };
 
-// Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is and no
-// more, so the rest is kept here.
+// Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is
+// and no more, so the rest is kept here.
 class cuda_allocations {
 public:
     static void keep(void* address, cuda_session& session, CUstream stream) {

@@ -108,7 +108,7 @@ struct cuda_operand {
     long long row = 0, col = 0, step = 0;
 };
 template <class T>
-cuda_operand cuda_place(cuda_view<T> const& v, index step = 0) {
+cuda_operand cuda_place(cuda_view<T> const& v, index_t step = 0) {
     return {v.data.address, v.row_stride, v.col_stride, step};
 }
 template <class Scalar>

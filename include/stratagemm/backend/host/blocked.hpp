@@ -11,21 +11,31 @@
 
 STRATAGEMM_BEGIN
 
+// An operand that is a sum of views, for which the job has the first of them, and what packs it (combined.hpp).
+template <class Packet>
+struct host_sum {
+    void const* term = nullptr;
+    int terms = 0;
+    void (*pack_a)(host_sum const&, index_t i, index_t p, index_t rows, index_t depth, Packet* to) = nullptr;
+    void (*pack_b)(host_sum const&, index_t p, index_t j, index_t depth, index_t cols, Packet* to) = nullptr;
+};
+
 // A product as the blocked loops see it: row-major C (transpose the whole if not), real or packed scalars,
 // and a writer for everything that is not a plain alpha A B + beta E.
 template <class TA, class Packing>
 struct host_job {
     using packet = typename Packing::packet;
     using acc = accumulated<packet>;
-    using writer = void (*)(void const* problem, bool swapped, acc const* sum, index sum_row, index i,
-                            index j, index rows, index cols);
+    using writer = void (*)(void const* problem, bool swapped, acc const* sum, index_t sum_row, index_t i,
+                            index_t j, index_t rows, index_t cols);
 
     typename Packing::operand a, b;
+    host_sum<packet> a_sum, b_sum; // if they have terms, instead
     acc alpha{1}, beta{0};
     acc const* e = nullptr;
-    index e_row = 0;
+    index_t e_row = 0;
     acc* c = nullptr;
-    index c_row = 0;
+    index_t c_row = 0;
 
     writer write = nullptr; // if set, sums go through it, and alpha to c_row are not used
     writer add =
@@ -33,13 +43,13 @@ struct host_job {
     void const* problem = nullptr;
     bool swapped = false; // rows of the job are columns of the problem
 
-    index rows() const { return a.rows; }
-    index cols() const { return b.cols * Packing::widen; }
-    index depth() const { return Packing::depth(a.cols); }
+    index_t rows() const { return a.rows; }
+    index_t cols() const { return b.cols * Packing::widen; }
+    index_t depth() const { return Packing::depth(a.cols); }
 };
 
 // Bytes of one core's second-level cache, or a cautious guess.
-inline index second_level_cache() {
+inline index_t second_level_cache() {
 #if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
     static long const bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
     if (bytes > 0) return bytes;
@@ -50,23 +60,23 @@ inline index second_level_cache() {
 // Sizes of blocks, in packets and accumulators. Only k shows in the results, and it depends on nothing.
 template <class Packet>
 struct block_sizes {
-    static constexpr index k = 1536 / sizeof(Packet); // 14 rows of A: 21 KiB of the first-level cache
-    static constexpr index n_max = 960;  // a k x n block of B: 1.4 MiB of the second, or half of that
-    static constexpr index rows = 2048;  // of A, packed at a time, where it is read across
-    static constexpr index staged = 256; // rows of C summed before they are written
-    static constexpr index long_k = 32 * k, few_elements = 16384; // when k itself is shared out
+    static constexpr index_t k = 1536 / sizeof(Packet); // 14 rows of A: 21 KiB of the first-level cache
+    static constexpr index_t n_max = 960;  // a k x n block of B: 1.4 MiB of the second, or half of that
+    static constexpr index_t rows = 2048;  // of A, packed at a time, where it is read across
+    static constexpr index_t staged = 256; // rows of C summed before they are written
+    static constexpr index_t long_k = 32 * k, few_elements = 16384; // when k itself is shared out
 
-    static index n() { return second_level_cache() < 3 << 19 ? n_max / 2 : n_max; }
+    static index_t n() { return second_level_cache() < 3 << 19 ? n_max / 2 : n_max; }
 };
 
-inline index divide_up(index x, index by) { return (x + by - 1) / by; }
-inline index smaller(index x, index y) { return x < y ? x : y; }
-inline index larger_of(index x, index y) { return x < y ? y : x; }
+inline index_t divide_up(index_t x, index_t by) { return (x + by - 1) / by; }
+inline index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
+inline index_t larger_of(index_t x, index_t y) { return x < y ? y : x; }
 
 // The number of pieces in which k is summed apart when C is too small to keep threads busy. From the shape
 // alone: it decides the order of summation.
 template <class Packet>
-index parts_of_k(index rows, index cols, index depth) {
+index_t parts_of_k(index_t rows, index_t cols, index_t depth) {
     using sizes = block_sizes<Packet>;
     if (rows * cols > sizes::few_elements || depth < sizes::long_k) return 1;
     return smaller(16, depth / (sizes::long_k / 2));
@@ -83,87 +93,94 @@ struct host_scratch {
     packet* b = nullptr;
     acc* sum = nullptr;
 
-    static constexpr index strip_max = 64;
-    static index a_count(index rows, index depth) {
+    static constexpr index_t strip_max = 64;
+    static index_t a_count(index_t rows, index_t depth) {
         return smaller(rows, sizes::rows) * smaller(depth, sizes::k);
     }
-    static index b_count(index cols, index depth) {
+    static index_t b_count(index_t cols, index_t depth) {
         return divide_up(smaller(cols, sizes::n()), strip_max) * strip_max * smaller(depth, sizes::k);
     }
-    static index sum_count(index rows, index cols) {
+    static index_t sum_count(index_t rows, index_t cols) {
         return smaller(rows, sizes::staged) * smaller(cols, sizes::n());
     }
 
-    [[gnu::noinline]] static std::size_t bytes(index rows, index cols, index depth) {
-        auto part = [](index count, std::size_t size) {
+    [[gnu::noinline]] static std::size_t bytes(index_t rows, index_t cols, index_t depth) {
+        auto part = [](index_t count, std::size_t size) {
             return host_arena::rounded(static_cast<std::size_t>(count) * size);
         };
         return part(a_count(rows, depth), sizeof(packet)) + part(b_count(cols, depth), sizeof(packet)) +
                part(sum_count(rows, cols), sizeof(acc));
     }
-    host_scratch(host_arena& arena, index rows, index cols, index depth)
+    host_scratch(host_arena& arena, index_t rows, index_t cols, index_t depth)
         : a(arena.take<packet>(a_count(rows, depth))), b(arena.take<packet>(b_count(cols, depth))),
           sum(arena.take<acc>(sum_count(rows, cols))) {}
 };
 
 // Part of a job: rows, columns (of accumulators) and packets of k.
 struct host_region {
-    index i0, i1, j0, j1, p0, p1;
+    index_t i0, i1, j0, j1, p0, p1;
 };
 
 // Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
-inline bool rows_collide(index stride_bytes) { return magnitude(stride_bytes) % 2048 == 0; }
+inline bool rows_collide(index_t stride_bytes) { return magnitude(stride_bytes) % 2048 == 0; }
 
 // Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one.
 template <class TA, class Packing>
 void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,
-                     accumulated<typename Packing::packet>* partial = nullptr, index partial_row = 0) {
+                     accumulated<typename Packing::packet>* partial = nullptr, index_t partial_row = 0) {
     using packet = typename Packing::packet;
     using acc = accumulated<packet>;
     using sizes = block_sizes<packet>;
     auto const& table = Packing::kernels();
-    constexpr auto size = static_cast<index>(sizeof(packet));
+    constexpr auto size = static_cast<index_t>(sizeof(packet));
 
-    index const depth = r.p1 - r.p0, pieces = larger_of(1, divide_up(depth, sizes::k));
-    index const kc = divide_up(divide_up(depth, pieces), 4) * 4;
+    index_t const depth = r.p1 - r.p0, pieces = larger_of(1, divide_up(depth, sizes::k));
+    index_t const kc = divide_up(divide_up(depth, pieces), 4) * 4;
     // Blocks of about one width: a narrow one at the end would be as much work to begin as a wide one.
-    index const blocks = divide_up(r.j1 - r.j0, sizes::n());
-    index const nc = divide_up(divide_up(r.j1 - r.j0, blocks), table.strip) * table.strip;
+    index_t const blocks = divide_up(r.j1 - r.j0, sizes::n());
+    index_t const nc = divide_up(divide_up(r.j1 - r.j0, blocks), table.strip) * table.strip;
     // What is written by a function is summed in a buffer before: over all of k, or panel by panel where one piece of k
     // may be written.
     bool const by_panel = job.write && !partial && (pieces == 1 || job.add);
     bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
-    bool const a_in_place = Packing::in_place && a.col != 0 &&
+    bool const a_in_place = Packing::in_place && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(depth, kc) < 32
                                         : a.row == 1 && a.col * size < 1024);
-    bool const b_in_place = Packing::in_place && Packing::widen == 1 && b.col == 1 &&
+    bool const b_in_place = Packing::in_place && Packing::widen == 1 && !job.b_sum.terms && b.col == 1 &&
                             (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
                             kc * b.row * size <= 600000;
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
-    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows.
-    bool const a_by_panels = !a_in_place && Packing::by_panels(job.a);
-    index const panel = by_panel      ? divide_up(48, table.tallest) * table.tallest
-                        : a_by_panels ? divide_up(12, table.tallest) * table.tallest
-                                      : sizes::rows;
-    index const rows_at_once = staged ? sizes::staged : a_in_place || a_by_panels ? r.i1 - r.i0 : sizes::rows;
+    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a sum again
+    // would cost more.
+    bool const a_by_panels = !a_in_place && !job.a_sum.terms && Packing::by_panels(job.a);
+    index_t const panel = by_panel      ? divide_up(48, table.tallest) * table.tallest
+                          : a_by_panels ? divide_up(12, table.tallest) * table.tallest
+                                        : sizes::rows;
+    index_t const rows_at_once = staged                      ? sizes::staged
+                                 : a_in_place || a_by_panels ? r.i1 - r.i0
+                                                             : sizes::rows;
 
-    for (index i = r.i0; i < r.i1; i += rows_at_once) {
-        index const rows = smaller(rows_at_once, r.i1 - i);
-        index packed = -1; // the piece of k that A is packed for
+    for (index_t i = r.i0; i < r.i1; i += rows_at_once) {
+        index_t const rows = smaller(rows_at_once, r.i1 - i);
+        index_t packed = -1; // the piece of k that A is packed for
         // All columns for one piece of k, so that A is packed once; staged sums need all of k for some columns.
-        for (index t = 0; t < pieces * blocks; ++t) {
-            index const x = staged ? t % pieces : t / blocks, y = staged ? t / pieces : t % blocks;
-            index const p = r.p0 + x * kc, k = smaller(kc, r.p1 - p);
-            index const j = r.j0 + y * nc, cols = smaller(nc, r.j1 - j);
+        for (index_t t = 0; t < pieces * blocks; ++t) {
+            index_t const x = staged ? t % pieces : t / blocks, y = staged ? t / pieces : t % blocks;
+            index_t const p = r.p0 + x * kc, k = smaller(kc, r.p1 - p);
+            index_t const j = r.j0 + y * nc, cols = smaller(nc, r.j1 - j);
             bool const first = x == 0;
             block_args<packet> g{};
             g.n = cols, g.k = k;
             if (b_in_place) {
                 g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;
             } else {
-                if (i == r.i0 || pieces * blocks > 1) // otherwise it is still there from the rows before
+                if (i > r.i0 && pieces * blocks == 1)
+                    ; // it is still there from the rows before
+                else if (job.b_sum.terms)
+                    job.b_sum.pack_b(job.b_sum, p, j, k, cols, scratch.b);
+                else
                     Packing::pack_b(job.b, Packing::conjugates(job.a), p, j, k, cols, scratch.b);
                 g.b = scratch.b, g.b_row = table.strip, g.b_strip = k * table.strip;
             }
@@ -173,23 +190,25 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
             g.e_row = first && plain ? job.e_row : g.c_row;
             acc* const c = staged || by_panel ? scratch.sum : partial ? partial + j : job.c + j;
             acc const* const e = first && plain ? job.e + j : c;
-            index const step = a_in_place && !by_panel ? rows : smaller(panel, rows);
-            for (index from = i; from < i + rows; from += step) {
+            index_t const step = a_in_place && !by_panel ? rows : smaller(panel, rows);
+            for (index_t from = i; from < i + rows; from += step) {
                 g.m = smaller(step, i + rows - from);
-                index const down = by_panel ? 0 : staged ? from - i : from; // of c
+                index_t const down = by_panel ? 0 : staged ? from - i : from; // of c
                 g.c = c + down * g.c_row, g.e = e + down * g.e_row;
                 if (a_in_place) {
                     g.a = a.data + from * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
                     if (a.col == 1) g.ahead = g.a + table.tallest * a.row, g.ahead_row = a.row;
                 } else {
-                    if (a_by_panels || packed != x)
+                    if (job.a_sum.terms && packed != x)
+                        job.a_sum.pack_a(job.a_sum, from, p, rows, k, scratch.a);
+                    else if (a_by_panels || packed != x)
                         Packing::pack_a(job.a, Packing::conjugates(job.a), from, p, a_by_panels ? g.m : rows,
                                         k, scratch.a);
                     packed = x;
                     g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k), g.a_row = k, g.a_col = 1;
                     if (a_by_panels && a.col == 1) { // of the panel that is packed next
                         bool const more = from + step < i + rows;
-                        index const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
+                        index_t const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
                         g.ahead = a.data + (more ? from + step : i) * a.row + next, g.ahead_row = a.row;
                     } else if (!a_by_panels) { // too much for the second-level cache: the next rows of it
                         g.ahead = g.a + table.tallest * k, g.ahead_row = k;
@@ -211,7 +230,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
 struct host_grid {
     int rows = 1, cols = 1;
 };
-[[gnu::noinline]] inline host_grid grid_of(int team, index m, index n, int tallest, int strip) {
+[[gnu::noinline]] inline host_grid grid_of(int team, index_t m, index_t n, int tallest, int strip) {
     host_grid best;
     double least = -1;
     for (int rows = 1; rows <= team; ++rows) {
@@ -226,7 +245,7 @@ struct host_grid {
     return best;
 }
 // The i-th of `parts` pieces of n, cut at multiples of `unit`.
-inline index cut(index n, index i, index parts, index unit) {
+inline index_t cut(index_t n, index_t i, index_t parts, index_t unit) {
     return smaller(n, divide_up(n, unit) * i / parts * unit);
 }
 
@@ -238,23 +257,24 @@ void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     using scratch = host_scratch<Packing>;
     auto const& table = Packing::kernels();
     host_arena::scope const scope(arena);
-    index const m = job.rows(), n = job.cols(), depth = job.depth();
+    index_t const m = job.rows(), n = job.cols(), depth = job.depth();
 
-    index const parts = parts_of_k<packet>(m, n, depth);
+    index_t const parts = parts_of_k<packet>(m, n, depth);
     if (parts > 1) {
         acc* const partial = arena.take<acc>(parts * m * n);
-        std::byte* const own = arena.take<std::byte>(static_cast<index>(scratch::bytes(m, n, depth)) * team);
+        std::byte* const own =
+            arena.take<std::byte>(static_cast<index_t>(scratch::bytes(m, n, depth)) * team);
         host_each(team, static_cast<int>(parts), [&](int thread, int x) {
-            host_arena part(own + thread * static_cast<index>(scratch::bytes(m, n, depth)),
+            host_arena part(own + thread * static_cast<index_t>(scratch::bytes(m, n, depth)),
                             scratch::bytes(m, n, depth), nullptr);
             host_region const r{0, m, 0, n, cut(depth, x, parts, 64), cut(depth, x + 1, parts, 64)};
             multiply_region(job, r, scratch(part, m, n, depth), partial + x * m * n, n);
         });
-        for (index x = 1; x < parts; ++x)
-            for (index i = 0; i < m * n; ++i) partial[i] += partial[x * m * n + i];
+        for (index_t x = 1; x < parts; ++x)
+            for (index_t i = 0; i < m * n; ++i) partial[i] += partial[x * m * n + i];
         if (job.write) return job.write(job.problem, job.swapped, partial, n, 0, 0, m, n / Packing::widen);
-        for (index i = 0; i < m; ++i)
-            for (index j = 0; j < n; ++j) {
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) {
                 acc const sum = job.alpha * partial[i * n + j];
                 job.c[i * job.c_row + j] =
                     job.beta == acc(0) ? sum : job.beta * job.e[i * job.e_row + j] + sum;
@@ -263,10 +283,10 @@ void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     }
 
     std::size_t const bytes = scratch::bytes(m, n, depth);
-    std::byte* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
+    std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
     host_grid const grid = grid_of(team, m, n, table.tallest, table.strip);
     host_each(team, team, [&](int thread, int x) {
-        index const row = x / grid.cols, col = x % grid.cols;
+        index_t const row = x / grid.cols, col = x % grid.cols;
         host_region const r{cut(m, row, grid.rows, table.tallest),
                             cut(m, row + 1, grid.rows, table.tallest),
                             cut(n, col, grid.cols, table.strip),
@@ -274,16 +294,16 @@ void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
                             0,
                             depth};
         if (r.i0 == r.i1 || r.j0 == r.j1) return;
-        host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+        host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
         multiply_region(job, r, scratch(part, m, n, depth));
     });
 }
 
 template <class Packing>
-[[gnu::noinline]] std::size_t multiply_bytes(index m, index n, index k, int team) {
+[[gnu::noinline]] std::size_t multiply_bytes(index_t m, index_t n, index_t k, int team) {
     using packet = typename Packing::packet;
     n *= Packing::widen;
-    index const depth = Packing::depth(k), parts = parts_of_k<packet>(m, n, depth);
+    index_t const depth = Packing::depth(k), parts = parts_of_k<packet>(m, n, depth);
     std::size_t const partial =
         parts > 1 ? host_arena::rounded(static_cast<std::size_t>(parts * m * n) * sizeof(accumulated<packet>))
                   : 0;

@@ -11,7 +11,7 @@ STRATAGEMM_BEGIN
 // Types cannot be in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, ...)                                                        \
     EXTERN template void multiply(host_job<ELEMENT, __VA_ARGS__> const&, int, host_arena&);                  \
-    EXTERN template std::size_t multiply_bytes<__VA_ARGS__>(index, index, index, int);
+    EXTERN template std::size_t multiply_bytes<__VA_ARGS__>(index_t, index_t, index_t, int);
 #define STRATAGEMM_HOST_REAL(EXTERN, ELEMENT)                                                                \
     EXTERN template kernel_table<ELEMENT, ELEMENT> const& kernels();                                         \
     STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, ELEMENT>)                                 \

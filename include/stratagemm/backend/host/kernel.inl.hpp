@@ -30,27 +30,27 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
 // rows leave it, unless it is plain. The rows I... are spelled out by the compiler, not unrolled by it, so that the
 // accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
-STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T const* b,
-                             accumulated<T> const* e, accumulated<T>* c, index c_row, part tail,
+STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
+                             accumulated<T> const* e, accumulated<T>* c, index_t c_row, part tail,
                              T const* next, int height, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
-    index const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
-    index next_left = next_steps;
+    index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
+    index_t next_left = next_steps;
     T const* next_line = next = next ? next : a;
     vec<Acc> acc[MR][NV] = {};
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
     // Of the shortest tile, rows beyond `height` are its first row again.
-    index const a_col = g.a_col, b_row = g.b_row;
-    index const steps[] = {0, MR != shortest || height > 1 ? a_row : 0,
-                           MR != shortest || height > 2 ? 2 * a_row : 0,
-                           MR != shortest || height > 3 ? 3 * a_row : 0, 4 * a_row};
+    index_t const a_col = g.a_col, b_row = g.b_row;
+    index_t const steps[] = {0, MR != shortest || height > 1 ? a_row : 0,
+                             MR != shortest || height > 2 ? 2 * a_row : 0,
+                             MR != shortest || height > 3 ? 3 * a_row : 0, 4 * a_row};
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
-    for (index p = g.k; p > 0; --p) {
+    for (index_t p = g.k; p > 0; --p) {
         vec<T> row[NV];
         if constexpr (!Plain) {
             for (int v = 0; v < NV; ++v) __builtin_prefetch(b + ahead * b_row + v * W);
@@ -71,7 +71,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index a_row, T 
     } else {
         // beta = 0 must not read E, which may hold anything: it reads zeros, so that there is one way out.
         static constexpr Acc zeros[NV * W] = {};
-        index const e_row = g.beta == Acc(0) ? 0 : g.e_row;
+        index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = zeros;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
         ((MR == shortest && I >= height
@@ -84,10 +84,12 @@ template <int MR>
 using rows_of = std::make_integer_sequence<int, MR>;
 
 // MR rows; of the shortest tile, `height` of them.
+// Begins with a cache line: the loop over k is as long as three of them, and where a program happened to put it across
+// four, products took up to a tenth longer.
 template <class T, int MR, int NV>
-STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T const* a, T const* b,
-                                                      accumulated<T> const* e, accumulated<T>* c, int height,
-                                                      int columns, T const* next) {
+STRATAGEMM_TARGET __attribute__((noinline, aligned(64))) void
+tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, accumulated<T>* c, int height,
+     int columns, T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
     for (int i = 0; i < MR; ++i, ahead += g.c_row) {
@@ -100,9 +102,9 @@ STRATAGEMM_TARGET __attribute__((noinline)) void tile(block_args<T> const& g, T 
 
 // How many rows the next tile takes of `left`: the largest height, except where taking the second one now
 // makes the rest come out even.
-inline int next_height(index left) {
+inline int next_height(index_t left) {
     if (left < tallest) return left >= second ? second : left >= shortest ? shortest : static_cast<int>(left);
-    index const even = left & ~index{1};
+    index_t const even = left & ~index_t{1};
     for (int seconds = 0; seconds * second <= left && seconds < tallest / 2; ++seconds)
         if ((even - seconds * second) % tallest == 0) return seconds ? second : tallest;
     return tallest;
@@ -125,16 +127,16 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
     T const *a = g.a, *b = g.b;
     Acc const* e = g.e;
     Acc* c = g.c;
-    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
-        for (index i = 0; i < g.m;) {
+    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
+        for (index_t i = 0; i < g.m;) {
             int const height = next_height(g.m - i);
             auto* const wide = tile_of<T, 2>(height);
             auto *const narrow = tile_of < T, masked ? 1 : 2 > (height);
             T const *const ai = a + i * g.a_row, *bj = b;
             Acc const* ej = e + i * g.e_row;
             Acc* cj = c + i * g.c_row;
-            for (index j = 0; j < g.n; j += strip, bj += g.b_strip, ej += strip, cj += strip) {
-                index const left = g.n - j;
+            for (index_t j = 0; j < g.n; j += strip, bj += g.b_strip, ej += strip, cj += strip) {
+                index_t const left = g.n - j;
                 int const columns = static_cast<int>(left < strip ? left : strip);
                 T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
                 if (masked || columns == strip) {
@@ -156,7 +158,7 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
 template <class T, int NV, bool Tail>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, part tail) {
     constexpr int tall = (masked ? 16 : 8) / NV;
-    index i = g.m;
+    index_t i = g.m;
     for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
         tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, tall,
                                      rows_of<tall>{});
@@ -169,12 +171,12 @@ STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, ac
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
-    constexpr index W = lanes<T>;
+    constexpr index_t W = lanes<T>;
     T const *a = g.a, *b = g.b;
     accumulated<T>* c = g.c;
-    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
-        for (index j = 0; j < g.n;) {
-            index const left = g.n - j;
+    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+        for (index_t j = 0; j < g.n;) {
+            index_t const left = g.n - j;
             auto const tail = make_part<T>(static_cast<int>(left > W && masked ? left - W : left));
             if (left >= 2 * W || (masked && left > W)) {
                 small_rows<T, 2, masked>(g, a, b + j, c + j, tail);
@@ -205,7 +207,7 @@ STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<in
     static_assert(W % 4 == 0);
     T const *a = g.a, *b = g.b;
     T* c = g.c;
-    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
         vec<T> acc[W] = {};
         for (int p = 0; p < W; p += 4) {
             square_step<T>(acc, a + p, b + p * W, rows);
@@ -224,11 +226,11 @@ STRATAGEMM_TARGET void squares(block_args<T> const& g) {
 // y += x B for some rows of B, x already scaled. Every element of y sees the same operations in the same order
 // wherever it stands, so that dividing n among threads changes no bit.
 template <class T, int... R>
-STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index b_row, T* y, index n,
+STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index_t b_row, T* y, index_t n,
                                        std::integer_sequence<int, R...>) {
     constexpr int W = lanes<T>;
     vec<T> const xs[] = {broadcast<T>(x + R)...};
-    index j = 0;
+    index_t j = 0;
     if constexpr (!masked)
         for (; j + W <= n; j += W) {
             vec<T> s[2] = {load<T>(y + j), {}};
@@ -247,13 +249,13 @@ STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index b_row, T* y
 // that B streams through once while y stays in the first-level cache.
 template <class T>
 STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
-    constexpr index piece = 8192 / sizeof(T);
-    for (index from = 0; from < g.n; from += piece) {
-        index const n = g.n - from < piece ? g.n - from : piece;
+    constexpr index_t piece = 8192 / sizeof(T);
+    for (index_t from = 0; from < g.n; from += piece) {
+        index_t const n = g.n - from < piece ? g.n - from : piece;
         T* const y = g.c + from;
         begin_row(y, n, g.beta, g.e + from);
         T x[8];
-        for (index p = 0; p < g.k;) {
+        for (index_t p = 0; p < g.k;) {
             int const rows = g.k - p >= 8 ? 8 : 1;
             for (int r = 0; r < rows; ++r) x[r] = g.alpha * g.a[(p + r) * g.a_col];
             T const* const b = g.b + p * g.b_row + from;
@@ -269,12 +271,12 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
 // One row times a matrix whose columns are contiguous: dot products, four columns at a time and two vectors
 // of each. Where four are not left, the last is taken again.
 template <class T, int... C>
-STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index j, std::integer_sequence<int, C...>) {
+STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index_t j, std::integer_sequence<int, C...>) {
     constexpr int W = lanes<T>, columns = sizeof...(C);
-    index const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
+    index_t const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
     T const* const b[] = {g.b + (j + (C < last ? C : last)) * step...};
     vec<T> s[columns][2] = {};
-    index p = 0;
+    index_t p = 0;
     for (; p + 2 * W <= g.k; p += 2 * W) {
         vec<T> const x0 = load<T>(g.a + p), x1 = load<T>(g.a + p + W);
         (multiply_add<T>(s[C][0], x0, load<T>(b[C] + p)), ...);
@@ -291,22 +293,22 @@ STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index j, std::integer
     for (int c = 0; c < columns && c <= last; ++c) {
         T sum = both[c][0];
         for (int l = 1; l < W; ++l) sum += both[c][l];
-        index const at = (j + c) * g.c_row;
+        index_t const at = (j + c) * g.c_row;
         g.c[at] = g.alpha * sum + (g.beta == T(0) ? T(0) : g.beta * g.e[(j + c) * g.e_row]);
     }
 }
 template <class T>
 STRATAGEMM_TARGET void row_times_columns(block_args<T> const& g) {
-    for (index j = 0; j < g.n; j += 4) dots<T>(g, j, rows_of<4>{});
+    for (index_t j = 0; j < g.n; j += 4) dots<T>(g, j, rows_of<4>{});
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.
 template <class T, class From>
-STRATAGEMM_TARGET void convert_rows(T* to, index to_row, From const* from, index from_row, index rows,
-                                    index cols) {
+STRATAGEMM_TARGET void convert_rows(T* to, index_t to_row, From const* from, index_t from_row, index_t rows,
+                                    index_t cols) {
     constexpr int W = lanes<T>;
-    for (index i = 0; i < rows; ++i, to += to_row, from += from_row) {
-        index j = 0;
+    for (index_t i = 0; i < rows; ++i, to += to_row, from += from_row) {
+        index_t j = 0;
         for (; j + W <= cols; j += W) store<T>(to + j, load_as<T, From>(from + j));
         for (; j < cols; ++j) to[j] = static_cast<T>(from[j]);
     }

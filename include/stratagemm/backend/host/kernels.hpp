@@ -37,27 +37,27 @@ using lane = std::conditional_t<std::is_same_v<T, double>, double,
 // `b_row` and lies in strips of vectors x lanes columns, `b_strip` apart.
 template <class T>
 struct block_args {
-    index m, n, k;
+    index_t m, n, k;
     T const* a;
-    index a_row, a_col;
+    index_t a_row, a_col;
     T const* b;
-    index b_row, b_strip;
+    index_t b_row, b_strip;
     accumulated<T> const* e;
-    index e_row;
+    index_t e_row;
     accumulated<T>* c;
-    index c_row;
+    index_t c_row;
     accumulated<T> alpha, beta;
-    index count = 1;
-    index a_step = 0, b_step = 0, e_step = 0, c_step = 0;
+    index_t count = 1;
+    index_t a_step = 0, b_step = 0, e_step = 0, c_step = 0;
     // As many rows as A has, of what will be read next: fetched while A is multiplied.
     T const* ahead = nullptr;
-    index ahead_row = 0;
+    index_t ahead_row = 0;
 };
 
 // Where moves cannot be masked, the last strip is computed whole, with alpha, and this takes the part that exists.
 template <class Acc>
-[[gnu::noinline]] void take_columns(Acc const* sum, index sum_row, Acc beta, Acc const* e, index e_row,
-                                    Acc* c, index c_row, int rows, int columns) {
+[[gnu::noinline]] void take_columns(Acc const* sum, index_t sum_row, Acc beta, Acc const* e, index_t e_row,
+                                    Acc* c, index_t c_row, int rows, int columns) {
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < columns; ++j) {
             Acc const x = sum[i * sum_row + j];
@@ -67,14 +67,14 @@ template <class Acc>
 
 // y = beta e, which is not read if beta is zero.
 template <class T>
-[[gnu::noinline]] void begin_row(T* y, index n, T beta, T const* e) {
-    for (index j = 0; j < n; ++j) y[j] = beta == T(0) ? T(0) : beta * e[j];
+[[gnu::noinline]] void begin_row(T* y, index_t n, T beta, T const* e) {
+    for (index_t j = 0; j < n; ++j) y[j] = beta == T(0) ? T(0) : beta * e[j];
 }
 
 // An 8 x 8 square of 4- or 8-byte elements, columns contiguous in `from`, rows contiguous in `to`. Written
 // with 16-byte vectors, which every machine has.
 template <class T>
-inline void transpose_square(T* to, index to_row, T const* from, index from_col) {
+inline void transpose_square(T* to, index_t to_row, T const* from, index_t from_col) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     if constexpr (sizeof(T) == 4) {
         typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
@@ -320,7 +320,8 @@ struct kernel_table {
     int tallest; // rows of the tallest tile
     bool masked; // the last strip of B may be narrower; otherwise it is padded
     void (*block)(block_args<T> const&);
-    void (*convert_rows)(T*, index, From const*, index, index, index) = nullptr; // where From is not T
+    void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
+                         index_t) = nullptr; // where From is not T
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*row_times_columns)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider

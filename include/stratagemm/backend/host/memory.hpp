@@ -138,27 +138,28 @@ struct host_operations {
         S const scale = from.scale;
         bool const plain = scale == S(1) && !from.conjugate;
         if constexpr (std::is_same_v<std::remove_cv_t<From>, To>) {
-            if (plain) return assign(to, [&](index i, index j) { return from(i, j); });
+            if (plain) return assign(to, [&](index_t i, index_t j) { return from(i, j); });
         }
-        return assign(to, [&](index i, index j) { return static_cast<To>(value(from, i, j)); });
+        return assign(to, [&](index_t i, index_t j) { return static_cast<To>(value(from, i, j)); });
     }
 
     template <class X, class Y, class To>
     status add(view<X> x, view<Y> y, view<To> to) const {
         if (is_plain(x) && is_plain(y))
-            return assign(to,
-                          [&](index i, index j) { return static_cast<To>(wide(x(i, j)) + wide(y(i, j))); });
-        return assign(to, [&](index i, index j) { return static_cast<To>(value(x, i, j) + value(y, i, j)); });
+            return assign(
+                to, [&](index_t i, index_t j) { return static_cast<To>(wide(x(i, j)) + wide(y(i, j))); });
+        return assign(to,
+                      [&](index_t i, index_t j) { return static_cast<To>(value(x, i, j) + value(y, i, j)); });
     }
 
     template <class To>
     status fill(view<To> to, To value) const {
-        return assign(to, [&](index, index) { return value; });
+        return assign(to, [&](index_t, index_t) { return value; });
     }
 
     template <class F, class To>
-    status apply(F const& f, view<To> to, index row0, index col0) const {
-        return assign(to, [&](index i, index j) {
+    status apply(F const& f, view<To> to, index_t row0, index_t col0) const {
+        return assign(to, [&](index_t i, index_t j) {
             return static_cast<To>(apply_epilogue(f, wide(to(i, j)), row0 + i, col0 + j));
         });
     }
@@ -175,7 +176,7 @@ private:
         return v.scale == accumulator_t<T>(1) && !v.conjugate;
     }
     template <class T>
-    static accumulator_t<T> value(view<T> const& v, index i, index j) {
+    static accumulator_t<T> value(view<T> const& v, index_t i, index_t j) {
         auto const x = wide(v(i, j));
         return v.scale * (v.conjugate ? conjugate(x) : x);
     }
@@ -184,16 +185,16 @@ private:
     template <class To, class F>
     status assign(view<To> to, F const& f) const {
         bool const by_rows = magnitude(to.col_stride) <= magnitude(to.row_stride);
-        index const outer = by_rows ? to.rows : to.cols, inner = by_rows ? to.cols : to.rows;
+        index_t const outer = by_rows ? to.rows : to.cols, inner = by_rows ? to.cols : to.rows;
         [[maybe_unused]] int const team = outer * inner < 65536 ? 1 : host_threads(threads);
 #ifdef _OPENMP
 #    pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
 #endif
-        for (index o = 0; o < outer; ++o) {
+        for (index_t o = 0; o < outer; ++o) {
             if (by_rows)
-                for (index j = 0; j < inner; ++j) to(o, j) = f(o, j);
+                for (index_t j = 0; j < inner; ++j) to(o, j) = f(o, j);
             else
-                for (index i = 0; i < inner; ++i) to(i, o) = f(i, o);
+                for (index_t i = 0; i < inner; ++i) to(i, o) = f(i, o);
         }
         return {};
     }

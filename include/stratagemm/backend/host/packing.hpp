@@ -18,24 +18,24 @@ STRATAGEMM_BEGIN
 // to = from, converted, into rows of unit stride. Rows that are contiguous are copied whole, with the next ones
 // on their way; otherwise squares of 8 x 8 keep both sides within a few cache lines.
 template <class T, class From>
-[[gnu::noinline]] void gather(kernel_table<T, From> const& table, T* to, index to_row, From const* from,
-                              index from_row, index from_col, index rows, index cols) {
+[[gnu::noinline]] void gather(kernel_table<T, From> const& table, T* to, index_t to_row, From const* from,
+                              index_t from_row, index_t from_col, index_t rows, index_t cols) {
     if (from_col == 1) {
         if constexpr (!std::is_same_v<T, From>)
             return table.convert_rows(to, to_row, from, from_row, rows, cols);
         else
-            for (index i = 0; i < rows; ++i, to += to_row, from += from_row) {
+            for (index_t i = 0; i < rows; ++i, to += to_row, from += from_row) {
                 if (i + 2 < rows)
-                    for (index j = 0; j < cols; j += 64 / index{sizeof(T)})
+                    for (index_t j = 0; j < cols; j += 64 / index_t{sizeof(T)})
                         __builtin_prefetch(from + 2 * from_row + j);
                 __builtin_memcpy(to, from, static_cast<std::size_t>(cols) * sizeof(T));
             }
         return;
     }
     constexpr int side = 8;
-    for (index i = 0; i < rows; i += side)
-        for (index j = 0; j < cols; j += side) {
-            index const in = rows - i < side ? rows - i : side, jn = cols - j < side ? cols - j : side;
+    for (index_t i = 0; i < rows; i += side)
+        for (index_t j = 0; j < cols; j += side) {
+            index_t const in = rows - i < side ? rows - i : side, jn = cols - j < side ? cols - j : side;
             From const* const f = from + i * from_row + j * from_col;
             T* const t = to + i * to_row + j;
             if constexpr (std::is_same_v<T, From>)
@@ -43,18 +43,18 @@ template <class T, class From>
                     transpose_square(t, to_row, f, from_col);
                     continue;
                 }
-            for (index y = 0; y < jn; ++y)
-                for (index x = 0; x < in; ++x)
+            for (index_t y = 0; y < jn; ++y)
+                for (index_t x = 0; x < in; ++x)
                     t[x * to_row + y] = static_cast<T>(f[x * from_row + y * from_col]);
         }
 }
 
 // Zeros where the last strip has no columns: kernels without masks read it whole.
 template <class Packet>
-void pad_strip(Packet* to, index strip, index depth, index width) {
+void pad_strip(Packet* to, index_t strip, index_t depth, index_t width) {
     if (width == strip) return;
-    for (index q = 0; q < depth; ++q)
-        for (index c = width; c < strip; ++c) to[q * strip + c] = Packet{};
+    for (index_t q = 0; q < depth; ++q)
+        for (index_t c = width; c < strip; ++c) to[q * strip + c] = Packet{};
 }
 
 // Real floating-point types, with or without conversion.
@@ -64,8 +64,8 @@ struct real_packing {
     using table = kernel_table<T, From>;
     static table const& kernels() { return stratagemm::kernels<T, From>(); }
 
-    static constexpr index widen = 1; // columns of the kernel's C for one column of C
-    static index depth(index k) { return k; }
+    static constexpr index_t widen = 1; // columns of the kernel's C for one column of C
+    static index_t depth(index_t k) { return k; }
     using operand = view<From const>;
     static bool conjugates(operand const& v) { return v.conjugate; }
     static bool by_panels(operand const& a) {
@@ -76,7 +76,7 @@ struct real_packing {
     static constexpr bool in_place = std::is_same_v<From, T>;
     struct place {
         T const* data;
-        index row, col;
+        index_t row, col;
     };
     static place place_of(view<From const> const& v) {
         if constexpr (in_place)
@@ -85,23 +85,23 @@ struct real_packing {
             return {};
     }
 
-    [[gnu::noinline]] static void pack_a(view<From const> const& a, bool, index i, index p, index rows,
-                                         index depth, T* to) {
+    [[gnu::noinline]] static void pack_a(view<From const> const& a, bool, index_t i, index_t p, index_t rows,
+                                         index_t depth, T* to) {
         gather(kernels(), to, depth, a.data + i * a.row_stride + p * a.col_stride, a.row_stride, a.col_stride,
                rows, depth);
     }
-    [[gnu::noinline]] static void pack_b(view<From const> const& b, bool, index p, index j, index depth,
-                                         index cols, T* to) {
+    [[gnu::noinline]] static void pack_b(view<From const> const& b, bool, index_t p, index_t j, index_t depth,
+                                         index_t cols, T* to) {
         table const& t = kernels();
         From const* const from = b.data + p * b.row_stride + j * b.col_stride;
         if (std::is_same_v<From, T> && b.col_stride == 1) { // row by row: each is read from end to end
-            index const whole = cols / t.strip * t.strip, rest = cols - whole;
-            for (index q = 0; q < depth; ++q) {
+            index_t const whole = cols / t.strip * t.strip, rest = cols - whole;
+            for (index_t q = 0; q < depth; ++q) {
                 From const* const row = from + q * b.row_stride;
                 if (q + 4 < depth)
-                    for (index c = 0; c < cols; c += 64 / index{sizeof(From)})
+                    for (index_t c = 0; c < cols; c += 64 / index_t{sizeof(From)})
                         __builtin_prefetch(row + 4 * b.row_stride + c);
-                for (index s = 0; s < whole; s += t.strip)
+                for (index_t s = 0; s < whole; s += t.strip)
                     __builtin_memcpy(to + s * depth + q * t.strip, row + s,
                                      static_cast<std::size_t>(t.strip) * sizeof(T));
                 if (rest)
@@ -111,8 +111,8 @@ struct real_packing {
             if (rest) pad_strip(to + whole * depth, t.strip, depth, rest);
             return;
         }
-        for (index s = 0; s < cols; s += t.strip, to += depth * t.strip) {
-            index const width = cols - s < t.strip ? cols - s : t.strip;
+        for (index_t s = 0; s < cols; s += t.strip, to += depth * t.strip) {
+            index_t const width = cols - s < t.strip ? cols - s : t.strip;
             gather(t, to, t.strip, from + s * b.col_stride, b.row_stride, b.col_stride, depth, width);
             pad_strip(to, t.strip, depth, width);
         }
@@ -125,40 +125,40 @@ struct pair_packing {
     using table = kernel_table<packet, std::int8_t>;
     static table const& kernels() { return stratagemm::kernels<packet, std::int8_t>(); }
 
-    static constexpr index widen = 1;
-    static index depth(index k) { return (k + 1) / 2; }
+    static constexpr index_t widen = 1;
+    static index_t depth(index_t k) { return (k + 1) / 2; }
     using operand = view<std::int8_t const>;
     static bool conjugates(operand const& v) { return v.conjugate; }
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
     static constexpr bool in_place = false;
     struct place {
         packet const* data;
-        index row, col;
+        index_t row, col;
     };
     static place place_of(view<std::int8_t const> const&) { return {}; }
 
-    static void pack_a(view<std::int8_t const> const& a, bool, index i, index p, index rows, index depth,
-                       packet* to) {
-        for (index r = 0; r < rows; ++r, to += depth) {
+    static void pack_a(view<std::int8_t const> const& a, bool, index_t i, index_t p, index_t rows,
+                       index_t depth, packet* to) {
+        for (index_t r = 0; r < rows; ++r, to += depth) {
             std::int8_t const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
-            index const pairs =
+            index_t const pairs =
                 a.cols - 2 * p >= 2 * depth ? depth : depth - 1; // the last may be half a pair
-            for (index q = 0; q < pairs; ++q, x += 2 * a.col_stride) to[q] = {x[0], x[a.col_stride]};
+            for (index_t q = 0; q < pairs; ++q, x += 2 * a.col_stride) to[q] = {x[0], x[a.col_stride]};
             if (pairs < depth) to[pairs] = {x[0], 0};
         }
     }
-    static void pack_b(view<std::int8_t const> const& b, bool, index p, index j, index depth, index cols,
-                       packet* to) {
+    static void pack_b(view<std::int8_t const> const& b, bool, index_t p, index_t j, index_t depth,
+                       index_t cols, packet* to) {
         int const strip = kernels().strip;
-        for (index s = 0; s < cols; s += strip) {
-            index const width = cols - s < strip ? cols - s : strip;
+        for (index_t s = 0; s < cols; s += strip) {
+            index_t const width = cols - s < strip ? cols - s : strip;
             pad_strip(to, strip, depth, width);
-            for (index q = 0; q < depth; ++q, to += strip) {
-                index const l = 2 * (p + q);
+            for (index_t q = 0; q < depth; ++q, to += strip) {
+                index_t const l = 2 * (p + q);
                 std::int8_t const* const x = b.data + l * b.row_stride + (j + s) * b.col_stride;
                 bool const whole = l + 1 < b.rows;
-                index const second = whole ? b.row_stride : 0;
-                for (index c = 0; c < width; ++c) {
+                index_t const second = whole ? b.row_stride : 0;
+                for (index_t c = 0; c < width; ++c) {
                     to[c].x = x[c * b.col_stride];
                     to[c].y = x[c * b.col_stride + second];
                     if (!whole) to[c].y = 0;
@@ -174,8 +174,8 @@ struct complex_packing {
     using table = kernel_table<packet, packet>;
     static table const& kernels() { return stratagemm::kernels<packet, packet>(); }
 
-    static constexpr index widen = 2;
-    static index depth(index k) { return 2 * k; }
+    static constexpr index_t widen = 2;
+    static index_t depth(index_t k) { return 2 * k; }
     using operand = view<Z const>;
     static bool conjugates(operand const& v) { return v.conjugate; }
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
@@ -183,7 +183,7 @@ struct complex_packing {
     static constexpr bool in_place = true;
     struct place {
         packet const* data;
-        index row, col;
+        index_t row, col;
     };
     // A row-major A is already interleaved.
     static place place_of(view<Z const> const& v) {
@@ -191,25 +191,26 @@ struct complex_packing {
     }
 
     // Depths and columns below count real numbers, and so are even.
-    static void pack_a(view<Z const> const& a, bool, index i, index p, index rows, index depth, packet* to) {
-        for (index r = 0; r < rows; ++r)
-            for (index q = 0; q < depth / 2; ++q, to += 2) {
+    static void pack_a(view<Z const> const& a, bool, index_t i, index_t p, index_t rows, index_t depth,
+                       packet* to) {
+        for (index_t r = 0; r < rows; ++r)
+            for (index_t q = 0; q < depth / 2; ++q, to += 2) {
                 Z const x = a(i + r, p / 2 + q);
                 to[0] = x.real(), to[1] = x.imag();
             }
     }
     // (x + iy)(u + iv): x times (u, v), y times (-v, u). Conjugating A flips y, conjugating B flips v.
-    static void pack_b(view<Z const> const& b, bool conjugate_a, index p, index j, index depth, index cols,
-                       packet* to) {
+    static void pack_b(view<Z const> const& b, bool conjugate_a, index_t p, index_t j, index_t depth,
+                       index_t cols, packet* to) {
         int const strip = kernels().strip;
         packet const sign_a = conjugate_a ? packet(-1) : packet(1),
                      sign_b = b.conjugate ? packet(-1) : packet(1);
-        for (index s = 0; s < cols; s += strip) {
-            index const width = (cols - s < strip ? cols - s : strip) / 2;
+        for (index_t s = 0; s < cols; s += strip) {
+            index_t const width = (cols - s < strip ? cols - s : strip) / 2;
             pad_strip(to, strip, depth, 2 * width);
-            for (index q = 0; q < depth / 2; ++q, to += 2 * strip) {
+            for (index_t q = 0; q < depth / 2; ++q, to += 2 * strip) {
                 packet *const first = to, *const second = to + strip;
-                for (index c = 0; c < width; ++c) {
+                for (index_t c = 0; c < width; ++c) {
                     Z const z = b(p / 2 + q, (j + s) / 2 + c);
                     packet const u = z.real(), v = sign_b * z.imag();
                     first[2 * c] = u, first[2 * c + 1] = v;

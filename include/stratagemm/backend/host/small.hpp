@@ -13,7 +13,7 @@ bool multiply_small_blocks(block_args<T>& g, int threads) {
     auto kernel = table.block;
     g.b_strip = table.strip;
     if (g.beta == T(0) && g.alpha == T(1) && table.small) {
-        index const row = g.n * index{sizeof(T)};
+        index_t const row = g.n * index_t{sizeof(T)};
         bool const square =
             g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n && g.c_row == g.n;
         kernel = square && table.squares && row == 64          ? table.squares
@@ -29,7 +29,7 @@ bool multiply_small_blocks(block_args<T>& g, int threads) {
     double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
     int const team = host_operations{threads}.team(4 * static_cast<double>(g.count) * work);
     host_each(team, team, [&](int, int x) {
-        index const from = g.count * x / team, to = g.count * (x + 1) / team;
+        index_t const from = g.count * x / team, to = g.count * (x + 1) / team;
         block_args<T> part = g;
         part.a += from * g.a_step, part.b += from * g.b_step, part.c += from * g.c_step;
         part.count = to - from;

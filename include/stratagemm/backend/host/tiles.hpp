@@ -25,25 +25,25 @@ concept tile_element = std::same_as<T, bfloat16> || std::same_as<T, std::int8_t>
 
 template <tile_element T>
 struct tile_sizes {
-    static constexpr index side = 32;                                 // rows and columns of a block of C
-    static constexpr index step = 64 / static_cast<index>(sizeof(T)); // elements of k in one product
-    static constexpr index group = 4 / static_cast<index>(sizeof(T)); // elements of k side by side in B
-    static constexpr index chunk = 16;                                // steps of a panel of B
-    static constexpr index rows = 256, cols = 512;                    // a macro-block of C
-    static constexpr index window = 256;                              // rows packed together, if by quads
-    static constexpr index tile = 1024, pair = 2 * tile;              // bytes
+    static constexpr index_t side = 32;                                   // rows and columns of a block of C
+    static constexpr index_t step = 64 / static_cast<index_t>(sizeof(T)); // elements of k in one product
+    static constexpr index_t group = 4 / static_cast<index_t>(sizeof(T)); // elements of k side by side in B
+    static constexpr index_t chunk = 16;                                  // steps of a panel of B
+    static constexpr index_t rows = 256, cols = 512;                      // a macro-block of C
+    static constexpr index_t window = 256;                                // rows packed together, if by quads
+    static constexpr index_t tile = 1024, pair = 2 * tile;                // bytes
 
-    static index steps(index k) { return divide_up(k, step); }
+    static index_t steps(index_t k) { return divide_up(k, step); }
     // Rows of A and columns of B that are packed at a time: all of k, and at most so many bytes.
-    static index packed_rows(index m, index k) {
-        return smaller(divide_up(m, side) * side, clamp(index{8} << 20, k, rows));
+    static index_t packed_rows(index_t m, index_t k) {
+        return smaller(divide_up(m, side) * side, clamp(index_t{8} << 20, k, rows));
     }
-    static index packed_cols(index n, index k) {
-        return smaller(divide_up(n, side) * side, clamp(index{32} << 20, k, 16384));
+    static index_t packed_cols(index_t n, index_t k) {
+        return smaller(divide_up(n, side) * side, clamp(index_t{32} << 20, k, 16384));
     }
 
 private:
-    static index clamp(index bytes, index k, index most) {
+    static index_t clamp(index_t bytes, index_t k, index_t most) {
         return larger_of(side, smaller(most, bytes / (steps(k) * 64) / side * side));
     }
 };
@@ -87,17 +87,17 @@ struct finished {
     Acc const* sum;
     Acc const* e;
     Acc* c;
-    index e_row, c_row;
-    index rows = 0, cols = 0; // no rows: nothing to write
+    index_t e_row, c_row;
+    index_t rows = 0, cols = 0; // no rows: nothing to write
     Acc alpha, beta;
     bool streams; // whole cache lines, past the caches
 
-    STRATAGEMM_TILES inline void write(index from, index to) const {
+    STRATAGEMM_TILES inline void write(index_t from, index_t to) const {
         using namespace host_avx512;
         auto const left = make_part<Acc>(static_cast<int>(cols)),
                    right = make_part<Acc>(static_cast<int>(cols < 16 ? 0 : cols - 16));
         vec<Acc> const va = broadcast<Acc>(&alpha), vb = broadcast<Acc>(&beta);
-        for (index i = from; i < to; ++i) {
+        for (index_t i = from; i < to; ++i) {
             Acc const* const s = sum + i / 16 * 512 + i % 16 * 16;
             vec<Acc> x{}, y{};
             if (beta != Acc(0)) {
@@ -124,7 +124,7 @@ STRATAGEMM_TILES inline __attribute__((always_inline)) void load_step(std::byte 
     asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloadd (%1,%2,1), %%tmm6\n\t"
                  "tileloaddt1 1024(%0,%2,1), %%tmm5\n\ttileloadd 1024(%1,%2,1), %%tmm7"
                  :
-                 : "r"(a), "r"(b), "r"(index{64})
+                 : "r"(a), "r"(b), "r"(index_t{64})
                  : "memory");
 }
 template <class T>
@@ -137,7 +137,7 @@ STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_and_load(st
                              " %%tmm7, %%tmm5, %%tmm3\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"              \
                              "tileloadd 1024(%1,%2,1), %%tmm7"                                               \
                      :                                                                                       \
-                     : "r"(a), "r"(b), "r"(index{64})                                                        \
+                     : "r"(a), "r"(b), "r"(index_t{64})                                                      \
                      : "memory")
     if constexpr (std::is_same_v<T, bfloat16>)
         STRATAGEMM_TILES_STEP("tdpbf16ps");
@@ -160,9 +160,9 @@ STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_last() {
 class ahead {
 public:
     ahead() = default;
-    ahead(std::byte const* next_a, std::byte const* next_b, index x, index rows, index y, index cols)
+    ahead(std::byte const* next_a, std::byte const* next_b, index_t x, index_t rows, index_t y, index_t cols)
         : wide_(rows < 16) {
-        index const parts = wide_ ? 8 : 16; // of a panel
+        index_t const parts = wide_ ? 8 : 16; // of a panel
         if (next_b && x < parts) b_ = next_b + x * (panel / parts);
         if (next_a && y >= cols - 8) a_ = next_a + ((y - larger_of(0, cols - 8)) * rows + x) * (panel / 8);
     }
@@ -173,11 +173,11 @@ public:
     }
 
 private:
-    static constexpr index panel = 32 << 10; // of 32 columns, or rows
+    static constexpr index_t panel = 32 << 10; // of 32 columns, or rows
 
-    template <index Bytes>
+    template <index_t Bytes>
     static inline __attribute__((always_inline)) std::byte const* fetch(std::byte const* from) {
-        for (index line = 0; line < Bytes; line += 64) __builtin_prefetch(from + line, 0, 2);
+        for (index_t line = 0; line < Bytes; line += 64) __builtin_prefetch(from + line, 0, 2);
         return from + Bytes;
     }
     std::byte const *a_ = nullptr, *b_ = nullptr;
@@ -187,7 +187,7 @@ private:
 // to (four tiles) = from (likewise, or zero) + `steps` steps of A and B; meanwhile `before`, a block that is
 // finished, is written, and what comes next is fetched. `before` is read before `to` is written.
 template <class T, class Finished>
-STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte const* b,
+STRATAGEMM_TILES inline void block(index_t steps, std::byte const* a, std::byte const* b,
                                    accumulator_t<T> const* from, accumulator_t<T>* to, Finished const& before,
                                    ahead next = {}) {
     load_step(a, b);
@@ -195,17 +195,17 @@ STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte co
         asm volatile("tileloadd (%0,%1,1), %%tmm0\n\ttileloadd 1024(%0,%1,1), %%tmm1\n\t"
                      "tileloadd 2048(%0,%1,1), %%tmm2\n\ttileloadd 3072(%0,%1,1), %%tmm3"
                      :
-                     : "r"(from), "r"(index{64})
+                     : "r"(from), "r"(index_t{64})
                      : "memory");
     else
         asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
-    index row = 0;
+    index_t row = 0;
     while (--steps > 0) {
         a += tile_sizes<T>::pair, b += tile_sizes<T>::pair;
         multiply_and_load<T>(a, b);
         next.fetch();
         if (row < before.rows) {
-            index const end = smaller(row + 2, before.rows);
+            index_t const end = smaller(row + 2, before.rows);
             before.write(row, end);
             row = end;
         }
@@ -216,7 +216,7 @@ STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte co
     asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
                  "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
                  :
-                 : "r"(to), "r"(index{64})
+                 : "r"(to), "r"(index_t{64})
                  : "memory");
 }
 
@@ -225,14 +225,14 @@ STRATAGEMM_TILES inline void block(index steps, std::byte const* a, std::byte co
 template <class T>
 struct packed {
     std::byte* data;
-    index blocks, steps;
+    index_t blocks, steps;
 
-    std::byte* at(index block, index step) const {
-        index const first = step / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
-        index const depth = smaller(tile_sizes<T>::chunk, steps - first);
+    std::byte* at(index_t block, index_t step) const {
+        index_t const first = step / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
+        index_t const depth = smaller(tile_sizes<T>::chunk, steps - first);
         return data + (first * blocks + block * depth + (step - first)) * tile_sizes<T>::pair;
     }
-    static index bytes(index rows, index k) {
+    static index_t bytes(index_t rows, index_t k) {
         return divide_up(rows, 32) * tile_sizes<T>::steps(k) * tile_sizes<T>::pair;
     }
 };
@@ -248,25 +248,25 @@ inline void transpose_tile(std::byte* tile) {
 
 // Steps [s0, s1) of 16 rows of v, as they are; rows that v does not have are zero. `to` is a tile of every step.
 template <class T>
-STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index i, index s0, index s1,
-                                       packed<T> const& to, index block, index half) {
+STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index_t i, index_t s0, index_t s1,
+                                       packed<T> const& to, index_t block, index_t half) {
     using sizes = tile_sizes<T>;
-    for (index r = 0; r < 16; ++r) {
+    for (index_t r = 0; r < 16; ++r) {
         T const* f = v.data + (i + r) * v.row_stride + s0 * sizes::step * v.col_stride;
-        index left = i + r < v.rows ? v.cols - s0 * sizes::step : 0;
+        index_t left = i + r < v.rows ? v.cols - s0 * sizes::step : 0;
         if (v.col_stride == 1 && left > 0)
-            for (index l = 0; l < smaller(left, (s1 - s0) * sizes::step); l += sizes::step)
+            for (index_t l = 0; l < smaller(left, (s1 - s0) * sizes::step); l += sizes::step)
                 __builtin_prefetch(f + 2 * v.row_stride + l);
-        for (index s = s0; s < s1; ++s, left -= sizes::step, f += sizes::step * v.col_stride) {
+        for (index_t s = s0; s < s1; ++s, left -= sizes::step, f += sizes::step * v.col_stride) {
             std::byte* const t = to.at(block, s) + half * sizes::tile + r * 64;
-            index const n = left < 0 ? 0 : smaller(left, sizes::step);
+            index_t const n = left < 0 ? 0 : smaller(left, sizes::step);
             if (n == sizes::step && v.col_stride == 1) {
                 host_avx512::store(reinterpret_cast<float*>(t),
                                    host_avx512::load(reinterpret_cast<float const*>(f)));
                 continue;
             }
             alignas(64) T line[sizes::step] = {};
-            for (index q = 0; q < n; ++q) line[q] = f[q * v.col_stride];
+            for (index_t q = 0; q < n; ++q) line[q] = f[q * v.col_stride];
             __builtin_memcpy(t, line, 64);
         }
     }
@@ -275,10 +275,10 @@ STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index i, index s0
 // One step of rows [i0, i1) of v, whose rows are side by side in memory: 4 bytes of k of 16 rows after each other.
 // Source lines are read from end to end, `group` at a time.
 template <class T>
-STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index i0, index i1, index s,
-                                        packed<T> const& to, index block) {
+STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index_t i0, index_t i1, index_t s,
+                                        packed<T> const& to, index_t block) {
     using sizes = tile_sizes<T>;
-    constexpr index group = sizes::group, size = sizeof(T);
+    constexpr index_t group = sizes::group, size = sizeof(T);
     typedef std::uint8_t bytes __attribute__((vector_size(64), may_alias));
     typedef char piece __attribute__((vector_size(16 * sizeof(T)), aligned(1), may_alias));
     // Byte l of a line of the tile: byte l % size of element l % 4 / size of the group, row l / 4.
@@ -292,25 +292,26 @@ STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index i0, index 
     alignas(64) static constexpr table order_table;
     alignas(64) static constexpr T zeros[16] = {};
     bytes const order = *reinterpret_cast<bytes const*>(order_table.at);
-    for (index g = 0; g < 16; ++g) {
-        index const p = s * sizes::step + g * group;
+    for (index_t g = 0; g < 16; ++g) {
+        index_t const p = s * sizes::step + g * group;
         T const* const f = v.data + p * v.col_stride;
-        index const exist = v.cols - p;
+        index_t const exist = v.cols - p;
         std::byte* t = to.at(block, s) + g * 64;
-        index const distance = to.at(block + 1, s) - to.at(block, s);
-        for (index i = i0; i < i1; i += 16) {
+        index_t const distance = to.at(block + 1, s) - to.at(block, s);
+        for (index_t i = i0; i < i1; i += 16) {
             if (i * size % 64 == 0)
-                for (index q = 0; q < group; ++q) __builtin_prefetch(f + (group + q) * v.col_stride + i);
+                for (index_t q = 0; q < group; ++q) __builtin_prefetch(f + (group + q) * v.col_stride + i);
             T edge[group][16];
             T const* row[group];
-            for (index q = 0; q < group; ++q) row[q] = q < exist ? f + q * v.col_stride + i : zeros;
+            for (index_t q = 0; q < group; ++q) row[q] = q < exist ? f + q * v.col_stride + i : zeros;
             if (v.rows - i < 16)
-                for (index q = 0; q < group; ++q) {
-                    for (index r = 0; r < 16; ++r) edge[q][r] = q < exist && i + r < v.rows ? row[q][r] : T{};
+                for (index_t q = 0; q < group; ++q) {
+                    for (index_t r = 0; r < 16; ++r)
+                        edge[q][r] = q < exist && i + r < v.rows ? row[q][r] : T{};
                     row[q] = edge[q];
                 }
             bytes in, out;
-            auto const source = [&](index q) -> piece const& {
+            auto const source = [&](index_t q) -> piece const& {
                 return *reinterpret_cast<piece const*>(row[q]);
             };
             if constexpr (group == 4)
@@ -331,20 +332,20 @@ STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index i0, index 
 // Rows [i0, i1) of v (rows of A, or columns of B) and steps [s0, s1) of k into tiles, 4-byte words exchanged if
 // `quads`. i0 is a multiple of 32 and the first row of `to`; so is i1, unless it is the last.
 template <class T>
-STRATAGEMM_TILES void pack(view<T const> const& v, index i0, index i1, index s0, index s1, bool quads,
+STRATAGEMM_TILES void pack(view<T const> const& v, index_t i0, index_t i1, index_t s0, index_t s1, bool quads,
                            packed<T> const& to) {
     bool const by_quads = v.row_stride == 1 && v.col_stride != 1;
-    index const end = i0 + divide_up(i1 - i0, 32) * 32;
+    index_t const end = i0 + divide_up(i1 - i0, 32) * 32;
     if (by_quads) {
-        for (index i = i0; i < end; i += tile_sizes<T>::window)
-            for (index s = s0; s < s1; ++s)
+        for (index_t i = i0; i < end; i += tile_sizes<T>::window)
+            for (index_t s = s0; s < s1; ++s)
                 pack_quads(v, i, smaller(end, i + tile_sizes<T>::window), s, to, (i - i0) / 32);
     } else {
-        for (index i = i0; i < end; i += 16) pack_rows(v, i, s0, s1, to, (i - i0) / 32, (i - i0) / 16 % 2);
+        for (index_t i = i0; i < end; i += 16) pack_rows(v, i, s0, s1, to, (i - i0) / 32, (i - i0) / 16 % 2);
     }
     if (by_quads != quads)
-        for (index i = i0; i < end; i += 16)
-            for (index s = s0; s < s1; ++s)
+        for (index_t i = i0; i < end; i += 16)
+            for (index_t s = s0; s < s1; ++s)
                 transpose_tile(to.at((i - i0) / 32, s) + (i - i0) / 16 % 2 * tile_sizes<T>::tile);
 }
 
@@ -355,63 +356,63 @@ template <tile_element T>
 struct tile_scratch {
     using sizes = tile_sizes<T>;
     using acc = accumulator_t<T>;
-    static constexpr index block = 32 * 32;
+    static constexpr index_t block = 32 * 32;
     std::byte* a;
     acc *sums, *out, *stage; // unfinished blocks; a finished one; one in rows
 
-    static index a_bytes(index m, index k) {
+    static index_t a_bytes(index_t m, index_t k) {
         return host_tiles::packed<T>::bytes(sizes::packed_rows(m, k), k);
     }
-    static index sum_count(index m, index n, index k) {
+    static index_t sum_count(index_t m, index_t n, index_t k) {
         return sizes::steps(k) <= sizes::chunk
                    ? 0
                    : sizes::packed_rows(m, k) * smaller(divide_up(n, 32) * 32, sizes::cols);
     }
-    static std::size_t bytes(index m, index n, index k) {
+    static std::size_t bytes(index_t m, index_t n, index_t k) {
         return host_arena::rounded(static_cast<std::size_t>(a_bytes(m, k))) +
                host_arena::rounded(static_cast<std::size_t>(sum_count(m, n, k)) * sizeof(acc)) +
                2 * block * sizeof(acc);
     }
-    tile_scratch(host_arena& arena, index m, index n, index k)
+    tile_scratch(host_arena& arena, index_t m, index_t n, index_t k)
         : a(arena.take<std::byte>(a_bytes(m, k))), sums(arena.take<acc>(sum_count(m, n, k))),
           out(arena.take<acc>(block)), stage(arena.take<acc>(block)) {}
 };
 
 // Rows [i0, i1) and columns [j0, j1) of a job, by one thread. b is packed from column jb on.
 template <class T, class Packing>
-STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, index i0, index i1, index j0,
-                                            index j1, index jb, host_tiles::packed<T> const& b,
-                                            tile_scratch<T> const& scratch) {
+STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1,
+                                            index_t j0, index_t j1, index_t jb,
+                                            host_tiles::packed<T> const& b, tile_scratch<T> const& scratch) {
     using sizes = tile_sizes<T>;
     using acc = accumulator_t<T>;
     host_tiles::tile_unit const unit;
-    index const steps = b.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
-    constexpr index block = tile_scratch<T>::block;
+    index_t const steps = b.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
+    constexpr index_t block = tile_scratch<T>::block;
     // A C that no cache will keep is written past them, if it is only written.
     bool const streams = !job.write && job.beta == acc(0) &&
                          job.rows() * job.cols() * 4 > second_level_cache() && job.c_row % 16 == 0 &&
                          reinterpret_cast<std::uintptr_t>(job.c + j0) % 64 == 0;
-    for (index ib = i0; ib < i1; ib += rows) {
-        index const ib_end = smaller(i1, ib + rows);
+    for (index_t ib = i0; ib < i1; ib += rows) {
+        index_t const ib_end = smaller(i1, ib + rows);
         host_tiles::packed<T> const a{scratch.a, divide_up(ib_end - ib, 32), steps};
         host_tiles::pack<T>(job.a, ib, ib_end, 0, steps, false, a);
         host_tiles::finished<acc> before{};
-        for (index jc = j0; jc < j1; jc += sizes::cols) {
-            index const jc_end = smaller(j1, jc + sizes::cols);
-            for (index s = 0; s < steps; s += sizes::chunk) {
-                index const depth = smaller(sizes::chunk, steps - s);
+        for (index_t jc = j0; jc < j1; jc += sizes::cols) {
+            index_t const jc_end = smaller(j1, jc + sizes::cols);
+            for (index_t s = 0; s < steps; s += sizes::chunk) {
+                index_t const depth = smaller(sizes::chunk, steps - s);
                 bool const last = s + depth == steps;
                 std::byte const* const a_next = !last         ? a.at(0, s + sizes::chunk)
                                                 : jc_end < j1 ? a.at(0, 0)
                                                               : nullptr;
-                for (index j = jc; j < jc_end; j += 32) {
+                for (index_t j = jc; j < jc_end; j += 32) {
                     std::byte const* const bj = b.at((j - jb) / 32, s);
                     std::byte const* const b_next = j + 32 < jc_end ? b.at((j - jb) / 32 + 1, s)
                                                     : !last         ? b.at((jc - jb) / 32, s + sizes::chunk)
                                                     : jc_end < j1   ? b.at((jc_end - jb) / 32, 0)
                                                                     : nullptr;
-                    for (index i = ib; i < ib_end; i += 32) {
-                        index const x = (i - ib) / 32;
+                    for (index_t i = ib; i < ib_end; i += 32) {
+                        index_t const x = (i - ib) / 32;
                         acc* const sum = scratch.sums + ((j - jc) / 32 * a.blocks + x) * block;
                         acc* const out = last ? scratch.out : sum;
                         host_tiles::block<T>(
@@ -419,7 +420,7 @@ STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, ind
                             {a_next, b_next, x, a.blocks, (j - jc) / 32, divide_up(jc_end - jc, 32)});
                         before.rows = 0;
                         if (!last) continue;
-                        index const height = smaller(32, ib_end - i), width = smaller(32, jc_end - j);
+                        index_t const height = smaller(32, ib_end - i), width = smaller(32, jc_end - j);
                         if (job.write) {
                             before = {out,    nullptr, scratch.stage, 0,      32,
                                       height, width,   acc(1),        acc(0), false};
@@ -451,13 +452,13 @@ template <class T, class Packing>
 void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena) {
     using sizes = tile_sizes<T>;
     host_arena::scope const scope(arena);
-    index const m = job.rows(), n = job.cols(), k = job.a.cols, steps = sizes::steps(k);
-    index const width = sizes::packed_cols(n, k);
+    index_t const m = job.rows(), n = job.cols(), k = job.a.cols, steps = sizes::steps(k);
+    index_t const width = sizes::packed_cols(n, k);
     std::byte* const packed_b = arena.take<std::byte>(host_tiles::packed<T>::bytes(width, k));
     std::size_t const bytes = tile_scratch<T>::bytes(m, n, k);
-    std::byte* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
-    for (index jb = 0; jb < n; jb += width) {
-        index const jb_end = smaller(n, jb + width);
+    std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
+    for (index_t jb = 0; jb < n; jb += width) {
+        index_t const jb_end = smaller(n, jb + width);
         host_tiles::packed<T> const b{packed_b, divide_up(jb_end - jb, 32), steps};
         host_each(team, team, [&](int, int x) {
             host_tiles::pack<T>(transposed(job.b), jb, jb_end, cut(steps, x, team, 1),
@@ -465,19 +466,19 @@ void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena
         });
         host_grid const grid = grid_of(team, m, jb_end - jb, 32, 32);
         host_each(team, team, [&](int thread, int x) {
-            index const row = x / grid.cols, col = x % grid.cols;
-            index const i0 = cut(m, row, grid.rows, 32), i1 = cut(m, row + 1, grid.rows, 32);
-            index const j0 = jb + cut(jb_end - jb, col, grid.cols, 32),
-                        j1 = jb + cut(jb_end - jb, col + 1, grid.cols, 32);
+            index_t const row = x / grid.cols, col = x % grid.cols;
+            index_t const i0 = cut(m, row, grid.rows, 32), i1 = cut(m, row + 1, grid.rows, 32);
+            index_t const j0 = jb + cut(jb_end - jb, col, grid.cols, 32),
+                          j1 = jb + cut(jb_end - jb, col + 1, grid.cols, 32);
             if (i0 == i1 || j0 == j1) return;
-            host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+            host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
             multiply_tiles_region(job, i0, i1, j0, j1, jb, b, tile_scratch<T>(part, m, n, k));
         });
     }
 }
 
 template <class T>
-std::size_t multiply_tiles_bytes(index m, index n, index k, int team) {
+std::size_t multiply_tiles_bytes(index_t m, index_t n, index_t k, int team) {
     return host_arena::rounded(
                static_cast<std::size_t>(host_tiles::packed<T>::bytes(tile_sizes<T>::packed_cols(n, k), k))) +
            tile_scratch<T>::bytes(m, n, k) * static_cast<std::size_t>(team);

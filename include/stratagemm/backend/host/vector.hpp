@@ -15,17 +15,17 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
 }
 
 template <class TA, class Packing>
-void multiply_vector_part(host_job<TA, Packing> const& job, index j0, index j1,
+void multiply_vector_part(host_job<TA, Packing> const& job, index_t j0, index_t j1,
                           host_scratch<Packing> const& scratch) {
     using T = typename Packing::packet;
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
     bool const by_rows = job.b.col_stride == 1;
     bool const gathers = !by_rows && job.a.col_stride != 1; // dot products want x contiguous
-    index const width = job.write ? sizes::n() : j1 - j0, piece = gathers ? sizes::k : job.a.cols;
-    for (index j = j0; j < j1; j += width) {
-        index const cols = smaller(width, j1 - j);
-        for (index p = 0; p < job.a.cols; p += piece) {
+    index_t const width = job.write ? sizes::n() : j1 - j0, piece = gathers ? sizes::k : job.a.cols;
+    for (index_t j = j0; j < j1; j += width) {
+        index_t const cols = smaller(width, j1 - j);
+        for (index_t p = 0; p < job.a.cols; p += piece) {
             block_args<T> g{};
             g.m = 1, g.n = cols, g.k = smaller(piece, job.a.cols - p);
             g.a = job.a.data + p * job.a.col_stride, g.a_col = job.a.col_stride;
@@ -53,11 +53,11 @@ template <class TA, class Packing>
 void multiply_vector(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     using scratch = host_scratch<Packing>;
     host_arena::scope const scope(arena);
-    index const n = job.cols(), depth = job.depth();
+    index_t const n = job.cols(), depth = job.depth();
     std::size_t const bytes = scratch::bytes(1, n, depth);
-    std::byte* const own = arena.take<std::byte>(static_cast<index>(bytes) * team);
+    std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
     host_each(team, team, [&](int thread, int x) {
-        host_arena part(own + thread * static_cast<index>(bytes), bytes, nullptr);
+        host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
         multiply_vector_part(job, cut(n, x, team, 64), cut(n, x + 1, team, 64), scratch(part, 1, n, depth));
     });
 }

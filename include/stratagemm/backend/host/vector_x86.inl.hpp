@@ -118,7 +118,7 @@ STRATAGEMM_TARGET inline void quads(block_args<float> const& g) {
     constexpr int W = lanes<float>;
     float const *a = g.a, *b = g.b;
     float* c = g.c;
-    for (index x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
         vec<float> const b0 = repeat_quad(b), b1 = repeat_quad(b + 4), b2 = repeat_quad(b + 8),
                          b3 = repeat_quad(b + 12);
         for (int i = 0; i < 16; i += W) {

@@ -48,7 +48,7 @@ private:
     static constexpr int most = 16;
     struct argument {
         cl_mem buffer;
-        index offset;
+        index_t offset;
         Value number;
     };
 

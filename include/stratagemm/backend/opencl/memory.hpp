@@ -9,9 +9,9 @@ STRATAGEMM_BEGIN
 template <class T>
 struct opencl_pointer {
     cl_mem buffer = nullptr;
-    index offset = 0; // in elements
+    index_t offset = 0; // in elements
 
-    friend opencl_pointer operator+(opencl_pointer p, index n) { return {p.buffer, p.offset + n}; }
+    friend opencl_pointer operator+(opencl_pointer p, index_t n) { return {p.buffer, p.offset + n}; }
 
     template <class U>
     requires(std::same_as<U, T const> && !std::same_as<U, T>) operator opencl_pointer<U>() const {
@@ -30,19 +30,19 @@ struct opencl_memory {
     }
     template <class T>
     static std::intptr_t address(opencl_pointer<T> p) {
-        return p.offset * static_cast<index>(sizeof(T));
+        return p.offset * static_cast<index_t>(sizeof(T));
     }
     // How many bytes there are from the start of the buffer: views have to stay within.
     template <class T>
-    static index capacity(opencl_pointer<T> p) {
+    static index_t capacity(opencl_pointer<T> p) {
         std::size_t bytes = 0;
         (void)clGetMemObjectInfo(p.buffer, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr);
-        return static_cast<index>(bytes);
+        return static_cast<index_t>(bytes);
     }
 
     template <class T>
     static opencl_pointer<T> cast(opencl_pointer<std::byte> p) {
-        return {p.buffer, p.offset / static_cast<index>(sizeof(T))};
+        return {p.buffer, p.offset / static_cast<index_t>(sizeof(T))};
     }
     template <class Footprint>
     static auto& share(Footprint& f) {

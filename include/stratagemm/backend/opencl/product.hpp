@@ -71,8 +71,8 @@ private:
         form.a_along_k = a_along_k();
         form.b_along_k = b_along_k();
         form.guard = is_guarded(choice, sides());
-        index const a_unit = form.a_along_k ? p_.a.col_stride : p_.a.row_stride;
-        index const b_unit = form.b_along_k ? p_.b.row_stride : p_.b.col_stride;
+        index_t const a_unit = form.a_along_k ? p_.a.col_stride : p_.a.row_stride;
+        index_t const b_unit = form.b_along_k ? p_.b.row_stride : p_.b.col_stride;
         if (complex_like<In>) tile.lanes_m = tile.lanes_n = 1; // there are no vectors of complex numbers
         bool const vectors = !complex_like<In> && !form.guard;
         tile.a_width = vectors && a_unit == 1 ? tile.a_width : short{1};
@@ -96,9 +96,9 @@ private:
     opencl_tile fitted_narrow(opencl_tile tile, opencl_form& form) const {
         form.a_along_k = a_along_k();
         form.aligned = true;
-        index const unit = form.a_along_k ? p_.a.col_stride : p_.a.row_stride;
-        index const line = form.a_along_k ? p_.a.row_stride : p_.a.col_stride;
-        index const length = form.a_along_k ? p_.a.cols : p_.a.rows;
+        index_t const unit = form.a_along_k ? p_.a.col_stride : p_.a.row_stride;
+        index_t const line = form.a_along_k ? p_.a.row_stride : p_.a.col_stride;
+        index_t const length = form.a_along_k ? p_.a.cols : p_.a.rows;
         if (complex_like<In> || unit != 1 ||
             !is_aligned(p_.a.data.offset, p_.a_step, line, length, tile.a_width))
             tile.a_width = 1;
@@ -107,13 +107,13 @@ private:
     static bool loads_elements_if_unaligned(opencl_family f) { return f == opencl_family::nvidia; }
     // Whether vectors at every multiple of the width along a line, and along the line counted from its end, are
     // aligned.
-    static bool is_aligned(index offset, index step, index line_stride, index length, index width) {
+    static bool is_aligned(index_t offset, index_t step, index_t line_stride, index_t length, index_t width) {
         return offset % width == 0 && step % width == 0 && line_stride % width == 0 && length % width == 0;
     }
 
     // Whether C and E can be taken by vectors of `lanes` columns. Of workspace only the row length matters.
     bool is_wide(short lanes, bool partial) const {
-        auto const rows = [&](auto const& v, index step) {
+        auto const rows = [&](auto const& v, index_t step) {
             return v.col_stride == 1 && is_aligned(v.data.offset, step, v.row_stride, v.cols, lanes);
         };
         return lanes > 1 && !complex_like<Out> && std::is_same_v<accumulator_t<In>, Out> &&
@@ -121,7 +121,7 @@ private:
                (partial || (rows(p_.c, p_.c_step) && (!adds() || rows(p_.e, p_.e_step))));
     }
 
-    footprint parts_footprint(index part) const {
+    footprint parts_footprint(index_t part) const {
         footprint f;
         f.device = opencl_arena::rounded(
             static_cast<std::size_t>((p_.a.cols + part - 1) / part * p_.c.rows * p_.c.cols) * sizeof(Scalar));
@@ -133,7 +133,7 @@ private:
         return {operation, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()};
     }
     static std::size_t groups_of(opencl_tile const& tile, opencl_sides const& s) {
-        auto const up = [](index x, index y) { return static_cast<std::size_t>((x + y - 1) / y); };
+        auto const up = [](index_t x, index_t y) { return static_cast<std::size_t>((x + y - 1) / y); };
         return up(s.m, tile.tile_m()) * up(s.n, tile.tile_n());
     }
 
@@ -179,7 +179,7 @@ private:
     // So many groups for each product of the batch, or for each part of k. Sums of parts are summed in the order of
     // the parts always, so that the result is always the same.
     status run_groups(opencl_operation operation, named_text source, opencl_tile const& tile,
-                      opencl_form const& form, std::size_t groups, index part, opencl_arena& memory) const {
+                      opencl_form const& form, std::size_t groups, index_t part, opencl_arena& memory) const {
         opencl_epilogue<Scalar> const none{identity{}};
         opencl_kernel_key own = key(operation, tile, form);
         if (form.partial) own.text.clear();
@@ -202,7 +202,7 @@ private:
             return opencl_source_of<In, Out>("gather", opencl_gather_text, epilogue_);
         });
         if (!gather) return gather.take_status();
-        index const parts = (p_.a.cols + part - 1) / part;
+        index_t const parts = (p_.a.cols + part - 1) / part;
         opencl_arena::scope const until_return(memory);
         cl_mem const partial = memory.take<Scalar>(0).buffer;
         cl_long const at = memory.take<Scalar>(parts * p_.c.rows * p_.c.cols).offset;
@@ -223,7 +223,7 @@ private:
         });
     }
 
-    void pass_operands(opencl_call& call, index last) const {
+    void pass_operands(opencl_call& call, index_t last) const {
         call(p_.a.data.buffer, opencl_place(p_.a, p_.a_step), p_.b.data.buffer, opencl_place(p_.b, p_.b_step),
              cl_int4{{static_cast<cl_int>(p_.c.rows), static_cast<cl_int>(p_.c.cols),
                       static_cast<cl_int>(p_.a.cols), static_cast<cl_int>(last)}});

@@ -37,7 +37,8 @@ public:
         return told(clWaitForEvents(1, &one), "clWaitForEvents");
     }
 
-    // Host memory that the device reads and writes itself: a buffer that stays mapped. Waits for what was queued before.
+    // Host memory that the device reads and writes itself: a buffer that stays mapped. Waits for what was
+    // queued before.
     result<pinned_block> pin(std::size_t bytes) const {
         if (status s = session_->ready(); !s) return result<pinned_block>(std::move(s));
         if (bytes == 0) return pinned_block();
@@ -66,44 +67,33 @@ public:
                             [](opencl_pointer<std::byte> p, std::size_t) { clReleaseMemObject(p.buffer); });
     }
 
-    // Between host memory and a buffer; returns when it is done, after all that was queued before.
-    template <class T>
-    status upload(T const* from, opencl_pointer<T> to, index count) const {
-        if (count == 0) return session_->check_buffers(to.buffer);
-        return send({1, static_cast<std::size_t>(count) * sizeof(T)}, from, place(to), CL_TRUE);
-    }
-    template <class T>
-    status download(opencl_pointer<T> from, std::remove_const_t<T>* to, index count) const {
-        if (count == 0) return session_->check_buffers(from.buffer);
-        return fetch({1, static_cast<std::size_t>(count) * sizeof(T)}, place(from), to, CL_TRUE);
-    }
-
     // What device/transfer.hpp asks for. Any host memory will do: drivers take what is pinned faster.
     bool reads_itself(void const*) const { return true; }
     transfer_pool<event>& pool() const { return session_->transfers(); }
-    status send(line_copy const& x, void const* from, device_place to, cl_bool waits = CL_FALSE) const {
+    status send(line_copy const& x, void const* from, device_place to) const {
         auto const buffer = buffer_of(to);
         if (status s = session_->check_buffers(buffer); !s) return s;
         if (status s = session_->keep_order(); !s) return s;
         auto const at = static_cast<std::size_t>(to.address);
         if (x.lines == 1)
-            return told(clEnqueueWriteBuffer(queue(), buffer, waits, at, x.bytes, from, 0, nullptr, nullptr),
-                        "clEnqueueWriteBuffer");
+            return told(
+                clEnqueueWriteBuffer(queue(), buffer, CL_FALSE, at, x.bytes, from, 0, nullptr, nullptr),
+                "clEnqueueWriteBuffer");
         std::size_t const there[3] = {at, 0, 0}, here[3] = {}, sides[3] = {x.bytes, x.lines, 1};
-        return told(clEnqueueWriteBufferRect(queue(), buffer, waits, there, here, sides, x.device_pitch, 0,
+        return told(clEnqueueWriteBufferRect(queue(), buffer, CL_FALSE, there, here, sides, x.device_pitch, 0,
                                              x.host_pitch, 0, from, 0, nullptr, nullptr),
                     "clEnqueueWriteBufferRect");
     }
-    status fetch(line_copy const& x, device_place from, void* to, cl_bool waits = CL_FALSE) const {
+    status fetch(line_copy const& x, device_place from, void* to) const {
         auto const buffer = buffer_of(from);
         if (status s = session_->check_buffers(buffer); !s) return s;
         if (status s = session_->keep_order(); !s) return s;
         auto const at = static_cast<std::size_t>(from.address);
         if (x.lines == 1)
-            return told(clEnqueueReadBuffer(queue(), buffer, waits, at, x.bytes, to, 0, nullptr, nullptr),
+            return told(clEnqueueReadBuffer(queue(), buffer, CL_FALSE, at, x.bytes, to, 0, nullptr, nullptr),
                         "clEnqueueReadBuffer");
         std::size_t const there[3] = {at, 0, 0}, here[3] = {}, sides[3] = {x.bytes, x.lines, 1};
-        return told(clEnqueueReadBufferRect(queue(), buffer, waits, there, here, sides, x.device_pitch, 0,
+        return told(clEnqueueReadBufferRect(queue(), buffer, CL_FALSE, there, here, sides, x.device_pitch, 0,
                                             x.host_pitch, 0, to, 0, nullptr, nullptr),
                     "clEnqueueReadBufferRect");
     }
@@ -114,10 +104,6 @@ protected:
 private:
     cl_command_queue queue() const { return session_->queue(); }
     static cl_mem buffer_of(device_place p) { return static_cast<cl_mem>(const_cast<void*>(p.buffer)); }
-    template <class T>
-    static device_place place(opencl_pointer<T> p) {
-        return {p.buffer, opencl_memory::address(p)};
-    }
     static status told(cl_int code, char const* what) {
         if (code != CL_SUCCESS) return opencl_error(code, what);
         return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
+#include "../../device/dialect.hpp"
 #include "../../device/dump.hpp"
 #include "../../device/program_store.hpp"
 #include "../../device/transfer.hpp"
@@ -14,15 +15,15 @@
 
 STRATAGEMM_BEGIN
 
-enum class opencl_operation { dialect, direct, narrow, small, tiled, gather };
+enum class opencl_operation { direct, narrow, small, tiled, gather };
 
-// What a compiled kernel is found by.
+// What a compiled kernel is found by, unless it is in the dialect.
 struct opencl_kernel_key {
     opencl_operation operation{};
     std::array<char, 2> types{}; // letters of what goes in and of what comes out
     opencl_tile tile{};
     opencl_form form{};
-    std::string text{};                    // of the epilogue, empty for none; or of all, in the dialect
+    std::string text{};                    // of the epilogue, empty for none
     std::array<std::ptrdiff_t, 3> sides{}; // where it is compiled for them
 
     friend bool operator==(opencl_kernel_key const&, opencl_kernel_key const&) = default;
@@ -53,6 +54,14 @@ public:
     cl_int code() const { return code_; }
 
 private:
+    template <class T>
+    void set(opencl_pointer<T> const& p) {
+        (*this)(p.buffer, cl_long{p.offset});
+    }
+    template <class State>
+    void set(kernel_epilogue<State> const& e) {
+        e.pass(*this);
+    }
     template <class T>
     void set(T const& argument) {
         cl_int const code = clSetKernelArg(kernel_, next_++, sizeof(argument), &argument);
@@ -121,8 +130,9 @@ public:
         return result<std::shared_ptr<opencl_session>>(std::move(other));
     }
 
-    template <class Make> // gives an opencl_source
-    result<opencl_compiled*> kernel(opencl_kernel_key const& key, Make&& make) {
+    // Compiled when it is first asked for, from the source that make() gives.
+    template <class Key = opencl_kernel_key, class Make>
+    result<opencl_compiled*> kernel(Key const& key, Make&& make) {
         if (fault_) return *fault_;
         return shared_->kernels.get(key, [&]() { return compile(make()); });
     }
@@ -203,8 +213,7 @@ private:
             return error(errc::unsupported, "opencl",
                          (device_.name + " has no double precision; use float").c_str());
         program_key const key{
-            device_.name + '\n' + device_.driver + '\n' + device_.version + '\n' + device_.platform_name,
-            source.uses_double ? "-cl-std=CL1.2" : "-cl-std=CL1.2 -cl-single-precision-constant",
+            target(), source.uses_double ? "-cl-std=CL1.2" : "-cl-std=CL1.2 -cl-single-precision-constant",
             source.text};
         dump_program(key, source.kernel, ".cl", source.text);
         if (auto const binary = cache_.load(key)) {
@@ -295,7 +304,7 @@ private:
         explicit shared_by_queues(std::string target)
             : tuning(program_store::standard(), std::move(target), opencl_tiled_text) {}
         tuning_store<opencl_tile> tuning;
-        build_once<opencl_kernel_key, opencl_compiled> kernels;
+        build_once_by<opencl_compiled, opencl_kernel_key, dialect_key> kernels;
         transfer_pool<opencl_event> transfers;
     };
     std::shared_ptr<shared_by_queues> shared_ = std::make_shared<shared_by_queues>(target());
