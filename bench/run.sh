@@ -11,10 +11,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
 program=bench_$backend
 
-# names LINES: those that are names of cases, without the suffixes of Google Benchmark.
+# names [FLAG]: of the cases of the program, without the suffixes of Google Benchmark.
 names() {
-    printf '%s\n' "$1" | grep -E '^[A-Za-z0-9_]+(/[^ ]+)+$' |
-        sed -E 's;/(iterations|repeats|manual_time|real_time).*;;' | sort -u
+    "$build/bench/$program" --benchmark_list_tests=true --report=/dev/null "$@" 2>/dev/null |
+        grep -E '^[A-Za-z0-9_]+(/[^ ]+)+$' | sed -E 's;/(iterations|repeats|manual_time|real_time).*;;' | sort -u
 }
 
 if [ ! -f "$root/bench/$backend.cpp" ]; then
@@ -31,10 +31,12 @@ cmake --build "$build" --target "$program" -j "$(nproc)"
 case $backend:$filter in
 accuracy:* | *: | *:quick) ;;
 *)
-    if all=$("$build/bench/$program" --benchmark_list_tests=true 2>/dev/null) && all=$(names "$all") && [ -n "$all" ] &&
-        ! printf '%s\n' "$all" | grep -qE -e "$filter"; then
-        printf "bench/run.sh: no case of %s matches '%s'. The cases:\n%s\n" "$backend" "$filter" "$all" >&2
-        exit 1
+    if [ -z "$(names "--benchmark_filter=$filter")" ]; then
+        all=$(names)
+        if [ -n "$all" ]; then
+            printf "bench/run.sh: no case of %s matches '%s'. The cases:\n%s\n" "$backend" "$filter" "$all" >&2
+            exit 1
+        fi
     fi
     ;;
 esac
