@@ -481,8 +481,10 @@ std::string number(double x) {
 }
 
 void print(table const& t) {
-    std::printf("\n%s, %td x %td, medians of up to %d runs; error and bounds in %s\n", t.type.c_str(), t.size,
-                t.size, t.runs, t.exact ? "units" : "ulps of |A||B|");
+    std::string const times =
+        t.runs > 1 ? "medians of up to " + std::to_string(t.runs) + " timings" : "timed once";
+    std::printf("\n%s, %td x %td, %s; error and bounds in %s\n", t.type.c_str(), t.size, t.size,
+                times.c_str(), t.exact ? "units" : "ulps of |A||B|");
     for (std::size_t g = 0; g < t.groups.size(); ++g) {
         std::printf("\n%s: %s\n", t.groups[g].name.c_str(), t.groups[g].where.c_str());
         std::printf("  %-40s %9s %9s %9s %9s\n", "policy", "GFLOP/s", "error", "expected", "at most");
