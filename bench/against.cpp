@@ -61,6 +61,11 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "\r%d of %d", i + 1, count);
     }
     std::fprintf(stderr, "\n");
+    if (lines.empty()) {
+        std::fprintf(stderr, "no case has '%s' in its name; the cases:\n", filter.c_str());
+        for (int i = 0; i < count; ++i) std::fprintf(stderr, "%s\n", other.name(i));
+        return 1;
+    }
     std::sort(lines.begin(), lines.end(), [](line const& x, line const& y) { return x.ratio > y.ratio; });
     double sum = 0;
     std::printf("ratio  other, us  case\n");
@@ -68,7 +73,6 @@ int main(int argc, char** argv) {
         std::printf("%5.3f %10.2f  %s\n", x.ratio, x.seconds * 1e6, x.name.c_str());
         sum += std::log(x.ratio);
     }
-    if (!lines.empty())
-        std::printf("geometric mean of %zu: %.3f\n", lines.size(),
-                    std::exp(sum / static_cast<double>(lines.size())));
+    std::printf("geometric mean of %zu: %.3f\n", lines.size(),
+                std::exp(sum / static_cast<double>(lines.size())));
 }

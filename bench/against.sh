@@ -25,7 +25,9 @@ library() { # INCLUDE NAME
     "$compiler" -std=c++20 -O2 -DNDEBUG -fopenmp -fPIC -shared -fvisibility=hidden -I "$1" "$root/bench/against_cases.cpp" \
         -o "$build/$2.so" $cases -ldl
 }
+echo "== compiling the cases twice, for $commit and for this checkout" >&2
 library "$build/other/include" other
 library "$root/include" this
 "$compiler" -std=c++20 -O2 "$root/bench/against.cpp" -o "$build/against" -ldl
+echo "== racing" >&2
 "$build/against" "$build/other.so" "$build/this.so" "${1-}"

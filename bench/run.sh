@@ -5,19 +5,41 @@
 set -eu
 
 backend=${1:?usage: bench/run.sh BACKEND [filter]}
-filter=${2-}
+# A label as the tables print it, "square 512, packed", is the name square/512_packed.
+filter=$(printf '%s' "${2-}" | sed 's/, / /g; s/ /[\/_]/g')
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
 program=bench_$backend
 
+# names [FLAG]: of the cases of the program, without the suffixes of Google Benchmark.
+names() {
+    "$build/bench/$program" --benchmark_list_tests=true --report=/dev/null "$@" 2>/dev/null |
+        grep -E '^[A-Za-z0-9_]+(/[^ ]+)+$' | sed -E 's;/(iterations|repeats|manual_time|real_time).*;;' | sort -u
+}
+
 if [ ! -f "$root/bench/$backend.cpp" ]; then
-    echo "bench/run.sh: there is no benchmark program for '$backend'" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy" >&2
     exit 2
 fi
 
+echo "== configuring and building $program in $build; the first time takes minutes"
 cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTRATAGEMM_BENCHMARKS=ON -DSTRATAGEMM_TESTS=OFF \
     -DSTRATAGEMM_EXAMPLES=OFF
 cmake --build "$build" --target "$program" -j "$(nproc)"
+
+# A filter that matches no case is an error. Where there is no device, the program says so below.
+case $backend:$filter in
+accuracy:* | *: | *:quick) ;;
+*)
+    if [ -z "$(names "--benchmark_filter=$filter")" ]; then
+        all=$(names)
+        if [ -n "$all" ]; then
+            printf "bench/run.sh: no case of %s matches '%s'. The cases:\n%s\n" "$backend" "$filter" "$all" >&2
+            exit 1
+        fi
+    fi
+    ;;
+esac
 
 # The first product of a process, with an empty cache and with a full one.
 case $backend in

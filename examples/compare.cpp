@@ -1,17 +1,29 @@
-// One product, by every backend and policy that this program has: how fast, how wrong, and how wrong at most.
-// Prints a table and draws it. To compile, from the top of the checkout, and run:
+// One product, by every backend and policy of this machine: how fast, how wrong, and how wrong at most.
+// Prints a table, and draws it: a picture, and a page with the picture and what ran. `./dev demo` compiles it in parts,
+// and with what is installed. By hand, from the top of the checkout:
 //   g++ -std=c++20 -O2 -fopenmp -Iinclude examples/compare.cpp -o compare
 //   ./compare [SIZE = 2048] [TYPES = float,double] [PICTURE = compare.svg]
-// TYPES: float, double, half, bfloat16, int8, cfloat, cdouble. STRATAGEMM_ISA forces an instruction set.
+// More of it is compiled with
+//   -DCOMPARE_OPENCL ... -lOpenCL                              the OpenCL backend
+//   -DCOMPARE_CUDA -isystem /usr/local/cuda/include ... -ldl   the CUDA backend
+// and a part of it, to be linked with the others, with one of
+//   -DCOMPARE_MAIN                                      the program
+//   -DCOMPARE_TYPE=float -DCOMPARE_BACKEND=host         the measurement of a type, and the policies of a backend
+// TYPES: of float, double, half, bfloat16, int8, cfloat, cdouble, those that were compiled; by hand, the first two.
+// STRATAGEMM_ISA forces an instruction set.
+#include <stratagemm/algorithm/staged.hpp>
 #include <stratagemm/stratagemm.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,39 +32,72 @@
 #    include <unistd.h>
 #endif
 
+#ifdef COMPARE_OPENCL
+#    include <stratagemm/backend/opencl.hpp>
+#endif
+#ifdef COMPARE_CUDA
+#    include <stratagemm/backend/cuda.hpp>
+#endif
+
 namespace sg = stratagemm;
+
+namespace compare {
+
 using sg::index_t;
 
 // One line of the table. Errors are in ulps of |A||B|, where an ulp is 2u.
 struct row {
     std::string policy, ran;
-    double rate = 0; // GFLOP/s, of the 2 m n k that a product costs without tricks
+    std::size_t group = 0; // of table::groups
+    double rate = 0;       // GFLOP/s, of the 2 m n k that a product costs without tricks
     double error = 0, expected = 0, worst = 0;
     bool oracle = false; // what the others are measured against
+};
+// A backend, and where it runs.
+struct group {
+    std::string name, where;
 };
 struct table {
     std::string type;
     index_t size = 0;
     int runs = 0;
     bool exact = false; // integers do not round
+    std::vector<group> groups{};
     std::vector<row> rows{};
+    std::vector<std::string> missing{}; // what is not in the table, and why
 };
 
-double seconds() {
+inline double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// A bar on stderr, if somebody watches.
-void progress([[maybe_unused]] std::string const& what, [[maybe_unused]] double done) {
+// On stderr: a bar where somebody watches, else a line for each stage.
+inline void progress(std::string const& stage, std::string const& what, double done) {
+    bool watched = false;
 #if __has_include(<unistd.h>)
-    static bool const watched = isatty(2) != 0;
-    if (!watched) return;
-    int const width = 30, full = static_cast<int>(std::min(done, 1.0) * width);
-    std::fprintf(stderr, "\r\033[K%s", what.empty() ? "" : "[");
-    for (int i = 0; i < width && !what.empty(); ++i) std::fputc(i < full ? '#' : '.', stderr);
-    std::fprintf(stderr, "%s%.70s", what.empty() ? "" : "] ", what.c_str());
-    std::fflush(stderr);
+    watched = isatty(2) != 0;
 #endif
+    if (!watched) {
+        static std::string last;
+        if (!stage.empty() && stage != last) std::fprintf(stderr, "%s ...\n", stage.c_str());
+        last = stage;
+        return;
+    }
+    int const width = 24, full = static_cast<int>(std::min(done, 1.0) * width);
+    std::fprintf(stderr, "\r\033[K%s", stage.empty() ? "" : "[");
+    for (int i = 0; i < width && !stage.empty(); ++i) std::fputc(i < full ? '#' : '.', stderr);
+    std::fprintf(stderr, "%s%s %.48s", stage.empty() ? "" : "] ", stage.c_str(), what.c_str());
+    std::fflush(stderr);
+}
+
+template <class T>
+std::string name_of() {
+    if constexpr (sg::complex_like<T>)
+        return std::is_same_v<typename T::value_type, float> ? "cfloat" : "cdouble";
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+        return "int8";
+    else
+        return sg::type_name<T>();
 }
 
 // ---- the measurement -------------------------------------------------------------------------------------
@@ -62,56 +107,107 @@ class contest {
 public:
     using result = sg::accumulator_t<T>;
     static constexpr double ulp = 2 * sg::unit_roundoff<result>();
+    static constexpr double patience = 6; // seconds that one product may be estimated to take
 
     explicit contest(index_t size)
         : n_(size), a_(size, size, random_element(1)), b_(size, size, random_element(2)), c_(size, size) {
         compute_oracle();
     }
 
-    // A policy takes part if it has a kernel for the type.
+    index_t size() const { return n_; }
+    // Those who enter next belong to this backend.
+    void begin(std::string const& name, std::string const& where) { groups_.push_back({name, where}); }
+    void leave_out(std::string const& what) { missing_.push_back(what); }
+
+    // A policy takes part if it has a kernel for the type. Operands on the host.
     template <sg::policy P>
     void enter(std::string const& name, P const& policy, index_t size) {
         if constexpr (sg::takes<P, sg::dense_problem<T, T, result>>) {
             sg::plan const plan(policy, sg::shape<T>{.m = size, .n = size, .k = size});
-            entrant e;
-            e.line.policy = name, e.line.ran = plan.describe();
+            if (takes_too_long(name, plan.estimate())) return;
+            entrant& e = add(name, plan.describe(), plan.error_bound(), size);
             e.line.oracle = std::is_same_v<P, sg::reference>;
-            e.size = size, e.bound = plan.error_bound();
-            e.run = [this, plan, size] {
+            auto const run = [this, plan, size](typename P::arena& memory) {
                 plan.run(a_.block(0, 0, size, size), b_.block(0, 0, size, size), c_.block(0, 0, size, size),
-                         workspace_);
+                         memory);
             };
-            largest_ = larger(largest_, plan.workspace());
-            entrants_.push_back(std::move(e));
+            if constexpr (std::is_same_v<typename P::arena, sg::host_arena>) {
+                largest_ = larger(largest_, plan.workspace()); // one arena serves every such plan
+                e.run = [this, run] { run(workspace_); };
+            } else {
+                auto const memory = std::make_shared<typename P::arena>(plan.reserve());
+                e.run = [memory, run] { run(*memory); };
+            }
+        }
+    }
+
+    // Operands in the memory of a device.
+    template <class Gpu>
+    struct on_device {
+        Gpu gpu;
+        typename Gpu::template matrix<T> a, b;
+        typename Gpu::template matrix<result> c;
+    };
+    template <class Gpu>
+    auto bring(Gpu const& gpu) const {
+        using there = on_device<Gpu>;
+        return std::make_shared<there>(there{gpu, {gpu, a_}, {gpu, b_}, {gpu, n_, n_}});
+    }
+    template <class Gpu, sg::policy P>
+    void enter(std::string const& name, P const& policy, std::shared_ptr<on_device<Gpu>> const& x) {
+        if constexpr (sg::takes<P, sg::dense_problem<T, T, result, typename P::space>>) {
+            sg::plan const plan(policy, sg::shape<T>{.m = n_, .n = n_, .k = n_});
+            if (takes_too_long(name, plan.estimate())) return;
+            entrant& e = add(name, plan.describe(), plan.error_bound(), n_);
+            auto const memory = std::make_shared<typename P::arena>(plan.reserve());
+            e.run = [x, plan, memory] {
+                plan.run(x->a, x->b, x->c, *memory);
+                x->gpu.synchronize().or_throw();
+            };
+            e.send = [x](sg::matrix<result> const& c) { x->c.upload(c); };
+            e.fetch = [x](sg::matrix<result>& c) { x->c.download(c); };
         }
     }
 
     // Checks everyone, then times them in turn, round after round, so that a change of the clock meets all.
     table hold(double budget) {
         double const start = seconds();
-        auto reserved = sg::reference{}.reserve(largest_); // one arena that serves every plan
+        auto reserved = sg::reference{}.reserve(largest_);
         reserved.or_throw();
         workspace_ = std::move(*reserved);
+        std::string const type = name_of<T>();
         double const steps = static_cast<double>(entrants_.size()) * (1 + most_rounds);
         double step = 0;
         for (entrant& e : entrants_) {
-            progress(std::string(sg::type_name<T>()) + ", checking " + e.line.policy, step++ / steps);
-            check(e);
+            progress(type + ": checking", e.line.policy, step++ / steps);
+            try {
+                check(e);
+            } catch (sg::error const& error) {
+                leave_out(e.line.policy + ": " + error.what());
+                e.run = nullptr;
+            }
         }
-        table t{.type = sg::type_name<T>(), .size = n_, .exact = ulp == 0};
+        std::erase_if(entrants_, [](entrant const& e) { return !e.run; });
+        // One whose runs are long has fewer of them.
+        double const share = budget / static_cast<double>(1 + entrants_.size());
+        table t{.type = type, .size = n_, .exact = ulp == 0};
         for (t.runs = 0; t.runs < most_rounds; ++t.runs) {
             if (t.runs > 0 && seconds() - start > budget) break;
             for (entrant& e : entrants_) {
-                progress(std::string(sg::type_name<T>()) + ", timing " + e.line.policy, step++ / steps);
+                progress(type + ": timing", e.line.policy, step++ / steps);
+                if (e.spent > share) continue;
                 e.times.push_back(time(e));
+                e.spent += e.times.back();
             }
         }
         for (entrant& e : entrants_) {
-            std::nth_element(e.times.begin(), e.times.begin() + t.runs / 2, e.times.end());
+            auto const middle = e.times.size() / 2;
+            std::nth_element(e.times.begin(), e.times.begin() + static_cast<index_t>(middle), e.times.end());
             double const size = static_cast<double>(e.size), flops = sg::complex_like<T> ? 8 : 2;
-            e.line.rate = flops * size * size * size / e.times[static_cast<std::size_t>(t.runs / 2)] * 1e-9;
+            e.line.rate = flops * size * size * size / e.times[middle] * 1e-9;
             t.rows.push_back(e.line);
         }
+        t.groups = groups_, t.missing = missing_;
         return t;
     }
 
@@ -124,8 +220,27 @@ private:
         index_t size = 0;
         sg::bound bound;
         std::function<void()> run;
+        std::function<void(sg::matrix<result> const&)> send; // of C, where it is not on the host
+        std::function<void(sg::matrix<result>&)> fetch;
         std::vector<double> times;
+        double spent = 0;
     };
+
+    entrant& add(std::string const& name, std::string const& ran, sg::bound bound, index_t size) {
+        entrant e;
+        e.line.policy = name, e.line.ran = ran, e.line.group = groups_.size() - 1;
+        e.size = size, e.bound = bound;
+        entrants_.push_back(std::move(e));
+        return entrants_.back();
+    }
+    bool takes_too_long(std::string const& name, double estimate) {
+        if (estimate <= patience) return false;
+        char text[100];
+        std::snprintf(text, sizeof text, ": left out, estimated to take %.0f s; a smaller SIZE has it",
+                      estimate);
+        leave_out(name + text);
+        return true;
+    }
 
     // Seconds a run, over as many as make a time worth reading.
     static double time(entrant const& e) {
@@ -160,7 +275,7 @@ private:
 
     // The true C and |A||B| in a few random rows.
     void compute_oracle() {
-        progress(std::string(sg::type_name<T>()) + ", computing the true result", 0);
+        progress(name_of<T>() + ": computing the true result", "", 0);
         index_t const count = std::min(sampled, n_);
         std::mt19937 random(3);
         for (index_t i = 0; i < count; ++i) picked_.push_back(static_cast<index_t>(random()) % n_);
@@ -189,8 +304,10 @@ private:
     void check(entrant& e) {
         for (index_t i : picked_)
             for (index_t j = 0; j < n_; ++j) c_(i, j) = result(77); // what a policy leaves out will show
+        if (e.send) e.send(c_);
         e.run();
         if (e.line.oracle) return;
+        if (e.fetch) e.fetch(c_);
         // A normwise bound is put against the smallest |A||B|, where it promises least.
         double const unit = ulp == 0 ? 1 : ulp,
                      per_element = e.bound.normwise ? norm_scale_ / least_scale_ : 1;
@@ -217,32 +334,136 @@ private:
     sg::footprint largest_;
     sg::host_arena workspace_;
     std::vector<entrant> entrants_;
+    std::vector<group> groups_;
+    std::vector<std::string> missing_;
 };
 
 // ---- the contestants -------------------------------------------------------------------------------------
 
+// What the parts of this program bring: for each type how it is measured, and the policies of each backend.
+inline std::map<std::string, std::function<table(index_t, double)>>& measurements() {
+    static std::map<std::string, std::function<table(index_t, double)>> all;
+    return all;
+}
+enum backend { host, opencl, cuda, backends };
 template <class T>
-table compare(index_t n, double budget) {
-    contest<T> all(n);
-    int const threads = sg::host_threads(0);
-    std::string const many = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-    sg::host const cpu{.threads = threads};
+std::array<void (*)(contest<T>&), backends>& contestants() {
+    static std::array<void (*)(contest<T>&), backends> all{};
+    return all;
+}
 
-    index_t const small = std::min<index_t>(n, 256); // the oracle takes its time
-    all.enter("reference, size " + std::to_string(small), sg::reference{}, small);
-    if (threads > 1) all.enter("host, 1 thread", sg::host{.threads = 1}, n);
-    all.enter("host, " + many, cpu, n);
-    all.enter("recursive{host}", sg::recursive{cpu}, n);
-    for (int levels : {1, 2}) {
-        std::string const suffix = levels == 1 ? "1 level" : "2 levels";
-        using enum sg::strassen_variant;
-        all.enter("strassen{host}, " + suffix, sg::strassen{cpu, {.levels = levels, .variant = strassen}}, n);
-        all.enter("winograd{host}, " + suffix, sg::strassen{cpu, {.levels = levels, .variant = winograd}}, n);
-    }
-    all.enter("strassen{recursive{host}}", sg::strassen{sg::recursive{cpu}}, n);
-    all.enter("recursive{strassen{host}}", sg::recursive{sg::strassen{cpu}}, n);
+template <class T>
+table measure(index_t n, double budget) {
+    contest<T> all(n);
+    for (auto const enter : contestants<T>())
+        if (enter) enter(all);
     return all.hold(budget);
 }
+
+template <class T>
+void enter_host(contest<T>& all) {
+    index_t const n = all.size(), small = std::min<index_t>(n, 256); // the oracle takes its time
+    int const threads = sg::host_threads(0);
+    sg::host const cpu;
+    auto const shape = sg::shape<T>{.m = n, .n = n, .k = n};
+    std::string const where = cpu.describe(shape);
+    all.begin("host", where.substr(where.find(": ") == where.npos ? 0 : where.find(": ") + 2));
+    all.enter("sg::reference{}, size " + std::to_string(small), sg::reference{}, small);
+    if (threads > 1) all.enter("sg::host{.threads = 1}", sg::host{.threads = 1}, n);
+    all.enter("sg::host{}", cpu, n);
+    all.enter("sg::recursive{sg::host{}}", sg::recursive{cpu}, n);
+    all.enter("sg::strassen{sg::host{}}", sg::strassen{cpu}, n);
+    all.enter("sg::strassen{sg::host{}, {.levels = 2}}", sg::strassen{cpu, {.levels = 2}}, n);
+    all.enter("sg::strassen{sg::recursive{sg::host{}}}", sg::strassen{sg::recursive{cpu}}, n);
+    all.enter("sg::recursive{sg::strassen{sg::host{}}}", sg::recursive{sg::strassen{cpu}}, n);
+    all.enter("sg::ozaki{sg::host{}}", sg::ozaki{cpu}, n);
+    bool const wide = std::is_same_v<sg::real_t<T>, double>;
+    all.enter(wide ? "sg::ozaki{sg::host{}, {.moduli = 15}}" : "sg::ozaki{sg::host{}, {.moduli = 8}}",
+              sg::ozaki{cpu, {.moduli = wide ? 15 : 8}}, n);
+    if constexpr (!std::is_integral_v<T>) all.enter("sg::split{sg::host{}}", sg::split{cpu}, n);
+}
+
+// The policies over a device, or why there are none.
+template <class T, class Make, class Where>
+void enter_device(contest<T>& all, std::string const& backend, Make const& make, Where const& where) {
+    try {
+        auto const gpu = make();
+        gpu.ready().or_throw();
+        all.begin(backend, where(gpu));
+        progress(name_of<T>() + ": " + backend + " copies the operands", "", 0);
+        auto const x = all.bring(gpu);
+        std::string const it = "sg::" + backend + "{}";
+        all.enter(it, gpu, x);
+        all.enter("sg::strassen{" + it + "}", sg::strassen{gpu}, x);
+        all.enter("sg::staged{" + it + "}", sg::staged{gpu}, all.size());
+        all.enter("sg::ozaki{" + it + "}", sg::ozaki{gpu}, x);
+        if constexpr (std::is_same_v<sg::real_t<T>, float>)
+            all.enter("sg::split{" + it + "}", sg::split{gpu}, x);
+    } catch (sg::error const& e) {
+        all.leave_out(e.what()); // which begins with the backend's name
+    }
+}
+#ifdef COMPARE_OPENCL
+template <class T>
+void enter_opencl(contest<T>& all) {
+    enter_device(
+        all, "opencl", [] { return sg::opencl(); },
+        [](sg::opencl const& gpu) {
+            std::string const& platform = gpu.where().platform_name;
+            return platform.substr(0, platform.find(',')) + ", " + gpu.where().name;
+        });
+}
+#endif
+#ifdef COMPARE_CUDA
+template <class T>
+void enter_cuda(contest<T>& all) {
+    enter_device(
+        all, "cuda", [] { return sg::cuda(); },
+        [](sg::cuda const& gpu) { return gpu.where().name + ", " + gpu.where().architecture(); });
+}
+#endif
+
+template <class T>
+bool bring_host() {
+    contestants<T>()[host] = enter_host<T>;
+    measurements()[name_of<T>()] = measure<T>;
+    return true;
+}
+#ifdef COMPARE_OPENCL
+template <class T>
+bool bring_opencl() {
+    contestants<T>()[opencl] = enter_opencl<T>;
+    return true;
+}
+#endif
+#ifdef COMPARE_CUDA
+template <class T>
+bool bring_cuda() {
+    contestants<T>()[cuda] = enter_cuda<T>;
+    return true;
+}
+#endif
+
+#define COMPARE_BRING_(BACKEND) bring_##BACKEND
+#define COMPARE_BRING(BACKEND) COMPARE_BRING_(BACKEND)
+#if defined(COMPARE_TYPE)
+static bool const brought = COMPARE_BRING(COMPARE_BACKEND)<COMPARE_TYPE>();
+#elif !defined(COMPARE_MAIN)
+template <class T>
+bool bring_all() {
+    bool done = bring_host<T>();
+#    ifdef COMPARE_OPENCL
+    done = done && bring_opencl<T>();
+#    endif
+#    ifdef COMPARE_CUDA
+    done = done && bring_cuda<T>();
+#    endif
+    return done;
+}
+static bool const brought = bring_all<float>() && bring_all<double>();
+#endif
+
+#ifndef COMPARE_TYPE
 
 // ---- the table -------------------------------------------------------------------------------------------
 
@@ -260,71 +481,85 @@ std::string number(double x) {
 }
 
 void print(table const& t) {
-    std::printf("\n%s, %td x %td, median of %d; error and bounds in %s\n\n", t.type.c_str(), t.size, t.size,
-                t.runs, t.exact ? "units" : "ulps of |A||B|");
-    std::printf("%-28s %9s %9s %9s %9s  %s\n", "policy", "GFLOP/s", "error", "expected", "at most",
-                "what ran");
-    for (row const& r : t.rows) {
-        std::printf("%-28s %9s", r.policy.c_str(), number(r.rate).c_str());
-        if (r.oracle)
-            std::printf(" %9s %9s %9s", "oracle", "", "");
-        else
-            std::printf(" %9s %9s %9s", number(r.error).c_str(), number(r.expected).c_str(),
-                        number(r.worst).c_str());
-        std::printf("  %s\n", r.ran.c_str());
+    std::string const times =
+        t.runs > 1 ? "medians of up to " + std::to_string(t.runs) + " timings" : "timed once";
+    std::printf("\n%s, %td x %td, %s; error and bounds in %s\n", t.type.c_str(), t.size, t.size,
+                times.c_str(), t.exact ? "units" : "ulps of |A||B|");
+    for (std::size_t g = 0; g < t.groups.size(); ++g) {
+        std::printf("\n%s: %s\n", t.groups[g].name.c_str(), t.groups[g].where.c_str());
+        std::printf("  %-40s %9s %9s %9s %9s\n", "policy", "GFLOP/s", "error", "expected", "at most");
+        for (row const& r : t.rows) {
+            if (r.group != g) continue;
+            std::printf("  %-40s %9s", r.policy.c_str(), number(r.rate).c_str());
+            if (r.oracle)
+                std::printf(" %9s\n", "oracle");
+            else
+                std::printf(" %9s %9s %9s\n", number(r.error).c_str(), number(r.expected).c_str(),
+                            number(r.worst).c_str());
+        }
     }
+    if (!t.missing.empty()) std::printf("\nnot in the table:\n");
+    for (std::string const& what : t.missing) std::printf("  %s\n", what.c_str());
     std::fflush(stdout);
 }
 
 // ---- the picture -----------------------------------------------------------------------------------------
 
+std::string escaped(std::string const& words) {
+    std::string out;
+    for (char c : words)
+        out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+    return out;
+}
+
+// An SVG. One that is narrow and has large letters can be read on a telephone, and grows with a screen.
 class drawing {
 public:
-    drawing(std::FILE* file, int width, int height) : file_(file) {
-        std::fprintf(file_,
-                     "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
-                     "font-family='system-ui, -apple-system, \"Segoe UI\", \"DejaVu Sans\", sans-serif'>\n",
-                     width, height, width, height);
-        box(0, 0, width, height, "#ffffff");
-    }
-    ~drawing() { std::fprintf(file_, "</svg>\n"); }
-    drawing(drawing const&) = delete;
-    drawing& operator=(drawing const&) = delete;
-
     void box(double x, double y, double width, double height, char const* color, double round = 0) {
-        std::fprintf(file_, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' rx='%.1f' fill='%s'/>\n", x,
-                     y, std::max(width, 0.0), height, round, color);
+        add("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' rx='%.1f' fill='%s'/>\n", x, y,
+            std::max(width, 0.0), height, round, color);
     }
     // `style` is a list of attributes; `hint` is shown when the pointer rests on the text.
     void text(double x, double y, std::string const& words, char const* style, std::string const& hint = "") {
-        std::fprintf(file_, "<text x='%.1f' y='%.1f' %s>%s", x, y, style, escaped(words).c_str());
-        if (!hint.empty()) std::fprintf(file_, "<title>%s</title>", escaped(hint).c_str());
-        std::fprintf(file_, "</text>\n");
+        add("<text x='%.1f' y='%.1f' %s>", x, y, style);
+        text_ += escaped(words);
+        if (!hint.empty()) text_ += "<title>" + escaped(hint) + "</title>";
+        text_ += "</text>\n";
+    }
+    std::string finished(double width, double height) const {
+        char head[400];
+        std::snprintf(head, sizeof head,
+                      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' "
+                      "style='max-width:760px' font-family='system-ui, "
+                      "-apple-system, \"Segoe UI\", \"DejaVu Sans\", sans-serif'>\n"
+                      "<rect width='%.0f' height='%.0f' fill='#ffffff'/>\n",
+                      width, height, width, height);
+        return head + text_ + "</svg>\n";
     }
 
 private:
-    static std::string escaped(std::string const& words) {
-        std::string out;
-        for (char c : words)
-            out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-        return out;
+    template <class... Values>
+    void add(char const* format, Values... values) {
+        char one[300];
+        std::snprintf(one, sizeof one, format, values...);
+        text_ += one;
     }
-    std::FILE* file_;
+    std::string text_;
 };
 
 namespace look {
-constexpr char const *title = "font-size='22' font-weight='600' fill='#18212b'",
-                     *heading = "font-size='16' font-weight='600' fill='#18212b'",
-                     *label = "font-size='13' fill='#18212b'", *note = "font-size='12' fill='#5c6873'",
-                     *axis = "font-size='11' fill='#5c6873' text-anchor='middle'",
-                     *value = "font-size='12' fill='#18212b'",
-                     *cell = "font-size='12' fill='#18212b' text-anchor='end'",
-                     *column = "font-size='11' fill='#5c6873' text-anchor='end'";
+constexpr char const *title = "font-size='24' font-weight='600' fill='#18212b'",
+                     *heading = "font-size='21' font-weight='600' fill='#18212b'",
+                     *backend = "font-size='17' font-weight='600' fill='#18212b'",
+                     *policy =
+                         "font-size='15' fill='#18212b' font-family='ui-monospace, Menlo, \"DejaVu Sans "
+                         "Mono\", monospace'",
+                     *note = "font-size='15' fill='#5c6873'",
+                     *value = "font-size='16' font-weight='600' fill='#18212b' text-anchor='end'",
+                     *axis = "font-size='14' fill='#5c6873' text-anchor='middle'";
 constexpr char const *speed = "#2f6db3", *oracle = "#a9b4bf", *error = "#d9822b", *room = "#f8e7d3",
-                     *expected = "#7a4a12", *beyond = "#c0262d", *grid = "#e4e8ec", *rule = "#c9d0d7";
-constexpr double width = 1120, row_height = 28, bar = 14;
-constexpr double names = 28, bars = 240, bars_width = 270, errors = 590, errors_width = 310;
-constexpr double columns[] = {966, 1032, 1092};
+                     *expected = "#7a4a12", *beyond = "#c0262d", *track = "#f0f3f5", *rule = "#c9d0d7";
+constexpr double width = 600, left = 20, right = 580, bars = right - left, row_height = 66;
 } // namespace look
 
 // The logarithmic axis of errors: whole decades around everything that is drawn.
@@ -341,131 +576,160 @@ struct decades {
     }
     double at(double x) const {
         double const share = (std::log10(std::max(x, 1e-6)) - low) / (high - low);
-        return look::errors + look::errors_width * std::clamp(share, 0.0, 1.0);
+        return look::left + look::bars * std::clamp(share, 0.0, 1.0);
     }
 };
 
-void draw_errors(drawing& d, row const& r, decades const& axis, double y) {
-    double const top = y - look::bar / 2, to = axis.at(r.error);
-    d.box(look::errors, top, axis.at(r.worst) - look::errors, look::bar, look::room, 2);
-    d.box(look::errors, top, to - look::errors, look::bar, r.error <= r.worst ? look::error : look::beyond,
-          2);
-    d.box(axis.at(r.expected) - 1, top - 2, 2, look::bar + 4, look::expected);
+// What each kind of bar is. Returns where it ends.
+double draw_key(drawing& d, double y) {
+    auto const line = [&](auto const& sign, char const* words) {
+        sign(y);
+        d.text(look::left + 58, y + 5, words, look::note);
+        y += 24;
+    };
+    line([&](double at) { d.box(look::left, at - 8, 44, 14, look::speed, 2); },
+         "speed, in GFLOP/s; the fastest fills the width");
+    line([&](double at) { d.box(look::left, at - 5, 44, 8, look::error, 2); },
+         "measured error, in ulps of |A||B|, on a logarithmic scale");
+    line([&](double at) { d.box(look::left + 21, at - 8, 3, 14, look::expected); },
+         "error expected of random data");
+    line([&](double at) { d.box(look::left, at - 5, 44, 8, look::room, 2); },
+         "up to the bound that no data exceeds");
+    return y;
 }
 
-// One type: speeds on the left, errors against their bounds on the right. Returns where it ends.
+void draw_row(drawing& d, table const& t, row const& r, double fastest, decades const& axis, double y) {
+    d.text(look::left, y, r.policy, look::policy, r.ran);
+    d.text(look::right, y, number(r.rate), look::value);
+    d.box(look::left, y + 7, look::bars, 14, look::track, 2);
+    d.box(look::left, y + 7, std::max(look::bars * r.rate / fastest, 2.0), 14,
+          r.oracle ? look::oracle : look::speed, 2);
+    if (r.oracle) {
+        d.text(look::left, y + 37, "the others are measured against it", look::note);
+    } else if (!t.exact) {
+        d.box(look::left, y + 27, axis.at(r.worst) - look::left, 8, look::room, 2);
+        d.box(look::left, y + 27, axis.at(r.error) - look::left, 8,
+              r.error <= r.worst ? look::error : look::beyond, 2);
+        d.box(axis.at(r.expected) - 1.5, y + 24, 3, 14, look::expected);
+    }
+}
+
+// One type: its backends, and the policies of each. Returns where it ends.
 double draw_panel(drawing& d, table const& t, double y) {
     double fastest = 0;
     for (row const& r : t.rows) fastest = std::max(fastest, r.rate);
     decades const axis(t);
-    double const first = y + 52, height = look::row_height * static_cast<double>(t.rows.size());
-
-    d.text(look::names, y, t.type, look::heading);
-    d.text(look::bars, y, "GFLOP/s", look::note);
-    d.text(look::errors, y,
-           t.exact ? "error: none, integers do not round" : "error, in ulps of |A||B|, log scale",
-           look::note);
-    char const* const heads[] = {"error", "expected", "at most"};
-    for (int i = 0; i < 3; ++i) d.text(look::columns[i], y, heads[i], look::column);
-    d.box(look::names, y + 10, look::width - 2 * look::names, 1, look::rule);
-    for (int e = axis.low; e <= axis.high && !t.exact; ++e) {
-        double const x = axis.at(std::pow(10.0, e));
-        d.box(x - 0.5, first - 24, 1, height, look::grid);
-        if ((e - axis.low) % (axis.high - axis.low > 7 ? 2 : 1) == 0) {
-            char const* const near[] = {"0.001", "0.01", "0.1",      "1",       "10",
-                                        "100",   "1000", "10\u2074", "10\u2075"};
-            d.text(x, first - 24 + height + 14, e >= -3 && e <= 5 ? near[e + 3] : "1e" + std::to_string(e),
-                   look::axis);
-        }
+    d.text(look::left, y, t.type + (t.exact ? ": integers do not round" : ""), look::heading);
+    d.box(look::left, y + 10, look::bars, 1, look::rule);
+    y += 40;
+    for (std::size_t g = 0; g < t.groups.size(); ++g) {
+        std::string const& where = t.groups[g].where;
+        d.text(look::left, y, t.groups[g].name, look::backend, where);
+        y += 22;
+        d.text(look::left, y, where.size() > 66 ? where.substr(0, 64) + "\u2026" : where, look::note, where);
+        y += 32;
+        for (row const& r : t.rows)
+            if (r.group == g) draw_row(d, t, r, fastest, axis, y), y += look::row_height;
     }
-    double at = first - 10;
-    for (row const& r : t.rows) {
-        double const length = look::bars_width * r.rate / fastest, text = at + 4.5;
-        d.text(look::names, text, r.policy, look::label, r.ran);
-        d.box(look::bars, at - look::bar / 2, std::max(length, 1.5), look::bar,
-              r.oracle ? look::oracle : look::speed, 2);
-        d.text(look::bars + length + 7, text, number(r.rate), look::value);
-        if (r.oracle) {
-            d.text(look::errors + 7, text, "what the others are measured against", look::note);
-        } else {
-            if (!t.exact) draw_errors(d, r, axis, at);
-            double const cells[] = {r.error, r.expected, r.worst};
-            for (int i = 0; i < 3; ++i) d.text(look::columns[i], text, number(cells[i]), look::cell);
+    for (int e = axis.low; e <= axis.high && !t.exact; ++e)
+        if ((e - axis.low) % ((axis.high - axis.low) / 7 + 1) == 0) {
+            char const* const near[] = {"0.001", "0.01", "0.1", "1", "10", "100", "1000"};
+            double const x = std::clamp(axis.at(std::pow(10.0, e)), look::left + 12, look::right - 16);
+            d.text(x, y - 8, e >= -3 && e <= 3 ? near[e + 3] : "1e" + std::to_string(e), look::axis);
         }
-        at += look::row_height;
-    }
-    return first + height + 40;
+    if (!t.exact) d.text(look::left, y + 14, "scale of the errors, in ulps of |A||B|", look::note);
+    return y + 56;
 }
 
-bool draw(std::vector<table> const& tables, std::string const& path) {
-    std::FILE* const file = std::fopen(path.c_str(), "w");
-    if (!file) return false;
-    double height = 124;
-    for (table const& t : tables) height += 92 + look::row_height * static_cast<double>(t.rows.size());
-    {
-        drawing d(file, static_cast<int>(look::width), static_cast<int>(height));
-        std::string const n = std::to_string(tables[0].size);
-        d.text(look::names, 46, "stratagemm: one product, every policy", look::title);
-        d.text(look::names, 70,
-               "C = A B, " + n + " \u00d7 " + n +
-                   ", entries uniform in (\u22121, 1); medians. Every policy is credited with " +
-                   "the 2 n\u00b3 operations of the plain product.",
-               look::note);
-        double const y = 96;
-        d.box(look::errors, y - 7, 14, 10, look::error, 2);
-        d.text(look::errors + 20, y + 2, "measured error", look::note);
-        d.box(look::errors + 134, y - 9, 2, 14, look::expected);
-        d.text(look::errors + 144, y + 2, "expected of random data", look::note);
-        d.box(look::errors + 318, y - 7, 14, 10, look::room, 2);
-        d.text(look::errors + 338, y + 2, "up to the worst case", look::note);
-        double next = 142;
-        for (table const& t : tables) next = draw_panel(d, t, next);
+std::string draw(std::vector<table> const& tables) {
+    drawing d;
+    std::string const n = std::to_string(tables[0].size);
+    d.text(look::left, 44, "One product, every policy", look::title);
+    d.text(look::left, 70, "stratagemm: C = A B, " + n + " \u00d7 " + n + ", medians", look::note);
+    double y = draw_key(d, 102) + 30;
+    for (table const& t : tables) y = draw_panel(d, t, y);
+    return d.finished(look::width, y - 20);
+}
+
+// The picture, what ran, and what is missing.
+std::string page(std::vector<table> const& tables, std::string const& picture) {
+    std::string out =
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
+        "content='width=device-width, initial-scale=1'><title>stratagemm: every policy</title><style>"
+        "body{margin:0 auto;max-width:760px;padding:8px;font:16px/1.45 system-ui,sans-serif;color:#18212b}"
+        "svg{display:block;width:100%;height:auto}dt{font-family:ui-monospace,monospace;font-size:14px;"
+        "margin-top:12px}dt,dd,li{overflow-wrap:anywhere}dd{margin:0;color:#5c6873}</style>\n" +
+        picture;
+    for (table const& t : tables) {
+        out += "<h2>" + escaped(t.type) + ": what ran</h2>\n<dl>\n";
+        for (row const& r : t.rows) {
+            std::string const errors = ". Error " + number(r.error) + ", expected " + number(r.expected) +
+                                       ", at most " + number(r.worst) + (t.exact ? "" : " ulps");
+            out += "<dt>" + escaped(r.policy) + "</dt><dd>" + number(r.rate) + " GFLOP/s: " + escaped(r.ran) +
+                   (r.oracle ? "" : errors) + "</dd>\n";
+        }
+        out += "</dl>\n";
+        if (!t.missing.empty()) out += "<p>Not measured:</p>\n<ul>\n";
+        for (std::string const& what : t.missing) out += "<li>" + escaped(what) + "</li>\n";
+        if (!t.missing.empty()) out += "</ul>\n";
     }
-    return std::fclose(file) == 0;
+    return out + "</html>\n";
+}
+
+void write(std::string const& path, std::string const& text) {
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    bool const whole = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if ((file && std::fclose(file) != 0) || !whole) throw std::runtime_error("cannot write " + path);
 }
 
 // ---- the program -----------------------------------------------------------------------------------------
 
-table compare_type(std::string const& type, index_t n, double budget) {
-    if (type == "float") return compare<float>(n, budget);
-    if (type == "double") return compare<double>(n, budget);
-    if (type == "half") return compare<sg::half>(n, budget);
-    if (type == "bfloat16") return compare<sg::bfloat16>(n, budget);
-    if (type == "int8") return compare<std::int8_t>(n, budget);
-    if (type == "cfloat") return compare<std::complex<float>>(n, budget);
-    if (type == "cdouble") return compare<std::complex<double>>(n, budget);
-    throw std::runtime_error("no type '" + type +
-                             "'; there are float double half bfloat16 int8 cfloat cdouble");
-}
-
-int main(int argc, char** argv) try {
-    index_t const n = argc > 1 ? std::atol(argv[1]) : 2048;
+int run(int argc, char** argv) {
+    std::string const usage = "usage: compare [SIZE = 2048] [TYPES = float,double] [PICTURE = compare.svg]";
+    char* end = nullptr;
+    index_t const n = argc > 1 ? std::strtol(argv[1], &end, 10) : 2048;
+    if (n < 1 || n > 100000 || (end && *end) || argc > 4) throw std::runtime_error(usage);
     std::string const list = argc > 2 ? argv[2] : "float,double", path = argc > 3 ? argv[3] : "compare.svg";
-    if (n < 1 || argc > 4) throw std::runtime_error("usage: compare [SIZE] [TYPES] [PICTURE]");
-
+    std::string there;
+    for (auto const& [name, measure] : measurements()) there += ' ' + name;
     std::vector<std::string> types;
     for (std::size_t at = 0; at < list.size();) {
         std::size_t const comma = std::min(list.find(',', at), list.size());
         types.push_back(list.substr(at, comma - at));
+        if (!measurements().contains(types.back()))
+            throw std::runtime_error("no type '" + types.back() + "'; this program has" + there);
         at = comma + 1;
     }
+    if (types.empty()) throw std::runtime_error(usage);
+
     std::vector<table> tables;
     bool within = true;
     for (std::string const& type : types) {
-        tables.push_back(compare_type(type, n, 30.0 / static_cast<double>(types.size())));
-        progress("", 0);
+        tables.push_back(measurements()[type](n, 40.0 / static_cast<double>(types.size())));
+        progress("", "", 0);
         print(tables.back());
         for (row const& r : tables.back().rows) within = within && r.error <= r.worst;
     }
-    if (tables.empty() || !draw(tables, path)) throw std::runtime_error("cannot write " + path);
+    std::string const picture = draw(tables),
+                      html = path.substr(0, path.rfind(".svg") == path.npos ? path.size() : path.size() - 4) +
+                             ".html";
+    write(path, picture);
+    write(html, page(tables, picture));
     std::printf("\nerror: the largest |dC| / (|A||B|) in 16 rows of C, in units of 2u (float 1.2e-7, double "
                 "2.2e-16)\n"
-                "picture: %s\n",
-                path.c_str());
+                "picture: %s; with what ran: %s\n",
+                path.c_str(), html.c_str());
     if (!within) std::fprintf(stderr, "compare: an error is beyond its bound\n");
     return within ? 0 : 1;
-} catch (std::exception const& e) {
-    progress("", 0);
+}
+
+} // namespace compare
+
+int main(int argc, char** argv) try { return compare::run(argc, argv); } catch (std::exception const& e) {
+    compare::progress("", "", 0);
     std::fprintf(stderr, "compare: %s\n", e.what());
     return 1;
 }
+#else
+} // namespace compare
+#endif

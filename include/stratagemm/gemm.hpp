@@ -7,7 +7,7 @@
 //   gemm([policy,] products)                                a group: see core/group.hpp
 //   gemm(policy, products, arena)                           with workspace of one's own
 //
-// Operands are views, owning matrices, anything shaped like mdspan, or batched(first, count, stride).
+// Operands are views, owning matrices, anything shaped like mdspan or a matrix of Eigen, or batched(first, count, stride).
 // try_gemm returns the error that gemm throws. When a call fails before it runs, C is untouched; of a group, see there.
 #pragma once
 
@@ -67,9 +67,23 @@ constexpr bool is_group_call = false;
 template <class Products, class... Memory>
 constexpr bool is_group_call<Products, Memory...> = product_range<std::remove_cvref_t<Products>>;
 
+// Arguments that are in a wrong place, or are no matrices: what a caller may have meant.
+template <class... Args>
+constexpr bool has_policy = (policy<std::remove_cvref_t<Args>> || ...);
+template <class... Args>
+constexpr bool has_range = ((!operand<Args> && host_range<std::remove_reference_t<Args>>) || ...);
+
 template <class First, class... Rest>
 status try_gemm(First&& first, Rest&&... rest) {
-    if constexpr (product_range<std::remove_cvref_t<First>>) {
+    if constexpr (has_policy<Rest...>) {
+        static_assert(!has_policy<Rest...>,
+                      "stratagemm: the policy is the first argument of gemm: gemm(policy, a, b, c)");
+    } else if constexpr (has_range<First, Rest...> && !is_group_call<First> && !is_group_call<Rest...>) {
+        static_assert(
+            !has_range<Rest...>,
+            "stratagemm: a std::vector or std::span does not say how many rows and columns it has; write "
+            "row_major(v, rows, cols) or col_major(v, rows, cols)");
+    } else if constexpr (product_range<std::remove_cvref_t<First>>) {
         using Space = typename decltype(as_group(first))::problem_type::space;
         static_assert(sizeof...(Rest) == 0, "stratagemm: gemm takes ([policy,] products)");
         constexpr bool has_default = requires { typename default_policy<Space>::type; };

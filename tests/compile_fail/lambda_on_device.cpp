@@ -1,4 +1,4 @@
-// expect: cannot run the epilogue
+// expect: a device needs one with a device() member: use bias, relu, gelu, clamp, scale or then, or add device() to yours
 #include <stratagemm/backend/opencl.hpp>
 
 namespace sg = stratagemm;

@@ -1,4 +1,4 @@
-// expect: gemm takes
+// expect: a std::vector or std::span does not say how many rows and columns it has; write row_major(v, rows, cols)
 #include <stratagemm/stratagemm.hpp>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// expect: the operands are not in the memory space of this policy
+// expect: the operands are not in the memory space of this policy; use a policy of their memory, or copy them
 #include <stratagemm/stratagemm.hpp>
 
 namespace sg = stratagemm;

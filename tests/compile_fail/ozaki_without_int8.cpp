@@ -1,4 +1,4 @@
-// expect: or one beneath it, has no kernel for these element types
+// expect: this policy is made of int8 or bfloat16 products, and the policy beneath it has no kernel for them; put it directly over a backend
 #include <stratagemm/stratagemm.hpp>
 
 namespace sg = stratagemm;

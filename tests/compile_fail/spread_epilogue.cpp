@@ -1,4 +1,4 @@
-// expect: cannot run the epilogue
+// expect: cannot run the epilogue, because the result is a spread
 #include <stratagemm/stratagemm.hpp>
 
 namespace sg = stratagemm;

@@ -62,7 +62,7 @@ public:
         if constexpr (!on_device && !std::is_same_v<space, host_memory>)
             return verdict::leaf;
         else if constexpr (one_type && known && std::is_same_v<T, accumulator_t<T>>)
-            return answer<Base, P>() & answer<Base, integer_problem>();
+            return answer<Base, P>() & parts_if(takes<Base, integer_problem>);
         else
             return verdict::types;
     }();

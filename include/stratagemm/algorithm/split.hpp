@@ -63,7 +63,7 @@ public:
         if constexpr (taken_apart && !on_device && !std::is_same_v<space, host_memory>)
             return verdict::leaf;
         else if constexpr (taken_apart)
-            return answer<Base, P>() & answer<Base, narrow_problem<>>();
+            return answer<Base, P>() & parts_if(takes<Base, narrow_problem<>>);
         else // products of int8 go to the base as they are, for `ozaki` above
             return types_if(std::is_same_v<T, std::int8_t>) & answer<Base, P>();
     }();

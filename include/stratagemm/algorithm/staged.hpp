@@ -25,6 +25,18 @@ private:
     Arena base_;
 };
 
+// A layer over a device, such as strassen{gpu}, is not given host operands in silence: a copy there and back costs time.
+template <class There>
+requires(!std::is_same_v<There, host_memory>) struct refuse_space<There, host_memory> {
+    static constexpr bool say() {
+        static_assert(
+            std::is_same_v<There, host_memory>,
+            "stratagemm: the operands are in host memory and the policy is on a device: put staged{} around "
+            "the policy, or the operands into matrices of the device");
+        return false;
+    }
+};
+
 template <policy Base>
 class staged {
 public:

@@ -4,6 +4,11 @@
 // their names must differ: every macro that changes code is spelled in the namespace.
 #pragma once
 
+#if __cplusplus < 202002L
+#    error "stratagemm needs C++20: compile with -std=c++20 (g++ 12, clang 14, or newer)"
+#    include "compile_with_std_cxx20" // a file that is missing ends the compilation: the line above is what a user reads
+#endif
+
 #define STRATAGEMM_VERSION_MAJOR 0
 #define STRATAGEMM_VERSION_MINOR 1
 #define STRATAGEMM_VERSION_PATCH 0

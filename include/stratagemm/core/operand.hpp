@@ -301,6 +301,17 @@ concept has_view = requires(M& x) {
     requires is_view<decltype(x.view())>::value;
 };
 
+// Matrices, maps and blocks of Eigen, recognised by their members; expressions without memory have no data().
+template <class M>
+concept eigen_like = requires(M& x) {
+    requires std::is_pointer_v<decltype(x.data())>;
+    { x.rows() } -> std::convertible_to<index_t>;
+    { x.cols() } -> std::convertible_to<index_t>;
+    { x.innerStride() } -> std::convertible_to<index_t>;
+    { x.outerStride() } -> std::convertible_to<index_t>;
+    static_cast<bool>(std::remove_cv_t<M>::IsRowMajor);
+};
+
 // std::linalg's scaled and conjugated accessors, again by their members.
 template <class A>
 concept scaling_accessor = requires(A const& a) {
@@ -331,6 +342,12 @@ auto as_view(M&& x) {
         return x;
     } else if constexpr (has_view<std::remove_reference_t<M>>) {
         return x.view();
+    } else if constexpr (eigen_like<std::remove_reference_t<M>>) {
+        using T = std::remove_pointer_t<decltype(x.data())>;
+        index_t const inner = x.innerStride(), outer = x.outerStride();
+        constexpr bool by_rows = static_cast<bool>(X::IsRowMajor);
+        return view<T>{x.data(), static_cast<index_t>(x.rows()), static_cast<index_t>(x.cols()),
+                       by_rows ? outer : inner, by_rows ? inner : outer};
     } else {
         using T = std::remove_pointer_t<std::remove_cvref_t<decltype(x.data_handle())>>;
         view<T> v{x.data_handle(), static_cast<index_t>(x.extent(0)), static_cast<index_t>(x.extent(1)),
@@ -342,7 +359,8 @@ auto as_view(M&& x) {
 
 template <class M>
 concept operand = ready_operand<std::remove_cvref_t<M>> || is_batch<std::remove_cvref_t<M>>::value ||
-    has_view<std::remove_reference_t<M>> || mdspan_like<std::remove_cvref_t<M>>;
+    has_view<std::remove_reference_t<M>> || mdspan_like<std::remove_cvref_t<M>> ||
+    eigen_like<std::remove_reference_t<M>>;
 
 // Borrowed matrices.
 template <class T>
@@ -364,6 +382,58 @@ view<T> col_major(T* data, index_t rows, index_t cols, index_t leading) {
 template <class T>
 view<T> col_major(T* data, index_t rows, index_t cols) {
     return {data, rows, cols, 1, rows};
+}
+
+// The same of a std::vector, std::array or std::span, which has to have as many elements.
+template <class R>
+concept host_range = requires(R& r) {
+    requires std::is_pointer_v<decltype(r.data())>;
+    requires std::is_object_v<std::remove_pointer_t<decltype(r.data())>>;
+    { r.size() } -> std::convertible_to<std::size_t>;
+};
+// What may be a temporary: a span, which is constant without its elements being so. A vector would dangle.
+template <class R>
+concept lasting_range = host_range<std::remove_reference_t<R>> &&
+    (std::is_lvalue_reference_v<R> ||
+     (!std::is_const_v<R> &&
+      std::is_same_v<decltype(std::declval<R&>().data()), decltype(std::declval<R const&>().data())>));
+
+[[gnu::cold, gnu::noinline]] inline void refuse_range(char const* function, std::size_t size, index_t rows,
+                                                      index_t cols, index_t leading) {
+    char text[200];
+    __builtin_snprintf(
+        text, sizeof(text),
+        "the range has %zu elements, too few for a matrix of %td x %td with leading dimension %td", size,
+        rows, cols, leading);
+    throw error(errc::shape, function, text);
+}
+// `lines` rows or columns of `length`, `leading` elements apart.
+inline void check_range(char const* function, std::size_t size, index_t rows, index_t cols, index_t leading,
+                        bool by_rows) {
+    index_t const lines = by_rows ? rows : cols, length = by_rows ? cols : rows;
+    index_t last = 0;
+    if (lines == 0 || length == 0) return;
+    if (lines < 0 || length < 0 || leading < 0 || __builtin_mul_overflow(lines - 1, leading, &last) ||
+        __builtin_add_overflow(last, length, &last) || static_cast<std::size_t>(last) > size)
+        refuse_range(function, size, rows, cols, leading);
+}
+template <lasting_range R>
+auto row_major(R&& r, index_t rows, index_t cols, index_t leading) {
+    check_range("row_major", r.size(), rows, cols, leading, true);
+    return row_major(r.data(), rows, cols, leading);
+}
+template <lasting_range R>
+auto row_major(R&& r, index_t rows, index_t cols) {
+    return row_major(r, rows, cols, cols);
+}
+template <lasting_range R>
+auto col_major(R&& r, index_t rows, index_t cols, index_t leading) {
+    check_range("col_major", r.size(), rows, cols, leading, false);
+    return col_major(r.data(), rows, cols, leading);
+}
+template <lasting_range R>
+auto col_major(R&& r, index_t rows, index_t cols) {
+    return col_major(r, rows, cols, rows);
 }
 
 // Views of views.

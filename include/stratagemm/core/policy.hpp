@@ -123,9 +123,11 @@ enum class verdict {
     structure, // only plain matrices are taken: no sums, spreads, sparse operands
     epilogue,  // the backend cannot run the epilogue
     space,     // the operands are in another memory
+    parts,     // the policy beneath has no kernel for the products that this one is made of
     leaf       // the leaf lacks a capability (core/leaf.hpp) that is needed
 };
 constexpr verdict types_if(bool known) { return known ? verdict::yes : verdict::types; }
+constexpr verdict parts_if(bool known) { return known ? verdict::yes : verdict::parts; }
 constexpr verdict epilogue_if(bool known) { return known ? verdict::yes : verdict::epilogue; }
 // The first objection.
 constexpr verdict operator&(verdict x, verdict y) { return x != verdict::yes ? x : y; }
@@ -265,25 +267,63 @@ status run_checked(P const& policy, Problem const& p, typename P::arena& arena) 
     return policy(p, arena);
 }
 
+// Whether an epilogue reads values in host memory, as a bias from a std::vector does.
+template <class F>
+inline constexpr bool reads_host_values = false;
+template <class T>
+inline constexpr bool reads_host_values<bias_epilogue<T, T const*>> = true;
+template <class First, class Second>
+inline constexpr bool reads_host_values<then_epilogue<First, Second>> =
+    reads_host_values<First> || reads_host_values<Second>;
+
+// Says that operands are in another memory than the policy's. A header that has a way from Here to There, the policy's
+// memory, says which.
+template <class There, class Here>
+struct refuse_space {
+    static constexpr bool say() {
+        static_assert(
+            std::is_same_v<There, Here>,
+            "stratagemm: the operands are not in the memory space of this policy; use a policy of their "
+            "memory, or copy them to the policy's");
+        return false;
+    }
+};
+
 // Says at compile time, in one line, why a policy does not take a problem.
 template <class P, class Problem>
 constexpr bool check_policy() {
     constexpr verdict v = answer<P, Problem>();
     if constexpr (v == verdict::space)
-        static_assert(v == verdict::yes,
-                      "stratagemm: the operands are not in the memory space of this policy");
+        return refuse_space<typename P::space, typename Problem::space>::say();
     else if constexpr (v == verdict::types)
-        static_assert(v == verdict::yes,
-                      "stratagemm: this policy, or one beneath it, has no kernel for these element types");
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this policy, or one beneath it, has no kernel for these element types; A and B "
+            "have one type, and C the type of their sums");
+    else if constexpr (v == verdict::parts)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this policy is made of int8 or bfloat16 products, and the policy beneath it has no "
+            "kernel for them; put it directly over a backend");
     else if constexpr (v == verdict::structure)
         static_assert(
             v == verdict::yes,
             "stratagemm: this policy takes plain matrices only, and an operand or the result is not one");
-    else if constexpr (v == verdict::epilogue)
+    else if constexpr (v == verdict::epilogue && !is_view<typename Problem::c_operand>::value)
         static_assert(
             v == verdict::yes,
-            "stratagemm: this backend cannot run the epilogue; a device needs one with a device() member, as "
-            "those of core/epilogue.hpp have, and a spread takes none");
+            "stratagemm: this backend cannot run the epilogue, because the result is a spread; apply it to "
+            "the targets in a pass of your own");
+    else if constexpr (v == verdict::epilogue && reads_host_values<typename Problem::epilogue_type>)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: the values of a bias are in host memory, and the product is on a device; copy the "
+            "values into a matrix of the device with one row, and give that to bias()");
+    else if constexpr (v == verdict::epilogue)
+        static_assert(v == verdict::yes,
+                      "stratagemm: this backend cannot run the epilogue; a device needs one with a device() "
+                      "member: use bias, "
+                      "relu, gelu, clamp, scale or then, or add device() to yours (docs/devices.md)");
     else if constexpr (v == verdict::leaf)
         static_assert(
             v == verdict::yes,

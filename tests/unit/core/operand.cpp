@@ -6,6 +6,9 @@
 
 #include <array>
 #include <complex>
+#include <limits>
+#include <span>
+#include <string>
 #include <vector>
 
 #if __has_include(<cuda/std/mdspan>)
@@ -49,6 +52,30 @@ struct span2d {
     layout const& mapping() const { return map; }
     Accessor const& accessor() const { return access; }
 };
+// A matrix of Eigen by the members that tell where its elements are. Eigen has strides of its own index type, IsRowMajor
+// as a number, and a data() that is constant for a constant matrix.
+template <class T, int ByRows>
+struct eigen2d {
+    using value_type = T;
+    enum { IsRowMajor = ByRows };
+    std::vector<T> elements;
+    long m, n, outer;
+
+    T* data() { return elements.data(); }
+    T const* data() const { return elements.data(); }
+    long rows() const { return m; }
+    long cols() const { return n; }
+    long innerStride() const { return 1; }
+    long outerStride() const { return outer; }
+};
+// An expression: it has sides, and no memory.
+struct eigen_expression {
+    using value_type = float;
+    enum { IsRowMajor = 0 };
+    long rows() const { return 1; }
+    long cols() const { return 1; }
+};
+
 template <class T>
 span2d<T> layout_right(T* p, int m, int n) {
     return {p, {m, n}, {{static_cast<std::size_t>(n), 1}}};
@@ -220,6 +247,61 @@ TEST_CASE("a product of mdspan-shaped operands") {
     auto const doubled = with(layout_right(a, 2, 3), scaled_accessor<default_accessor, int>{2, {}});
     sg::gemm(sg::reference{}, doubled, layout_left(b, 3, 2), layout_right(c, 2, 2));
     CHECK(c[3] == 154);
+}
+
+TEST_CASE("matrices of Eigen are taken by their members") {
+    using columns = eigen2d<float, 0>;
+    using rows = eigen2d<float, 64>; // a bit of its flags
+    static_assert(sg::operand<columns&> && sg::operand<columns const&> && sg::operand<rows&>);
+    static_assert(!sg::operand<eigen_expression&>);
+    columns a{{1, 2, 0, 3, 4, 0, 5, 6, 0}, 2, 3, 3}; // 1 3 5, 2 4 6, with room between the columns
+    rows const b{{1, 2, 3, 4, 5, 6}, 3, 2, 2};
+    static_assert(std::is_same_v<decltype(sg::as_view(a)), sg::view<float>>);
+    static_assert(std::is_same_v<decltype(sg::as_view(b)), sg::view<float const>>);
+    CHECK(sg::as_view(a)(1, 2) == 6);
+    CHECK(sg::as_view(b)(2, 0) == 5);
+    CHECK(sg::transposed(a)(2, 0) == 5);
+
+    columns c{std::vector<float>(4, -1.0f), 2, 2, 2};
+    sg::gemm(sg::reference{}, a, b, c);
+    CHECK(c.elements == std::vector<float>{35, 44, 44, 56});
+    sg::gemm(sg::reference{}, 1, sg::transposed(b), sg::transposed(a), 1, c);
+    CHECK(c.elements == std::vector<float>{70, 88, 88, 112});
+}
+
+TEST_CASE("vectors, arrays and spans become matrices with the sides that a caller gives") {
+    std::vector<float> const a{1, 2, 3, 4, 5, 6};
+    std::array<float, 6> b{1, 4, 2, 5, 3, 6};
+    std::vector<float> c(5, -1.0f);
+    sg::gemm(sg::reference{}, sg::row_major(a, 2, 3), sg::row_major(std::span<float>(b), 3, 2),
+             sg::col_major(c, 2, 2, 3));
+    CHECK(c == std::vector<float>{14, 32, -1, 32, 77});
+    static_assert(std::is_same_v<decltype(sg::row_major(a, 2, 3)), sg::view<float const>>);
+    static_assert(std::is_same_v<decltype(sg::col_major(c, 2, 2)), sg::view<float>>);
+
+    // A view of a temporary vector would dangle; a span may be one.
+    static_assert(!sg::lasting_range<std::vector<float>> && !sg::lasting_range<std::vector<float> const>);
+    static_assert(sg::lasting_range<std::vector<float>&> && sg::lasting_range<std::span<float const>>);
+
+    auto const refused = [](auto const& make) {
+        try {
+            static_cast<void>(make());
+        } catch (sg::error const& e) {
+            CHECK(e.code() == sg::errc::shape);
+            return std::string(e.what());
+        }
+        return std::string("accepted");
+    };
+    CHECK(refused([&] { return sg::row_major(a, 2, 4); }) ==
+          "row_major: the range has 6 elements, too few for a matrix of 2 x 4 with leading dimension 4");
+    CHECK(refused([&] { return sg::col_major(a, 3, 2, 4); }) ==
+          "col_major: the range has 6 elements, too few for a matrix of 3 x 2 with leading dimension 4");
+    CHECK(refused([&] { return sg::row_major(a, -1, 2); }) != "accepted");
+    CHECK(refused([&] { return sg::row_major(a, 2, 1, std::numeric_limits<sg::index_t>::max()); }) !=
+          "accepted");
+    CHECK(refused([&] { return sg::row_major(a, 2, 2, 4); }) ==
+          "accepted"); // the last row ends with its elements
+    CHECK(refused([&] { return sg::row_major(a, 0, 100); }) == "accepted");
 }
 
 TEST_CASE("what is no matrix is no operand") {
