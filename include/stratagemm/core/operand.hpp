@@ -405,7 +405,7 @@ concept lasting_range = host_range<std::remove_reference_t<R>> &&
         text, sizeof(text),
         "the range has %zu elements, too few for a matrix of %td x %td with leading dimension %td", size,
         rows, cols, leading);
-    throw error(errc::shape, function, text);
+    raise(error(errc::shape, function, text));
 }
 // `lines` rows or columns of `length`, `leading` elements apart.
 inline void check_range(char const* function, std::size_t size, index_t rows, index_t cols, index_t leading,
