@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 STRATAGEMM_BEGIN
 
@@ -17,8 +18,10 @@ class list {
 
 public:
     list() = default;
-    list(list const&) = delete;
-    list& operator=(list const&) = delete;
+    list(list&& other) noexcept
+        : first_(std::exchange(other.first_, nullptr)), size_(std::exchange(other.size_, 0)),
+          room_(std::exchange(other.room_, 0)) {}
+    list& operator=(list&&) = delete;
     ~list() { ::operator delete(first_); }
 
     std::size_t size() const { return size_; }
