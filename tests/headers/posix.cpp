@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/staged.hpp>
 #include <stratagemm/stratagemm.hpp>
