@@ -7,8 +7,9 @@
 //   gemm([policy,] products)                                a group: see core/group.hpp
 //   gemm(policy, products, arena)                           with workspace of one's own
 //
-// Operands are views, owning matrices, anything shaped like mdspan or a matrix of Eigen, or batched(first, count, stride).
-// try_gemm returns the error that gemm throws. When a call fails before it runs, C is untouched; of a group, see there.
+// Operands are views, owning matrices, anything shaped like mdspan or a matrix of Eigen, or batched(first,
+// count, stride). try_gemm returns the error that gemm throws. When a call fails before it runs, C is
+// untouched; of a group, see there.
 #pragma once
 
 #include "core/group.hpp"

@@ -112,8 +112,8 @@ private:
 
     // With G = |alpha||A||B| + |beta E| = G1 + G2 over two parts of k, C1 is wrong by x1 G1, and
     // C = A2 B2 + C1 by x2 (G2 + |C1|) more, which |C1| <= (1 + x1) G1 makes at most x1 + x2 + x1 x2 times G.
-    // Expected is a model: the parts are wrong by x1 and x2 of their shares of k, C1 by what adding to it does each time,
-    // and errors that do not conspire add as their squares do.
+    // Expected is a model: the parts are wrong by x1 and x2 of their shares of k, C1 by what adding to it
+    // does each time, and errors that do not conspire add as their squares do.
     struct errors {
         bound total;      // its `expected` without what additions do to E
         double additions; // what adding all parts of k, one after another, does to a C that was there before
@@ -134,9 +134,10 @@ private:
                 root_of_squares(x.additions, y.additions),
                 x.parts_of_k + y.parts_of_k};
     }
-    // What the base does to a C that its product is added to. Sums of blocks are finished first, and C is rounded by 4 u
-    // at most (measured). A vector C may be read and written for every few terms, since it is memory that a matrix
-    // times a vector waits for: each of these sums is rounded, for which the base's bound of a product with E stands.
+    // What the base does to a C that its product is added to. Sums of blocks are finished first, and C is
+    // rounded by 4 u at most (measured). A vector C may be read and written for every few terms, since it is
+    // memory that a matrix times a vector waits for: each of these sums is rounded, for which the base's
+    // bound of a product with E stands.
     template <class S>
     double addition(S s) const {
         double const few = 4 * unit_roundoff<typename S::c_type>();

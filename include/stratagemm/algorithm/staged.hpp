@@ -25,7 +25,8 @@ private:
     Arena base_;
 };
 
-// A layer over a device, such as strassen{gpu}, is not given host operands in silence: a copy there and back costs time.
+// A layer over a device, such as strassen{gpu}, is not given host operands in silence: a copy there and back
+// costs time.
 template <class There>
 requires(!std::is_same_v<There, host_memory>) struct refuse_space<There, host_memory> {
     static constexpr bool say() {

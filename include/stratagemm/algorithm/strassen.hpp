@@ -153,8 +153,9 @@ private:
     // One level of an even product. Each schedule reads an element of E before it writes to that of C, so
     // that C may be E; without E it never reads what C held. The first failure ends all that follows.
     //
-    // Schedules name views by number, and a negated view by the negated number: a step is then one call of a function
-    // with a few numbers, where copies of views in each of a hundred steps took longer to compile than the base.
+    // Schedules name views by number, and a negated view by the negated number: a step is then one call of a
+    // function with a few numbers, where copies of views in each of a hundred steps took longer to compile
+    // than the base.
     template <class P>
     class level {
         using T = typename P::c_type;
@@ -184,8 +185,8 @@ private:
                        of_winograd = policy_.options_.variant == strassen_variant::winograd;
             if constexpr (fuses<P>)
                 if (below_ == 0) {
-                    // Winograd's form needs the quarters of C to itself until its sums are done, so that with E, which
-                    // may be C, it is Strassen's.
+                    // Winograd's form needs the quarters of C to itself until its sums are done, so that with
+                    // E, which may be C, it is Strassen's.
                     of_winograd && !adds ? fused_winograd() : fused_original();
                     return std::move(status_);
                 }
@@ -364,7 +365,8 @@ private:
             status_ =
                 policy_.multiply(P{p_.alpha, view_of(x), view_of(y), beta, added, to_[to]}, below_, memory_);
         }
-        // Adds alpha x y to each target, or takes it from a negated one. The first product to arrive brings beta E.
+        // Adds alpha x y to each target, or takes it from a negated one. The first product to arrive brings
+        // beta E.
         [[gnu::noinline]] void multiply(terms x, terms y, terms targets) {
             if (!status_) return;
             spread<out, 2> places;
@@ -474,7 +476,8 @@ private:
     // Expected: a model, in which errors add as their squares do. Winograd's factor is the root of his 18,
     // for elements of both signs; Strassen's of 16 + 4, for elements of one sign, where two large products
     // make up each sum of four. The additions after the products cost 3 u, those before them 1/sqrt(h) of
-    // that: two roundings, and half as much again for the largest of many elements. Measured on elements spread evenly over [-1, 1], [0, 1] and [1, 2], sides up to 512, 3 levels.
+    // that: two roundings, and half as much again for the largest of many elements. Measured on elements spread
+    // evenly over [-1, 1], [0, 1] and [1, 2], sides up to 512, 3 levels.
     template <class S>
     bound error_bound(S const& s, int levels) const {
         if (levels == 0) return base_bound(s);

@@ -348,8 +348,9 @@ private:
         return {};
     }
 
-    // The product of the first terms, except for what packs the operands, if they are sums, and what writes a spread
-    // (host/combined.hpp). The factor of a sum of one term goes into alpha, and that of an only target too.
+    // The product of the first terms, except for what packs the operands, if they are sums, and what writes a
+    // spread (host/combined.hpp). The factor of a sum of one term goes into alpha, and that of an only target
+    // too.
     template <class Problem>
     static status multiply_combined(Problem p, int team, arena& workspace) {
         using T = typename Problem::a_type;

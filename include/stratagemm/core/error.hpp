@@ -32,7 +32,8 @@ public:
     // `text` is a literal, "layer: what is wrong and what to do about it". It is kept, not copied.
     error(errc code, char const* text, long native_code = 0) noexcept
         : text_(text), native_(static_cast<int>(native_code)), code_(code) {}
-    // A message that was put together. It is copied; if there is no memory for a copy, the text says that instead.
+    // A message that was put together. It is copied; if there is no memory for a copy, the text says that
+    // instead.
     error(errc code, std::string_view layer, std::string_view message, long native_code = 0) noexcept
         : error(code, "stratagemm: an error occurred, and there was no memory to describe it", native_code) {
         copy(layer, message);
@@ -90,8 +91,8 @@ private:
     bool shared_ = false; // text_ is a copy
 };
 
-// How gemm, constructors and views fail. A program without exceptions ends, with the message on stderr; try_gemm does not
-// come here.
+// How gemm, constructors and views fail. A program without exceptions ends, with the message on stderr;
+// try_gemm does not come here.
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise(error const& e) {
 #ifdef __cpp_exceptions
     throw e;
@@ -101,7 +102,8 @@ private:
 #endif
 }
 
-// Success, or an error. Success costs one null pointer; what an error takes is out of the way of the code that succeeds.
+// Success, or an error. Success costs one null pointer; what an error takes is out of the way of the code
+// that succeeds.
 class [[nodiscard]] status {
 public:
     status() noexcept = default;

@@ -75,7 +75,8 @@ public:
         return places_.append({space::buffer(p.c.data), at + x.c.low, at + x.c.high, at + x.c.high, &p});
     }
 
-    // After the last: whether anything is left to ask. `memory` becomes false if there is too little to find out.
+    // After the last: whether anything is left to ask. `memory` becomes false if there is too little to find
+    // out.
     bool settle(bool& memory) {
         // Not std::sort: <algorithm> is a tenth of what it takes to compile the library.
         bool sorted = true;

@@ -1,5 +1,5 @@
-// Plain values one after another, for what a call has to look at before it runs. Growing it throws nothing: it says
-// whether there was memory, so that try_gemm can return errc::memory.
+// Plain values one after another, for what a call has to look at before it runs. Growing it throws nothing:
+// it says whether there was memory, so that try_gemm can return errc::memory.
 #pragma once
 
 #include "config.hpp"

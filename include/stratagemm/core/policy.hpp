@@ -276,8 +276,8 @@ template <class First, class Second>
 inline constexpr bool reads_host_values<then_epilogue<First, Second>> =
     reads_host_values<First> || reads_host_values<Second>;
 
-// Says that operands are in another memory than the policy's. A header that has a way from Here to There, the policy's
-// memory, says which.
+// Says that operands are in another memory than the policy's. A header that has a way from Here to There, the
+// policy's memory, says which.
 template <class There, class Here>
 struct refuse_space {
     static constexpr bool say() {

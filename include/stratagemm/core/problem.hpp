@@ -96,8 +96,8 @@ struct problem {
         return one;
     }
 
-    // C^T = B^T A^T, which is the same product. row0 and col0 stay those of the user's C: whoever calls the epilogue swaps
-    // the indices back.
+    // C^T = B^T A^T, which is the same product. row0 and col0 stay those of the user's C: whoever calls the
+    // epilogue swaps the indices back.
     problem<B, A, C, Epilogue> transposed() const {
         return {alpha, b.transposed(), a.transposed(), beta,   e.transposed(), c.transposed(), epilogue,
                 count, b_step,         a_step,         e_step, c_step,         row0,           col0};
@@ -124,7 +124,8 @@ template <class P>
 inline constexpr bool is_dense = is_view<typename P::a_operand>::value&&
     is_view<typename P::b_operand>::value&& is_view<typename P::c_operand>::value;
 
-// The element of a view on the host as a number of type S, conjugated if the view is. Its factor is in alpha or beta.
+// The element of a view on the host as a number of type S, conjugated if the view is. Its factor is in alpha
+// or beta.
 template <class S, class T>
 S element_as(view<T> const& v, index_t i, index_t j) {
     auto const x = static_cast<S>(v(i, j));
@@ -326,8 +327,8 @@ inline extent extent_of(index_t rows, index_t cols, index_t row_stride, index_t 
     return {0, (last + 1) * element_size, true};
 }
 
-// Whether A, B or C has more elements than anything can hold, which strides of zero permit. Sizes of workspace are computed
-// for products that are not, and do not overflow.
+// Whether A, B or C has more elements than anything can hold, which strides of zero permit. Sizes of
+// workspace are computed for products that are not, and do not overflow.
 [[gnu::noinline]] inline bool is_vast(index_t m, index_t n, index_t k, index_t count) {
     constexpr index_t most = index_t{1} << 52;
     auto const many = [&](index_t rows, index_t cols) {
@@ -435,8 +436,9 @@ struct outline {
     bool is_spread, has_beta, epilogue_fits;
 };
 
-// Whether two views share bytes. Exact when both lie on one lattice (the same two strides, one of them at least the
-// other's reach); otherwise overlapping bytes count as shared. Of a batch, bytes alone are compared.
+// Whether two views share bytes. Exact when both lie on one lattice (the same two strides, one of them at
+// least the other's reach); otherwise overlapping bytes count as shared. Of a batch, bytes alone are
+// compared.
 [[gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w, bool is_batch) {
     extent const &ev = v.bytes, &ew = w.bytes;
     if (ev.low == ev.high || ew.low == ew.high || v.buffer != w.buffer) return false;

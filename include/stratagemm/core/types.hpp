@@ -183,7 +183,8 @@ constexpr double unit_roundoff() {
         return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) / 2;
 }
 
-// a + b, a x and a x + b. Integers are modulo 2^32, as machines have them; in their own type, an overflow would be undefined.
+// a + b, a x and a x + b. Integers are modulo 2^32, as machines have them; in their own type, an overflow
+// would be undefined.
 template <class T>
 constexpr T sum_of_two(T const& a, T const& b) {
     if constexpr (std::is_same_v<T, std::int32_t>)
@@ -208,8 +209,9 @@ constexpr T scaled_sum(T const& a, T const& x, T const& b) {
 
 // ---- what has to hold with -ffast-math too ----------------------------------------------------------------
 
-// A sum or a product that is rounded here: an optimiser may not take (x + y) - x for y beyond it. Without that option it is nothing,
-// and with it, it keeps a loop from being vectorised, which __builtin_assoc_barrier does not outlive.
+// A sum or a product that is rounded here: an optimiser may not take (x + y) - x for y beyond it. Without
+// that option it is nothing, and with it, it keeps a loop from being vectorised, which
+// __builtin_assoc_barrier does not outlive.
 inline double as_rounded(double x) {
 #if defined(__FAST_MATH__) && defined(__SSE2__)
     asm("" : "+x"(x));
@@ -219,8 +221,8 @@ inline double as_rounded(double x) {
     return x;
 }
 
-// x y + z, rounded once. With -ffast-math clang takes two operations for it where the machine has no such instruction, and
-// so it must not know which function it calls.
+// x y + z, rounded once. With -ffast-math clang takes two operations for it where the machine has no such
+// instruction, and so it must not know which function it calls.
 #if defined(__clang__) && defined(__FAST_MATH__) && defined(__x86_64__) && !defined(__FMA__)
 #    ifdef __APPLE__
 double fused(double x, double y, double z) noexcept asm("_fma");

@@ -46,8 +46,8 @@ public:
     }
 
     // See core/leaf.hpp. If the device reads and writes the host's memory itself (reads_itself()) and both
-    // matrices lie alike, the copy is only queued. Otherwise the host's memory has been read, or written, when
-    // this returns.
+    // matrices lie alike, the copy is only queued. Otherwise the host's memory has been read, or written,
+    // when this returns.
     template <class From, class To>
     requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from,
                                                                            view<To, Space> to)

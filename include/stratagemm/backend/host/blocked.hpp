@@ -11,7 +11,8 @@
 
 STRATAGEMM_BEGIN
 
-// An operand that is a sum of views, for which the job has the first of them, and what packs it (combined.hpp).
+// An operand that is a sum of views, for which the job has the first of them, and what packs it
+// (combined.hpp).
 template <class Packet>
 struct host_sum {
     void const* term = nullptr;
@@ -152,8 +153,8 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                             (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
                             kc * b.row * size <= 600000;
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
-    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a sum again
-    // would cost more.
+    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a
+    // sum again would cost more.
     bool const a_by_panels = !a_in_place && !job.a_sum.terms && Packing::by_panels(job.a);
     index_t const panel = by_panel      ? divide_up(48, table.tallest) * table.tallest
                           : a_by_panels ? divide_up(12, table.tallest) * table.tallest

@@ -1,8 +1,8 @@
 // Products of sums of matrices, into several results: sums are formed while operands are packed, and what a panel of the
 // product comes to is spread while it is in the cache.
 //
-// No temporary is stored: a product of sums takes the workspace of a plain product (Huang, Smith, Henry, van de Geijn,
-// 2016).
+// No temporary is stored: a product of sums takes the workspace of a plain product (Huang, Smith, Henry, van
+// de Geijn, 2016).
 #pragma once
 
 #include "blocked.hpp"
@@ -10,8 +10,8 @@
 STRATAGEMM_BEGIN
 
 // to = sum of factor[t] from[t], `count` elements of unit stride in pieces of `piece`, which are `next` apart in `to`.
-// `to` may be one of them. Vectors of 16 bytes, which every machine has, are enough for the speed of memory, if four of
-// them share what each term costs.
+// `to` may be one of them. Vectors of 16 bytes, which every machine has, are enough for the speed of memory,
+// if four of them share what each term costs.
 template <class T>
 [[gnu::noinline]] void combine(T* to, index_t piece, index_t next, T const* const* from, T const* factor,
                                int terms, index_t count) {
@@ -78,8 +78,8 @@ private:
         pad_strip(to + whole * depth, strip, depth, cols == whole ? strip : cols - whole);
     }
 
-    // Rows [i0, i0 + rows), columns [j0, j0 + cols), in strips of `strip` columns, `next` apart, whose rows are `row`
-    // apart.
+    // Rows [i0, i0 + rows), columns [j0, j0 + cols), in strips of `strip` columns, `next` apart, whose rows
+    // are `row` apart.
     static void form(host_sum<T> const& sum, index_t i0, index_t j0, index_t rows, index_t cols, T* to,
                      index_t row, index_t strip, index_t next) {
         auto const* const term = static_cast<view_type const*>(sum.term);
