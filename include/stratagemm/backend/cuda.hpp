@@ -131,25 +131,17 @@ struct cuda {
         }
     }
 
-    // From the number of multiprocessors, and what one of its generation does: operations and bytes a second.
+    // By the model that chooses the kernel, in cycles of a device under load; and the operands have to be read.
     template <class S>
     double estimate(S const& s) const {
-        using T = real_t<typename S::a_type>;
-        enum { wide, single, rounded, narrow, bytes };
-        constexpr double rates[3][5] = {
-            {5e9, 100e9, 300e9, 900e9, 1800e9}, // double, float, tf32, 16 bits, 8 bits
-            {150e9, 130e9, 1000e9, 2000e9, 4000e9},
-            {380e9, 330e9, 2500e9, 4500e9, 9000e9}};
-        constexpr double bandwidths[3] = {8e9, 14e9, 25e9};
-        int const capability = where().capability, generation = capability >= 90   ? 2
-                                                                : capability == 80 ? 1
-                                                                                   : 0;
-        int const column = sizeof(T) == 8   ? wide
-                           : sizeof(T) == 4 ? (letter<typename S::a_type>() == 't' ? rounded : single)
-                           : sizeof(T) == 2 ? narrow
-                                            : bytes;
-        double const units = where().units;
-        return roofline(s, rates[generation][column] * units, bandwidths[generation] * units, 5e-6);
+        int const capability = where().capability;
+        double const clock = capability >= 90 ? 1.75e9 : 1.4e9,
+                     bandwidth = capability >= 90   ? 25e9
+                                 : capability == 80 ? 14e9
+                                                    : 8e9; // of a multiprocessor
+        double const work = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count}).cycles / clock,
+                     traffic = operand_bytes(s) / (bandwidth * where().units);
+        return (work > traffic ? work : traffic) + 5e-6;
     }
 
     // As for a C in row-major order.
