@@ -81,7 +81,7 @@ TEST_CASE("the suite notices a bound that is too loose", "[quick][engine]") {
 }
 
 TEST_CASE("the suite's random trials reach every choice", "[quick][engine]") {
-    chance from(1);
+    random_source from(1);
     int turned = 0, backwards = 0, spread = 0, blocks = 0, apart = 0, batches = 0, conjugated = 0;
     for (int i = 0; i < 1000; ++i) {
         trial const t = draw_trial(from);

@@ -54,7 +54,7 @@ template <class TA, class TC>
 void infinities_and_nans(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(27);
+    random_source from(27);
     for (int x = 0; x < 200; ++x) {
         trial t = draw_trial(from);
         t.m = 1 + from.below(70), t.n = 1 + from.below(70), t.k = 1 + from.below(40), t.count = 1;
@@ -69,7 +69,7 @@ void infinities_and_nans(int one_in) {
 template <class TA, class TC>
 void random_products(int trials) {
     report note;
-    chance from(28);
+    random_source from(28);
     for (int x = 0; x < trials; ++x) {
         trial const t = draw_product(from);
         try_on_all<TA, TC>(note, t);
@@ -86,7 +86,7 @@ template <class TA, class TC>
 void shapes_and_layouts(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(20);
+    random_source from(20);
     for (int square = 0; square < 2; ++square)
         for (int i = 0; i < size_count; ++i)
             for (int j = 0; j < size_count; ++j) {
@@ -108,7 +108,7 @@ void long_and_thin(int one_in) {
         {200, 8, 1},   {96, 96, 96},   {1, 2000, 3},  {2000, 1, 3},   {40, 40, 513}};
     report note;
     sample chosen(one_in);
-    chance from(21);
+    random_source from(21);
     for (auto const& s : shapes)
         for (bool const by_columns : {false, true}) {
             trial t = draw_trial(from);
@@ -123,7 +123,7 @@ template <class TA, class TC>
 void factors_and_data(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(22);
+    random_source from(22);
     for (auto const alpha : {factor::zero, factor::one, factor::minus_one, factor::other})
         for (auto const beta : {factor::zero, factor::one, factor::minus_one, factor::other})
             for (auto const where : {added::in_place, added::same_view, added::apart})
@@ -142,7 +142,7 @@ template <class TA, class TC>
 void batches(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(23);
+    random_source from(23);
     for (index_t const count : {0, 1, 3, 17})
         for (bool const repeat_a : {false, true})
             for (bool const repeat_b : {false, true})
@@ -177,7 +177,7 @@ void bounds(int one_in) {
                                      {48, 33, 65},    {24, 80, 256}};
     report note;
     sample chosen(one_in);
-    chance from(24);
+    random_source from(24);
     for (auto const& s : shapes)
         for (bool const plain : {true, false}) {
             trial t = draw_trial(from);
@@ -212,7 +212,7 @@ template <class TA, class TC>
 void groups(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(30);
+    random_source from(30);
     for (int x = 0; x < 60; ++x) {
         bool const is_chosen = chosen.next();
         std::list<prepared<TA, TC>> all;
@@ -309,7 +309,7 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
 template <class TA, class TC, class Epilogue>
 void one_epilogue(Epilogue const& epilogue, int trials, double ulps = 0) {
     report note;
-    chance from(25);
+    random_source from(25);
     for (int x = 0; x < trials; ++x) {
         trial t = draw_trial(from);
         t.data = values::integers;
@@ -359,7 +359,7 @@ void same_bits_for_any_team(int one_in) {
                                      {1, 2000, 500},  {2000, 1, 500}, {1, 500, 2000}, {3, 3, 20000},
                                      {301, 299, 7},   {7, 5, 3}};
     sample chosen(one_in);
-    chance from(26);
+    random_source from(26);
     int compared = 0;
     for (auto const& s : shapes)
         for (index_t const count : {1, 3}) {

@@ -13,7 +13,7 @@ template <class TA, class TC>
 void small_tiles() {
     report note;
     mirrored const policy{under_test{}, with_small_tiles()};
-    chance from(29);
+    random_source from(29);
     for (index_t const size : {5, 17, 32, 50})
         for (int x = 0; x < 6; ++x) {
             trial t = draw_trial(from);
@@ -32,7 +32,7 @@ void narrow_and_small(int count) {
     report note;
     under_test const device;
     mirrored const policy{device, device};
-    chance from(31);
+    random_source from(31);
     for (int x = 0; x < count; ++x) {
         trial t = draw_trial(from);
         t.m = 1 + from.below(70), t.n = 1 + x % 4,
