@@ -1,5 +1,6 @@
 // The suite itself under test: it must notice a policy that is wrong.
 #include "catch.hpp"
+#include "policies.hpp"
 #include "trial.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -65,6 +66,19 @@ TEST_CASE("the suite notices what is wrong", "[quick][engine]") {
     CHECK(complaint(fault::bound_tight).find("should be") != std::string::npos);
     CHECK(complaint(fault::bound_unordered).find("> worst") != std::string::npos);
     CHECK(complaint(fault::fails).find("as asked") != std::string::npos);
+}
+
+// CONFORMANCE_POLICIES are the outermost layers that have tests of their own, from tests/CMakeLists.txt.
+TEST_CASE("each policy belongs to a test", "[quick][engine]") {
+    for (std::uint64_t turn = 0; turn < 10; ++turn)
+        for_each_policy(turn, [](std::string const& name, auto const&) {
+            std::istringstream tests(CONFORMANCE_POLICIES);
+            int belongs = 0;
+            for (std::string test; tests >> test;) belongs += name.compare(0, test.size(), test) == 0;
+            CAPTURE(name);
+            CHECK(belongs == 1);
+            CHECK((name.find("host") == name.npos) != (name.find("reference") == name.npos));
+        });
 }
 
 TEST_CASE("the suite notices a bound that is too loose", "[quick][engine]") {
