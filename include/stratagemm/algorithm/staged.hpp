@@ -1,11 +1,12 @@
-// Operands on the host, products elsewhere: A, B and E are brought into the memory of the base, C is brought back.
+// Operands on the host, products elsewhere: A, B and E are brought into the memory of the base, C is brought
+// back.
 //
 //   sg::gemm(sg::staged{gpu}, a, b, c);                 a, b, c on the host; gemm(gpu, a, b, c) does the same
 //   sg::gemm(sg::staged{sg::strassen{gpu}}, a, b, c);   over any policy whose memory is not the host's
 //
-// Operands with whole rows or columns go across as they lie, gaps and all; others are packed on the way, in small
-// pieces. The call returns when C is there. Everything has to fit in the base's memory at once. An epilogue that the
-// base cannot run is run on the host, on the finished C.
+// Operands with whole rows or columns go across as they lie, gaps and all; others are packed on the way, in
+// small pieces. The call returns when C is there. Everything has to fit in the base's memory at once. An
+// epilogue that the base cannot run is run on the host, on the finished C.
 #pragma once
 
 #include "../backend/host/memory.hpp"
@@ -131,8 +132,8 @@ private:
         });
     }
 
-    // Room for a (batch of) matrices without gaps, in the order in which those on the host lie. One that is repeated is
-    // one.
+    // Room for a (batch of) matrices without gaps, in the order in which those on the host lie. One that is
+    // repeated is one.
     template <class T>
     struct staging {
         bool by_rows;
@@ -147,8 +148,8 @@ private:
             first = {data, host.rows, host.cols, by_rows ? host.cols : 1, by_rows ? 1 : host.rows};
         }
 
-        // f(block of the host's, block there) for all of it: at once where the lines of all matrices, or the matrices
-        // themselves, follow each other at one pitch.
+        // f(block of the host's, block there) for all of it: at once where the lines of all matrices, or the
+        // matrices themselves, follow each other at one pitch.
         template <class V, class F>
         status each_block(V host, index_t host_step, F&& f) const {
             host.conjugate = false;
