@@ -1,17 +1,17 @@
 // CUDA devices: kernels compiled when they are first needed, kept in memory and on disk, queued on a stream.
 //
-//   sg::cuda gpu;                                     the first device, and the stream 0 of every CUDA program
-//   sg::cuda gpu{.device = 1, .stream = s};           a cudaStream_t or CUstream of your own, of that device
+//   sg::cuda gpu;                                 the first device, and the stream 0 of every CUDA program
+//   sg::cuda gpu{.device = 1, .stream = s};       a cudaStream_t or CUstream of your own, of that device
 //   sg::cuda::matrix<float> a(gpu, host_a), c(gpu, m, n);
 //   auto b = sg::cuda::on_device(sg::row_major(pointer, k, n));     memory of your own, such as cudaMalloc's
-//   sg::gemm(gpu, a, b, c);                           returns when it is queued
-//   c.download(host_c);                               waits
-//   sg::gemm(gpu, host_a, host_b, host_c);            brings them there and back, and waits
+//   sg::gemm(gpu, a, b, c);                       returns when it is queued
+//   c.download(host_c);                           waits
+//   sg::gemm(gpu, host_a, host_b, host_c);        brings them there and back, and waits
 //
-// It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and NVRTC
-// unless all kernels are in the cache. Without them every call says so. A policy is a device and a stream and no
-// more: products are ordered on the stream and not waited for. With an arena a call allocates nothing and can be
-// captured in a graph, once it has run before, which compiles its kernels.
+// It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and
+// NVRTC unless all kernels are in the cache. Without them every call says so. A policy is a device and a
+// stream and no more: products are ordered on the stream and not waited for. With an arena a call allocates
+// nothing and can be captured in a graph, once it has run before, which compiles its kernels.
 #pragma once
 
 #include "../algorithm/out_of_core.hpp"
@@ -63,8 +63,8 @@ struct cuda {
     status ready() const { return session().ready(); }
     status synchronize() const { return session().synchronize(stream); }
 
-    // C in the accumulator's type, or, for 16-bit operands, in their own, or in either for fp8; epilogues that have a
-    // device source.
+    // C in the accumulator's type, or, for 16-bit operands, in their own, or in either for fp8; epilogues
+    // that have a device source.
     template <class P>
     static constexpr verdict accepts =
         types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
@@ -121,8 +121,9 @@ struct cuda {
                 b = {2 * b.worst, b.expected + length / at_once * u};
                 double const tf = sizeof(TA) == 4 ? 0x1p-9 : 0;
                 b.worst += tf, b.expected += tf;
-                // Of fp8 they add 32 products and a sum, and keep 13 bits after the first of the largest of these
-                // (Khattak, Mikaitis: Accurate models of NVIDIA tensor cores, 2025); up to four times in a row.
+                // Of fp8 they add 32 products and a sum, and keep 13 bits after the first of the largest of
+                // these (Khattak, Mikaitis: Accurate models of NVIDIA tensor cores, 2025); up to four times
+                // in a row.
                 double const times = !is_fp8<TA> ? 0 : s.k < 128 ? static_cast<double>((s.k + 31) / 32) : 4;
                 b.worst += 33 * times * 0x1p-13, b.expected += 2 * times * 0x1p-13;
             }
@@ -158,8 +159,8 @@ struct cuda {
                std::to_string(choice.part) + copies;
     }
 
-    // Looks for the best tile for products of T of about this size, and keeps it for them: in this process, and in
-    // the user's cache for the next. Nothing else looks for tiles; it takes as long as it is given.
+    // Looks for the best tile for products of T of about this size, and keeps it for them: in this process,
+    // and in the user's cache for the next. Nothing else looks for tiles; it takes as long as it is given.
     template <class T>
     result<cuda_tuned> tune(stratagemm::shape<T> const& s, cuda_tuning_options const& options = {}) const {
         auto found = tune_tile(
