@@ -109,6 +109,9 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     case 12:
         return f("split{cuda, {.products = 3}}",
                  without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});
+    case 15:
+        return f("out_of_core{cuda, {.device_bytes = 100'000}}",
+                 sg::out_of_core{device, {.device_bytes = 100'000}});
     default: return;
     }
 }
