@@ -4,6 +4,7 @@
 #include "device.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <string>
 #include <utility>
 
