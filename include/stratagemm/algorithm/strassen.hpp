@@ -24,7 +24,7 @@
 
 STRATAGEMM_BEGIN
 
-enum class strassen_variant { winograd, strassen, plain };
+enum class strassen_variant { winograd, strassen, plain, by_323, by_424 };
 
 struct strassen_options {
     // As many levels as the estimate of the base says are faster by some per cent, which may be none.
@@ -102,7 +102,12 @@ private:
     // Winograd's form divides as Strassen's does.
     bilinear const& table() const {
         if (options_.table) return *options_.table;
-        return options_.variant == strassen_variant::plain ? bilinear_plain : bilinear_strassen;
+        switch (options_.variant) {
+        case strassen_variant::plain: return bilinear_plain;
+        case strassen_variant::by_323: return bilinear_323;
+        case strassen_variant::by_424: return bilinear_424;
+        default: return bilinear_strassen;
+        }
     }
     // Winograd's schedules: Boyer et al., tables 1 and 2. See error_bound().
     level_facts facts(bool adds) const {
@@ -125,8 +130,7 @@ private:
             rest = part_of(rest, rest.adds);
         if (options_.levels != strassen_options::automatic) return levels;
         s = of_one(s);
-        double const base = base_.estimate(s);
-        double least = base * worth_dividing;
+        double least = estimate(s, 0) * worth_dividing;
         int best = 0;
         for (int i = 1; i <= levels; ++i)
             if (double const seconds = estimate(s, i); seconds < least) least = seconds, best = i;
@@ -216,16 +220,7 @@ private:
                              a12 = a1 + 2, a21 = a1 + 3, a22 = a1 + 4, b11 = b1 + 1, b12 = b1 + 2,
                              b21 = b1 + 3, b22 = b1 + 4, e11 = e1 + 1, e12 = e1 + 2, e21 = e1 + 3,
                              e22 = e1 + 4;
-        // Some of these numbers.
-        struct terms {
-            int at[most] = {}, count = 0;
-            terms(std::initializer_list<int> list) {
-                for (int const i : list) at[count++] = i;
-            }
-            terms(bilinear::list const& list, int first) {
-                for (; list[count]; ++count) at[count] = number(list[count], first);
-            }
-        };
+        using terms = block_numbers;
 
     public:
         level(strassen const& policy, P const& divided, int below, arena& memory)
@@ -258,10 +253,6 @@ private:
         }
 
     private:
-        static int number(int signed_block, int first) {
-            return signed_block < 0 ? signed_block - first : signed_block + first;
-        }
-
         // A table, at the last level over a base that takes sums and spreads.
         void fused() {
             for (int r = 0; r < table_.products; ++r)
@@ -387,13 +378,14 @@ private:
         [[gnu::noinline]] void copy(int x, int to) {
             if (status_) status_ = policy_.leaf().copy(view_of(x), to_[to]);
         }
-        // to = alpha x y, and e
+        // to = alpha x y, and e. The operands of a plain product have no factors: signs go into alpha.
         [[gnu::noinline]] void multiply(int x, int y, int to, int e = none) {
             if (!status_) return;
             in added = view_of(e);
             T const beta = e ? std::exchange(added.scale, T(1)) : T(0);
-            status_ =
-                policy_.multiply(P{p_.alpha, view_of(x), view_of(y), beta, added, to_[to]}, below_, memory_);
+            status_ = policy_.multiply(P{(x < 0) == (y < 0) ? p_.alpha : -p_.alpha, from_[x < 0 ? -x : x],
+                                         from_[y < 0 ? -y : y], beta, added, to_[to]},
+                                       below_, memory_);
         }
         // Adds alpha x y to each target, or takes it from a negated one. The first product to arrive brings
         // beta E.
@@ -482,19 +474,23 @@ private:
     // The products and the additions. One of those reads two matrices and writes one, and so moves half as much again
     // as a product of one term that adds to its C: that is what tells the speed of memory.
     template <class S>
-    double estimate(S const& s, int levels) const {
-        if (levels == 0) return base_.estimate(s);
+    [[gnu::cold, gnu::noinline]] double of_base(S const& s) const {
+        return base_.estimate(s);
+    }
+    template <class S>
+    [[gnu::cold, gnu::noinline]] double estimate(S const& s, int levels) const {
+        if (levels == 0) return of_base(s);
         S const h = part_of(s, false);
         level_facts const f = facts(false);
         auto const addition = [&](index_t rows, index_t cols) {
-            return 1.5 * base_.estimate(S{rows, cols, 1, 1, true});
+            return 1.5 * of_base(S{rows, cols, 1, 1, true});
         };
         borders<S> const edge(s, table());
         double seconds = table().products * estimate(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
                          f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);
-        if (edge.last_term.k) seconds += base_.estimate(edge.last_term);
-        if (edge.last_column.n) seconds += base_.estimate(edge.last_column);
-        if (edge.last_row.m) seconds += base_.estimate(edge.last_row);
+        if (edge.last_term.k) seconds += of_base(edge.last_term);
+        if (edge.last_column.n) seconds += of_base(edge.last_column);
+        if (edge.last_row.m) seconds += of_base(edge.last_row);
         return seconds;
     }
 

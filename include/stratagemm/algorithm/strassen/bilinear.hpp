@@ -1,7 +1,8 @@
 // Bilinear algorithms as tables: how to multiply matrices of m x k and k x n blocks by fewer than m n k products.
 //
 // A table is written as text, a line a product:
-//   inline constexpr bilinear mine{"name", 2, 2, 2, {{"a11+a22", "b11+b22", "c11+c22"}, ...}};
+//   constexpr bilinear_product lines[] = {{"a11+a22", "b11+b22", "c11+c22"}, ...};
+//   constexpr bilinear mine{"name", 2, 2, 2, lines};
 // says that (A11 + A22)(B11 + B22) is added to C11 and to C22. A '-' takes a block instead of adding it, so that each
 // coefficient is -1, 0 or 1. A table that does not multiply matrices does not compile: its constructor checks Brent's
 // equations.
@@ -14,6 +15,8 @@
 #pragma once
 
 #include "../../core/types.hpp"
+
+#include <initializer_list>
 
 STRATAGEMM_BEGIN
 
@@ -201,35 +204,79 @@ private:
     }
 };
 
+// Blocks of a level, numbered from a first one.
+struct block_numbers {
+    int at[bilinear::most_blocks] = {}, count = 0;
+
+    [[gnu::noinline]] block_numbers(std::initializer_list<int> list) {
+        for (int const i : list) at[count++] = i;
+    }
+    [[gnu::noinline]] block_numbers(bilinear::list const& list, int first) {
+        for (; list[count]; ++count) at[count] = list[count] < 0 ? list[count] - first : list[count] + first;
+    }
+};
+
 // The numbers are those of Strassen's paper. M6 and M7, wanted once, are made where they belong.
-inline constexpr bilinear bilinear_strassen{"Strassen's form",
-                                            2,
-                                            2,
-                                            2,
-                                            {
-                                                {"a21-a11", "b11+b12", "c22"},     // M6
-                                                {"a12-a22", "b21+b22", "c11"},     // M7
-                                                {"a11+a22", "b11+b22", "c11+c22"}, // M1
-                                                {"a21+a22", "b11", "c21-c22"},     // M2
-                                                {"a22", "b21-b11", "c21+c11"},     // M4
-                                                {"a11+a12", "b22", "c12-c11"},     // M5
-                                                {"a11", "b12-b22", "c12+c22"},     // M3
-                                            }};
+inline constexpr bilinear_product bilinear_strassen_lines[] = {
+    {"a21-a11", "b11+b12", "c22"},     // M6
+    {"a12-a22", "b21+b22", "c11"},     // M7
+    {"a11+a22", "b11+b22", "c11+c22"}, // M1
+    {"a21+a22", "b11", "c21-c22"},     // M2
+    {"a22", "b21-b11", "c21+c11"},     // M4
+    {"a11+a12", "b22", "c12-c11"},     // M5
+    {"a11", "b12-b22", "c12+c22"},     // M3
+};
+inline constexpr bilinear bilinear_strassen{"Strassen's form", 2, 2, 2, bilinear_strassen_lines};
 
 // The definition: nothing is saved, and nothing is lost.
-inline constexpr bilinear bilinear_plain{"8 products",
-                                         2,
-                                         2,
-                                         2,
-                                         {
-                                             {"a11", "b11", "c11"},
-                                             {"a12", "b21", "c11"},
-                                             {"a11", "b12", "c12"},
-                                             {"a12", "b22", "c12"},
-                                             {"a21", "b12", "c22"},
-                                             {"a22", "b22", "c22"},
-                                             {"a21", "b11", "c21"},
-                                             {"a22", "b21", "c21"},
-                                         }};
+inline constexpr bilinear_product bilinear_plain_lines[] = {
+    {"a11", "b11", "c11"}, {"a12", "b21", "c11"}, {"a11", "b12", "c12"}, {"a12", "b22", "c12"},
+    {"a21", "b12", "c22"}, {"a22", "b22", "c22"}, {"a21", "b11", "c21"}, {"a22", "b21", "c21"},
+};
+inline constexpr bilinear bilinear_plain{"8 products", 2, 2, 2, bilinear_plain_lines};
+
+// As few as Hopcroft and Kerr proved to be possible; the coefficients are not theirs. A is 3 x 2, B 2 x 3.
+inline constexpr bilinear_product bilinear_323_lines[] = {
+    {"a12+a21-a11-a22", "b21+b23", "c11"},     {"a22+a32", "b22-b21", "-c31"},
+    {"a12+a31-a32", "b12+b13+b22", "c12+c33"}, {"a22+a31", "b11+b22", "c22+c31"},
+    {"a22", "b11+b21", "c21-c23-c31"},         {"a12", "b23", "c13+c33-c11"},
+    {"a21-a11", "b11+b13+b21+b23", "c23"},     {"a21+a31", "b12-b11", "c22"},
+    {"a31", "b12+b22", "c32-c22-c33"},         {"a11", "b13", "c13+c23-c12"},
+    {"a32-a31", "b22", "c12+c31+c32"},         {"a32-a12", "b12+b13+b22+b23", "c33"},
+    {"a21-a22", "b11", "c11+c21+c22"},         {"a11+a32-a12-a31", "b12+b13", "c12"},
+    {"a11+a22-a21", "b11+b21+b23", "c11+c23"},
+};
+inline constexpr bilinear bilinear_323{"<3,2,3> in 15 products", 3, 3, 2, bilinear_323_lines};
+
+// As many as Hopcroft and Kerr need for m = n = 4: (3 m n + max(m, n)) / 2. A is 4 x 2, B 2 x 4.
+inline constexpr bilinear_product bilinear_424_lines[] = {
+    {"a42", "b12+b22", "c22+c41+c42"},
+    {"a32", "b14+b24-b11-b21", "-c24-c31-c32"},
+    {"a11+a21+a31-a42", "b12+b24", "c12-c44"},
+    {"a41-a21", "b13-b12", "c43"},
+    {"a42-a22", "b23-b22", "c22-c12"},
+    {"a41-a42", "b12", "c42+c43+c44"},
+    {"a21+a32", "b14+b23-b11", "c12+c24+c33"},
+    {"a11+a21+a31-a12", "b11+b13+b24", "-c12-c14"},
+    {"a12+a22+a32-a42", "b24-b22", "-c12"},
+    {"a12+a21", "b11+b13+b23", "c12+c13+c21+c24-c11"},
+    {"a11+a21+a31-a32", "b14+b24-b11", "-c31-c32-c34"},
+    {"a11+a21+a42-a41", "b12+b22-b21", "-c41"},
+    {"a12+a22", "b21", "c12+c21+c24"},
+    {"a11+a21+a32-a41", "b14+b22-b11-b21", "c32-c12"},
+    {"a22-a21", "b23", "c22+c23+c24"},
+    {"a12", "b11+b13+b21+b23", "c11-c12-c21-c24"},
+    {"a11-a12", "b11+b13", "c12+c13+c14"},
+    {"a11+a21+a31-a41", "b14-b12", "c12-c32-c44"},
+    {"a21", "b13+b23", "c11+c23+c43-c12-c13-c21-c24-c33"},
+    {"a11+a21-a41", "b12+b22-b11-b21", "c12+c41-c32"},
+    {"a42-a21", "b12+b23", "c12+c43-c22"},
+    {"a11+a21", "b11", "c11+c41-c13-c31-c32-c34"},
+    {"a21+a31", "b11+b13-b14", "c12+c14+c33"},
+    {"a22+a32", "b21+b23-b24", "-c12-c24"},
+    {"a31-a32", "b14-b11", "c32+c33+c34"},
+    {"a11+a21+a31", "b14+b24", "c14+c31+c32+c34+c44"},
+};
+inline constexpr bilinear bilinear_424{"<4,2,4> in 26 products", 4, 4, 2, bilinear_424_lines};
 
 STRATAGEMM_END
