@@ -4,8 +4,8 @@
 //   constexpr bilinear_product lines[] = {{"a11+a22", "b11+b22", "c11+c22"}, ...};
 //   constexpr bilinear mine{"name", 2, 2, 2, lines};
 // says that (A11 + A22)(B11 + B22) is added to C11 and to C22. A '-' takes a block instead of adding it, so that each
-// coefficient is -1, 0 or 1. A table that does not multiply matrices does not compile: its constructor checks Brent's
-// equations.
+// coefficient is -1, 0 or 1. A constexpr table that does not multiply matrices does not compile: its constructor checks
+// Brent's equations.
 //
 // The order of the lines is the order of the products. It decides which temporaries are needed.
 //
@@ -14,6 +14,7 @@
 // stability of fast matrix multiplication, 2016.
 #pragma once
 
+#include "../../core/error.hpp"
 #include "../../core/types.hpp"
 
 #include <initializer_list>
@@ -61,7 +62,7 @@ public:
     level_facts facts[2]; // without E, with it
 
     template <int N>
-    consteval bilinear(char const* name_, int m_, int n_, int k_, bilinear_product const (&lines)[N])
+    constexpr bilinear(char const* name_, int m_, int n_, int k_, bilinear_product const (&lines)[N])
         : name(name_), m(m_), n(n_), k(k_), products(N) {
         static_assert(N <= most_products);
         if (m * k > most_blocks || k * n > most_blocks || m * n > most_blocks) has_too_many_blocks();
@@ -105,10 +106,15 @@ public:
     }
 
 private:
-    // Not constexpr: a compiler that meets a call of one of these says its name.
-    static void brent_equations_do_not_hold() {}
-    static void has_too_many_blocks() {}
-    static void is_no_sum_of_blocks() {}
+    // Not constexpr: a compiler that meets a call of one of these in a constant says its name.
+    static void brent_equations_do_not_hold() { refuse("the table does not multiply matrices"); }
+    static void has_too_many_blocks() { refuse("a table divides a matrix into at most 16 blocks"); }
+    static void is_no_sum_of_blocks() {
+        refuse("a sum is written as a11-a12, of blocks that the matrix has");
+    }
+    [[gnu::cold, gnu::noinline]] static void refuse(char const* text) {
+        raise(error(errc::argument, "bilinear", text));
+    }
 
     static constexpr int larger_of(int x, int y) { return x < y ? y : x; }
 
