@@ -2,9 +2,10 @@
 //
 //   bench_accuracy [SIZE = 1000] [--report=FILE]
 //
-// Elements are (u - 1/2) exp(phi g), u uniform and g normal; the error is max |dC| / (|A||B|) over some rows. Writes a
-// table to stdout, and beside FILE (or here) a picture for each type, accuracy-fp64.svg and accuracy-fp32.svg: what was seen in
-// full, the stated bound dashed. Nothing is timed, and no contract leaves a product to the native one for speed.
+// Elements are (u - 1/2) exp(phi g), u uniform and g normal; the error is max |dC| / (|A||B|) over some rows.
+// Writes a table to stdout, and beside FILE (or here) a picture for each type, accuracy-fp64.svg and
+// accuracy-fp32.svg: what was seen in full, the stated bound dashed. Nothing is timed, and no contract leaves
+// a product to the native one for speed.
 #include "oracle.hpp"
 
 #include <cstdio>

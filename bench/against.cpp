@@ -1,7 +1,7 @@
-// bench_against: two versions of the library, against_contenders.cpp compiled with the headers of each, case by case and
-// in turn, since a machine's clock wanders from one second to the next:
+// bench_against: two versions of the library, against_contenders.cpp compiled with the headers of each, case
+// by case and in turn, since a machine's clock wanders from one second to the next:
 //
-//   bench_against --backend=host|emulation|opencl|cuda --other=LIBRARY --this=LIBRARY [options of program.hpp]
+//   bench_against --backend=host|emulation|opencl|cuda --other=LIBRARY --this=LIBRARY [as in program.hpp]
 //
 // Ratios are this version's speed to the other's; the slowest case comes first.
 #include "program.hpp"
@@ -108,8 +108,8 @@ arena open(options const& o) {
     arena a;
     void* queue = nullptr;
 #ifdef STRATAGEMM_BENCH_OPENCL
-    static stratagemm::opencl const device;
     if (backend == "opencl") {
+        static stratagemm::opencl const device;
         device.ready().or_throw();
         queue = device.queue();
         a.on = make_opencl_machine(device.queue(), {{"device", device.where().name}});
@@ -131,6 +131,7 @@ arena open(options const& o) {
 
 int main(int argc, char** argv) try {
     options const o = parse(argc, argv, {"backend", "other", "this"});
+    if (o.own.size() < 3) throw std::runtime_error("bench_against wants --backend=, --other= and --this=");
     std::string const backend = o.own.at("backend");
     if (backend == "emulation")
         add_layers(load(o.own.at("this"), role::library));

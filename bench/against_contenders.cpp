@@ -1,6 +1,6 @@
-// What `./dev bench against` races: compiled once with this checkout's headers and once with those of another commit, as
-// libraries that know nothing of each other. Only what both versions have may be used. AGAINST_EMULATION, _OPENCL or
-// _CUDA selects policies other than `host`.
+// What `./dev bench against` races: compiled once with this checkout's headers and once with those of another
+// commit, as libraries that know nothing of each other. Only what both versions have may be used.
+// AGAINST_EMULATION, _OPENCL or _CUDA selects policies other than `host`.
 #include "policy.hpp"
 
 #if defined(AGAINST_CUDA)

@@ -1,6 +1,6 @@
-// What takes part in a race: the library and its peers. A contender says which problems it takes, prepares outside the
-// timed region, and runs. A problem is a product, a batch of them or a group. policy.hpp makes a contender of any policy
-// of stratagemm; peers/ has one file for each other library.
+// What takes part in a race: the library and its peers. A contender says which problems it takes, prepares
+// outside the timed region, and runs. A problem is a product, a batch of them or a group. policy.hpp makes a
+// contender of any policy of stratagemm; peers/ has one file for each other library.
 #pragma once
 
 #include <stratagemm/core/types.hpp>
@@ -123,7 +123,8 @@ enum class role {
     information, // shown, but not a like-for-like competitor
 };
 
-// What a policy promises: relative to |A||B|, or, if normwise, to k max|A| max|B|. Negative: it does not tell.
+// What a policy promises: relative to |A||B|, or, if normwise, to k max|A| max|B|. Negative: it does not
+// tell.
 struct guarantee {
     double worst = -1;
     bool normwise = false;
@@ -140,8 +141,8 @@ public:
     virtual bool takes(problem const&) const = 0;
     virtual machine* home() { return nullptr; } // where its operands live, if not on the machine of the race
 
-    // Not timed. enter: before each sample, what others may have changed, such as the number of threads. prepare: once
-    // for each case and set of operands, in order.
+    // Not timed. enter: before each sample, what others may have changed, such as the number of threads.
+    // prepare: once for each case and set of operands, in order.
     virtual void enter(problem const&) {}
     virtual void prepare(problem const&, operands const&) {}
     virtual void run(problem const&,
@@ -167,8 +168,8 @@ T* matrix_c(problem const& p, operands const& x, long i) {
     return static_cast<T*>(x.c) + i * p.m * p.n;
 }
 
-// Peers without a batched call get what their users write: a parallel loop over the batch.
-// `part(first, last)` runs once a thread, so that the loop itself can live in the peer's own translation unit.
+// Peers without a batched call get what their users write: a parallel loop over the batch. `part(first,
+// last)` runs once a thread, so that the loop itself can live in the peer's own translation unit.
 template <class Part>
 void split_batch(problem const& p, Part&& part) {
     if (p.threads == 1 || p.count == 1) return part(0L, p.count);

@@ -1,10 +1,11 @@
-// bench_cuda: the CUDA backend against cuBLAS, on one device and one stream. Beside the options of program.hpp:
+// bench_cuda: the CUDA backend against cuBLAS, on one device and one stream. Beside the options of
+// program.hpp:
 //
-//   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS     one tile, by the number of its engine, for every
-//                                                                      product that can use it
+//   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS
+//                      one tile, by the number of its engine, for every product that can use it
 //
-// Times are those of events, operands are random, and there are so many sets of them that none is in the cache from the
-// product before (peers/cublas.cpp).
+// Times are those of events, operands are random, and there are so many sets of them that none is in the
+// cache from the product before (peers/cublas.cpp).
 #include "policy.hpp"
 #include "program.hpp"
 

@@ -1,9 +1,10 @@
-// bench_emulation: FP64 and FP32 made of narrower products, against the native product and every peer installed. Its
-// options are those of program.hpp.
+// bench_emulation: FP64 and FP32 made of narrower products, against the native product and every peer
+// installed. Its options are those of program.hpp.
 //
-// Errors are max |dC| / (|A||B|) over some rows. The rate of the tile unit is taken before each round: on some machines
-// it drops to a quarter for seconds at a time. What takes longer than the patience for one product (2 s unless told
-// otherwise) is left out; beyond 1024, so is what takes three times as long as the native product.
+// Errors are max |dC| / (|A||B|) over some rows. The rate of the tile unit is taken before each round: on
+// some machines it drops to a quarter for seconds at a time. What takes longer than the patience for one
+// product (2 s unless told otherwise) is left out; beyond 1024, so is what takes three times as long as the
+// native product.
 #include "program.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
-// The settings whose speed and error are compared: the library's own product, and those made of narrower ones.
+// The settings whose speed and error are compared: the library's own product, and those made of narrower
+// ones.
 #include "policy.hpp"
 
 #include <limits>
@@ -12,8 +13,8 @@ namespace sg = stratagemm;
 namespace bench {
 namespace {
 
-// A host whose own products of wide types are estimated to take for ever: what the data allow runs, whether or not it
-// pays here.
+// A host whose own products of wide types are estimated to take for ever: what the data allow runs, whether
+// or not it pays here.
 struct eager : sg::host {
     template <class S>
     double estimate(S const& s) const {

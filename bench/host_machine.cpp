@@ -65,8 +65,8 @@ public:
 
     double warm_up(runs const&, double first) override { return first; }
     double sample(runs const& run, double& estimate) override {
-        // Untimed: wake the threads, fill the caches, reach the clock of this instruction mix. A product of many
-        // milliseconds does so by itself.
+        // Untimed: wake the threads, fill the caches, reach the clock of this instruction mix. A product of
+        // many milliseconds does so by itself.
         auto start = std::chrono::steady_clock::now();
         for (double t = 0; t < sample_seconds_ / 5 && estimate < sample_seconds_; t = seconds_since(start)) {
             run(0);

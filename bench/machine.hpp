@@ -34,8 +34,8 @@ public:
         return 1;
     } // how many sets of operands of so many bytes runs take in turn
 
-    // warm_up follows the first run, which took `first` seconds, and gives what one takes by then; sample gives the
-    // seconds of one run among as many as it takes for a sample, and may better that estimate.
+    // warm_up follows the first run, which took `first` seconds, and gives what one takes by then; sample
+    // gives the seconds of one run among as many as it takes for a sample, and may better that estimate.
     virtual double warm_up(runs const&, double first) = 0;
     virtual double sample(runs const&, double& estimate) = 0;
     virtual double queued(runs const&) { return -1; } // seconds of the host for one run, if it only queues it

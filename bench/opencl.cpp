@@ -1,5 +1,5 @@
-// bench_opencl: the OpenCL backend against CLBlast and, on NVIDIA's cards, cuBLAS, where they are installed: on one
-// device, OpenCL in one queue. Beside the options of program.hpp:
+// bench_opencl: the OpenCL backend against CLBlast and, on NVIDIA's cards, cuBLAS, where they are installed:
+// on one device, OpenCL in one queue. Beside the options of program.hpp:
 //
 //   --device=PART OF ITS NAME
 //   --tune-clblast=SECONDS      looks for parameters of CLBlast's for float for so long beforehand

@@ -1,4 +1,5 @@
-// An OpenCL device by one of its queues; operands are buffers. Time is that of the host's clock until the queue is empty.
+// An OpenCL device by one of its queues; operands are buffers. Time is that of the host's clock until the
+// queue is empty.
 #include "opencl_machine.hpp"
 
 #include <algorithm>

@@ -9,8 +9,8 @@ namespace bench {
 
 std::unique_ptr<machine> make_opencl_machine(cl_command_queue, facts about);
 
-// peers/clblast.cpp. tune_clblast looks for so many seconds for better parameters of its float products, and says what it
-// found; those that it brings along for a device may be for another.
+// peers/clblast.cpp. tune_clblast looks for so many seconds for better parameters of its float products, and
+// says what it found; those that it brings along for a device may be for another.
 std::unique_ptr<contender> make_clblast(stratagemm::opencl const&);
 void tune_clblast(stratagemm::opencl const&, double seconds);
 

@@ -1,5 +1,5 @@
-// Random numbers whose exponents are spread, and some rows of a product in about twice its precision, to measure errors
-// by.
+// Random numbers whose exponents are spread, and some rows of a product in about twice its precision, to
+// measure errors by.
 #pragma once
 
 #include "contender.hpp"

@@ -1,4 +1,5 @@
-// Inline assembly, so that a plain build reaches the peak and no compiler spills or reorders the accumulators.
+// Inline assembly, so that a plain build reaches the peak and no compiler spills or reorders the
+// accumulators.
 #include "peaks.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -17,7 +18,8 @@
 namespace bench {
 namespace {
 
-// Two source registers of random data: on constants the units draw less power and clock higher than in a product.
+// Two source registers of random data: on constants the units draw less power and clock higher than in a
+// product.
 struct alignas(64) sources {
     std::uint8_t bytes[8 * 1024];
 };
@@ -132,8 +134,8 @@ unit unit_for(element e) {
     return {};
 }
 
-// Work per second of all threads together, each by its own clock; work(thread) does a chunk and returns its size.
-// A peak is the rate of the best chunk, so that a neighbour on the machine does not lower it.
+// Work per second of all threads together, each by its own clock; work(thread) does a chunk and returns its
+// size. A peak is the rate of the best chunk, so that a neighbour on the machine does not lower it.
 enum class over { best_chunk, all_chunks };
 
 template <class Work>

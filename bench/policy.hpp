@@ -3,9 +3,9 @@
 //   all.push_back(make_policy<forms{}, element::f32, element::f64>("strassen{host}", role::library,
 //       [](problem const& p) { return sg::strassen{sg::host{.threads = p.threads}}; }));
 //
-// It is instantiated for these types and forms. What makes the policy may also have takes(), which may refuse more, and
-// ran(), which says what the last product did. As a user has it: a file that includes this is compiled at plain -O2, with
-// OpenMP and no -march.
+// It is instantiated for these types and forms. What makes the policy may also have takes(), which may refuse
+// more, and ran(), which says what the last product did. As a user has it: a file that includes this is
+// compiled at plain -O2, with OpenMP and no -march.
 #pragma once
 
 #include "contender.hpp"

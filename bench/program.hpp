@@ -1,5 +1,6 @@
-// What every benchmark program does: it reads its options, picks the cases that the filter names, opens the machine, races
-// the contenders case by case, and reports. A program of a backend lists its cases and its contenders.
+// What every benchmark program does: it reads its options, picks the cases that the filter names, opens the
+// machine, races the contenders case by case, and reports. A program of a backend lists its cases and its
+// contenders.
 #pragma once
 
 #include "report.hpp"
@@ -45,8 +46,8 @@ struct arena {
     std::vector<contenders> fields;
     facts about{}; // beside what the machine and the contenders of the first field say
 };
-// open() is called when there is something to race. It may throw std::runtime_error: no device, say; the program is
-// skipped then, and its exit status is 77.
+// open() is called when there is something to race. It may throw std::runtime_error: no device, say; the
+// program is skipped then, and its exit status is 77.
 int run(std::string const& backend, options const&, std::vector<bench_case> const&,
         std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange = {});
 

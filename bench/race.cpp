@@ -41,11 +41,12 @@ struct race::data {
     virtual double error(place&) const = 0;
 };
 
-// Large operands of devices are one block of random numbers, repeated: making all of them would take longer than to
-// measure. Its length is prime, so that no two rows are alike.
+// Large operands of devices are one block of random numbers, repeated: making all of them would take longer
+// than to measure. Its length is prime, so that no two rows are alike.
 //
-// The check is C x = A (B x) for a random vector of signs (Freivalds), which costs next to nothing and needs no contender
-// to be trusted. On the host it is of all rows; of a large C on a device, of 96: the first, the last and some between.
+// The check is C x = A (B x) for a random vector of signs (Freivalds), which costs next to nothing and needs
+// no contender to be trusted. On the host it is of all rows; of a large C on a device, of 96: the first, the
+// last and some between.
 template <class In, class Out>
 struct race::typed_data final : race::data {
     static constexpr bool is_complex = stratagemm::complex_like<In>;
@@ -182,8 +183,8 @@ struct race::typed_data final : race::data {
             at.on.upload(at.c.get(), begin, nans.data(), bytes);
         });
     }
-    // Of random signs, errors add up like a walk; C is rounded once more if it is narrow. A policy that promises far less
-    // than a sum of such products is held to its promise.
+    // Of random signs, errors add up like a walk; C is rounded once more if it is narrow. A policy that
+    // promises far less than a sum of such products is held to its promise.
     double tolerance(member const& x, guarantee const& promised) const {
         double const n = std::sqrt(double(x.n)), k = std::sqrt(double(x.k));
         double const sum = std::is_same_v<In, std::int8_t>       ? 0
@@ -302,7 +303,8 @@ void race::round() {
             l.rates.push_back(l.rates.front());
             continue;
         }
-        // Thread pools spin for a while after their work (OpenBLAS's for some 25 ms) and would slow the next contender.
+        // Thread pools spin for a while after their work (OpenBLAS's for some 25 ms) and would slow the next
+        // contender.
         if (problem_.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
         racer& r = racers_[i];
         r.who->enter(problem_);

@@ -1,5 +1,5 @@
-// One case: every contender on the same operands, in rounds (A B C, A B C, ...), so that a change of the clock or
-// a noisy neighbour meets them all alike. All samples are kept; ratios are taken within a round.
+// One case: every contender on the same operands, in rounds (A B C, A B C, ...), so that a change of the
+// clock or a noisy neighbour meets them all alike. All samples are kept; ratios are taken within a round.
 #pragma once
 
 #include "machine.hpp"
@@ -25,8 +25,9 @@ double median(std::vector<double>);
 // What a program may ask of its races.
 struct rules {
     double patience = std::numeric_limits<double>::infinity(); // seconds that one product may take
-    // Measure errors, on data whose exponents are spread, instead of refusing a result that is too far off; leave out, of
-    // long cases, what takes three times as long as the first; and take the rate of the tile unit before each round.
+    // Measure errors, on data whose exponents are spread, instead of refusing a result that is too far off;
+    // leave out, of long cases, what takes three times as long as the first; and take the rate of the tile
+    // unit before each round.
     bool errors = false;
 };
 

@@ -177,7 +177,8 @@ void print_errors(std::ostream& out, result const& r) {
                     : &l == peer ? std::string("             best peer")
                                  : std::string());
     }
-    for (auto const& w : r.left_out) out << "  left out: " << w << "\n";
+    for (auto const& w : r.left_out) out << (&w == &r.left_out[0] ? "  left out: " : "; ") << w;
+    out << (r.left_out.empty() ? "" : "\n");
     out << std::flush;
 }
 

@@ -1,5 +1,5 @@
-// What a benchmark program shows: tables on stdout, a file of JSON with every sample, and one self-contained HTML page.
-// It knows nothing of hosts or devices, so every backend's program uses it.
+// What a benchmark program shows: tables on stdout, a file of JSON with every sample, and one self-contained
+// HTML page. It knows nothing of hosts or devices, so every backend's program uses it.
 #pragma once
 
 #include "race.hpp"
@@ -29,8 +29,9 @@ struct result {
 };
 
 void print_table(std::ostream&, std::vector<result> const&);
-// Every contender of a case: its rate beside those of the first and of the best peer, its error and its bound. Rounds in
-// which the tile unit was slower than 0.6 of the fastest rate seen in this run are given by themselves.
+// Every contender of a case: its rate beside those of the first and of the best peer, its error and its
+// bound. Rounds in which the tile unit was slower than 0.6 of the fastest rate seen in this run are given by
+// themselves.
 void print_errors(std::ostream&, result const&);
 void write_json(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);
 void write_html(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);

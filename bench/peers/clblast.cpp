@@ -45,9 +45,10 @@ private:
 
 std::unique_ptr<contender> make_clblast(sg::opencl const& device) { return std::make_unique<peer>(device); }
 
-// CLBlast's parameters for float: those that it brings along for the device, which may be for another; then the best of
-// 420 that were tried on an H200, drawn from the values that its tuner knows and bettered one by one; then, until the
-// time is up, more of that kind. Those that are fastest at 4096 (1024 on a CPU) stay in force.
+// CLBlast's parameters for float: those that it brings along for the device, which may be for another; then
+// the best of 420 that were tried on an H200, drawn from the values that its tuner knows and bettered one by
+// one; then, until the time is up, more of that kind. Those that are fastest at 4096 (1024 on a CPU) stay in
+// force.
 void tune_clblast(sg::opencl const& device, double budget) {
     static constexpr char const* names[] = {"MWG", "NWG", "KWG",  "MDIMC", "NDIMC", "MDIMA", "NDIMB",
                                             "VWM", "VWN", "STRM", "STRN",  "SA",    "SB"};

@@ -1,6 +1,6 @@
-// cuBLAS on the first CUDA device, and that device as a machine: memory, and time by events on the stream 0. Both
-// libraries are opened at run time and declared here, so that nothing of CUDA's is needed to build this, and where they are
-// not installed there is no such peer.
+// cuBLAS on the first CUDA device, and that device as a machine: memory, and time by events on the stream 0.
+// Both libraries are opened at run time and declared here, so that nothing of CUDA's is needed to build this,
+// and where they are not installed there is no such peer.
 #include "../machine.hpp"
 
 #include <algorithm>

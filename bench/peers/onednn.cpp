@@ -1,6 +1,6 @@
-// oneDNN: dnnl_sgemm for one float product, the matmul primitive for bf16, int8 and batches.
-// The peer that counts takes and returns plain row-major matrices, as our call does. With B reordered beforehand
-// into the layout that oneDNN likes best it is shown for information.
+// oneDNN: dnnl_sgemm for one float product, the matmul primitive for bf16, int8 and batches. The peer that
+// counts takes and returns plain row-major matrices, as our call does. With B reordered beforehand into the
+// layout that oneDNN likes best it is shown for information.
 #include "../contender.hpp"
 
 #include <dnnl.hpp>
