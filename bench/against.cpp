@@ -116,7 +116,7 @@ arena open(options const& o) {
     }
 #endif
     if (backend == "cuda") a.on = make_cuda_machine();
-    if (backend == "host" || backend == "emulation") a.on = make_host_machine(2e-3);
+    if (backend == "host" || backend == "emulation") a.on = make_host_machine(5e-3);
     if (!a.on) throw std::runtime_error("no " + backend + " device here");
     contenders ours = load(o.own.at("this"), role::library, queue),
                others = load(o.own.at("other"), role::peer, queue);
@@ -130,7 +130,8 @@ arena open(options const& o) {
 } // namespace
 
 int main(int argc, char** argv) try {
-    options const o = parse(argc, argv, {"backend", "other", "this"});
+    options o = parse(argc, argv, {"backend", "other", "this"});
+    o.rule.alternate = true;
     if (o.own.size() < 3) throw std::runtime_error("bench_against wants --backend=, --other= and --this=");
     std::string const backend = o.own.at("backend");
     if (backend == "emulation")

@@ -144,12 +144,13 @@ private:
 
     template <class T>
     void prepare_group(T, problem const& p, operands const& x) {
-        using in = typename T::in;
-        std::vector<stratagemm::dense_problem<in, in, typename T::out, space>> all;
-        for (member const& y : p.group)
-            all.push_back(stratagemm::product(matrix<in const>(x.a, y.a, y.m, y.k),
-                                              matrix<in const>(x.b, y.b, y.k, y.n),
-                                              matrix<typename T::out>(x.c, y.c, y.m, y.n)));
+        auto const product = [&](member const& y) {
+            return stratagemm::product(matrix<typename T::in const>(x.a, y.a, y.m, y.k),
+                                       matrix<typename T::in const>(x.b, y.b, y.k, y.n),
+                                       matrix<typename T::out>(x.c, y.c, y.m, y.n));
+        };
+        std::vector<decltype(product(member{}))> all;
+        for (member const& y : p.group) all.push_back(product(y));
         if (x.set == 0) groups_.clear(), reserve(make_(p), stratagemm::group_workspace(make_(p), all));
         groups_.push_back(
             [this, over = make_(p), all = std::move(all)] { stratagemm::gemm(over, all, arena_); });

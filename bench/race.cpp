@@ -297,7 +297,8 @@ void race::round() {
         pace_.push_back(on_.peak(tiles, limit::arithmetic) / std::max(1, problem_.threads));
     }
     roof_.push_back(on_.peak(problem_, limit_));
-    for (std::size_t i = 0; i < racers_.size(); ++i) {
+    for (std::size_t turn = 0; turn < racers_.size(); ++turn) {
+        std::size_t const i = rules_.alternate && roof_.size() % 2 == 0 ? racers_.size() - 1 - turn : turn;
         lane& l = lanes_[i];
         if (l.part == role::information && !l.rates.empty()) { // once
             l.rates.push_back(l.rates.front());

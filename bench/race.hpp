@@ -29,6 +29,8 @@ struct rules {
     // leave out, of long cases, what takes three times as long as the first; and take the rate of the tile
     // unit before each round.
     bool errors = false;
+    // Run every other round backwards: short samples of two contenders fall into step with the scheduler.
+    bool alternate = false;
 };
 
 class race {
