@@ -193,7 +193,9 @@ struct race::typed_data final : race::data {
         double const last = sizeof(Out) == 2 ? stratagemm::unit_roundoff<Out>() : 0;
         double const tf32 = p.type == element::tf32 ? 0x1p-10 : 0;
         double const factor = (p.added ? 6 : 1) * (is_complex ? 2 : 1);
-        double const usual = 8 * sum * (double(x.k) + 4) + 4 * (last + tf32) * k;
+        // Tensor cores keep 13 bits of the largest of 32 products of fp8.
+        double const fp8 = p.type == element::fp8_bf16 ? 0x1p-12 * double(x.k) : 0;
+        double const usual = 8 * sum * (double(x.k) + 4) + 4 * (last + tf32) * k + fp8;
         bool const is_less = last + tf32 == 0 && promised.worst > 4 * sum * (double(x.k) + 4);
         return factor * n * (is_less ? promised.worst * double(x.k) : usual);
     }
