@@ -78,7 +78,7 @@ struct race::typed_data final : race::data {
         signs.resize(std::size_t(p.n));
         for (double& s : signs) s = random() % 64 < 32 ? -1 : 1;
         long const rows = p.m * p.count, some = 32;
-        if (on_host || !p.group.empty() || size.c <= 1L << 22)
+        if (on_host || !p.group.empty() || size.c <= 1L << 22 || rows <= 3 * some)
             bands = {{0, rows}};
         else
             bands = {{0, some}, {(rows - some) / 2, some}, {rows - some, some}};
