@@ -104,10 +104,14 @@ bool write(std::string const& file, std::function<void(std::ostream&)> const& wh
 int run(std::string const& backend, options const& o, std::vector<bench_case> const& all,
         std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange) try {
     auto const list = pick(all, o);
-    if (list.empty() || o.list) {
-        if (!o.list) std::cerr << "no case of " << backend << " matches '" << o.filter << "'. The cases:\n";
-        for (bench_case const& c : o.list ? list : all) (o.list ? std::cout : std::cerr) << c.name() << "\n";
-        return list.empty();
+    if (list.empty()) {
+        std::cerr << "no case of " << backend << " matches '" << o.filter << "'. The cases:\n";
+        for (bench_case const& c : all) std::cerr << c.name() << "\n";
+        return 1;
+    }
+    if (o.list) {
+        for (bench_case const& c : list) std::cout << c.name() << "\n";
+        return 0;
     }
     arena where;
     try {

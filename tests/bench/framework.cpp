@@ -88,6 +88,7 @@ int main() {
     outcome const none = run_with({"--filter=sgemm/7"});
     check(none.status == 1, "a filter that matches no case is an error");
     check(none.err.find("sgemm/9_odd/threads:1\n") != none.err.npos, "and lists the names");
+    check(run_with({"--list", "--filter=sgemm/7"}).status == 1, "for --list, too");
     check(run_with({"--filter=("}).status == 2, "a filter is a regular expression");
     check(run_with({"--list", "--filter=sgemm/8"}).out == "sgemm/8/threads:1\n", "--list lists what matches");
     check(run_with({"--quick"}).results.size() == 1, "--quick runs the cases that are marked");
