@@ -184,22 +184,21 @@ public:
     bound error_bound(S const& s) const {
         tiling const c = tiling_if_any(s);
         if (!c.exists()) return base().error_bound(s);
-        bound all;
-        course const way(c, s);
+        bound all, early;
         each_block(c, one_of(s), [&](S const& block) { all = larger(all, base().error_bound(block)); });
-        if (way.pieces() == 1) return all;
-        auto const pieces = static_cast<double>(way.pieces()), once = 4 * unit_roundoff<typename S::c_type>();
-        double worst = 0;
-        for (index_t l = 0; l < way.pieces(); ++l) worst += all.worst * (1 + worst);
-        double const expected = __builtin_sqrt(all.expected * all.expected + pieces * once * once);
-        return {worst, expected < worst ? expected : worst, all.normwise};
+        each_early_block(c, one_of(s),
+                         [&](S const& block) { early = larger(early, base().error_bound(block)); });
+        return in_pieces<S>(larger(all, in_pieces<S>(early, course::parts(c.k, early_k<S>(c)))),
+                            course(c, s).pieces());
     }
 
     template <class S>
     double estimate(S const& s) const {
         tiling const c = tiling_if_any(s);
-        if (!c.exists()) return base().estimate(s) + operand_bytes(s) / bandwidth + 20e-6;
-        return static_cast<double>(s.count) * seconds(c, one_of(s));
+        if (!c.exists()) return base().estimate(s) + operand_bytes(s) / bandwidth() + 20e-6;
+        S block = one_of(s);
+        block.m = c.m, block.n = c.n, block.k = c.k;
+        return static_cast<double>(s.count) * seconds(c, one_of(s), base().estimate(block) + 10e-6);
     }
 
     template <class S>
@@ -215,7 +214,7 @@ public:
         return "out_of_core: " + times(way.rows(), way.cols()) + " blocks of " + times(c.m, c.n) + ", " +
                (way.pieces() > 1 ? std::to_string(way.pieces()) + " pieces of k, C stays"
                                  : std::string(c.a_stays ? "A stays" : "B stays")) +
-               ", " + std::to_string((there::share(f) >> 20) + 1) + " MiB" +
+               ", " + std::to_string((there::share(f) + 0xfffff) >> 20) + " MiB" +
                (devices() > 1 ? " on each of " + std::to_string(devices()) + " devices" : "") + "; " +
                base().describe(block);
     }
@@ -244,8 +243,8 @@ private:
 
     // ---- how to cut ----------------------------------------------------------------------------------------
 
-    // Between host and device, in one direction, bytes a second: a model of PCIe.
-    static constexpr double bandwidth = 20e9;
+    // Between host and device, in one direction, bytes a second.
+    double bandwidth() const { return base().leaf().limits().link; }
     // What is smaller travels so quickly that it is not worth another queue.
     static constexpr double few_bytes = 0x1p26;
 
@@ -279,6 +278,7 @@ private:
     // How many products of a batch are one part; none if a product has to be cut, or is worth it.
     template <class S>
     index_t together(S s) const {
+        if (s.m < 1 || s.n < 1 || s.k < 1 || s.count < 1) return 1;
         if (operand_bytes(one_of(s)) > few_bytes) return 0;
         for (std::size_t const room = budget(); s.count > 0; s.count /= 2) {
             footprint f = whole(s);
@@ -297,6 +297,36 @@ private:
         return together(s) > 0 ? tiling{} : tiling_of(one_of(s));
     }
 
+    // Of a sum of so many pieces: each addition carries the error of what was there along, and rounds once more.
+    template <class S>
+    static bound in_pieces(bound x, index_t pieces) {
+        if (pieces == 1) return x;
+        double const once = 4 * unit_roundoff<typename S::c_type>();
+        double worst = 0;
+        for (index_t l = 0; l < pieces; ++l) worst += x.worst * (1 + worst);
+        double const expected =
+            __builtin_sqrt(x.expected * x.expected + static_cast<double>(pieces) * once * once);
+        return {worst, expected < worst ? expected : worst, x.normwise};
+    }
+
+    // The first block of a device is multiplied in pieces of k, so that it begins when a part of it has come. How many
+    // terms each has; all, where that would not do.
+    static constexpr index_t first_pieces = 4;
+    template <class S>
+    static index_t early_k(tiling const& c) {
+        return whole_k<S> || c.k < 64 * first_pieces ? c.k
+                                                     : (course::parts(c.k, first_pieces) + 15) / 16 * 16;
+    }
+    template <class S, class F>
+    static void each_early_block(tiling const& c, S s, F&& f) {
+        index_t const k = early_k<S>(c);
+        s.m = c.m, s.n = c.n, s.adds = s.adds || k < c.k;
+        for (index_t l = 0; l < c.k; l += k) {
+            s.k = smaller(k, c.k - l);
+            if (l == 0 || s.k < k) f(s);
+        }
+    }
+
     // f(shape) for the shapes of the base's products.
     template <class S, class F>
     static void each_block(tiling const& c, S s, F&& f) {
@@ -311,44 +341,45 @@ private:
                     if (cut_k && !adds && k == c.k) s.adds = false, f(s);
                 }
     }
+    // Of blocks; the base's workspace is `own`.
     template <class S>
-    footprint need(tiling const& c, S const& s) const {
-        footprint f;
-        each_block(c, s, [&](S const& block) { f = larger(f, base().workspace(block)); });
-        there::share(f) +=
+    static footprint need(tiling const& c, footprint own) {
+        there::share(own) +=
             static_cast<std::size_t>(c.a_slots) * bytes_of(c.m, c.k, sizeof(typename S::a_type)) +
             static_cast<std::size_t>(c.b_slots) * bytes_of(c.k, c.n, sizeof(typename S::b_type)) +
             static_cast<std::size_t>(c.c_slots) * bytes_of(c.m, c.n, sizeof(typename S::c_type));
-        return f;
+        return own;
+    }
+    template <class S>
+    footprint need(tiling const& c, S const& s) const {
+        footprint own;
+        auto const with = [&](S const& block) { own = larger(own, base().workspace(block)); };
+        each_block(c, s, with), each_early_block(c, s, with);
+        return need<S>(c, own);
     }
 
-    // Products overlap with what travels, but for the first blocks and the last.
+    // Products overlap with what travels but for the first blocks and the last; `once` is what a product of full blocks
+    // takes. In the first unit, each product needs another block of the operand that stays.
     template <class S>
-    double seconds(tiling const& c, S const& s) const {
+    double seconds(tiling const& c, S const& s, double once) const {
         course const way(c, s);
         auto const number = [](index_t x) { return static_cast<double>(x); };
-        S block = s;
-        block.m = c.m, block.n = c.n, block.k = c.k;
-        double const once = base().estimate(block) + 20e-6, products = once * number(s.m) / number(c.m) *
-                                                                       number(s.n) / number(c.n) *
-                                                                       number(s.k) / number(c.k);
-        double const a = number(s.m) * number(s.k) * sizeof(typename S::a_type),
-                     b = number(s.k) * number(s.n) * sizeof(typename S::b_type),
-                     e = number(s.m) * number(s.n) * sizeof(typename S::c_type);
-        bool const cut_k = way.pieces() > 1;
-        double const up = a * number(cut_k       ? way.cols()
-                                     : c.a_stays ? 1
-                                                 : way.passes()) +
-                          b * number(cut_k       ? way.rows()
-                                     : c.a_stays ? way.passes()
-                                                 : 1) +
-                          (s.adds ? e : 0);
+        double const link = bandwidth();
+        double const a = number(c.m) * number(c.k) * sizeof(typename S::a_type) / link,
+                     b = number(c.k) * number(c.n) * sizeof(typename S::b_type) / link,
+                     e = number(c.m) * number(c.n) * sizeof(typename S::c_type) / link;
         // Devices share out units.
-        double const share = number(course::parts(way.units(), devices())) / number(way.units());
-        double const longest = share * (products > up / bandwidth ? products : up / bandwidth);
-        return (longest > e / bandwidth ? longest : e / bandwidth) +
-               (a / number(way.rows()) + b / number(way.cols())) / number(way.pieces()) / bandwidth +
-               e / number(way.rows() * way.cols()) / bandwidth;
+        double const units = number(course::parts(way.units(), devices())), steps = number(way.steps(0));
+        bool const cut_k = way.pieces() > 1;
+        double const stays = cut_k ? a + b : c.a_stays ? a : b, streams = cut_k ? 0 : c.a_stays ? b : a;
+        double const begin = (a + b) * number(early_k<S>(c)) / number(c.k), new_c = s.adds ? e : 0;
+        auto const longer = [](double x, double y) { return x < y ? y : x; };
+        double const first = longer(steps * once, (steps - 1) * (stays + new_c) + streams);
+        double const loads = cut_k ? steps * stays + new_c : streams + steps * new_c;
+        double const passes = cut_k ? 0 : number(way.passes() - 1) * steps * stays / number(devices());
+        double const stores = (cut_k ? 1 : steps) * e;
+        double const others = (units - 1) * longer(steps * once, longer(loads, stores)) + passes / 2;
+        return begin + first + others + e;
     }
 
     // About equal parts of at most `block`; multiples of 128 where there are as many.
@@ -359,25 +390,41 @@ private:
         return rounded < block && rounded < side ? rounded : even;
     }
 
+    // Where C is narrower than its sums, k stays whole, so that nothing is rounded twice.
+    template <class S>
+    static constexpr bool whole_k = !std::is_same_v<typename S::c_type, accumulator_t<typename S::c_type>>;
+
+    // Blocks are about square; the smallest are for budgets that no others fit into.
     template <class S>
     tiling tiling_of(S const& s) const {
         tiling best;
         double least = 0;
         std::size_t const room = budget();
-        auto const consider = [&](tiling const& c) {
-            footprint f = need(c, s);
-            if (there::share(f) > room) return false;
-            double const time = seconds(c, s);
-            if (!best.exists() || time < least) best = c, least = time;
-            return true;
-        };
-        // Where C is narrower than its sums, k stays whole, so that nothing is rounded twice.
-        constexpr bool whole_k = !std::is_same_v<typename S::c_type, accumulator_t<typename S::c_type>>;
-        for (index_t side = 16384; side >= 1 && (side >= 256 || !best.exists()); side /= 2) {
+        for (index_t side = 12288; side >= 1 && (side >= 256 || !best.exists());
+             side = side < 4 || (side & (side - 1)) != 0 ? side - (side + 2) / 3 : side / 4 * 3) {
             tiling c;
-            c.m = balanced(s.m, side), c.n = balanced(s.n, side), c.k = s.k;
+            c.m = balanced(s.m, side), c.n = balanced(s.n, side);
+            S block = s;
+            block.m = c.m, block.n = c.n;
+            footprint own;
+            double once = 0;
+            auto const with_k = [&](index_t k) {
+                c.k = block.k = k, block.adds = s.adds || k < s.k;
+                own = base().workspace(block), once = base().estimate(block) + 10e-6;
+            };
+            auto const consider = [&] {
+                footprint f = need<S>(c, own);
+                if (there::share(f) > room) return false;
+                double const time = seconds(c, s, once);
+                if (best.exists() && time >= least) return true;
+                f = need(c, s); // with those of the last blocks
+                if (there::share(f) > room) return false;
+                best = c, least = time;
+                return true;
+            };
             index_t const rows = course::parts(s.m, c.m), cols = course::parts(s.n, c.n);
             c.c_slots = smaller(rows * cols, s.adds ? 3 : 2);
+            with_k(s.k);
             for (bool const a_stays : {false, true}) {
                 c.a_stays = a_stays;
                 index_t const stays = a_stays ? rows : cols, streams = a_stays ? cols : rows;
@@ -387,15 +434,14 @@ private:
                 for (index_t groups = 1;; groups += (groups + 2) / 3) {
                     stay_slots = course::parts(stays, groups);
                     if (stay_slots == 1 && stays > 1) stay_slots = 2; // or nothing overlaps
-                    if (consider(c)) break;
-                    if (stay_slots <= smaller(stays, 2)) break;
+                    if (consider() || stay_slots <= smaller(stays, 2)) break;
                 }
             }
-            if (whole_k) continue;
+            if (whole_k<S>) continue;
             c.a_stays = false, c.a_slots = c.b_slots = 2;
             for (index_t pieces = 2; pieces <= s.k; pieces *= 2) {
-                c.k = balanced(s.k, course::parts(s.k, pieces));
-                if (consider(c)) break;
+                with_k(balanced(s.k, course::parts(s.k, pieces)));
+                if (consider()) break;
             }
         }
         return best;
@@ -404,9 +450,8 @@ private:
     template <class S>
     std::size_t least_budget(S const& s) const {
         std::size_t least = 0;
-        constexpr bool whole_k = !std::is_same_v<typename S::c_type, accumulator_t<typename S::c_type>>;
         for (index_t side = 1; side <= 4096; side *= 4) {
-            tiling c{smaller(s.m, side), smaller(s.n, side), whole_k ? s.k : smaller(s.k, side), 2, 2,
+            tiling c{smaller(s.m, side), smaller(s.n, side), whole_k<S> ? s.k : smaller(s.k, side), 2, 2,
                      s.adds ? 3 : 2};
             footprint f = need(c, s);
             if (least == 0 || there::share(f) < least) least = there::share(f);
@@ -521,9 +566,9 @@ private:
     // do it, each a part.
     template <class Leaf, class From, class To, class Data>
     static status copy_between(Leaf const& leaf, From const& from, To const& to, Data host) {
-        constexpr int threads = 4;
+        constexpr int threads = 6;
         double const bytes = static_cast<double>(from.rows) * static_cast<double>(from.cols) * sizeof(*host);
-        if (bytes < 0x1p24 || leaf.reads_itself(host)) return leaf.copy_async(from, to);
+        if (bytes < 0x1p22 || leaf.reads_itself(host)) return leaf.copy_async(from, to);
         status failed[threads];
         bool const by_rows = from.rows >= from.cols;
         index_t const side = by_rows ? from.rows : from.cols;
@@ -705,6 +750,8 @@ private:
             index_t const number = loaded_;
             if (!wait_until([&] { return number - queued_ < most_ahead; })) return {};
             step s{at, nullptr, nullptr, nullptr};
+            if (number == 0)
+                if (status x = load_early(at); !x) return x;
             if (status x = bring(a_, p_.a, at.i, at.l, tiling_.m, tiling_.k, s.a); !x) return x;
             if (status x = bring(b_, p_.b, at.l, at.j, tiling_.k, tiling_.n, s.b); !x) return x;
             if (at.l == 0) {
@@ -721,11 +768,37 @@ private:
             change([&] { ahead_[static_cast<std::size_t>(loaded_++) % most_ahead] = s; });
             return {};
         }
+        // The first blocks, in pieces of k; bring() will find them.
+        status load_early(typename course::step const& at) {
+            index_t const k = early_k<decltype(p_.shape())>(tiling_);
+            auto const a = block_of(p_.a, at.i, at.l, tiling_.m, tiling_.k);
+            auto const b = block_of(p_.b, at.l, at.j, tiling_.k, tiling_.n);
+            slot<A>& to_a = *a_.begin();
+            slot<B>& to_b = *b_.begin();
+            auto const room_a = room_of(to_a, a, a);
+            auto const room_b = room_of(to_b, b, b);
+            for (index_t l = 0, x = 0; l < a.cols; l += k, ++x) {
+                index_t const length = smaller(k, a.cols - l);
+                if (status s = copy_in(a.part(0, l, a.rows, length), room_a.part(0, l, a.rows, length), to_a);
+                    !s)
+                    return s;
+                if (status s = copy_in(b.part(l, 0, length, b.cols), room_b.part(l, 0, length, b.cols), to_b);
+                    !s)
+                    return s;
+                early_[x] = to_b.loaded;
+            }
+            to_a.block = number_of(at.i, at.l), to_b.block = number_of(at.l, at.j);
+            to_a.last = to_b.last = 0;
+            return {};
+        }
+        index_t number_of(index_t i, index_t j) const {
+            return i * (job_.way.pieces() + job_.way.cols()) + j;
+        }
         // A slot with block (i, j): one that has it, or else the one that was not used for the longest time.
         template <class T>
         status bring(slots<slot<T>> const& all_slots, view<T const> const& all, index_t i, index_t j,
                      index_t m, index_t n, slot<T>*& found) {
-            index_t const block = i * (job_.way.pieces() + job_.way.cols()) + j;
+            index_t const block = number_of(i, j);
             found = all_slots.begin();
             for (slot<T>& x : all_slots) {
                 if (x.block == block) {
@@ -764,8 +837,10 @@ private:
             change([&] { all_queued_ = true; });
         }
         status multiply(step const& s) {
-            for (event const* const e : {&s.a->loaded, &s.b->loaded, &s.c->loaded})
-                if (status x = main_.wait(*e); !x) return x;
+            if (queued_ > 0) // else it waits for pieces
+                for (event const* const e : {&s.a->loaded, &s.b->loaded})
+                    if (status x = main_.wait(*e); !x) return x;
+            if (status x = main_.wait(s.c->loaded); !x) return x;
             bool const last = s.at.l + 1 == job_.way.pieces();
             status x = last ? multiply<std::conditional_t<fused, typename P::epilogue_type, identity>>(s)
                             : multiply<identity>(s);
@@ -799,7 +874,21 @@ private:
                 q.beta = typename P::scalar(1);
             q.row0 = p_.row0 + s.at.i * tiling_.m, q.col0 = p_.col0 + s.at.j * tiling_.n;
             if constexpr (!std::is_same_v<Epilogue, identity>) q.epilogue = p_.epilogue;
-            return base_(q, memory_);
+            return queued_ > 0 ? base_(q, memory_) : multiply_early(q);
+        }
+        template <class Q>
+        status multiply_early(Q const& q) {
+            index_t const k = early_k<decltype(p_.shape())>(tiling_);
+            for (index_t l = 0, x = 0; l < q.a.cols; l += k, ++x) {
+                if (status s = main_.wait(early_[x]); !s) return s;
+                auto const piece = [&](auto const& all) {
+                    auto one = all.part(0, 0, l, q.c.rows, q.c.cols, smaller(k, q.a.cols - l));
+                    if (l > 0) one.beta = typename P::scalar(1), one.e = one.c;
+                    return base_(one, memory_);
+                };
+                if (status s = l + k < q.a.cols ? piece(q.without_epilogue()) : piece(q); !s) return s;
+            }
+            return {};
         }
 
         // ---- storing
@@ -894,6 +983,7 @@ private:
         slots<slot<B>> b_;
         slots<c_slot> c_;
         c_slot* c_now_ = nullptr;
+        event early_[first_pieces];
         index_t tiles_ = 0;
 
         std::mutex mutex_;
