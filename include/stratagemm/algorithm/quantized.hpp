@@ -1,19 +1,19 @@
 // One operand of products in float or double, kept as residues for many of them.
 //
 //   sg::ozaki const policy{cpu, {.moduli = 15}};
-//   auto const kept = sg::keep(policy, b);              // as the right operand; keep_left(policy, a) as the left one
+//   auto const kept = sg::keep(policy, b);     // as the right operand; keep_left(policy, a) as the left one
 //   sg::gemm(policy, a, kept, c);
 //   sg::gemm(policy, x, kept, y);
 //
-// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when it is kept, and
-// lies in memory of its own, which copies share. Products have the bits of those that take the matrix itself. What is
-// kept belongs to the type of the policy that made it, and to its number of moduli. It borrows the matrix: that must
-// stay where it is and as it is, since products that ozaki leaves to its base (Inf, NaN, sums that might overflow) read
-// it again.
+// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when it is
+// kept, and lies in memory of its own, which copies share. Products have the bits of those that take the
+// matrix itself. What is kept belongs to the type of the policy that made it, and to its number of moduli. It
+// borrows the matrix: that must stay where it is and as it is, since products that ozaki leaves to its base
+// (Inf, NaN, sums that might overflow) read it again.
 //
-// It takes explicit `moduli` scaled by norms: whatever else, an operand's integers depend on the other one. What is
-// wrong with that, or with the operand, is told by each product. Threads may share what is kept, and a policy that has
-// no `report`.
+// It takes explicit `moduli` scaled by norms: whatever else, an operand's integers depend on the other one.
+// What is wrong with that, or with the operand, is told by each product. Threads may share what is kept, and
+// a policy that has no `report`.
 #pragma once
 
 #include "ozaki.hpp"

@@ -11,7 +11,6 @@
 #include <complex>
 #include <cstdio>
 #include <limits>
-#include <random>
 #include <thread>
 #include <vector>
 
@@ -29,17 +28,7 @@ bool here() {
 
 template <class T>
 sg::matrix<T> draw(sg::index_t m, sg::index_t n, unsigned seed, sg::layout order = sg::layout::row_major) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<double> u(-0.5, 0.5);
-    return sg::matrix<T>(
-        m, n,
-        [&](sg::index_t, sg::index_t) {
-            if constexpr (sg::complex_like<T>)
-                return T(static_cast<sg::real_t<T>>(u(random)), static_cast<sg::real_t<T>>(u(random)));
-            else
-                return static_cast<T>(u(random) * std::exp(3 * u(random)));
-        },
-        order);
+    return support::spread_out<T>(m, n, sg::complex_like<T> ? 0 : 0.8, seed, order);
 }
 
 // Products with A kept and with B kept, against those of the matrices.
