@@ -1,4 +1,4 @@
-# Catch2 and Google Benchmark: the installed package, or the source where there is none.
+# Catch2: the installed package, or the source where there is none.
 include(FetchContent)
 
 # Warnings in what we fetched are not ours.
@@ -34,20 +34,5 @@ macro(stratagemm_find_cuda)
         add_library(stratagemm_cuda INTERFACE)
         target_include_directories(stratagemm_cuda SYSTEM INTERFACE "${STRATAGEMM_CUDA_INCLUDE}")
         target_link_libraries(stratagemm_cuda INTERFACE ${CMAKE_DL_LIBS})
-    endif()
-endmacro()
-
-# Makes benchmark::benchmark.
-macro(stratagemm_find_benchmark)
-    find_package(benchmark 1.6 QUIET)
-    if(NOT benchmark_FOUND)
-        message(STATUS "Google Benchmark is not installed: fetching it")
-        set(BENCHMARK_ENABLE_TESTING OFF)
-        set(BENCHMARK_ENABLE_INSTALL OFF)
-        set(CMAKE_POLICY_DEFAULT_CMP0077 NEW) # so that its options heed the two variables above
-        FetchContent_Declare(benchmark GIT_REPOSITORY https://github.com/google/benchmark.git
-                             GIT_TAG v1.9.1 GIT_SHALLOW ON)
-        FetchContent_MakeAvailable(benchmark)
-        stratagemm_system_includes(benchmark)
     endif()
 endmacro()
