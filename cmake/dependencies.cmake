@@ -10,8 +10,7 @@ endfunction()
 # The whole of Catch2 2.13 is compiled with main, at length; nothing of it needs to be fast or checked.
 set(STRATAGEMM_CATCH2_MAIN_OPTIONS -O0 -g0 -fno-sanitize=all)
 
-# Makes Catch2::Catch2, and stratagemm_catch2_main for programs that bring no main of their own.
-# Works with Catch2 2.13 (main is a macro) and 3.x (main is a library).
+# Makes Catch2::Catch2: 2.13, which is one header, or 3.x.
 macro(stratagemm_find_catch2)
     find_package(Catch2 3 QUIET)
     if(NOT Catch2_FOUND)
@@ -23,17 +22,6 @@ macro(stratagemm_find_catch2)
                              GIT_TAG v3.7.1 GIT_SHALLOW ON)
         FetchContent_MakeAvailable(Catch2)
         stratagemm_system_includes(Catch2)
-    endif()
-
-    if(TARGET Catch2::Catch2WithMain)
-        add_library(stratagemm_catch2_main INTERFACE)
-        target_link_libraries(stratagemm_catch2_main INTERFACE Catch2::Catch2WithMain)
-    else()
-        file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/catch2_main.cpp"
-             CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
-        add_library(stratagemm_catch2_main OBJECT "${PROJECT_BINARY_DIR}/catch2_main.cpp")
-        target_compile_options(stratagemm_catch2_main PRIVATE ${STRATAGEMM_CATCH2_MAIN_OPTIONS})
-        target_link_libraries(stratagemm_catch2_main PUBLIC Catch2::Catch2)
     endif()
 endmacro()
 
