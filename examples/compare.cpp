@@ -11,7 +11,7 @@
 //   -DCOMPARE_TYPE=float -DCOMPARE_BACKEND=host         the measurement of a type, and the policies of a backend
 // TYPES: of float, double, half, bfloat16, int8, cfloat, cdouble, those that were compiled; by hand, the first two.
 // STRATAGEMM_ISA forces an instruction set.
-#include <stratagemm/algorithm/staged.hpp>
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/stratagemm.hpp>
 
 #include <algorithm>

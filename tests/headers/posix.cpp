@@ -24,7 +24,7 @@
 #include <vector>
 
 #include <stratagemm/algorithm/ozaki.hpp>
-#include <stratagemm/algorithm/staged.hpp>
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
 

@@ -14,7 +14,7 @@
 // captured in a graph, once it has run before, which compiles its kernels.
 #pragma once
 
-#include "../algorithm/staged.hpp"
+#include "../algorithm/out_of_core.hpp"
 #include "../device/device_matrix.hpp"
 #include "../gemm.hpp"
 #include "cuda/group.hpp"
@@ -77,7 +77,7 @@ struct cuda {
 
     cuda_operations leaf() const { return cuda_operations(session(), stream); }
 
-    // Operands on the host are brought to the device, and C back; see algorithm/staged.hpp.
+    // Operands on the host are brought to the device, and C back; see algorithm/out_of_core.hpp.
     auto across(host_memory) const { return staged<cuda>(*this); }
 
     result<arena> reserve(footprint f) const {

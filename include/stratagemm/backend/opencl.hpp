@@ -13,7 +13,7 @@
 // queue(). On a queue that is out of order each command begins with a barrier.
 #pragma once
 
-#include "../algorithm/staged.hpp"
+#include "../algorithm/out_of_core.hpp"
 #include "../device/device_matrix.hpp"
 #include "../device/trial.hpp"
 #include "../gemm.hpp"
@@ -75,7 +75,7 @@ public:
 
     opencl_operations leaf() const { return opencl_operations(session_); }
 
-    // Operands on the host are brought to the device, and C back; see algorithm/staged.hpp.
+    // Operands on the host are brought to the device, and C back; see algorithm/out_of_core.hpp.
     auto across(host_memory) const { return staged<opencl>(*this); }
 
     result<arena> reserve(footprint f) const {

@@ -88,6 +88,7 @@ struct device_kernel {
 struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension
     bool has_double = false;
+    std::size_t memory_bytes = 0; // what the device has, and can give in one piece
 };
 
 // A leaf whose memory is a device's.
@@ -118,7 +119,10 @@ concept device_leaf = requires(L const& l, device_kernel const& kernel,
 //                        one of the two is in host memory. The host's may not be changed, or read, before the
 //                        queue is done with it; the call may return only then. It does not wait where that
 //                        memory is pinned and both matrices have their columns, or both their rows, without
-//                        gaps; anything else takes longer, and may be packed and waited for.
+//                        gaps; anything else takes longer, and may be packed and waited for. Several threads may
+//                        copy at a time.
+//   reads_itself(x)      whether the device copies from and to that host memory without a thread of the host, as it
+//                        does where the memory is pinned
 template <class L, class Space>
 concept has_queues = requires(L const& l, typename L::event const& e, view<float const> from,
                               view<float, Space> to, view<float const, Space> there, view<float> here) {
@@ -129,6 +133,7 @@ concept has_queues = requires(L const& l, typename L::event const& e, view<float
     { l.copy_async(from, to) } -> std::same_as<status>;
     { l.copy_async(there, here) } -> std::same_as<status>;
     { l.pin(std::size_t{1})->data() } -> std::same_as<std::byte*>;
+    { l.reads_itself(from.data) } -> std::same_as<bool>;
 };
 template <class L, class Space>
 concept queued_leaf = device_leaf<L, Space> && has_queues<L, Space>;

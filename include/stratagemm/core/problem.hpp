@@ -274,13 +274,20 @@ requires(!operand<Epilogue>) auto product(A&& a, B&& b, E&& e, C&& c, Epilogue e
 // A scalar is whatever converts to the accumulator of A: 2, 0.5 and 2.0f all serve for float.
 template <class S, class A>
 concept scalar_for = std::convertible_to<S, scalar_of<A>>;
+template <class X, class S>
+X as_scalar(S s) {
+    if constexpr (complex_like<X> && std::is_arithmetic_v<S>)
+        return X(static_cast<real_t<X>>(s)); // an int, too, without a warning
+    else
+        return static_cast<X>(s);
+}
 
 // C = alpha A B + beta C
 template <class S, class T, operand A, operand B, operand C, class Epilogue = identity>
 requires(scalar_for<S, A>&& scalar_for<T, A> &&
          !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, C&& c, Epilogue epilogue = {}) {
     using X = scalar_of<A>;
-    return make_product(static_cast<X>(alpha), as_view(a), as_view(b), static_cast<X>(beta), as_view(c),
+    return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), as_view(c),
                         as_view(c), epilogue, holds<X>(alpha) && holds<X>(beta));
 }
 // C = alpha A B + beta E
@@ -289,7 +296,7 @@ requires(scalar_for<S, A>&& scalar_for<T, A> && !operand<Epilogue>) auto product
                                                                                  T beta, E&& e, C&& c,
                                                                                  Epilogue epilogue = {}) {
     using X = scalar_of<A>;
-    return make_product(static_cast<X>(alpha), as_view(a), as_view(b), static_cast<X>(beta), as_view(e),
+    return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), as_view(e),
                         as_view(c), epilogue, holds<X>(alpha) && holds<X>(beta));
 }
 

@@ -1,3 +1,4 @@
+#include "parts.hpp"
 #include "queues.hpp"
 
 #include <stratagemm/backend/opencl.hpp>
@@ -96,4 +97,9 @@ TEST_CASE("OpenCL: operands on the host need no workspace there, however they li
     sg::footprint const f = sg::staged{gpu}.workspace(shape);
     CHECK(f.host == 0);
     CHECK(f.device == gpu.workspace(shape).device + sizeof(float) * (300 * 100 + 100 * 200 + 2 * 300 * 200));
+}
+
+TEST_CASE("OpenCL: products in parts, on one device and on two") {
+    sg::opencl const gpu, other;
+    parts::check(gpu, other);
 }

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <stratagemm/algorithm/staged.hpp>
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/backend/reference.hpp>
 #include <stratagemm/core/leaf.hpp>
 #include <stratagemm/gemm.hpp>

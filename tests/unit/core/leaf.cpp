@@ -57,6 +57,7 @@ struct queued : with_kernels<with_tiles> {
     template <class From, class To>
     sg::status copy_async(From, To) const;
     sg::result<block> pin(std::size_t) const;
+    bool reads_itself(void const*) const;
 };
 
 // Which of the concepts hold.

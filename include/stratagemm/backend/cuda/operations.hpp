@@ -14,7 +14,7 @@ public:
 
     using cuda_queue::cuda_queue;
 
-    device_limits limits() const { return {device_longest, true}; }
+    device_limits limits() const { return {device_longest, true, session_->device().global_bytes}; }
 
     // The same device, and a stream of its own, in no order with this one but by events.
     result<cuda_operations> fork() const {

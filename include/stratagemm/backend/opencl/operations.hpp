@@ -20,7 +20,11 @@ public:
 
     using opencl_queue::opencl_queue;
 
-    device_limits limits() const { return {device_longest, session_->device().has_double}; }
+    device_limits limits() const {
+        opencl_device const& d = session_->device();
+        return {device_longest, d.has_double,
+                d.global_bytes < d.buffer_bytes ? d.global_bytes : d.buffer_bytes};
+    }
 
     // The same device, and a queue of its own, in no order with this one but by events.
     result<opencl_operations> fork() const {
