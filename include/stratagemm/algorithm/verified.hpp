@@ -8,9 +8,8 @@
 // four passes over the operands, and no product. The rows and the columns that are off by most, relative to |A||B|, cross
 // in the elements that may be wrong. These are computed again in wider arithmetic and compared with the base's own worst
 // error bound. So no correct product is refused, whatever the data: an element is wrong only if it is beyond the bound.
-// An element that is wrong is replaced by what was computed again. If more than `most_repairs` are wrong, or if checksums
-// differ by more than correct elements can, the whole product is done once more; if it is wrong then, too, the call
-// fails with errc::verification, and C is not to be used.
+// An element that is wrong is replaced by what was computed again. If more than 8 are wrong, the whole product is done
+// once more; if it is wrong then, too, the call fails with errc::verification, and C is not to be used.
 //
 // What is found: a wrong element whose error stands out among the rounding errors of its row and of its column. `limit`
 // of the report says from what multiple of the base's bound on that is certain, as far as statistics go.
@@ -642,23 +641,16 @@ private:
         if (s.of > most) s.mean = sum / static_cast<double>(s.of - most);
         return s;
     }
-    // Beyond what rounding errors come to, but for data of very different sizes; and beyond what they can come to:
-    // the bound of each element of a line, and the rounding of the sums.
-    static bool stands_out(suspects const& s) {
-        return s.count > 0 && s.of > 2 * most && s.by[0] > 12 * s.mean;
+    // How far the sum of a line is off, over the bound of an average element of that line.
+    double bounds_of(suspects const& s, int x) const {
+        return s.by[x] * static_cast<double>(s.by_rows ? n_ : m_) / allowed_.worst;
     }
-    bool is_impossible(suspects const& s) {
-        if constexpr (exact) return s.count > 0;
-        auto const n = static_cast<double>(s.by_rows ? n_ : m_), k = static_cast<double>(k_);
-        for (int x = 0; x < s.count; ++x) {
-            double const size = (s.by_rows ? at_.rows_size : at_.cols_size)[s.at[x]];
-            double const all = allowed_.normwise ? n * norm() : size;
-            if (s.by[x] < 1e300 &&
-                s.by[x] * size >
-                    2 * (allowed_.worst * all + (4 * n + 2 * k + 64) * 0x1p-52 * size) + n * slack())
-                return true;
-        }
-        return false;
+    // Whether all of a line is to be looked at, since no crossing explains how far its sum is off: far beyond the others
+    // and enough for one wrong element, or more than all its elements may be off together.
+    bool stands_out(suspects const& s) const {
+        if (exact || s.count == 0 || s.of <= 2 * most) return false;
+        double const by = bounds_of(s, 0);
+        return (s.by[0] > 12 * s.mean && by > 0.5) || by > static_cast<double>(s.by_rows ? n_ : m_);
     }
 
     bool search() {
@@ -666,17 +658,17 @@ private:
         for (;;) {
             suspects const r = select(true), c = select(false);
             int found = cross(r, c);
-            if (found == 0 && !exact && stands_out(r) && r.at[0] != row_done) {
+            if (found == 0 && stands_out(r) && r.at[0] != row_done) {
                 row_done = r.at[0];
                 for (index_t j = 0; found >= 0 && j < n_; ++j) found = look(row_done, j, found);
             }
-            if (found == 0 && !exact && stands_out(c) && c.at[0] != col_done) {
+            if (found == 0 && stands_out(c) && c.at[0] != col_done) {
                 col_done = c.at[0];
                 for (index_t i = 0; found >= 0 && i < m_; ++i) found = look(i, col_done, found);
             }
             if (found < 0) return false;
             if (found > 0) continue;
-            if (is_impossible(r) || is_impossible(c)) return false;
+            if (exact && r.count + c.count > 0) return false;
             note_limit(r), note_limit(c);
             return true;
         }
@@ -684,8 +676,7 @@ private:
     // An error that is less may be hidden by those of its line.
     void note_limit(suspects const& s) {
         if (exact || s.count < most || s.of <= most || allowed_.worst == 0) return;
-        auto const length = static_cast<double>(s.by_rows ? n_ : m_);
-        double const x = (s.by[0] + s.by[most - 1]) * length / allowed_.worst;
+        double const x = bounds_of(s, 0) + bounds_of(s, most - 1);
         limit_ = limit_ < x ? x : limit_;
     }
 
