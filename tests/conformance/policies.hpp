@@ -37,6 +37,8 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("strassen over recursive over host", sg::strassen{sg::recursive{one, small_blocks}});
     f("recursive over strassen over host", sg::recursive{sg::strassen{one}, small_blocks});
 
+    f("verified over host", sg::verified{two});
+
     // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
     case 0: return f("ozaki over host", sg::ozaki{eager{untiled{two}}});
@@ -52,6 +54,9 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     case 6: return f("split over host, 3 products", sg::split{one, {.products = 3}});
     case 7: return f("split over reference, 9 products", sg::split{sg::reference{}, {.products = 9}});
     case 8: return f("strassen over split over host", sg::strassen{sg::split{two, {.products = 6}}});
+    case 9:
+        return f("recursive over verified over strassen over host",
+                 sg::recursive{sg::verified{sg::strassen{one}}, small_blocks});
     default: return;
     }
 }
@@ -63,6 +68,7 @@ void for_each_team(F&& f) {
     f("host", one, two, three);
     f("recursive over host", sg::recursive{one, small_blocks}, sg::recursive{two, small_blocks},
       sg::recursive{three, small_blocks});
+    f("verified over host", sg::verified{one}, sg::verified{two}, sg::verified{three});
 }
 
 } // namespace trials

@@ -1,29 +1,32 @@
-// A product that is checked: wrong elements of C are found, repaired if they are few, and never returned in silence.
+// Products that are checked: wrong elements of C are found and repaired, or the call fails.
 //
 //   sg::verified_report seen;
-//   sg::gemm(sg::verified{policy, {.report = &seen}}, a, b, c);   over any policy whose operands are in host memory
+//   sg::gemm(sg::verified{policy, {.report = &seen}}, a, b, c);   over any policy for operands in host memory
 //
-// After the base has computed C = alpha A B + beta E, row and column checksums compare it with its operands: C x with
-// alpha A (B x) + beta E x, and y^T C with alpha (y^T A) B + beta y^T E, for vectors x and y of random signs. That takes
-// four passes over the operands, and no product. The rows and the columns that are off by most, relative to |A||B|, cross
-// in the elements that may be wrong. These are computed again in wider arithmetic and compared with the base's own worst
-// error bound. So no correct product is refused, whatever the data: an element is wrong only if it is beyond the bound.
-// An element that is wrong is replaced by what was computed again. If more than 8 are wrong, the whole product is done
-// once more; if it is wrong then, too, the call fails with errc::verification, and C is not to be used.
+// After the base has computed C = alpha A B + beta E, row and column checksums compare it with its operands:
+// C x with alpha A (B x) + beta E x, and y^T C with alpha (y^T A) B + beta y^T E, for vectors x and y of
+// random signs. That takes four passes over the operands, and no product. The rows and the columns that are
+// off by most, relative to |A||B|, cross in the elements that may be wrong. These are computed again in wider
+// arithmetic and compared with the base's own worst error bound. So no correct product is refused, whatever
+// the data: an element is wrong only if it is beyond the bound. An element that is wrong is replaced by what
+// was computed again. If more than 8 are wrong, the whole product is done once more; if it is wrong then,
+// too, the call fails with errc::verification, and C is not to be used.
 //
-// What is found: a wrong element whose error stands out among the rounding errors of its row and of its column. `limit`
-// of the report says from what multiple of the base's bound on that is certain, as far as statistics go.
+// What is found: an error that stands out among the rounding errors of its row and of its column, which add
+// up in a checksum. `limit` of the report says how large that is, as a multiple of the base's bound.
 //
-// Sums of int8 products are exact modulo 2^32, and so are their checksums (Freivalds): a row or column with one wrong
-// element is always found. Any other wrong C is missed with a probability of at most 4^(1 - rounds), which is reached only
-// where all differences are multiples of 2^31, and is about 2^-62 where any of them is odd.
+// Sums of int8 products are exact modulo 2^32, and so are their checksums (Freivalds): a row or column with
+// one wrong element is always found. Any other wrong C is missed with a probability of at most 4^(1 -
+// rounds). That is reached only where all differences are multiples of 2^31; where one is odd, it is less
+// than 2^-62.
 //
-// Rows of A and columns of B with Inf or NaN, and elements of C near overflow, are not checked; the report counts these
-// rows and columns. The epilogue is applied after the check. Nothing is random between calls: the same call has the same
-// vectors. The copy of E that a second try needs is made only where C replaces E.
+// Rows of A, columns of B and rows of E with Inf or NaN, and elements of C near overflow, are not checked;
+// the report counts these rows and columns. The epilogue is applied after the check. Nothing is random
+// between calls: the same call has the same vectors. The copy of E that a second try needs is made only where
+// C replaces E.
 //
-// Freivalds: Probabilistic machines can use less running time, 1977. Huang, Abraham: Algorithm-based fault tolerance for
-// matrix operations, 1984.
+// Freivalds: Probabilistic machines can use less running time, 1977. Huang, Abraham: Algorithm-based fault
+// tolerance for matrix operations, 1984.
 #pragma once
 
 #include "../backend/host/isa.hpp"
@@ -36,11 +39,9 @@ struct verified_report {
     index_t products = 0; // checked
     index_t repaired = 0; // elements of C that were wrong, and were replaced
     index_t repeated = 0; // products that were done once more
-    index_t skipped = 0;  // rows of A and columns of B that could not be checked
-    double error =
-        0; // the largest error among the elements that were computed again, over the bound; repaired ones
-           // count as they are now
-    double limit = 0; // a wrong element is found if it is off by more than so many times the bound
+    index_t skipped = 0;  // rows and columns of C that were not checked: Inf, NaN, overflow
+    double error = 0; // the largest error of an element that was computed again and was right, over the bound
+    double limit = 0; // an error of more than so many times the bound of an average element is found
 };
 
 struct verified_options {
@@ -57,7 +58,7 @@ using number_of = std::conditional_t<std::is_integral_v<T>, std::uint32_t, doubl
 template <class T>
 inline constexpr index_t parts = complex_like<T> ? 2 : 1;
 
-// ---- sums over lines of a matrix of real numbers -----------------------------------------------------------
+// ---- sums over lines of a matrix of real numbers -------------------------------------------------------
 
 // A line is a row or a column, whichever is contiguous.
 //   dot[l] += sum_j M_lj along[j]     dot_size[l] += sum_j |M_lj| along_size[j]
@@ -71,8 +72,8 @@ struct lines {
 };
 enum wanted { dots = 1, sums = 2, sizes = 4 };
 
-// Vectors of 32 bytes, which compilers divide where the machine has shorter ones. They are never passed by value: that
-// would depend on the instruction set.
+// Vectors of 32 bytes, which compilers divide where the machine has shorter ones. They are never passed by
+// value: that would depend on the instruction set.
 template <class W>
 struct vectors {
     static constexpr index_t lanes = 32 / static_cast<index_t>(sizeof(W));
@@ -186,7 +187,7 @@ void sweep(lines<T, W> const& g) {
     sweep_portable<Wanted>(g);
 }
 
-// ---- a matrix times vectors, from both sides ---------------------------------------------------------------
+// ---- a matrix times vectors, from both sides -----------------------------------------------------------
 
 // y = M x and size = |M| x_size, or the same from the left. Complex vectors are interleaved; sizes are real.
 template <class W>
@@ -195,7 +196,8 @@ struct side {
     W *y = nullptr, *size = nullptr;
 };
 
-// How many parts the lines of a matrix are in: each is summed by itself, so that threads do not change the sums.
+// How many parts the lines of a matrix are in: each is summed by itself, so that threads do not change the
+// sums.
 inline index_t parts_of(index_t count) {
     index_t const n = count / 64;
     return n < 1 ? 1 : n > 16 ? 16 : n;
@@ -237,7 +239,8 @@ private:
             run<Wanted>(m, {nullptr, 0, m.rows, m.cols, along.x, along.x_size, across.x, across.x_size,
                             along.y, along.size, across.y, across.size});
         } else {
-            // With elements a + s b i, stored as two numbers: one pass for the real part of x, another for the imaginary.
+            // With elements a + s b i, stored as two numbers: one pass for the real part of x, another for
+            // the imaginary.
             auto const [re, im, twice, from_re, from_im, dot_re, dot_im, sum_re, sum_im, size] = apart;
             W const s = m.conjugate ? -1 : 1;
             for (index_t j = 0; (Wanted & dots) && j < m.cols; ++j) {
@@ -341,7 +344,7 @@ private:
     }
 };
 
-// ---- one product -------------------------------------------------------------------------------------------
+// ---- one product ---------------------------------------------------------------------------------------
 
 // splitmix64 (Steele, Lea, Flood, 2014), as a function of the place.
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t place) {
@@ -465,7 +468,8 @@ public:
         to.error = to.error < error_ ? error_ : to.error;
         to.limit = to.limit < limit_ ? limit_ : to.limit;
     }
-    // Where the last wrong element was, and how many bounds it was off by; a row of -1: nowhere in particular.
+    // Where the last wrong element was, and how many bounds it was off by; a row of -1: nowhere in
+    // particular.
     index_t row() const { return row_; }
     index_t col() const { return col_; }
     double off_by() const { return off_by_; }
@@ -473,7 +477,7 @@ public:
 private:
     bool adds() const { return p_.beta != S(0); }
 
-    // ---- checksums -------------------------------------------------------------------------------------------
+    // ---- checksums -------------------------------------------------------------------------------------
 
     // Signs; for exact types odd integers in the first round, any integers in the others.
     void choose_vectors(int round) {
@@ -541,14 +545,15 @@ private:
         return finite;
     }
 
-    // ---- Inf and NaN -----------------------------------------------------------------------------------------
+    // ---- Inf and NaN -----------------------------------------------------------------------------------
 
     template <class E>
     static bool finite(E const& x) {
         return is_finite(magnitude_of(x));
     }
-    // Leaves out what has no checksum: rows of A, columns of B and rows of E with Inf or NaN, and rows of C with elements
-    // that may rightly overflow. Then all is summed up again. False: too many elements of C are wrong.
+    // Leaves out what has no checksum: rows of A, columns of B and rows of E with Inf or NaN, and rows of C
+    // with elements that may rightly overflow. Then all is summed up again. False: too many elements of C are
+    // wrong.
     bool leave_out() {
         index_t const before = skipped_;
         for (index_t i = 0; i < m_; ++i) {
@@ -595,7 +600,7 @@ private:
     }
     bool left_out(W const* x, index_t i) const { return !exact && x[several * i] == W(0); }
 
-    // ---- which rows and columns ------------------------------------------------------------------------------
+    // ---- which rows and columns ------------------------------------------------------------------------
 
     // How far the sum of a line is off, relative to |A||B|; of integers, whether it is.
     double off(bool by_rows, index_t i) const {
@@ -641,15 +646,15 @@ private:
         if (s.of > most) s.mean = sum / static_cast<double>(s.of - most);
         return s;
     }
-    // How far the sum of a line is off, over the bound of an average element of that line.
-    double bounds_of(suspects const& s, int x) const {
-        return s.by[x] * static_cast<double>(s.by_rows ? n_ : m_) / allowed_.worst;
+    // An error relative to |A||B| of all a line, as a multiple of the bound of an average element.
+    double in_bounds(suspects const& s, double x) const {
+        return x * static_cast<double>(s.by_rows ? n_ : m_) / allowed_.worst;
     }
-    // Whether all of a line is to be looked at, since no crossing explains how far its sum is off: far beyond the others
-    // and enough for one wrong element, or more than all its elements may be off together.
+    // Whether all of a line is to be looked at, since no crossing explains how far its sum is off: far beyond
+    // the others and enough for one wrong element, or more than all its elements may be off together.
     bool stands_out(suspects const& s) const {
         if (exact || s.count == 0 || s.of <= 2 * most) return false;
-        double const by = bounds_of(s, 0);
+        double const by = in_bounds(s, s.by[0]);
         return (s.by[0] > 12 * s.mean && by > 0.5) || by > static_cast<double>(s.by_rows ? n_ : m_);
     }
 
@@ -673,14 +678,21 @@ private:
             return true;
         }
     }
-    // An error that is less may be hidden by those of its line.
+    // An error that is less may be hidden by those of its line, or be lost in the rounding of its sum.
     void note_limit(suspects const& s) {
-        if (exact || s.count < most || s.of <= most || allowed_.worst == 0) return;
-        double const x = bounds_of(s, 0) + bounds_of(s, most - 1);
+        if (exact || s.of <= most || allowed_.worst == 0) return;
+        double rounding = 0;
+        for (index_t i = 0; i < s.of; ++i) {
+            double const size = (s.by_rows ? at_.rows_size : at_.cols_size)[i];
+            double const x = 0x1p-52 * __builtin_fabs((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
+            if (x > rounding * size && !left_out(s.by_rows ? at_.y : at_.x, i)) rounding = x / size;
+        }
+        double const first = s.count > 0 ? s.by[0] : 0, last = s.count == most ? s.by[most - 1] : 0;
+        double const x = in_bounds(s, first + last + rounding);
         limit_ = limit_ < x ? x : limit_;
     }
 
-    // ---- which elements --------------------------------------------------------------------------------------
+    // ---- which elements --------------------------------------------------------------------------------
 
     // How many elements were wrong where suspects cross, and have been repaired; -1: too many.
     int cross(suspects const& r, suspects const& c) {
