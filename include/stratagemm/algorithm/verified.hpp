@@ -13,7 +13,8 @@
 // too, the call fails with errc::verification, and C is not to be used.
 //
 // What is found: an error that stands out among the rounding errors of its row and of its column, which add
-// up in a checksum. `limit` of the report says how large that is, as a multiple of the base's bound.
+// up in a checksum. `limit` of the report says how large that is, as a multiple of the base's bound. Products
+// of up to 2^24 multiply-adds are checked with several pairs of vectors.
 //
 // Sums of int8 products are exact modulo 2^32, and so are their checksums (Freivalds): a row or column with
 // one wrong element is always found. Any other wrong C is missed with a probability of at most 4^(1 -
@@ -45,8 +46,8 @@ struct verified_report {
 };
 
 struct verified_options {
-    std::uint64_t seed = 1;            // of the vectors
-    int rounds = 4;                    // for exact types: how many pairs of vectors
+    std::uint64_t seed = 1; // of the vectors
+    int rounds = 4;         // how many pairs of vectors; one for inexact types beyond 2^24 multiply-adds
     verified_report* report = nullptr; // written by each call, if not null
 };
 
@@ -451,12 +452,17 @@ public:
                 skipped_ = m_ + n_;
                 return true;
             }
-        for (int round = 0; round < (exact ? options_.rounds : 1); ++round) {
+        bool const small =
+            static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(k_) <= 0x1p24;
+        int const rounds = exact || small ? options_.rounds : 1;
+        for (int round = 0; round < rounds; ++round) {
             choose_vectors(round);
+            round_limit_ = 0;
             add_up();
             if constexpr (!exact)
                 if (!sums_are_finite() && !leave_out()) return false;
             if (!search()) return false;
+            if (round == 0 || limit_ > round_limit_) limit_ = round_limit_;
         }
         return true;
     }
@@ -488,7 +494,7 @@ private:
                 std::uint64_t const bits = random_bits(seed, static_cast<std::uint64_t>(i));
                 if constexpr (exact) {
                     to[i] = static_cast<W>(bits >> 32) | (round == 0 ? 1u : 0u);
-                } else {
+                } else if (round == 0 || !left_out(to, i)) {
                     to[several * i] = bits >> 63 ? -1 : 1;
                     if constexpr (several == 2) to[2 * i + 1] = 0;
                 }
@@ -685,11 +691,12 @@ private:
         for (index_t i = 0; i < s.of; ++i) {
             double const size = (s.by_rows ? at_.rows_size : at_.cols_size)[i];
             double const x = 0x1p-52 * __builtin_fabs((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
-            if (x > rounding * size && !left_out(s.by_rows ? at_.y : at_.x, i)) rounding = x / size;
+            if (size > 0 && x > rounding * size && !left_out(s.by_rows ? at_.y : at_.x, i))
+                rounding = x / size;
         }
         double const first = s.count > 0 ? s.by[0] : 0, last = s.count == most ? s.by[most - 1] : 0;
         double const x = in_bounds(s, first + last + rounding);
-        limit_ = limit_ < x ? x : limit_;
+        round_limit_ = round_limit_ < x ? x : round_limit_;
     }
 
     // ---- which elements --------------------------------------------------------------------------------
@@ -835,7 +842,7 @@ private:
     C value_{};
     double norm_ = -1;
     index_t repaired_ = 0, skipped_ = 0, row_ = -1, col_ = -1;
-    double off_by_ = 0, error_ = 0, limit_ = 0;
+    double off_by_ = 0, error_ = 0, limit_ = 0, round_limit_ = 0;
 };
 
 } // namespace verified_parts
