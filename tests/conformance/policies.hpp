@@ -13,7 +13,8 @@ namespace sg = stratagemm;
 // Blocks small enough that the sizes of the suite are divided a few times.
 inline constexpr sg::recursive_options small_blocks{.leaf_bytes = 6000};
 
-inline constexpr auto original = sg::strassen_variant::strassen;
+inline constexpr auto original = sg::strassen_variant::strassen, plain = sg::strassen_variant::plain,
+                      by_323 = sg::strassen_variant::by_323, by_424 = sg::strassen_variant::by_424;
 
 inline constexpr auto by_product = sg::ozaki_scaling::product;
 
@@ -35,6 +36,12 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("strassen{host, {.variant = strassen_variant::strassen}}", sg::strassen{one, {.variant = original}});
     f("strassen{host, {.levels = 2, .variant = strassen_variant::strassen}}",
       sg::strassen{two, {.levels = 2, .variant = original}});
+    f("strassen{host, {.variant = strassen_variant::plain}}", sg::strassen{one, {.variant = plain}});
+    f("strassen{host, {.variant = strassen_variant::by_323}}", sg::strassen{two, {.variant = by_323}});
+    f("strassen{host, {.levels = 2, .variant = strassen_variant::by_424}}",
+      sg::strassen{one, {.levels = 2, .variant = by_424}});
+    f("strassen{reference, {.levels = 2, .variant = strassen_variant::by_323}}",
+      sg::strassen{sg::reference{}, {.levels = 2, .variant = by_323}});
     f("strassen{reference, {.levels = 2}}", sg::strassen{sg::reference{}, {.levels = 2}});
     f("strassen{recursive{host}}", sg::strassen{sg::recursive{one, small_blocks}});
     f("recursive{strassen{host}}", sg::recursive{sg::strassen{one}, small_blocks});
