@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cublasXt.h>
 #include <dlfcn.h>
 #include <functional>
 #include <string>
@@ -27,29 +26,28 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// cublasXt, with blocks of the size that NVIDIA recommends for devices of this kind.
+// cublasXt, with blocks of a size.
 class xt {
 public:
     xt(int devices, index_t block) {
         for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
             if (!library_) library_ = dlopen(name, RTLD_NOW);
         if (!library_) return;
-        auto const create = get<decltype(&cublasXtCreate)>("cublasXtCreate");
-        auto const select = get<decltype(&cublasXtDeviceSelect)>("cublasXtDeviceSelect");
-        auto const block_dim = get<decltype(&cublasXtSetBlockDim)>("cublasXtSetBlockDim");
-        product_ = get<decltype(&cublasXtSgemm)>("cublasXtSgemm");
+        auto const create = get<int (*)(void**)>("cublasXtCreate");
+        auto const select = get<int (*)(void*, int, int*)>("cublasXtDeviceSelect");
+        auto const block_dim = get<int (*)(void*, int)>("cublasXtSetBlockDim");
+        product_ = get<product>("cublasXtSgemm");
         std::vector<int> ids;
         for (int i = 0; i < devices; ++i) ids.push_back(i);
-        ready_ = create && select && block_dim && product_ && create(&handle_) == CUBLAS_STATUS_SUCCESS &&
-                 select(handle_, devices, ids.data()) == CUBLAS_STATUS_SUCCESS &&
-                 block_dim(handle_, static_cast<int>(block)) == CUBLAS_STATUS_SUCCESS;
+        ready_ = create && select && block_dim && product_ && create(&handle_) == 0 &&
+                 select(handle_, devices, ids.data()) == 0 &&
+                 block_dim(handle_, static_cast<int>(block)) == 0;
     }
     bool ready() const { return ready_; }
     bool multiply(index_t n, float const* a, float const* b, float* c) const {
         auto const side = static_cast<std::size_t>(n);
         float const one = 1, zero = 0;
-        return product_(handle_, CUBLAS_OP_N, CUBLAS_OP_N, side, side, side, &one, a, side, b, side, &zero, c,
-                        side) == CUBLAS_STATUS_SUCCESS;
+        return product_(handle_, 0, 0, side, side, side, &one, a, side, b, side, &zero, c, side) == 0;
     }
 
 private:
@@ -58,8 +56,11 @@ private:
         return reinterpret_cast<F>(dlsym(library_, name));
     }
     void* library_ = nullptr;
-    cublasXtHandle_t handle_ = nullptr;
-    decltype(&cublasXtSgemm) product_ = nullptr;
+    using product = int (*)(void*, int, int, std::size_t, std::size_t, std::size_t, float const*,
+                            float const*, std::size_t, float const*, std::size_t, float const*, float*,
+                            std::size_t);
+    void* handle_ = nullptr;
+    product product_ = nullptr;
     bool ready_ = false;
 };
 
@@ -178,10 +179,10 @@ int main(int argc, char** argv) {
     std::vector<way> ways;
     sg::cuda::matrix<float> da(gpu, n, n), db(gpu, n, n), dc(gpu, n, n);
     da.upload(view(a)), db.upload(view(b));
-    double const begin = now();
+    double const before_copy = now();
     da.upload(view(a));
     std::printf("a pinned copy to the device: %.1f GB/s\n",
-                static_cast<double>(bytes) / (now() - begin) / 1e9);
+                static_cast<double>(bytes) / (now() - before_copy) / 1e9);
     auto const multiply = [&](float* x, float* y, float* z) {
         sg::status s = sg::try_gemm(policy, view(x), view(y), view(z));
         if (!s) std::printf("%s\n", s.error().what());

@@ -7,5 +7,6 @@
 #include "algorithm/recursive.hpp"
 #include "algorithm/split.hpp"
 #include "algorithm/strassen.hpp"
+#include "algorithm/verified.hpp"
 #include "backend/host.hpp"
 #include "backend/reference.hpp"

@@ -36,15 +36,26 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("strassen{host, {.variant = strassen_variant::strassen}}", sg::strassen{one, {.variant = original}});
     f("strassen{host, {.levels = 2, .variant = strassen_variant::strassen}}",
       sg::strassen{two, {.levels = 2, .variant = original}});
-    f("strassen{host, {.variant = strassen_variant::plain}}", sg::strassen{one, {.variant = plain}});
-    f("strassen{host, {.variant = strassen_variant::by_323}}", sg::strassen{two, {.variant = by_323}});
-    f("strassen{host, {.levels = 2, .variant = strassen_variant::by_424}}",
-      sg::strassen{one, {.levels = 2, .variant = by_424}});
-    f("strassen{reference, {.levels = 2, .variant = strassen_variant::by_323}}",
-      sg::strassen{sg::reference{}, {.levels = 2, .variant = by_323}});
     f("strassen{reference, {.levels = 2}}", sg::strassen{sg::reference{}, {.levels = 2}});
     f("strassen{recursive{host}}", sg::strassen{sg::recursive{one, small_blocks}});
     f("recursive{strassen{host}}", sg::recursive{sg::strassen{one}, small_blocks});
+    f("verified{host}", sg::verified{two});
+
+    switch (turn % 4) { // these, too
+    case 0:
+        f("strassen{host, {.variant = strassen_variant::plain}}", sg::strassen{one, {.variant = plain}});
+        break;
+    case 1:
+        f("strassen{host, {.variant = strassen_variant::by_323}}", sg::strassen{two, {.variant = by_323}});
+        break;
+    case 2:
+        f("strassen{host, {.levels = 2, .variant = strassen_variant::by_424}}",
+          sg::strassen{one, {.levels = 2, .variant = by_424}});
+        break;
+    default:
+        f("strassen{reference, {.levels = 2, .variant = strassen_variant::by_323}}",
+          sg::strassen{sg::reference{}, {.levels = 2, .variant = by_323}});
+    }
 
     // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
@@ -59,6 +70,10 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     case 6: return f("split{host, {.products = 3}}", sg::split{one, {.products = 3}});
     case 7: return f("split{reference, {.products = 9}}", sg::split{sg::reference{}, {.products = 9}});
     case 8: return f("strassen{split{host, {.products = 6}}}", sg::strassen{sg::split{two, {.products = 6}}});
+    case 9:
+        f("verified{reference}", sg::verified{sg::reference{}});
+        return f("recursive{verified{strassen{host}}}",
+                 sg::recursive{sg::verified{sg::strassen{one}}, small_blocks});
     default: return;
     }
 }
@@ -70,6 +85,7 @@ void for_each_team(F&& f) {
     f("host", one, two, three);
     f("recursive{host}", sg::recursive{one, small_blocks}, sg::recursive{two, small_blocks},
       sg::recursive{three, small_blocks});
+    f("verified{host}", sg::verified{one}, sg::verified{two}, sg::verified{three});
 }
 
 } // namespace trials

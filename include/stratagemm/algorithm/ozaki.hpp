@@ -370,6 +370,8 @@ private:
     }
 
     template <class, class>
+    friend class ozaki_parts::integer_sums;
+    template <class, class>
     friend class ozaki_parts::product;
     template <policy, class, ozaki_parts::side>
     friend class quantized;

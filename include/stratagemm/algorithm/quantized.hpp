@@ -38,7 +38,7 @@ struct quantized_form {
 template <policy Base, class T, ozaki_parts::side Side>
 class quantized {
     using alone = dense_problem<T, T, T, typename Base::space>;
-    using work = ozaki_parts::product<ozaki<Base>, alone>;
+    using work = ozaki_parts::integer_sums<ozaki<Base>, T>;
     static constexpr bool is_left = Side == ozaki_parts::side::left;
 
 public:
@@ -125,7 +125,7 @@ private:
         // A block that was kept for workspace, and is larger than this needs, is given back.
         if (memory && memory->size() / 2 > to.bytes) memory = policy.reserve(policy.own(to.bytes));
         if (!memory) return memory.take_status();
-        work one(policy, p, *memory);
+        work one(policy, {p.a}, {p.b}, p.shape(), *memory);
         auto const plan = one.plan();
         if (one.good() && plan.scheme == ozaki_report::native) {
             to.native = plan.reason;

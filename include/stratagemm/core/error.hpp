@@ -23,7 +23,8 @@ enum class errc : unsigned char {
     memory,      // out of memory; nothing was computed
     unsupported, // this machine or build cannot do it
     argument,    // an option out of its range
-    native       // the driver or runtime beneath failed; see native_code
+    native,      // the driver or runtime beneath failed; see native_code
+    verification // a result was found to be wrong; C is not to be used
 };
 
 // Making, copying and moving one throws nothing.

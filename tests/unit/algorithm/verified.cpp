@@ -1,0 +1,516 @@
+#include "catch.hpp"
+#include "conformance/trial.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/algorithm/verified.hpp>
+#include <stratagemm/stratagemm.hpp>
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace sg = stratagemm;
+using sg::index_t;
+using support::integers;
+using support::product_of;
+using support::same_bits;
+using trials::chance;
+using trials::prepared;
+using trials::trial;
+
+namespace {
+
+// What happens to C between a product and its check: f(c, call), where `call` counts the products of the
+// base.
+template <class C>
+using harm = std::function<void(sg::view<C> const&, int)>;
+
+// A base whose results are tampered with.
+template <class Base, class C>
+struct faulty : Base {
+    harm<C> const* done;
+    int* calls;
+
+    faulty(Base base, harm<C> const& f, int& count) : Base(base), done(&f), calls(&count) {}
+
+    template <class P>
+    sg::status operator()(P const& p, typename Base::arena& memory) const {
+        sg::status s = Base::operator()(p, memory);
+        if constexpr (std::is_same_v<typename P::c_type, C>) (*done)(p.c, (*calls)++);
+        return s;
+    }
+};
+
+template <class C>
+void flip(C& x, int bit) {
+    auto* const bytes = reinterpret_cast<unsigned char*>(&x);
+    bytes[bit / 8] = static_cast<unsigned char>(bytes[bit / 8] ^ 1u << bit % 8);
+}
+
+template <class T>
+sg::matrix<T> random(index_t m, index_t n, int seed) {
+    chance from(static_cast<std::uint64_t>(seed));
+    return sg::matrix<T>(m, n, [&](index_t, index_t) {
+        double const re = from.symmetric();
+        return trials::make<T>(std::is_integral_v<T> ? std::floor(127 * re) : re, from.symmetric());
+    });
+}
+
+// C = 2 A B + 3 C by a host that is tampered with, checked.
+template <class TA, class TC = TA>
+struct experiment {
+    using S = sg::accumulator_t<TA>;
+    index_t m, n, k;
+    sg::matrix<TA> a, b;
+    sg::matrix<TC> e, right, c;
+    sg::verified_report seen;
+    int calls = 0;
+
+    explicit experiment(index_t m_ = 60, index_t n_ = 70, index_t k_ = 50)
+        : m(m_), n(n_), k(k_), a(random<TA>(m, k, 1)), b(random<TA>(k, n, 2)), e(random<TC>(m, n, 3)),
+          right(copy(e)), c(copy(e)) {
+        redo();
+    }
+    static sg::matrix<TC> copy(sg::matrix<TC> const& x) {
+        return sg::matrix<TC>(x.rows(), x.cols(), [&](index_t i, index_t j) { return x(i, j); });
+    }
+    void redo() { // after a change of the operands
+        right = copy(e);
+        sg::gemm(sg::host{.threads = 1}, S(2), a, b, S(3), right);
+    }
+    sg::status run(harm<TC> const& f, sg::verified_options options = {}) {
+        c = copy(e), calls = 0, seen = {};
+        options.report = &seen;
+        return sg::try_gemm(sg::verified{faulty<sg::host, TC>({.threads = 1}, f, calls), options}, S(2), a, b,
+                            S(3), c);
+    }
+    // How many elements are not what the host computes, to the bit.
+    int changed() const {
+        int count = 0;
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) count += std::memcmp(&c(i, j), &right(i, j), sizeof(TC)) != 0;
+        return count;
+    }
+    // The largest error, over the bound of |A||B|; exactness to the bit for integers.
+    bool is_right() const {
+        double const worst = sg::host{}.error_bound(sg::shape<TA, TA, TC>{m, n, k, 1, true}).worst;
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) {
+                double const scale = 2 * static_cast<double>(k) + 3; // at least
+                double const off = sg::verified_parts::magnitude_of(c(i, j) - right(i, j));
+                if (!(off <= 4 * worst * scale)) return false;
+            }
+        return true;
+    }
+};
+
+// One flipped bit in each product. How many were beyond the bound of their element, and how many of these
+// were certain to be found, by the report's limit; how many were left, and how many of these in an element
+// whose |A||B| is 0. With dense operands and k of 64 or more, none may be left. Where k is small or most
+// elements are zero, an element may have a bound so small that an error beyond it is lost in the checksum of
+// its line.
+struct tally {
+    int faults = 0, beyond = 0, certain = 0, missed = 0, in_zeros = 0, repaired = 0, repeated = 0, wrong = 0;
+    double limit = 0;
+};
+
+template <class TA, class TC, class Base>
+void inject(tally& sum, Base const& base, chance& from, int products, int faults, int longest, bool dense) {
+    for (int x = 0; x < products; ++x) {
+        trial t = trials::draw_trial(from);
+        t.m = 1 + from.below(longest), t.n = 1 + from.below(longest), t.k = 1 + from.below(longest);
+        if (t.alpha == trials::factor::zero) t.alpha = trials::factor::other;
+        if (t.count == 0) t.count = 1;
+        if (t.data == trials::values::spread) t.data = trials::values::random;
+        if (dense) t.k += 64;
+        if (dense && t.data == trials::values::integers)
+            t.data = trials::values::positive; // most of them are 0
+        prepared<TA, TC> p(t);
+        sg::bound const bound = base.error_bound(p.call.shape());
+        for (int y = 0; y < faults; ++y) {
+            int const product = from.below(static_cast<int>(t.count)), i = from.below(static_cast<int>(t.m)),
+                      j = from.below(static_cast<int>(t.n)),
+                      bit = from.below(8 * static_cast<int>(sizeof(TC)));
+            auto const cell = static_cast<std::size_t>((product * t.m + i) * t.n + j);
+            using W = typename prepared<TA, TC>::W;
+            auto const exact = p.exact[cell];
+            // The bound, the rounding of what it is compared with, and what bounds do not cover: underflow.
+            constexpr double least =
+                std::is_integral_v<TC> ? 0 : sg::verified_parts::least_of<sg::real_t<TC>>();
+            double const may = bound.worst * (bound.normwise ? p.norm : p.terms[cell]) +
+                               2 * sg::unit_roundoff<TC>() * trials::size_of(exact) +
+                               8 * static_cast<double>(t.k + 4) * least;
+            // Average elements of the row and the column.
+            double of_row = 0, of_col = 0;
+            auto const terms_at = [&](index_t r, index_t c) {
+                return p.terms[static_cast<std::size_t>((product * t.m + r) * t.n + c)];
+            };
+            for (index_t c = 0; c < t.n; ++c) of_row += terms_at(i, c) / static_cast<double>(t.n);
+            for (index_t r = 0; r < t.m; ++r) of_col += terms_at(r, j) / static_cast<double>(t.m);
+            auto const off = [&](TC const& value) {
+                auto const got = trials::widen<W>(value);
+                double const by_how_much =
+                    trials::size_of(trials::number<W>{got.re - exact.re, got.im - exact.im});
+                return std::isnan(by_how_much) ? std::numeric_limits<double>::infinity() : by_how_much;
+            };
+            double by = 0;
+            harm<TC> const hit = [&](sg::view<TC> const& c, int call) {
+                if (call != product) return;
+                flip(c(i, j), bit);
+                by = off(c(i, j));
+            };
+            p.c.restore(p.c_before);
+            sg::verified_report seen;
+            int calls = 0;
+            sg::status const s =
+                sg::run(sg::verified{faulty<Base, TC>(base, hit, calls), {.report = &seen}}, p.call);
+            bool const good = s && p.c.guards_hold(p.c_before), beyond = by > may,
+                       left = off(p.c(product, i, j)) > may,
+                       certain = beyond && by > seen.limit * bound.worst * std::max(of_row, of_col);
+            if (!good || (left && certain) || (!left && beyond && seen.repaired + seen.repeated == 0))
+                FAIL_CHECK((s ? "missed: " : s.error().what())
+                           << trials::describe(t) << "\n    element " << product << ", " << i << ", " << j
+                           << ", bit " << bit << ", limit " << seen.limit << ", off by " << by << ", bound "
+                           << may << ", averages " << of_row << ' ' << of_col << " own " << p.terms[cell]);
+            ++sum.faults, sum.beyond += beyond, sum.certain += certain, sum.missed += left;
+            sum.in_zeros += left && p.terms[cell] == 0;
+            sum.repaired += beyond && seen.repaired == 1 && seen.repeated == 0;
+            sum.repeated += static_cast<int>(seen.repeated), sum.wrong += !good;
+            sum.limit = std::max(sum.limit, seen.limit);
+        }
+    }
+}
+template <class TA, class TC, class Base>
+void faults(char const* name, Base const& base, int products, int each, int longest, bool dense = true) {
+    chance from(31);
+    tally sum;
+    inject<TA, TC>(sum, base, from, products, each, longest, dense);
+    INFO(name);
+    CHECK(sum.repaired + sum.missed == sum.beyond);
+    if (dense) CHECK(sum.missed == 0);
+    CHECK(sum.repeated == 0);
+    CHECK(sum.wrong == 0);
+    std::printf("%s: %d faults, %d beyond the bound (%d of them certain to be found), %d missed (%d where "
+                "|A||B| is 0), %d "
+                "repaired; largest limit %.2g\n",
+                name, sum.faults, sum.beyond, sum.certain, sum.missed, sum.in_zeros, sum.repaired, sum.limit);
+}
+
+// Products that nobody tampers with: how many are changed, repeated or refused.
+template <class TA, class TC, class Base>
+int alarms(Base const& base, int products, int longest, double* largest = nullptr) {
+    chance from(32);
+    int count = 0;
+    for (int x = 0; x < products; ++x) {
+        trial t = trials::draw_trial(from);
+        t.m = from.below(longest), t.n = from.below(longest), t.k = from.below(longest);
+        t.specials = from.below(8) == 0 ? 1 + from.below(3) : 0;
+        prepared<TA, TC> p(t, trials::unsolved);
+        sg::run(base, p.call).or_throw();
+        auto const plain = p.c.bytes();
+        p.c.restore(p.c_before);
+        sg::verified_report seen;
+        sg::status const s = sg::run(sg::verified{base, {.report = &seen}}, p.call);
+        bool const alarm = !s || seen.repaired != 0 || seen.repeated != 0 || !p.c.same_bytes(plain);
+        if (alarm)
+            FAIL_CHECK((s ? "a false alarm: " : s.error().what())
+                       << trials::describe(t) << "\n    repaired " << seen.repaired << ", repeated "
+                       << seen.repeated);
+        count += alarm;
+        if (largest) *largest = std::max(*largest, seen.error);
+    }
+    return count;
+}
+
+} // namespace
+
+// ---- single faults, and none ---------------------------------------------------------------------------
+
+TEST_CASE("every bit that is flipped beyond the bound is found") {
+    sg::host const one{.threads = 1}, two{.threads = 2};
+    faults<float, float>("float", one, 30, 10, 90);
+    faults<double, double>("double", two, 30, 10, 90);
+    faults<std::int8_t, std::int32_t>("int8", one, 30, 10, 90);
+    faults<std::complex<double>, std::complex<double>>("complex", one, 15, 10, 60);
+    faults<sg::bfloat16, float>("bfloat16", one, 15, 10, 60);
+    faults<float, float>("float, any shape and data", one, 30, 10, 90, false);
+    faults<double, double>("double, any shape and data", one, 30, 10, 90, false);
+    faults<float, float>("float, strassen", sg::strassen{one, {.levels = 2}}, 15, 10, 90);
+}
+
+// 10,000 of each: ctest leaves it out, `unit_tests "[faults]"` runs it.
+TEST_CASE("ten thousand flipped bits, and as many products without", "[.][faults]") {
+    sg::host const one{.threads = 1};
+    faults<float, float>("float", one, 1000, 10, 150);
+    faults<double, double>("double", one, 1000, 10, 150);
+    faults<std::int8_t, std::int32_t>("int8", one, 1000, 10, 150);
+    faults<float, float>("float, any shape and data", one, 1000, 10, 150, false);
+    faults<double, double>("double, any shape and data", one, 1000, 10, 150, false);
+    double largest = 0;
+    CHECK(alarms<float, float>(one, 10000, 100, &largest) == 0);
+    std::printf("float: largest error over bound %.2g\n", largest);
+    CHECK(alarms<double, double>(one, 10000, 100, &largest) == 0);
+    CHECK(alarms<std::int8_t, std::int32_t>(one, 10000, 100) == 0);
+}
+
+TEST_CASE("no alarm without a fault: the bits of the base") {
+    sg::host const one{.threads = 1}, two{.threads = 2};
+    CHECK(alarms<float, float>(two, 200, 80) == 0);
+    CHECK(alarms<double, double>(one, 200, 80) == 0);
+    CHECK(alarms<sg::half, sg::half>(one, 100, 60) == 0);
+    CHECK(alarms<sg::bfloat16, float>(one, 100, 60) == 0);
+    CHECK(alarms<std::int8_t, std::int32_t>(one, 100, 60) == 0);
+    CHECK(alarms<std::complex<float>, std::complex<float>>(one, 100, 60) == 0);
+    CHECK(alarms<float, float>(sg::reference{}, 100, 60) == 0);
+    CHECK(alarms<float, float>(sg::strassen{one, {.levels = 2}}, 100, 80) == 0);
+    CHECK(alarms<double, double>(sg::ozaki{one, {.moduli = 15}}, 30, 60) == 0);
+}
+
+// ---- more than one fault -------------------------------------------------------------------------------
+
+TEMPLATE_TEST_CASE("several wrong elements are repaired, with E in place", "", float, double,
+                   std::complex<float>) {
+    experiment<TestType> x;
+    REQUIRE(x.run([](auto const& c, int) {
+        c(5, 6) = TestType(1000);
+        c(5, 60) = TestType(1000);
+        c(59, 0) = TestType(-1000);
+    }));
+    CHECK(x.seen.products == 1);
+    CHECK(x.seen.repaired == 3);
+    CHECK(x.seen.repeated == 0);
+    CHECK(x.changed() <= 3);
+    CHECK(x.is_right());
+}
+
+TEST_CASE("two faults that cancel in the checksum of their column") {
+    experiment<float> x;
+    for (float const other : {100.f, -100.f}) {
+        REQUIRE(x.run([&](auto const& c, int) { c(5, 6) += 100, c(40, 6) += other; }));
+        CHECK(x.seen.repaired == 2);
+        CHECK(x.changed() <= 2);
+        CHECK(x.is_right());
+    }
+}
+
+TEMPLATE_TEST_CASE("a product that went wrong altogether is done once more", "", float, double) {
+    experiment<TestType> x;
+    REQUIRE(x.run([](auto const& c, int call) {
+        for (index_t i = 0; call == 0 && i < c.rows; ++i)
+            for (index_t j = 0; j < c.cols; ++j) c(i, j) = TestType(7);
+    }));
+    CHECK(x.calls == 2);
+    CHECK(x.seen.repeated == 1);
+    CHECK(x.seen.repaired == 0);
+    CHECK(x.changed() == 0);
+}
+
+TEST_CASE("wrong twice is an error, and says where") {
+    experiment<double> x;
+    sg::status const s = x.run([](auto const& c, int) {
+        for (index_t i = 0; i < c.rows; ++i) c(i, i) = 7;
+    });
+    REQUIRE(!s);
+    CHECK(s.error().code() == sg::errc::verification);
+    CHECK(s.error().layer() == "verified");
+    CHECK(support::contains(s.error().what(), "C("));
+    CHECK(x.calls == 2);
+    CHECK(x.seen.repeated == 1);
+    CHECK(x.seen.products == 0);
+}
+
+TEST_CASE("a base that does something else is found out") {
+    experiment<float> x;
+    CHECK(!x.run([](auto const& c, int) { // forgets alpha
+        for (index_t i = 0; i < c.rows; ++i)
+            for (index_t j = 0; j < c.cols; ++j) c(i, j) *= 0.5f;
+    }));
+    CHECK(!x.run([](auto const& c, int) { // a tile is left out
+        for (index_t i = 0; i < 16; ++i)
+            for (index_t j = 0; j < 16; ++j) c(20 + i, 30 + j) = 0;
+    }));
+    CHECK(!x.run([](auto const& c, int) { // a row comes twice
+        for (index_t j = 0; j < c.cols; ++j) c(3, j) = c(4, j);
+    }));
+}
+
+// ---- exact types ---------------------------------------------------------------------------------------
+
+TEST_CASE("int8: sums beyond 2^31, and faults of any size") {
+    experiment<std::int8_t, std::int32_t> x;
+    for (index_t i = 0; i < x.m; ++i)
+        for (index_t j = 0; j < x.n; ++j) x.e(i, j) = static_cast<std::int32_t>(i * 40000001 + j * 3);
+    x.redo();
+    for (int bit = 0; bit < 32; ++bit) {
+        REQUIRE(x.run([&](auto const& c, int) { flip(c(17, bit), bit); }));
+        CHECK(x.seen.repaired == 1);
+        CHECK(x.changed() == 0);
+    }
+    // Differences of 2^31 in a rectangle cancel in checksums of odd numbers; random ones find them.
+    REQUIRE(x.run([](auto const& c, int) {
+        for (index_t const i : {3, 9})
+            for (index_t const j : {5, 50}) flip(c(i, j), 31);
+    }));
+    CHECK(x.seen.repaired == 4);
+    CHECK(x.changed() == 0);
+    REQUIRE(x.run([](auto const& c, int call) {
+        for (index_t i = 0; call == 0 && i < c.rows; ++i) c(i, 4) += 1;
+    }));
+    CHECK(x.seen.repeated == 1);
+    CHECK(x.changed() == 0);
+}
+
+// ---- Inf, NaN, overflow --------------------------------------------------------------------------------
+
+TEST_CASE("a fault that makes Inf or NaN is a fault") {
+    experiment<float> x;
+    for (float const odd : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+        REQUIRE(x.run([&](auto const& c, int) { c(5, 6) = odd; }));
+        CHECK(x.seen.repaired == 1);
+        CHECK(x.seen.skipped == 0);
+        CHECK(x.changed() <= 1);
+        CHECK(x.is_right());
+    }
+}
+
+TEST_CASE("Inf and NaN in operands are no alarm, and hide no faults elsewhere") {
+    for (float const odd : {std::numeric_limits<float>::infinity(), std::nanf("")})
+        for (int where = 0; where < 3; ++where) {
+            experiment<float> x;
+            (where == 0 ? x.a(4, 5) : where == 1 ? x.b(4, 5) : x.e(4, 5)) = odd;
+            x.redo();
+            REQUIRE(x.run([](auto const&, int) {}));
+            CHECK(x.seen.repaired == 0);
+            CHECK(x.seen.repeated == 0);
+            CHECK(x.seen.skipped == 1);
+            CHECK(x.changed() == 0);
+            REQUIRE(x.run([](auto const& c, int) { c(30, 31) += 1; }));
+            CHECK(x.seen.repaired == 1);
+            CHECK(x.changed() <= 1);
+        }
+}
+
+TEST_CASE("results that overflow are no alarm") {
+    experiment<float> x;
+    for (index_t j = 0; j < x.k; ++j) x.a(7, j) = 3e38f;
+    for (index_t j = 0; j < x.n; ++j) x.e(9, j) = 3e38f;
+    x.redo();
+    REQUIRE(x.run([](auto const&, int) {}));
+    CHECK(x.seen.repaired == 0);
+    CHECK(x.changed() == 0);
+    REQUIRE(x.run([](auto const& c, int) { c(30, 31) += 1; }));
+    CHECK(x.seen.repaired == 1);
+}
+
+// ---- the rest of a product -----------------------------------------------------------------------------
+
+TEST_CASE("the epilogue comes after the check") {
+    auto const a = random<float>(40, 30, 1), b = random<float>(30, 50, 2);
+    sg::matrix<float> plain(40, 50), c(40, 50);
+    auto const last = sg::then(sg::scale(3.0f), [](float x, index_t i, index_t j) {
+        return i == j ? std::nanf("") : x < 0 ? 0 : x;
+    });
+    sg::gemm(sg::host{}, a, b, plain, last);
+    int calls = 0;
+    harm<float> const hit = [](auto const& c0, int) { c0(3, 4) = 1e6f; };
+    sg::verified_report seen;
+    sg::gemm(sg::verified{faulty<sg::host, float>({}, hit, calls), {.report = &seen}}, a, b, c, last);
+    CHECK(seen.repaired == 1);
+    c(3, 4) = plain(3, 4);
+    CHECK(same_bits(c, plain));
+}
+
+TEST_CASE("each product of a batch is checked") {
+    auto const a = random<double>(8, 9, 1), b = random<double>(9, 7, 2);
+    std::vector<double> c(5 * 56);
+    int calls = 0;
+    harm<double> const hit = [](auto const& c0, int call) {
+        if (call % 2 == 1) c0(7, 6) = 1e6;
+    };
+    sg::verified_report seen;
+    sg::gemm(sg::verified{faulty<sg::host, double>({}, hit, calls), {.report = &seen}}, a, b,
+             sg::batched(sg::row_major(c.data(), 8, 7), 5, 56));
+    CHECK(seen.products == 5);
+    CHECK(seen.repaired == 2);
+    for (std::size_t i = 56; i < c.size(); ++i) CHECK(std::fabs(c[i] - c[i % 56]) < 1e-14);
+}
+
+TEST_CASE("the same call gives the same bits and the same report, whatever the threads") {
+    auto const a = random<float>(300, 200, 1), b = random<float>(200, 250, 2);
+    harm<float> const hit = [](auto const& c, int) { c(100, 100) += 50, c(299, 0) = -7; };
+    sg::matrix<float> first(300, 250), c(300, 250);
+    sg::verified_report of_first, seen;
+    int calls = 0;
+    auto const run = [&](int threads, std::uint64_t seed, sg::verified_report& to,
+                         sg::matrix<float>& result) {
+        sg::gemm(sg::verified{faulty<sg::host, float>({threads}, hit, calls), {.seed = seed, .report = &to}},
+                 a, b, result);
+    };
+    run(1, 1, of_first, first);
+    CHECK(of_first.repaired == 2);
+    for (int const threads : {1, 2, 3}) {
+        run(threads, 1, seen, c);
+        CHECK(same_bits(first, c));
+        CHECK(seen.error == of_first.error);
+        CHECK(seen.limit == of_first.limit);
+    }
+    run(1, 2, seen, c);
+    CHECK(same_bits(first, c)); // other vectors, the same repairs
+    CHECK(seen.limit != of_first.limit);
+}
+
+TEST_CASE("what the report says") {
+    experiment<float> x(200, 300, 100);
+    REQUIRE(x.run([](auto const&, int) {}));
+    CHECK(x.seen.error > 0);
+    CHECK(x.seen.error < 1);
+    CHECK(x.seen.limit > 0);
+    CHECK(x.seen.limit < 1);
+    // A fault just beyond the limit is found, and one far within the bound is let be.
+    sg::bound const bound = sg::host{}.error_bound(sg::shape<float>{200, 300, 100, 1, true});
+    double size = 3 * std::fabs(static_cast<double>(x.e(7, 8)));
+    for (index_t l = 0; l < 100; ++l) size += 2 * std::fabs(static_cast<double>(x.a(7, l) * x.b(l, 8)));
+    auto const fault = static_cast<float>(bound.worst * size);
+    REQUIRE(x.run([&](auto const& c, int) { c(7, 8) += 1.5f * fault; }));
+    CHECK(x.seen.repaired == 1);
+    REQUIRE(x.run([&](auto const& c, int) { c(7, 8) += 0.5f * fault; }));
+    CHECK(x.seen.repaired == 0);
+    CHECK(x.seen.error > 0.4);
+}
+
+TEST_CASE("it stays within its workspace") {
+    for (bool const adds : {false, true})
+        for (index_t const size : {1, 9, 70, 200}) {
+            auto const a = random<float>(size, 40, 1), b = random<float>(40, 33, 2);
+            sg::matrix<float> c(size, 33);
+            auto p = sg::product(1.0f, a, b, adds ? 1.0f : 0.0f, c);
+            CHECK(support::try_arena(sg::verified{sg::host{.threads = 1}}, p).stayed_inside);
+            auto const z = random<std::complex<double>>(size, 40, 1),
+                       w = random<std::complex<double>>(40, 33, 2);
+            sg::matrix<std::complex<double>> y(size, 33);
+            auto q = sg::product(1.0, z, w, adds ? 1.0 : 0.0, y);
+            CHECK(support::try_arena(sg::verified{sg::host{.threads = 1}}, q).stayed_inside);
+        }
+}
+
+TEST_CASE("its options, and what it says of itself") {
+    sg::matrix<float> a(3, 3), c(3, 3);
+    sg::status const s = sg::try_gemm(sg::verified{sg::host{}, {.rounds = 0}}, a, a, c);
+    REQUIRE(!s);
+    CHECK(s.error().code() == sg::errc::argument);
+
+    sg::verified const policy{sg::verified{sg::host{}}};
+    static_assert(std::is_same_v<decltype(policy), sg::verified<sg::verified<sg::host>> const>);
+    sg::shape<float> const shape{.m = 1000, .n = 1000, .k = 1000};
+    CHECK(policy.describe(shape).starts_with("verified by checksums: verified by checksums: host"));
+    CHECK(policy.error_bound(shape).worst == sg::host{}.error_bound(shape).worst);
+    CHECK(policy.estimate(shape) > sg::host{}.estimate(shape));
+    sg::shape<float> adding = shape;
+    adding.adds = true; // a copy of E
+    CHECK(sg::verified{sg::host{}}.workspace(adding).host >=
+          sg::verified{sg::host{}}.workspace(shape).host + 4000000);
+}
