@@ -759,7 +759,7 @@ private:
             auto const k = static_cast<double>(k_);
             double const wide = sizeof(real_t<S>) == 8 ? (4 * k + 8) * 0x1p-104 : (k + 8) * 0x1p-52;
             double const may = allowed_.worst * of_norm + alpha * lost + wide * all +
-                               2 * unit_roundoff<C>() * exact_value + slack();
+                               1.001 * unit_roundoff<C>() * exact_value + slack();
             double const by = distance(c, value_) / may;
             if (is_finite(by) && by <= 1) {
                 error_ = error_ < by ? by : error_;
