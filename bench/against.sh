@@ -1,33 +1,39 @@
 #!/bin/sh
 # Races this checkout against another commit of it: bench/against.sh COMMIT [host|emulation|opencl|cuda] [FILTER], with CXX
-# for the compiler.
+# for the compiler. FILTER is a regular expression on the names of cases, as in run.sh.
 set -eu
 
 usage="usage: bench/against.sh COMMIT [host|emulation|opencl|cuda] [FILTER]"
 commit=${1:?$usage}
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}/against
+build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
 compiler=${CXX:-g++}
-cases=
+backend=host
 case ${1-} in
-host) shift ;;
-emulation) cases="-DAGAINST_EMULATION" && shift ;;
-opencl) cases="-DAGAINST_OPENCL -lOpenCL" && shift ;;
-cuda) cases="-DAGAINST_CUDA -isystem ${CUDA_HOME:-/usr/local/cuda}/include" && shift ;;
+host | emulation | opencl | cuda) backend=$1 && shift ;;
 esac
-rm -rf "$build/other"
-mkdir -p "$build/other"
-git -C "$root" archive "$commit" include | tar -x -C "$build/other"
+case $backend in
+host) selection= ;;
+emulation) selection=-DAGAINST_EMULATION ;;
+opencl) selection="-DAGAINST_OPENCL -lOpenCL" ;;
+cuda) selection="-DAGAINST_CUDA -isystem ${CUDA_HOME:-/usr/local/cuda}/include" ;;
+esac
+
+sh "$root/bench/build.sh" bench_against
+other=$build/against
+rm -rf "$other"
+mkdir -p "$other"
+git -C "$root" archive "$commit" include | tar -x -C "$other"
 
 library() { # INCLUDE NAME
     # shellcheck disable=SC2086
-    "$compiler" -std=c++20 -O2 -DNDEBUG -fopenmp -fPIC -shared -fvisibility=hidden -I "$1" "$root/bench/against_cases.cpp" \
-        -o "$build/$2.so" $cases -ldl
+    "$compiler" -std=c++20 -O2 -DNDEBUG -fopenmp -fPIC -shared -fvisibility=hidden -I "$1" \
+        "$root/bench/against_contenders.cpp" -o "$other/$2.so" $selection -ldl
 }
-echo "== compiling the cases twice, for $commit and for this checkout" >&2
-library "$build/other/include" other
+echo "== compiling $backend twice, for $commit and for this checkout" >&2
+library "$other/include" other
 library "$root/include" this
-"$compiler" -std=c++20 -O2 "$root/bench/against.cpp" -o "$build/against" -ldl
 echo "== racing" >&2
-"$build/against" "$build/other.so" "$build/this.so" "${1-}"
+"$build/bench/bench_against" --backend="$backend" --other="$other/other.so" --this="$other/this.so" \
+    --json="$build/against.json" --report="$build/against.html" --filter="${1-}"

@@ -1,7 +1,9 @@
-// As a user has it: this file is compiled at plain -O2 with OpenMP and no -march.
-#include "emulators.hpp"
+// The settings whose speed and error are compared: the library's own product, and those made of narrower
+// ones.
+#include "policy.hpp"
 
-#include <stratagemm/stratagemm.hpp>
+#include <limits>
+#include <optional>
 
 #include <limits>
 #include <optional>
@@ -11,8 +13,8 @@ namespace sg = stratagemm;
 namespace bench {
 namespace {
 
-// A host whose own products of wide types are estimated to take for ever: what the data allow runs, whether or not it
-// pays here.
+// A host whose own products of wide types are estimated to take for ever: what the data allow runs, whether
+// or not it pays here.
 struct eager : sg::host {
     template <class S>
     double estimate(S const& s) const {
@@ -27,13 +29,11 @@ struct native {
     Base over(Base const& base) const {
         return base;
     }
-    static constexpr bool by_contract = false;
     std::string ran() const { return ""; }
 };
 
 struct by_ozaki {
     sg::ozaki_options options;
-    bool by_contract = false;
     sg::ozaki_report report{};
 
     template <class Base>
@@ -52,7 +52,6 @@ struct by_ozaki {
 
 struct by_split {
     sg::split_options options;
-    bool by_contract = false;
     sg::split_report report{};
 
     template <class Base>
@@ -70,7 +69,6 @@ struct by_split {
 struct by_both {
     by_ozaki integers;
     by_split parts;
-    static constexpr bool by_contract = true;
 
     template <class Base>
     auto over(Base const& base) {
@@ -81,68 +79,36 @@ struct by_both {
     }
 };
 
-template <class Means, class Base>
-class policy final : public emulator {
-public:
-    policy(std::string name, Means means, bool singles_only)
-        : name_(std::move(name)), means_(means), singles_only_(singles_only) {}
+// What makes the policy of a contender: means over a base of so many threads.
+template <class Base, class Means>
+struct over_base {
+    Means means;
 
-    std::string name() const override { return name_; }
-    bool by_contract() const override { return means_.by_contract; }
-    std::string ran() const override { return means_.ran(); }
-    bool takes(problem const& p) const override {
-        return (p.type == element::f32 || (p.type == element::f64 && !singles_only_)) && p.count == 1 &&
-               !p.a_transposed && !p.b_transposed;
+    auto operator()(problem const& p) {
+        Base base;
+        base.threads = p.threads;
+        return means.over(base);
     }
-
-    void run(problem const& p, operands const& x) override {
-        if (p.type == element::f32)
-            multiply<float>(p, x);
-        else if constexpr (!std::is_same_v<Means, by_split> && !std::is_same_v<Means, by_both>)
-            multiply<double>(p, x);
-    }
-    guarantee bound(problem const& p) const override {
-        Means means = means_;
-        auto const over = means.over(base(p));
-        auto const b = p.type == element::f32 ? over.error_bound(sg::shape<float>{p.m, p.n, p.k})
-                                              : over.error_bound(sg::shape<double>{p.m, p.n, p.k});
-        return {b.worst, b.normwise};
-    }
-
-private:
-    static Base base(problem const& p) {
-        Base b;
-        b.threads = p.threads;
-        return b;
-    }
-    template <class T>
-    void multiply(problem const& p, operands const& x) {
-        sg::gemm(means_.over(base(p)), sg::row_major(static_cast<T const*>(x.a), p.m, p.k),
-                 sg::row_major(static_cast<T const*>(x.b), p.k, p.n),
-                 sg::row_major(static_cast<T*>(x.c), p.m, p.n));
-    }
-
-    std::string name_;
-    Means means_;
-    bool singles_only_;
+    std::string ran() const { return means.ran(); }
 };
 
 // Ozaki with B kept as residues, which is not timed: for many products of few rows each.
 template <class Base>
-class with_b_kept final : public emulator {
+class with_b_kept final : public contender {
 public:
     explicit with_b_kept(int moduli) : options_{.moduli = moduli} {}
 
     std::string name() const override {
         return "ozaki, " + std::to_string(options_.moduli) + " moduli, B kept";
     }
-    bool by_contract() const override { return false; }
-    std::string ran() const override {
+    std::string version() const override { return "-O2, no -march"; }
+    role part() const override { return role::library; }
+    std::string ran(problem const&) const override {
         auto const facts = kept_->facts();
         return facts.native ? facts.native : std::to_string(facts.bytes) + " bytes kept";
     }
     bool takes(problem const& p) const override {
-        return p.type == element::f64 && p.count == 1 && !p.a_transposed && !p.b_transposed && 8 * p.m <= p.n;
+        return p.type == element::f64 && p.plain() && 8 * p.m <= p.n;
     }
     void prepare(problem const& p, operands const& x) override { kept_ = sg::keep(policy(p), b(p, x)); }
     void run(problem const& p, operands const& x) override {
@@ -169,31 +135,36 @@ private:
 };
 
 template <class Base>
-std::vector<std::unique_ptr<emulator>> over() {
-    std::vector<std::unique_ptr<emulator>> all;
-    auto const add = [&](std::string name, auto means, bool singles_only = false) {
-        all.push_back(std::make_unique<policy<decltype(means), Base>>(std::move(name), means, singles_only));
+contenders over() {
+    using enum element;
+    contenders all;
+    auto const add = [&]<class Means>(std::string name, Means means) {
+        all.push_back(
+            make_policy<forms{}, f32, f64>(std::move(name), role::library, over_base<Base, Means>{means}));
     };
+    auto const add_single = [&]<class Means>(std::string name, Means means) {
+        all.push_back(
+            make_policy<forms{}, f32>(std::move(name), role::library, over_base<Base, Means>{means}));
+    };
+    by_ozaki const fp32{{.accuracy = sg::accuracy::fp32}};
+    by_split const split_fp32{{.accuracy = sg::accuracy::fp32}};
     add("native", native{});
-    add("ozaki fp64", by_ozaki{{.accuracy = sg::accuracy::fp64}, true});
-    add("ozaki fp32", by_ozaki{{.accuracy = sg::accuracy::fp32}, true});
+    add("ozaki fp64", by_ozaki{{.accuracy = sg::accuracy::fp64}});
+    add("ozaki fp32", fp32);
     for (int const count : {7, 8, 14, 15, 16})
         add("ozaki, " + std::to_string(count) + " moduli", by_ozaki{{.moduli = count}});
     all.push_back(std::make_unique<with_b_kept<Base>>(15));
     for (int const count : {3, 4, 7, 8})
         add("ozaki, " + std::to_string(count) + " slices", by_ozaki{{.slices = count}});
-    add("split fp32", by_split{{.accuracy = sg::accuracy::fp32}, true}, true);
-    add("either fp32",
-        by_both{{{.accuracy = sg::accuracy::fp32}, true}, {{.accuracy = sg::accuracy::fp32}, true}}, true);
+    add_single("split fp32", split_fp32);
+    add_single("either fp32", by_both{fp32, split_fp32});
     for (int const count : {3, 6, 9})
-        add("split, " + std::to_string(count) + " products", by_split{{.products = count}}, true);
+        add_single("split, " + std::to_string(count) + " products", by_split{{.products = count}});
     return all;
 }
 
 } // namespace
 
-std::vector<std::unique_ptr<emulator>> make_emulators(choice by) {
-    return by == choice::speed ? over<sg::host>() : over<eager>();
-}
+contenders make_emulators(choice by) { return by == choice::speed ? over<sg::host>() : over<eager>(); }
 
 } // namespace bench

@@ -1,4 +1,5 @@
-// Some rows of a product in about twice its precision, to measure errors by.
+// Random numbers whose exponents are spread, and some rows of a product in about twice its precision, to
+// measure errors by.
 #pragma once
 
 #include "contender.hpp"
@@ -7,9 +8,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <vector>
 
 namespace bench {
+
+// (u - 1/2) exp(phi g), u uniform and g normal; phi = 1/2 is like data that nobody has scaled.
+template <class T>
+std::vector<T> draw(long count, double phi, unsigned seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> g;
+    std::vector<T> x(static_cast<std::size_t>(count));
+    for (T& v : x) v = static_cast<T>((double(random() >> 11) * 0x1p-53 - 0.5) * std::exp(phi * g(random)));
+    return x;
+}
 
 template <class T>
 class oracle {

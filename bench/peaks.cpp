@@ -1,21 +1,25 @@
-// Inline assembly, so that a plain build reaches the peak and no compiler spills or reorders the accumulators.
+// Inline assembly, so that a plain build reaches the peak and no compiler spills or reorders the
+// accumulators.
 #include "peaks.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <cpuid.h>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <omp.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include <vector>
+#if defined(__x86_64__) && defined(__linux__)
+
+#    include <algorithm>
+#    include <chrono>
+#    include <cpuid.h>
+#    include <cstdint>
+#    include <cstring>
+#    include <memory>
+#    include <omp.h>
+#    include <sys/syscall.h>
+#    include <unistd.h>
+#    include <vector>
 
 namespace bench {
 namespace {
 
-// Two source registers of random data: on constants the units draw less power and clock higher than in a product.
+// Two source registers of random data: on constants the units draw less power and clock higher than in a
+// product.
 struct alignas(64) sources {
     std::uint8_t bytes[8 * 1024];
 };
@@ -124,23 +128,25 @@ unit unit_for(element e) {
         if (has_amx(25)) return {"AMX", amx_int8::loop, 4 * 16 * 16 * 64 * 2};
         if (__builtin_cpu_supports("avx512vnni")) return {"AVX-512 VNNI", avx512_vnni::loop, 12 * 128};
         break;
+    case element::f16: return unit_for(element::f32);
+    default: break;
     }
     return {};
 }
 
-// Work per second of all threads together, each by its own clock; work(thread) does a chunk and returns its size.
-// A peak is the rate of the best chunk, so that a neighbour on the machine does not lower it.
+// Work per second of all threads together, each by its own clock; work(thread) does a chunk and returns its
+// size. A peak is the rate of the best chunk, so that a neighbour on the machine does not lower it.
 enum class over { best_chunk, all_chunks };
 
 template <class Work>
 double rate(int threads, double seconds, over which, Work&& work) {
     double total = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : total)
+#    pragma omp parallel num_threads(threads) reduction(+ : total)
     {
         using clock = std::chrono::steady_clock;
         int const thread = omp_get_thread_num();
         work(thread); // warm
-#pragma omp barrier
+#    pragma omp barrier
         auto const start = clock::now();
         double done = 0, elapsed = 0, best = 0;
         while (elapsed < seconds) {
@@ -222,3 +228,14 @@ double copy_bandwidth(int threads) {
 }
 
 } // namespace bench
+
+#else // not measured
+
+namespace bench {
+std::string arithmetic_unit(element) { return ""; }
+double arithmetic_peak(element, int) { return 0; }
+double read_bandwidth(int, double) { return 0; }
+double copy_bandwidth(int) { return 0; }
+} // namespace bench
+
+#endif

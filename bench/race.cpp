@@ -1,82 +1,12 @@
 #include "race.hpp"
-#include "peaks.hpp"
+#include "oracle.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <iostream>
-#include <random>
 #include <thread>
 
 namespace bench {
-namespace {
-
-using clock = std::chrono::steady_clock;
-
-double seconds_since(clock::time_point start) {
-    return std::chrono::duration<double>(clock::now() - start).count();
-}
-
-struct release {
-    void operator()(void* p) const { std::free(p); }
-};
-using buffer = std::unique_ptr<void, release>;
-
-buffer allocate(long bytes) {
-    void* const p = std::aligned_alloc(64, std::size_t(bytes / 64 + 2) * 64);
-    if (!p) throw std::bad_alloc();
-    return buffer(p);
-}
-
-double load(element e, void const* p, long i) {
-    switch (e) {
-    case element::f32: return static_cast<float const*>(p)[i];
-    case element::f64: return static_cast<double const*>(p)[i];
-    case element::i8: return static_cast<std::int8_t const*>(p)[i];
-    case element::bf16: {
-        std::uint32_t const bits = std::uint32_t(static_cast<std::uint16_t const*>(p)[i]) << 16;
-        float f;
-        std::memcpy(&f, &bits, 4);
-        return f;
-    }
-    }
-    return 0;
-}
-
-double load_result(element e, void const* p, long i) {
-    if (e == element::i8) return static_cast<std::int32_t const*>(p)[i];
-    return load(e == element::f64 ? e : element::f32, p, i);
-}
-
-void fill(element e, void* p, long n, std::uint64_t seed) {
-    std::minstd_rand random{unsigned(seed)};
-    for (long i = 0; i < n; ++i) {
-        double const u = double(random()) * (2.0 / 2147483647) - 1;
-        float const f = float(u);
-        if (e == element::f32) static_cast<float*>(p)[i] = f;
-        if (e == element::f64) static_cast<double*>(p)[i] = u;
-        if (e == element::bf16)
-            std::memcpy(static_cast<std::uint16_t*>(p) + i, reinterpret_cast<char const*>(&f) + 2, 2);
-        if (e == element::i8) static_cast<std::int8_t*>(p)[i] = std::int8_t(std::lround(u * 127));
-    }
-}
-
-// y += M x for the i-th matrix of a batch, M rows x cols, perhaps stored transposed.
-void multiply(element e, void const* matrix, long first, long rows, long cols, bool transposed,
-              double const* x, double* y) {
-    if (transposed)
-        for (long j = 0; j < cols; ++j)
-            for (long i = 0; i < rows; ++i) y[i] += load(e, matrix, first + j * rows + i) * x[j];
-    else
-        for (long i = 0; i < rows; ++i)
-            for (long j = 0; j < cols; ++j) y[i] += load(e, matrix, first + i * cols + j) * x[j];
-}
-
-} // namespace
 
 double median(std::vector<double> v) {
     if (v.empty()) return 0;
@@ -84,133 +14,333 @@ double median(std::vector<double> v) {
     return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
 }
 
-// The operands, and the answer to check against: C x = A (B x) for a random vector of signs (Freivalds), which costs
-// next to nothing and needs no contender to be trusted.
-struct race::workspace {
-    buffer a, b, c;
-    std::vector<double> signs, expected;
+// ---- the operands, and whether a result is right ---------------------------------------------------------
 
-    explicit workspace(problem const& p)
-        : a(allocate(p.count * p.m * p.k * size_of(p.type))),
-          b(allocate(p.count * p.k * p.n * size_of(p.type))),
-          c(allocate(p.count * p.m * p.n * size_of_result(p.type))), signs(std::size_t(p.n)),
-          expected(std::size_t(p.count * p.m)) {
-        fill(p.type, a.get(), p.count * p.m * p.k, 1);
-        fill(p.type, b.get(), p.count * p.k * p.n, 2);
-        std::minstd_rand random{3};
-        for (double& s : signs) s = random() % 64 < 32 ? -1 : 1;
-        std::vector<double> bx(std::size_t(p.k));
-        for (long i = 0; i < p.count; ++i) {
-            std::fill(bx.begin(), bx.end(), 0);
-            multiply(p.type, b.get(), i * p.k * p.n, p.k, p.n, p.b_transposed, signs.data(), bx.data());
-            multiply(p.type, a.get(), i * p.m * p.k, p.m, p.k, p.a_transposed, bx.data(),
-                     expected.data() + i * p.m);
-        }
-    }
+// The operands on one machine.
+struct race::place {
+    machine& on;
+    long sets;
+    member sizes; // bytes of A, B and C in one set
+    machine::memory a, b, c, e;
 
-    operands view() const { return {a.get(), b.get(), c.get()}; }
-
-    void poison(problem const& p) {
-        std::memset(c.get(), 0xff, std::size_t(p.count * p.m * p.n * size_of_result(p.type)));
-    }
-
-    bool correct(problem const& p) const {
-        double const ulp = p.type == element::i8 ? 0 : p.type == element::f64 ? 0x1p-53 : 0x1p-24;
-        double const tolerance = 8 * ulp * double(p.k + 4) * std::sqrt(double(p.n));
-        long at = 0;
-        for (double const right : expected) {
-            double sum = 0;
-            for (double const sign : signs) sum += load_result(p.type, c.get(), at++) * sign;
-            if (!(std::abs(sum - right) <= tolerance)) return false; // NaN is wrong too
-        }
-        return true;
+    operands view(long run) const {
+        long const set = run % sets;
+        auto const in = [&](machine::memory const& all,
+                            long bytes) { // on a machine with one set it is no address
+            return set ? static_cast<char*>(all.get()) + set * bytes : all.get();
+        };
+        return {in(a, sizes.a), in(b, sizes.b), in(c, sizes.c), in(e, sizes.c), set};
     }
 };
 
-race::race(problem p, limit l, std::vector<contender*> const& all, double sample_seconds)
-    : problem_(p), limit_(l), sample_seconds_(sample_seconds) {
-    for (contender* c : all)
-        if (c->takes(p)) {
-            contenders_.push_back(c);
-            lanes_.push_back({c->name(), c->part(), {}, c->workspace(p)});
+struct race::data {
+    virtual ~data() = default;
+    virtual void bring(place&) const = 0;
+    virtual void poison(place&) const = 0;
+    virtual bool correct(place&, guarantee const&) const = 0;
+    virtual double error(place&) const = 0;
+};
+
+// Large operands of devices are one block of random numbers, repeated: making all of them would take longer
+// than to measure. Its length is prime, so that no two rows are alike.
+//
+// The check is C x = A (B x) for a random vector of signs (Freivalds), which costs next to nothing and needs
+// no contender to be trusted. On the host it is of all rows; of a large C on a device, of 96: the first, the
+// last and some between.
+template <class In, class Out>
+struct race::typed_data final : race::data {
+    static constexpr bool is_complex = stratagemm::complex_like<In>;
+    using wide = std::conditional_t<is_complex, std::complex<double>, double>;
+    struct band {
+        long first, rows; // of C; of a batch, one after the other
+    };
+
+    problem const& p;
+    std::vector<In> a, b;
+    std::vector<Out> e;
+    std::vector<double> signs;
+    std::vector<band> bands;
+    std::vector<wide> expected;
+    std::unique_ptr<oracle<In>> judge;
+
+    typed_data(problem const& problem, bool on_host, bool errors) : p(problem) {
+        member const size = p.sizes();
+        auto const block = [&](long n) { return std::size_t(on_host ? n : std::min(n, 2097143L)); };
+        a.resize(block(size.a)), b.resize(block(size.b)), e.resize(p.added ? block(size.c) : 0);
+        if constexpr (std::is_floating_point_v<In>)
+            if (errors) {
+                a = draw<In>(size.a, 0.5, 1), b = draw<In>(size.b, 0.5, 2);
+                judge = std::make_unique<oracle<In>>(p, a.data(), b.data(), 8);
+                return;
+            }
+        fill(a, 1), fill(b, 2), fill(e, 4);
+        std::minstd_rand random{3};
+        signs.resize(std::size_t(p.n));
+        for (double& s : signs) s = random() % 64 < 32 ? -1 : 1;
+        long const rows = p.m * p.count, some = 32;
+        if (on_host || !p.group.empty() || size.c <= 1L << 22 || rows <= 3 * some)
+            bands = {{0, rows}};
+        else
+            bands = {{0, some}, {(rows - some) / 2, some}, {rows - some, some}};
+        expect();
+    }
+
+    template <class T>
+    void fill(std::vector<T>& all, unsigned seed) const {
+        std::minstd_rand random{seed};
+        auto const uniform = [&] {
+            double const u = double(random()) * (2.0 / 2147483647) - 1;
+            return p.relu ? std::abs(u) : u;
+        };
+        for (T& x : all)
+            if constexpr (is_complex)
+                x = T(typename T::value_type(uniform()), typename T::value_type(uniform()));
+            else if constexpr (std::is_integral_v<T>)
+                x = static_cast<T>(std::lround(uniform() * 127));
+            else
+                x = static_cast<T>(
+                    static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(uniform()));
+    }
+    template <class T>
+    static wide value(T const& x) {
+        if constexpr (is_complex)
+            return wide(x.real(), x.imag());
+        else
+            return static_cast<double>(static_cast<stratagemm::accumulator_t<T>>(x));
+    }
+    template <class T>
+    static wide value(std::vector<T> const& block, long i) {
+        return value(block[std::size_t(i) % block.size()]);
+    }
+
+    // f(product, row in it, where the row begins among those of the bands)
+    template <class F>
+    void each_row(F&& f) const {
+        for (member const& x : p.group)
+            for (long r = 0; r < x.m; ++r) f(x, r, x.c + r * x.n);
+        long at = 0;
+        for (band const& some : bands)
+            for (long g = some.first; p.group.empty() && g < some.first + some.rows; ++g, at += p.n)
+                f(p.at(g / p.m), g % p.m, at);
+    }
+    void expect() {
+        std::vector<wide> bx;
+        long of = -1;
+        each_row([&](member const& x, long r, long) {
+            if (of != x.b) bx = b_times_signs(x), of = x.b;
+            wide sum = 0, added = 0;
+            for (long l = 0; l < x.k; ++l)
+                sum += value(a, x.a + (p.a_transposed ? l * x.m + r : r * x.k + l)) * bx[std::size_t(l)];
+            for (long j = 0; p.added && j < x.n; ++j)
+                added += value(e, x.c + r * x.n + j) * signs[std::size_t(j)];
+            expected.push_back(p.added ? 2.0 * sum + 3.0 * added : sum);
+        });
+    }
+    std::vector<wide> b_times_signs(member const& x) const {
+        std::vector<wide> bx(std::size_t(x.k), wide(0));
+        long const outer = p.b_transposed ? x.n : x.k, inner = p.b_transposed ? x.k : x.n;
+        auto at = std::size_t(x.b) % b.size();
+        for (long o = 0; o < outer; ++o)
+            for (long i = 0; i < inner; ++i) {
+                auto const l = std::size_t(p.b_transposed ? i : o), j = std::size_t(p.b_transposed ? o : i);
+                bx[l] += value(b[at]) * signs[j];
+                if (++at == b.size()) at = 0;
+            }
+        return bx;
+    }
+
+    void bring(place& to) const override {
+        auto const repeat = [&]<class T>(std::vector<T> const& block, machine::memory& memory, long bytes) {
+            if (block.empty()) return;
+            memory = to.on.allocate(bytes);
+            long const step = long(block.size() * sizeof(T));
+            for (long at = 0; at < bytes; at += step)
+                to.on.upload(memory.get(), at, block.data(), std::min(step, bytes - at));
+        };
+        repeat(a, to.a, to.sets * to.sizes.a), repeat(b, to.b, to.sets * to.sizes.b);
+        repeat(e, to.e, to.sets * to.sizes.c);
+        to.c = to.on.allocate(to.sets * to.sizes.c);
+    }
+    // f(the first byte of a band of C, how many there are)
+    template <class F>
+    void each_band(F&& f) const {
+        if (!p.group.empty() || bands.empty()) return f(0L, p.sizes().c * long(sizeof(Out)));
+        for (band const& some : bands)
+            f(some.first * p.n * long(sizeof(Out)), some.rows * p.n * long(sizeof(Out)));
+    }
+    std::vector<Out> result(place& from) const {
+        std::vector<Out> c;
+        each_band([&](long at, long bytes) {
+            std::size_t const before = c.size();
+            c.resize(before + std::size_t(bytes) / sizeof(Out));
+            from.on.download(c.data() + before, from.c.get(), at, bytes);
+        });
+        return c;
+    }
+    void poison(place& at) const override {
+        each_band([&](long begin, long bytes) {
+            std::vector<unsigned char> const nans(std::size_t(bytes), 0xff);
+            at.on.upload(at.c.get(), begin, nans.data(), bytes);
+        });
+    }
+    // Of random signs, errors add up like a walk; C is rounded once more if it is narrow. A policy that
+    // promises far less than a sum of such products is held to its promise.
+    double tolerance(member const& x, guarantee const& promised) const {
+        double const n = std::sqrt(double(x.n)), k = std::sqrt(double(x.k));
+        double const sum = std::is_same_v<In, std::int8_t>       ? 0
+                           : sizeof(stratagemm::real_t<In>) == 8 ? 0x1p-53
+                                                                 : 0x1p-24;
+        double const last = sizeof(Out) == 2 ? stratagemm::unit_roundoff<Out>() : 0;
+        double const tf32 = p.type == element::tf32 ? 0x1p-10 : 0;
+        double const factor = (p.added ? 6 : 1) * (is_complex ? 2 : 1);
+        // Tensor cores keep 13 bits of the largest of 32 products of fp8.
+        double const fp8 = p.type == element::fp8_bf16 ? 0x1p-12 * double(x.k) : 0;
+        double const usual = 8 * sum * (double(x.k) + 4) + 4 * (last + tf32) * k + fp8;
+        bool const is_less = last + tf32 == 0 && promised.worst > 4 * sum * (double(x.k) + 4);
+        return factor * n * (is_less ? promised.worst * double(x.k) : usual);
+    }
+    bool correct(place& at, guarantee const& promised) const override {
+        std::vector<Out> const c = result(at);
+        std::size_t row = 0;
+        bool good = true;
+        each_row([&](member const& x, long, long begin) {
+            wide sum = 0;
+            for (long j = 0; j < x.n; ++j) sum += value(c[std::size_t(begin + j)]) * signs[std::size_t(j)];
+            good &= std::abs(sum - expected[row++]) <= tolerance(x, promised); // NaN is wrong too
+        });
+        return good;
+    }
+    double error(place& at) const override {
+        if constexpr (std::is_same_v<In, Out> && std::is_floating_point_v<In>)
+            if (judge) return judge->error(result(at).data());
+        return -1;
+    }
+};
+
+// ---- the race --------------------------------------------------------------------------------------------
+
+race::race(problem const& p, limit l, std::vector<contender*> const& all, machine& on, rules const& r)
+    : problem_(p), limit_(l), on_(on), rules_(r) {
+    // The GFLOP/s of a contender in the case before, which tell what is too slow without trying.
+    static std::map<std::pair<std::string, int>, double> speeds;
+
+    double patience = r.patience;
+    bool const ours = std::any_of(all.begin(), all.end(), [&](contender* who) {
+        return who->part() == role::library && who->takes(p);
+    });
+    for (contender* who : all) {
+        if (!ours || !who->takes(p) || (r.errors && who->part() == role::information)) continue;
+        double& speed = speeds[{who->name() + '/' + std::to_string(int(p.type)), p.threads}];
+        std::string why = speed > 0 && p.flops() * 1e-9 / speed > patience ? "slow" : "";
+        lane entry{who->name(), who->part(), {}, who->workspace(p), "", -1, {}, -1};
+        if (why.empty()) {
+            racer one{who, &place_of(*who), 0};
+            why = try_out(one, entry, patience);
+            if (one.seconds > 0) speed = p.flops() * 1e-9 / one.seconds;
+            if (why.empty()) racers_.push_back(one), lanes_.push_back(entry);
         }
-    seconds_.resize(contenders_.size());
+        if (!why.empty()) left_out_.push_back(entry.name + ": " + why);
+        if (r.errors && racers_.size() == 1 && p.flops() > 3e9)
+            patience = std::min(r.patience, 3 * racers_[0].seconds);
+    }
 }
 
 race::~race() = default;
 
-void race::round() {
-    if (!workspace_) {
-        workspace_ = std::make_unique<workspace>(problem_);
-        first_run();
-    }
-    roof_.push_back(roof_now());
-    for (std::size_t i = 0; i < contenders_.size(); ++i) {
-        lane& l = lanes_[i];
-        bool const once = l.part == role::information && !l.gflops.empty();
-        l.gflops.push_back(once ? l.gflops.front() : sample(i));
-    }
+race::place& race::place_of(contender& who) {
+    machine& on = who.home() ? *who.home() : on_;
+    for (auto const& known : places_)
+        if (&known->on == &on) return *known;
+    if (!data_) // only now: a case that nobody takes has none
+        visit_all(problem_.type, [&]<class T>(T) {
+            data_ = std::make_unique<typed_data<typename T::in, typename T::out>>(problem_, on_.is_host(),
+                                                                                  rules_.errors);
+        });
+    member bytes = problem_.sizes();
+    bytes.a *= size_of(problem_.type), bytes.b *= size_of(problem_.type);
+    bytes.c *= size_of_result(problem_.type);
+    places_.push_back(std::make_unique<place>(
+        place{on, on_.sets(problem_.bytes()), bytes, nullptr, nullptr, nullptr, nullptr}));
+    data_->bring(*places_.back());
+    return *places_.back();
 }
 
-// Checks each contender's result and drops those that fail: a wrong call is worse than none.
-void race::first_run() {
-    operands const x = workspace_->view();
-    for (std::size_t i = 0; i < contenders_.size();) {
-        workspace_->poison(problem_);
-        std::string why = "wrong result";
-        try {
-            contenders_[i]->prepare(problem_, x);
-            auto const start = clock::now();
-            contenders_[i]->run(problem_, x);
-            seconds_[i] = seconds_since(start);
-            if (workspace_->correct(problem_)) why.clear();
-        } catch (std::exception const& e) {
-            why = e.what();
-        }
-        if (why.empty()) {
-            ++i;
+machine::runs race::runs_of(racer const& r) const {
+    return [this, who = r.who, at = r.at](long i) { who->run(problem_, at->view(i)); };
+}
+
+// Why a contender is left out, if it is: a wrong call is worse than none.
+std::string race::try_out(racer& r, lane& entry, double patience) {
+    data_->poison(*r.at);
+    try {
+        r.who->enter(problem_);
+        for (long set = 0; set < r.at->sets; ++set) r.who->prepare(problem_, r.at->view(set));
+        auto const start = std::chrono::steady_clock::now();
+        r.who->run(problem_, r.at->view(0));
+        r.seconds = seconds_since(start);
+        entry.bound = r.who->bound(problem_);
+        if (rules_.errors)
+            entry.error = data_->error(*r.at);
+        else if (!data_->correct(*r.at, entry.bound))
+            return "wrong result";
+        entry.ran = r.who->ran(problem_);
+        if (r.seconds > patience) return "slow";
+        r.seconds = r.at->on.warm_up(runs_of(r), r.seconds);
+    } catch (std::exception const& e) {
+        return e.what();
+    }
+    return "";
+}
+
+void race::round() {
+    if (rules_.errors) {
+        problem tiles = problem_;
+        tiles.type = element::i8;
+        pace_.push_back(on_.peak(tiles, limit::arithmetic) / std::max(1, problem_.threads));
+    }
+    roof_.push_back(on_.peak(problem_, limit_));
+    for (std::size_t turn = 0; turn < racers_.size(); ++turn) {
+        std::size_t const i = rules_.alternate && roof_.size() % 2 == 0 ? racers_.size() - 1 - turn : turn;
+        lane& l = lanes_[i];
+        if (l.part == role::information && !l.rates.empty()) { // once
+            l.rates.push_back(l.rates.front());
             continue;
         }
-        wrong_.push_back(lanes_[i].name + ": " + why);
-        contenders_.erase(contenders_.begin() + long(i));
-        lanes_.erase(lanes_.begin() + long(i));
-        seconds_.erase(seconds_.begin() + long(i));
+        // Thread pools spin for a while after their work (OpenBLAS's for some 25 ms) and would slow the next
+        // contender.
+        if (problem_.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        racer& r = racers_[i];
+        r.who->enter(problem_);
+        l.rates.push_back(problem_.flops() * 1e-9 / r.at->on.sample(runs_of(r), r.seconds));
     }
 }
 
-double race::sample(std::size_t i) {
-    operands const x = workspace_->view();
-    // Thread pools spin for a while after their work (OpenBLAS's for some 25 ms) and would slow the next contender.
-    if (problem_.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    contenders_[i]->prepare(problem_, x);
-
-    // Untimed: wake the threads, fill the caches, reach the clock of this instruction mix. A product of many
-    // milliseconds does so by itself.
-    auto start = clock::now();
-    for (double t = 0; t < sample_seconds_ / 5 && seconds_[i] < sample_seconds_; t = seconds_since(start)) {
-        contenders_[i]->run(problem_, x);
-        seconds_[i] = std::min(seconds_[i], seconds_since(start) - t);
-    }
-
-    // In chunks, so that a first run that was slow does not cut the sample short.
-    long const at_once = std::max(1L, long(sample_seconds_ / 4 / seconds_[i]));
-    long runs = 0;
-    double elapsed = 0;
-    start = clock::now();
-    while (elapsed < sample_seconds_) {
-        for (long j = 0; j < at_once; ++j) contenders_[i]->run(problem_, x);
-        runs += at_once;
-        elapsed = seconds_since(start);
-    }
-    seconds_[i] = std::min(seconds_[i], elapsed / double(runs));
-    return problem_.flops() * double(runs) / elapsed * 1e-9;
+void race::finish() {
+    for (std::size_t i = 0; i < racers_.size(); ++i)
+        if (lanes_[i].part == role::library) lanes_[i].queued = racers_[i].at->on.queued(runs_of(racers_[i]));
 }
 
-double race::roof_now() const {
-    double const arithmetic = arithmetic_peak(problem_.type, problem_.threads);
-    if (limit_ == limit::arithmetic) return arithmetic;
-    double const gigabytes = read_bandwidth(problem_.threads, problem_.bytes());
-    return std::min(arithmetic, gigabytes * problem_.flops() / problem_.bytes());
+// ---- timing on devices -----------------------------------------------------------------------------------
+
+double device_machine::seconds(runs const& run, long times) {
+    synchronize();
+    auto const start = std::chrono::steady_clock::now();
+    for (long i = 0; i < times; ++i) run(i);
+    synchronize();
+    return seconds_since(start);
+}
+
+// Short kernels are slow for some runs, and a whole sample brings the card to its clock.
+double device_machine::warm_up(runs const& run, double) {
+    for (int warm = 0; warm < 2; ++warm) seconds(run, 1);
+    double estimate = seconds(run, 3) / 3;
+    sample(run, estimate);
+    return estimate;
+}
+
+double device_machine::sample(runs const& run, double& estimate) {
+    long const times = std::clamp(long(sample_seconds_ / estimate), 1L, most_);
+    return seconds(run, times) / double(times);
 }
 
 } // namespace bench

@@ -1,55 +1,76 @@
-// One case: every contender on the same operands, in rounds (A B C, A B C, ...), so that a change of the clock or
-// a noisy neighbour meets them all alike. All samples are kept; ratios are taken within a round.
+// One case: every contender on the same operands, in rounds (A B C, A B C, ...), so that a change of the
+// clock or a noisy neighbour meets them all alike. All samples are kept; ratios are taken within a round.
 #pragma once
 
-#include "contender.hpp"
+#include "machine.hpp"
 
-#include <memory>
-#include <string>
-#include <vector>
+#include <limits>
+#include <map>
 
 namespace bench {
-
-enum class limit { arithmetic, memory }; // what bounds the case
 
 struct lane {
     std::string name;
     role part;
-    std::vector<double> gflops; // one sample a round; empty if the result was wrong
-    long workspace = -1;        // in bytes, where the contender tells
+    std::vector<double> rates; // GFLOP/s, one sample a round
+    long workspace = -1;       // in bytes, where the contender tells; likewise the next three
+    std::string ran;
+    double error = -1; // max |dC| / (|A||B|)
+    guarantee bound;
+    double queued = -1; // seconds of the host for a run of a device
 };
 
 double median(std::vector<double>);
 
+// What a program may ask of its races.
+struct rules {
+    double patience = std::numeric_limits<double>::infinity(); // seconds that one product may take
+    // Measure errors, on data whose exponents are spread, instead of refusing a result that is too far off;
+    // leave out, of long cases, what takes three times as long as the first; and take the rate of the tile
+    // unit before each round.
+    bool errors = false;
+    // Run every other round backwards: short samples of two contenders fall into step with the scheduler.
+    bool alternate = false;
+};
+
 class race {
 public:
-    race(problem, limit, std::vector<contender*> const&, double sample_seconds);
+    race(problem const&, limit, std::vector<contender*> const&, machine&, rules const&);
     ~race();
 
     void round();
+    void finish(); // after the last round: what is asked of contenders once
 
     std::vector<lane> const& lanes() const { return lanes_; }
-    std::vector<double> const& roof() const {
-        return roof_;
-    } // the peak for this case, measured in each round
-    std::vector<std::string> const& wrong() const { return wrong_; }
+    std::vector<double> const& roof() const { return roof_; } // the peak for this case, in each round
+    std::vector<double> const& pace() const { return pace_; } // the tile unit's rate for one thread
+    std::vector<std::string> const& left_out() const { return left_out_; } // and why
 
 private:
-    struct workspace;
+    struct data;
+    template <class In, class Out>
+    struct typed_data;
+    struct place;
+    struct racer {
+        contender* who;
+        place* at;
+        double seconds; // of one product
+    };
 
-    void first_run();
-    double sample(std::size_t i);
-    double roof_now() const;
+    place& place_of(contender&);
+    machine::runs runs_of(racer const&) const;
+    std::string try_out(racer&, lane&, double limit);
 
     problem problem_;
     limit limit_;
-    double sample_seconds_;
-    std::vector<contender*> contenders_;
-    std::vector<double> seconds_; // of one product, from the first run: how many make a sample
-    std::vector<lane> lanes_;
-    std::vector<double> roof_;
-    std::vector<std::string> wrong_;
-    std::unique_ptr<workspace> workspace_;
+    machine& on_;
+    rules rules_;
+    std::unique_ptr<data> data_;
+    std::vector<std::unique_ptr<place>> places_;
+    std::vector<racer> racers_;
+    std::vector<lane> lanes_; // of racers_
+    std::vector<double> roof_, pace_;
+    std::vector<std::string> left_out_;
 };
 
 } // namespace bench

@@ -75,39 +75,55 @@ lane const* result::library() const {
 lane const* result::best_peer() const {
     lane const* best = nullptr;
     for (lane const& l : lanes)
-        if (l.part == role::peer && (!best || median(l.gflops) > median(best->gflops))) best = &l;
+        if (l.part == role::peer && (!best || median(l.rates) > median(best->rates))) best = &l;
     return best;
 }
 
 double result::ratio_to(lane const& other) const {
-    return library() ? median_ratio(library()->gflops, other.gflops) : 0;
+    return library() ? median_ratio(library()->rates, other.rates) : 0;
 }
 double result::ratio() const { return best_peer() ? ratio_to(*best_peer()) : 0; }
-double result::share_of_roof() const { return library() ? median_ratio(library()->gflops, roof) : 0; }
+double result::share_of_roof() const { return library() ? median_ratio(library()->rates, roof) : 0; }
 
 void print_table(std::ostream& out, std::vector<result> const& all) {
     auto const row = [&](auto const& name, auto const& setting, auto const& ours, auto const& share,
                          auto const& peer, auto const& theirs, auto const& ratio) {
         out << std::left << std::setw(34) << name << std::setw(11) << setting << std::right << std::setw(9)
             << ours << std::setw(8) << share << "  " << std::left << std::setw(14) << peer << std::right
-            << std::setw(9) << theirs << std::setw(8) << ratio << "\n";
+            << std::setw(9) << theirs << std::setw(8) << ratio;
     };
-    out << "\nGFLOP/s (Gop/s for integers): medians; the ratio is the median over rounds to the best peer of "
-           "the case\n\n";
+    bool const tera = !all.empty() && all[0].unit[0] == 'T';
+    out << "\n"
+        << (tera ? "TFLOP/s (Top/s for integers)" : "GFLOP/s (Gop/s for integers)")
+        << ": medians; the ratio is the median over rounds to the best peer of the case\n\n";
     row("case", "", "ours", "of peak", "best peer", "", "ratio");
+    bool const device = !all.empty() && all[0].setting.empty();
+    out << (device ? "         us  host us    TB/s  kernel\n" : "\n");
     std::string group;
     for (result const& r : all) {
         if (r.group != group) out << "-- " << (group = r.group) << "\n";
         lane const *ours = r.library(), *peer = r.best_peer();
-        row(full_name(r), r.setting, ours ? rate(median(ours->gflops)) : "-",
+        row(full_name(r), r.setting, ours ? rate(median(ours->rates)) : "-",
             ours && median(r.roof) > 0 ? fixed(100 * r.share_of_roof(), 0) + "%" : "-",
-            peer ? peer->name : "-", peer ? rate(median(peer->gflops)) : "-",
+            peer ? peer->name : "-", peer ? rate(median(peer->rates)) : "-",
             r.ratio() > 0 ? fixed(r.ratio(), 2) : "-");
+        if (ours && device) {
+            double const seconds = r.work / median(ours->rates);
+            out << std::setw(11) << fixed(seconds * 1e6, 1) << std::setw(9)
+                << (ours->queued < 0 ? "-" : fixed(ours->queued * 1e6, 1)) << std::setw(8)
+                << fixed(r.bytes * 1e-12 / seconds, 2) << "  " << ours->ran;
+        }
+        out << "\n";
+        if (std::count_if(r.lanes.begin(), r.lanes.end(), [](lane const& l) { return l.workspace >= 0; }) > 1)
+            for (lane const& l : r.lanes)
+                if (l.workspace >= 0)
+                    out << "   workspace of " << l.name << ": " << fixed(double(l.workspace) / (1 << 20), 2)
+                        << " MiB\n";
         for (lane const& l : r.lanes)
-            if (l.workspace >= 0)
-                out << "   workspace of " << l.name << ": " << fixed(double(l.workspace) / (1 << 20), 2)
-                    << " MiB\n";
-        for (auto const& w : r.wrong) out << "   left out: " << w << "\n";
+            if (device && l.part == role::peer && &l != peer)
+                out << "   " << l.name << ": " << rate(median(l.rates)) << ", ratio "
+                    << fixed(r.ratio_to(l), 2) << "\n";
+        for (auto const& w : r.left_out) out << "   left out: " << w << "\n";
     }
     out << "\n"
         << std::left << std::setw(24) << "ratio to the best peer" << std::right << std::setw(7) << "cases"
@@ -115,8 +131,100 @@ void print_table(std::ostream& out, std::vector<result> const& all) {
     for (summary const& s : summaries(all))
         out << std::left << std::setw(24) << s.group << std::right << std::setw(7) << s.cases << std::setw(10)
             << fixed(s.mean, 2) << std::setw(7) << fixed(s.worst->ratio(), 2) << "  " << full_name(*s.worst)
-            << ", " << s.worst->setting << "\n";
+            << (s.worst->setting.empty() ? "" : ", ") << s.worst->setting << "\n";
     out << std::flush;
+}
+
+void print_errors(std::ostream& out, result const& r) {
+    static double best_pace = 0; // seen so far
+    for (double const x : r.pace) best_pace = std::max(best_pace, x);
+    std::vector<std::size_t> fast, slow;
+    for (std::size_t i = 0; i < r.pace.size(); ++i) (r.pace[i] >= 0.6 * best_pace ? fast : slow).push_back(i);
+    auto const [least, most] = std::minmax_element(r.pace.begin(), r.pace.end());
+    out << "\n"
+        << r.family << ", " << r.label << ", " << r.setting << "; tile unit " << fixed(*least, 0) << " to "
+        << fixed(*most, 0) << " Gop/s a thread, fast in " << fast.size() << " rounds of " << r.pace.size()
+        << "\n";
+    auto const row = [&](auto const& name, auto const& ours, auto const& native, auto const& peer,
+                         auto const& error, auto const& rest) {
+        out << "  " << std::left << std::setw(20) << name << std::right;
+        for (auto const& x : {std::string(ours), std::string(native), std::string(peer), std::string(error)})
+            out << " " << std::setw(9) << x;
+        out << rest << "\n";
+    };
+    row("", "GFLOP/s", "/ native", "/ peer", "error", "     bound  what ran");
+    auto const brief = [](double x) {
+        std::ostringstream s;
+        s << std::scientific << std::setprecision(1) << x;
+        return s.str();
+    };
+    lane const *native = r.library(), *peer = r.best_peer();
+    for (auto const* rounds : {&fast, &slow}) {
+        auto const pick = [&](lane const& l) {
+            std::vector<double> x;
+            for (std::size_t i : *rounds) x.push_back(l.rates[i]);
+            return x;
+        };
+        auto const ratio = [&](lane const& l, lane const* to) {
+            return to ? fixed(median_ratio(pick(l), pick(*to)), 2) : std::string("-");
+        };
+        if (rounds == &slow && !slow.empty()) out << "  while the tile unit was slow\n";
+        for (lane const& l : r.lanes)
+            if (!rounds->empty())
+                row(l.name, fixed(median(pick(l)), 1), ratio(l, native), ratio(l, peer), brief(l.error),
+                    l.bound.worst >= 0
+                        ? "   " + brief(l.bound.worst) + (l.bound.normwise ? "* " : "  ") + l.ran
+                    : &l == peer ? std::string("             best peer")
+                                 : std::string());
+    }
+    for (auto const& w : r.left_out) out << (&w == &r.left_out[0] ? "  left out: " : "; ") << w;
+    out << (r.left_out.empty() ? "" : "\n");
+    out << std::flush;
+}
+
+// ---- JSON ------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::string quoted(std::string const& s) {
+    std::string r = "\"";
+    for (char c : s) (c == '"' || c == '\\') ? r += {'\\', c} : r += c < ' ' ? ' ' : c;
+    return r + '"';
+}
+std::string listed(std::vector<double> const& values) {
+    std::ostringstream s;
+    s << std::setprecision(6);
+    for (double const x : values) s << (s.tellp() ? ", " : "") << x;
+    return "[" + s.str() + "]";
+}
+
+} // namespace
+
+void write_json(std::ostream& out, std::string const& title, facts const& about,
+                std::vector<result> const& all) {
+    out << "{\"title\": " << quoted(title) << ",\n \"about\": {";
+    for (auto const& f : about)
+        out << (&f == &about.front() ? "" : ", ") << quoted(f.first) << ": " << quoted(f.second);
+    out << "},\n \"results\": [";
+    for (result const& r : all) {
+        out << (&r == &all.front() ? "\n" : ",\n") << "  {\"group\": " << quoted(r.group)
+            << ", \"case\": " << quoted(full_name(r)) << ", \"setting\": " << quoted(r.setting)
+            << ", \"unit\": " << quoted(r.unit) << ", \"ratio\": " << r.ratio()
+            << ", \"peak\": " << listed(r.roof) << ", \"tile_unit\": " << listed(r.pace)
+            << ", \"contenders\": [";
+        for (lane const& l : r.lanes) {
+            out << (&l == &r.lanes.front() ? "\n" : ",\n") << "    {\"name\": " << quoted(l.name)
+                << ", \"median\": " << median(l.rates) << ", \"samples\": " << listed(l.rates);
+            if (l.workspace >= 0) out << ", \"workspace\": " << l.workspace;
+            if (l.error >= 0) out << ", \"error\": " << l.error;
+            if (l.bound.worst >= 0) out << ", \"bound\": " << l.bound.worst;
+            if (l.queued >= 0) out << ", \"host_us\": " << l.queued * 1e6;
+            if (!l.ran.empty()) out << ", \"ran\": " << quoted(l.ran);
+            out << "}";
+        }
+        out << "]}";
+    }
+    out << "]}\n";
 }
 
 // The page. Colours are CSS classes: c0 is ours, the others follow in order of first appearance.
@@ -240,7 +348,7 @@ private:
         double top = 0;
         for (auto const* r : cases) {
             top = std::max(top, median(r->roof));
-            for (lane const& l : r->lanes) top = std::max(top, median(l.gflops));
+            for (lane const& l : r->lanes) top = std::max(top, median(l.rates));
         }
         return top > 0 ? top : 1;
     }
@@ -288,12 +396,12 @@ private:
                 pen_down = false;
                 continue;
             }
-            std::string const px = fixed(x(i), 1), py = fixed(y(median(found->gflops)), 1);
+            std::string const px = fixed(x(i), 1), py = fixed(y(median(found->rates)), 1);
             path += (pen_down ? "L" : "M") + px + " " + py;
             pen_down = true;
             dots += "<circle class=c" + std::to_string(colour(name)) + " cx=" + px + " cy=" + py +
                     " r=" + (colour(name) ? "2.4" : "3.4") + "><title>" + escape(name) + ", " +
-                    escape(cases[i]->label) + ": " + rate(median(found->gflops)) + "</title></circle>";
+                    escape(cases[i]->label) + ": " + rate(median(found->rates)) + "</title></circle>";
         }
         if (!path.empty()) out_ << "<path class=l" << colour(name) << " d='" << path << "'/>" << dots;
     }
@@ -316,7 +424,7 @@ private:
                 out_ << "<path class=roof d='M" << fixed(left + x(roof), 1) << " " << y << "v"
                      << bar * double(r->lanes.size()) << "'/>";
             for (lane const& l : r->lanes) {
-                double const v = median(l.gflops);
+                double const v = median(l.rates);
                 out_ << "<text class=s text-anchor=end x=" << left - 8 << " y=" << y + 11 << ">"
                      << escape(l.name) << "</text><rect class=c" << colour(l.name) << " x=" << left
                      << " y=" << y + 2 << " width=" << fixed(std::max(x(v), 1.0), 1) << " height=" << bar - 4
@@ -375,7 +483,7 @@ private:
                 auto const l = std::find_if(r.lanes.begin(), r.lanes.end(),
                                             [&](lane const& x) { return x.name == name; });
                 out_ << (colour(name) ? "<td>" : "<td class=us>");
-                if (l != r.lanes.end()) out_ << rate(median(l->gflops));
+                if (l != r.lanes.end()) out_ << rate(median(l->rates));
             }
             double const roof = median(r.roof), share = r.share_of_roof(), ratio = r.ratio();
             out_ << "<td>" << (roof > 0 ? rate(roof) : "") << "<td>"
@@ -385,7 +493,7 @@ private:
         }
         out_ << "</table></div>";
         for (result const& r : all_)
-            for (auto const& w : r.wrong)
+            for (auto const& w : r.left_out)
                 out_ << "<p class=bad>Left out of " << escape(full_name(r)) << ", " << escape(r.setting)
                      << ": " << escape(w) << "</p>";
     }

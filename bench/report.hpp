@@ -1,13 +1,10 @@
-// What a benchmark program shows at its end: one table on stdout and one self-contained HTML page.
-// It knows nothing of hosts or devices, so every backend's program uses it.
+// What a benchmark program shows: tables on stdout, a file of JSON with every sample, and one self-contained
+// HTML page. It knows nothing of hosts or devices, so every backend's program uses it.
 #pragma once
 
 #include "race.hpp"
 
 #include <iosfwd>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace bench {
 
@@ -15,11 +12,14 @@ struct result {
     std::string group;   // summed up together: "square", "skinny", ...
     std::string family;  // one chart: "sgemm", "batched, in L1", ...
     std::string label;   // within the family: "1024", "4096 x 16 x 4096", ...
-    std::string setting; // "1 thread", "2 threads"
-    std::string unit = "GFLOP/s";
+    std::string setting; // "1 thread", "2 threads", or nothing
+    std::string unit;    // of rates: GFLOP/s, TFLOP/s, Gop/s
+    double work = 0;     // in that unit, for one second
+    double bytes = 0;    // of A, B and C
     std::vector<lane> lanes;
     std::vector<double> roof;
-    std::vector<std::string> wrong; // contenders left out, and why
+    std::vector<double> pace;          // of the tile unit, where it was taken
+    std::vector<std::string> left_out; // contenders, and why
 
     lane const* library() const;
     lane const* best_peer() const; // by median; null if no peer takes the case
@@ -28,9 +28,12 @@ struct result {
     double ratio_to(lane const&) const;
 };
 
-using facts = std::vector<std::pair<std::string, std::string>>;
-
 void print_table(std::ostream&, std::vector<result> const&);
+// Every contender of a case: its rate beside those of the first and of the best peer, its error and its
+// bound. Rounds in which the tile unit was slower than 0.6 of the fastest rate seen in this run are given by
+// themselves.
+void print_errors(std::ostream&, result const&);
+void write_json(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);
 void write_html(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);
 
 } // namespace bench

@@ -1,4 +1,4 @@
-# Catch2 and Google Benchmark: the installed package, or the source where there is none.
+# Catch2: the installed package, or the source where there is none.
 include(FetchContent)
 
 # Warnings in what we fetched are not ours.
@@ -10,8 +10,7 @@ endfunction()
 # The whole of Catch2 2.13 is compiled with main, at length; nothing of it needs to be fast or checked.
 set(STRATAGEMM_CATCH2_MAIN_OPTIONS -O0 -g0 -fno-sanitize=all)
 
-# Makes Catch2::Catch2, and stratagemm_catch2_main for programs that bring no main of their own.
-# Works with Catch2 2.13 (main is a macro) and 3.x (main is a library).
+# Makes Catch2::Catch2: 2.13, which is one header, or 3.x.
 macro(stratagemm_find_catch2)
     find_package(Catch2 3 QUIET)
     if(NOT Catch2_FOUND)
@@ -24,17 +23,6 @@ macro(stratagemm_find_catch2)
         FetchContent_MakeAvailable(Catch2)
         stratagemm_system_includes(Catch2)
     endif()
-
-    if(TARGET Catch2::Catch2WithMain)
-        add_library(stratagemm_catch2_main INTERFACE)
-        target_link_libraries(stratagemm_catch2_main INTERFACE Catch2::Catch2WithMain)
-    else()
-        file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/catch2_main.cpp"
-             CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
-        add_library(stratagemm_catch2_main OBJECT "${PROJECT_BINARY_DIR}/catch2_main.cpp")
-        target_compile_options(stratagemm_catch2_main PRIVATE ${STRATAGEMM_CATCH2_MAIN_OPTIONS})
-        target_link_libraries(stratagemm_catch2_main PUBLIC Catch2::Catch2)
-    endif()
 endmacro()
 
 # Makes stratagemm_cuda where the headers of the CUDA toolkit are: those of the driver and of NVRTC. Both are opened
@@ -46,20 +34,5 @@ macro(stratagemm_find_cuda)
         add_library(stratagemm_cuda INTERFACE)
         target_include_directories(stratagemm_cuda SYSTEM INTERFACE "${STRATAGEMM_CUDA_INCLUDE}")
         target_link_libraries(stratagemm_cuda INTERFACE ${CMAKE_DL_LIBS})
-    endif()
-endmacro()
-
-# Makes benchmark::benchmark.
-macro(stratagemm_find_benchmark)
-    find_package(benchmark 1.6 QUIET)
-    if(NOT benchmark_FOUND)
-        message(STATUS "Google Benchmark is not installed: fetching it")
-        set(BENCHMARK_ENABLE_TESTING OFF)
-        set(BENCHMARK_ENABLE_INSTALL OFF)
-        set(CMAKE_POLICY_DEFAULT_CMP0077 NEW) # so that its options heed the two variables above
-        FetchContent_Declare(benchmark GIT_REPOSITORY https://github.com/google/benchmark.git
-                             GIT_TAG v1.9.1 GIT_SHALLOW ON)
-        FetchContent_MakeAvailable(benchmark)
-        stratagemm_system_includes(benchmark)
     endif()
 endmacro()

@@ -69,18 +69,29 @@ opencl=opencl-h200-2026-11-21.txt
         body = body sprintf("<text x=\"%.1f\" y=\"%.1f\" font-size=\"%s\" text-anchor=\"%s\"%s>%s</text>\n",
                             x, y, size, anchor, extra, what)
     }
+    # Small and grey, in lines of at most 60 letters.
+    function quiet(what,    words, count, line, i) {
+        count = split(what, words, " ")
+        line = words[1]
+        for (i = 2; i <= count; ++i)
+            if (length(line " " words[i]) <= 60) line = line " " words[i]
+            else { y += 18; text(6, y, 13, "start", line, " class=\"quiet\""); line = words[i] }
+        y += 18
+        text(6, y, 13, "start", line, " class=\"quiet\"")
+    }
     function short(ratio) { return sprintf(ratio < 10 ? "%.2f" : "%.0f", ratio) }
     function end_row(    mean) {
         if (cases == 0) return
         mean = given ? given : exp(sum / cases)
         given = 0
         body = body sprintf("<path class=\"mean\" d=\"M%.1f %.1fv16\"/>\n", x_of(mean), y - 8)
-        text(right + 58, y + 5, 14, "end", short(mean))
+        text(right + 56, y + 5, 14, "end", short(mean))
         text(width - 6, y + 5, 14, "end", short(worst), worst < 1 ? " class=\"below\"" : "")
         cases = sum = 0
     }
+    # Narrow, so that a telephone does not make the letters small.
     BEGIN {
-        width = 560; left = 138; right = 432; low = 0.4; high = 8; y = 46
+        width = 460; left = 132; right = 346; low = 0.4; high = 8; y = 46
         split("0.5 1 2 4 8", ticks, " ")
     }
     $1 == "group" {
@@ -88,10 +99,11 @@ opencl=opencl-h200-2026-11-21.txt
         sub(/^group /, "")
         sub(/, [a-z0-9-]*-20/, ", 20") # of the name of a file, the date
         y += 36
-        text(6, y, 15, "start", $0, " font-weight=\"bold\"")
+        text(6, y, 15, "start", substr($0, 1, index($0, ":") - 1), " font-weight=\"bold\"")
+        quiet(substr($0, index($0, ":") + 2))
         next
     }
-    $1 == "note" { sub(/^note /, ""); y += 18; text(6, y, 13, "start", $0, " class=\"quiet\""); next }
+    $1 == "note" { sub(/^note /, ""); quiet($0); next }
     $1 == "row" {
         end_row()
         sub(/^row /, "")
@@ -130,7 +142,7 @@ opencl=opencl-h200-2026-11-21.txt
         for (i = 1; i in ticks; ++i) text(x_of(ticks[i]), y + 30, 14, "middle", ticks[i])
         text(6, 22, 16, "start", "Speed relative to the best other library", " font-weight=\"bold\"")
         text(6, 42, 13, "start", all " cases, a dot each; right of 1: faster", " class=\"quiet\"")
-        text(right + 58, 42, 13, "end", "mean", " class=\"quiet\"")
+        text(right + 56, 42, 13, "end", "mean", " class=\"quiet\"")
         text(width - 6, 42, 13, "end", "worst", " class=\"quiet\"")
         text(6, y + 50, 13, "start", "bars: geometric means; triangles: beyond 8", " class=\"quiet\"")
         printf "%s</svg>\n", body

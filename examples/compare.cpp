@@ -512,7 +512,21 @@ std::string escaped(std::string const& words) {
     return out;
 }
 
-// An SVG. One that is narrow and has large letters can be read on a telephone, and grows with a screen.
+// Lines of at most `limit` letters, broken at spaces where there are spaces.
+std::vector<std::string> wrapped(std::string words, std::size_t limit) {
+    std::vector<std::string> lines;
+    while (words.size() > limit) {
+        std::size_t const space = words.rfind(' ', limit);
+        bool const broken = space != words.npos && space > 0;
+        lines.push_back(words.substr(0, broken ? space : limit));
+        words.erase(0, broken ? space + 1 : limit);
+    }
+    lines.push_back(std::move(words));
+    return lines;
+}
+
+// An SVG. It is as wide as the screen of a telephone, so that its letters are as large there as those of the page, and
+// grows with a wider screen.
 class drawing {
 public:
     void box(double x, double y, double width, double height, char const* color, double round = 0) {
@@ -530,7 +544,7 @@ public:
         char head[400];
         std::snprintf(head, sizeof head,
                       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' "
-                      "style='max-width:760px' font-family='system-ui, "
+                      "style='max-width:560px' font-family='system-ui, "
                       "-apple-system, \"Segoe UI\", \"DejaVu Sans\", sans-serif'>\n"
                       "<rect width='%.0f' height='%.0f' fill='#ffffff'/>\n",
                       width, height, width, height);
@@ -548,18 +562,19 @@ private:
 };
 
 namespace look {
-constexpr char const *title = "font-size='24' font-weight='600' fill='#18212b'",
-                     *heading = "font-size='21' font-weight='600' fill='#18212b'",
-                     *backend = "font-size='17' font-weight='600' fill='#18212b'",
+constexpr char const *title = "font-size='22' font-weight='600' fill='#18212b'",
+                     *heading = "font-size='19' font-weight='600' fill='#18212b'",
+                     *backend = "font-size='16' font-weight='600' fill='#18212b'",
                      *policy =
-                         "font-size='15' fill='#18212b' font-family='ui-monospace, Menlo, \"DejaVu Sans "
+                         "font-size='14' fill='#18212b' font-family='ui-monospace, Menlo, \"DejaVu Sans "
                          "Mono\", monospace'",
-                     *note = "font-size='15' fill='#5c6873'",
-                     *value = "font-size='16' font-weight='600' fill='#18212b' text-anchor='end'",
+                     *note = "font-size='14' fill='#5c6873'",
+                     *value = "font-size='15' font-weight='600' fill='#18212b' text-anchor='end'",
                      *axis = "font-size='14' fill='#5c6873' text-anchor='middle'";
 constexpr char const *speed = "#2f6db3", *oracle = "#a9b4bf", *error = "#d9822b", *room = "#f8e7d3",
                      *expected = "#7a4a12", *beyond = "#c0262d", *track = "#f0f3f5", *rule = "#c9d0d7";
-constexpr double width = 600, left = 20, right = 580, bars = right - left, row_height = 66;
+constexpr double width = 420, left = 12, right = 408, bars = right - left, row_height = 66;
+constexpr std::size_t letters = 50; // of a note, on one line
 } // namespace look
 
 // The logarithmic axis of errors: whole decades around everything that is drawn.
@@ -584,16 +599,18 @@ struct decades {
 double draw_key(drawing& d, double y) {
     auto const line = [&](auto const& sign, char const* words) {
         sign(y);
-        d.text(look::left + 58, y + 5, words, look::note);
+        d.text(look::left + 42, y + 5, words, look::note);
         y += 24;
     };
-    line([&](double at) { d.box(look::left, at - 8, 44, 14, look::speed, 2); },
-         "speed, in GFLOP/s; the fastest fills the width");
-    line([&](double at) { d.box(look::left, at - 5, 44, 8, look::error, 2); },
-         "measured error, in ulps of |A||B|, on a logarithmic scale");
-    line([&](double at) { d.box(look::left + 21, at - 8, 3, 14, look::expected); },
+    line([&](double at) { d.box(look::left, at - 8, 32, 14, look::speed, 2); },
+         "speed in GFLOP/s; the fastest fills the width");
+    line([&](double at) { d.box(look::left, at - 8, 32, 14, look::oracle, 2); },
+         "the same of the oracle, which errors refer to");
+    line([&](double at) { d.box(look::left, at - 5, 32, 8, look::error, 2); },
+         "measured error in ulps of |A||B|, log. scale");
+    line([&](double at) { d.box(look::left + 15, at - 8, 3, 14, look::expected); },
          "error expected of random data");
-    line([&](double at) { d.box(look::left, at - 5, 44, 8, look::room, 2); },
+    line([&](double at) { d.box(look::left, at - 5, 32, 8, look::room, 2); },
          "up to the bound that no data exceeds");
     return y;
 }
@@ -605,12 +622,13 @@ void draw_row(drawing& d, table const& t, row const& r, double fastest, decades 
     d.box(look::left, y + 7, std::max(look::bars * r.rate / fastest, 2.0), 14,
           r.oracle ? look::oracle : look::speed, 2);
     if (r.oracle) {
-        d.text(look::left, y + 37, "the others are measured against it", look::note);
+        d.text(look::left, y + 37, "the oracle: what the others' errors refer to", look::note);
     } else if (!t.exact) {
         d.box(look::left, y + 27, axis.at(r.worst) - look::left, 8, look::room, 2);
-        d.box(look::left, y + 27, axis.at(r.error) - look::left, 8,
+        d.box(look::left, y + 27, std::max(axis.at(r.error) - look::left, 2.0), 8, // 0 shows, too
               r.error <= r.worst ? look::error : look::beyond, 2);
         d.box(axis.at(r.expected) - 1.5, y + 24, 3, 14, look::expected);
+        if (!(r.error <= r.worst)) d.text(look::left, y + 50, "the error is beyond its bound", look::note);
     }
 }
 
@@ -626,8 +644,9 @@ double draw_panel(drawing& d, table const& t, double y) {
         std::string const& where = t.groups[g].where;
         d.text(look::left, y, t.groups[g].name, look::backend, where);
         y += 22;
-        d.text(look::left, y, where.size() > 66 ? where.substr(0, 64) + "\u2026" : where, look::note, where);
-        y += 32;
+        for (std::string const& line : wrapped(where, look::letters))
+            d.text(look::left, y, line, look::note), y += 20;
+        y += 12;
         for (row const& r : t.rows)
             if (r.group == g) draw_row(d, t, r, fastest, axis, y), y += look::row_height;
     }
@@ -656,8 +675,9 @@ std::string page(std::vector<table> const& tables, std::string const& picture) {
     std::string out =
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
         "content='width=device-width, initial-scale=1'><title>stratagemm: every policy</title><style>"
-        "body{margin:0 auto;max-width:760px;padding:8px;font:16px/1.45 system-ui,sans-serif;color:#18212b}"
-        "svg{display:block;width:100%;height:auto}dt{font-family:ui-monospace,monospace;font-size:14px;"
+        "body{margin:0 auto;max-width:560px;padding:8px;font:16px/1.45 system-ui,sans-serif;color:#18212b}"
+        "svg{display:block;width:100%;height:auto}h2{font-size:20px}dt{font-family:ui-monospace,monospace;"
+        "font-size:14px;"
         "margin-top:12px}dt,dd,li{overflow-wrap:anywhere}dd{margin:0;color:#5c6873}</style>\n" +
         picture;
     for (table const& t : tables) {

@@ -3,8 +3,8 @@
 
 namespace bench {
 
-std::vector<std::unique_ptr<contender>> make_peers() {
-    std::vector<std::unique_ptr<contender>> all;
+contenders make_peers() {
+    contenders all;
     for (auto make : {
              make_openblas,
              make_blis,

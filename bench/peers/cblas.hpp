@@ -16,7 +16,7 @@ public:
         return p.type == element::f32 || p.type == element::f64;
     }
 
-    void prepare(problem const& p, operands const&) override { set_threads(p.count > 1 ? 1 : p.threads); }
+    void enter(problem const& p) override { set_threads(p.count > 1 ? 1 : p.threads); }
 
     void run(problem const& p, operands const& x) override {
         split_batch(p, [&](long first, long last) {

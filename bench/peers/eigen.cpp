@@ -23,9 +23,7 @@ public:
         return !plain_ || p.flops() < 40e9; // a fifth of the others' speed: not worth a minute a case
     }
 
-    void prepare(problem const& p, operands const&) override {
-        table_.set_threads(p.count > 1 ? 1 : p.threads);
-    }
+    void enter(problem const& p) override { table_.set_threads(p.count > 1 ? 1 : p.threads); }
 
     void run(problem const& p, operands const& x) override {
         if (p.count > 1)

@@ -1,6 +1,6 @@
-// oneDNN: dnnl_sgemm for one float product, the matmul primitive for bf16, int8 and batches.
-// The peer that counts takes and returns plain row-major matrices, as our call does. With B reordered beforehand
-// into the layout that oneDNN likes best it is shown for information.
+// oneDNN: dnnl_sgemm for one float product, the matmul primitive for bf16, int8 and batches. The peer that
+// counts takes and returns plain row-major matrices, as our call does. With B reordered beforehand into the
+// layout that oneDNN likes best it is shown for information.
 #include "../contender.hpp"
 
 #include <dnnl.hpp>
@@ -26,11 +26,11 @@ public:
 
     bool takes(problem const& p) const override {
         if (packed_) return p.type == element::bf16 || p.type == element::i8;
-        return p.type != element::f64;
+        return p.type == element::f32 || p.type == element::bf16 || p.type == element::i8;
     }
 
+    void enter(problem const& p) override { omp_set_num_threads(p.threads); }
     void prepare(problem const& p, operands const& x) override {
-        omp_set_num_threads(p.threads);
         if (by_sgemm(p)) return;
         memory::data_type in = memory::data_type::f32, out = memory::data_type::f32;
         if (p.type == element::bf16) in = memory::data_type::bf16;

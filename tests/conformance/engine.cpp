@@ -1,5 +1,6 @@
 // The suite itself under test: it must notice a policy that is wrong.
 #include "catch.hpp"
+#include "policies.hpp"
 #include "trial.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -67,6 +68,19 @@ TEST_CASE("the suite notices what is wrong", "[quick][engine]") {
     CHECK(complaint(fault::fails).find("as asked") != std::string::npos);
 }
 
+// CONFORMANCE_POLICIES are the outermost layers that have tests of their own, from tests/CMakeLists.txt.
+TEST_CASE("each policy belongs to a test", "[quick][engine]") {
+    for (std::uint64_t turn = 0; turn < 10; ++turn)
+        for_each_policy(turn, [](std::string const& name, auto const&) {
+            std::istringstream tests(CONFORMANCE_POLICIES);
+            int belongs = 0;
+            for (std::string test; tests >> test;) belongs += name.compare(0, test.size(), test) == 0;
+            CAPTURE(name);
+            CHECK(belongs == 1);
+            CHECK((name.find("host") == name.npos) != (name.find("reference") == name.npos));
+        });
+}
+
 TEST_CASE("the suite notices a bound that is too loose", "[quick][engine]") {
     for (auto const data : {values::random, values::positive}) {
         trial t;
@@ -81,7 +95,7 @@ TEST_CASE("the suite notices a bound that is too loose", "[quick][engine]") {
 }
 
 TEST_CASE("the suite's random trials reach every choice", "[quick][engine]") {
-    chance from(1);
+    random_source from(1);
     int turned = 0, backwards = 0, spread = 0, blocks = 0, apart = 0, batches = 0, conjugated = 0;
     for (int i = 0; i < 1000; ++i) {
         trial const t = draw_trial(from);

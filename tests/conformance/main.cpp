@@ -6,6 +6,7 @@
 #include "catch.hpp"
 
 #include "missing.hpp"
+#include "policy_filter.hpp"
 
 #include <cstdio>
 #include <string>
@@ -15,5 +16,10 @@ int main(int argc, char** argv) {
         std::printf("skipped: %s\n", missing.c_str());
         return 77;
     }
-    return Catch::Session().run(argc, argv);
+    int const failed = Catch::Session().run(argc, argv);
+    policy_filter const& chosen = chosen_policies();
+    if (!chosen.left_out_all()) return failed;
+    std::puts("no policy is as CONFORMANCE_POLICY and CONFORMANCE_LEAF ask for; there are");
+    for (std::string const& name : chosen.left_out()) std::printf("  %s\n", name.c_str());
+    return 1;
 }

@@ -1,4 +1,5 @@
-// The policies under test. A new one is one line here.
+// The policies under test, each named as a caller writes it. A new one is one line here; one whose outermost layer is new
+// is a word in tests/CMakeLists.txt, too.
 #pragma once
 
 #include "eager.hpp"
@@ -12,7 +13,8 @@ namespace sg = stratagemm;
 // Blocks small enough that the sizes of the suite are divided a few times.
 inline constexpr sg::recursive_options small_blocks{.leaf_bytes = 6000};
 
-inline constexpr auto original = sg::strassen_variant::strassen;
+inline constexpr auto original = sg::strassen_variant::strassen, plain = sg::strassen_variant::plain,
+                      by_323 = sg::strassen_variant::by_323, by_424 = sg::strassen_variant::by_424;
 
 inline constexpr auto by_product = sg::ozaki_scaling::product;
 
@@ -25,37 +27,42 @@ template <class F>
 void for_each_policy(std::uint64_t turn, F&& f) {
     sg::host const one{.threads = 1}, two{.threads = 2};
     f("reference", sg::reference{});
-    f("host, 1 thread", one);
-    f("host, 2 threads", two);
-    f("recursive over host", sg::recursive{two, small_blocks});
-    f("recursive over reference", sg::recursive{sg::reference{}, small_blocks});
-    f("strassen over host", sg::strassen{one});
-    f("strassen over host, 2 levels", sg::strassen{two, {.levels = 2}});
-    f("strassen's own form over host", sg::strassen{one, {.variant = original}});
-    f("strassen's own form over host, 2 levels", sg::strassen{two, {.levels = 2, .variant = original}});
-    f("strassen over reference", sg::strassen{sg::reference{}, {.levels = 2}});
-    f("strassen over recursive over host", sg::strassen{sg::recursive{one, small_blocks}});
-    f("recursive over strassen over host", sg::recursive{sg::strassen{one}, small_blocks});
-
-    f("verified over host", sg::verified{two});
+    f("host{.threads = 1}", one);
+    f("host{.threads = 2}", two);
+    f("recursive{host}", sg::recursive{two, small_blocks});
+    f("recursive{reference}", sg::recursive{sg::reference{}, small_blocks});
+    f("strassen{host}", sg::strassen{one});
+    f("strassen{host, {.levels = 2}}", sg::strassen{two, {.levels = 2}});
+    f("strassen{host, {.variant = strassen_variant::strassen}}", sg::strassen{one, {.variant = original}});
+    f("strassen{host, {.levels = 2, .variant = strassen_variant::strassen}}",
+      sg::strassen{two, {.levels = 2, .variant = original}});
+    f("strassen{host, {.variant = strassen_variant::plain}}", sg::strassen{one, {.variant = plain}});
+    f("strassen{host, {.variant = strassen_variant::by_323}}", sg::strassen{two, {.variant = by_323}});
+    f("strassen{host, {.levels = 2, .variant = strassen_variant::by_424}}",
+      sg::strassen{one, {.levels = 2, .variant = by_424}});
+    f("strassen{reference, {.levels = 2, .variant = strassen_variant::by_323}}",
+      sg::strassen{sg::reference{}, {.levels = 2, .variant = by_323}});
+    f("strassen{reference, {.levels = 2}}", sg::strassen{sg::reference{}, {.levels = 2}});
+    f("strassen{recursive{host}}", sg::strassen{sg::recursive{one, small_blocks}});
+    f("recursive{strassen{host}}", sg::recursive{sg::strassen{one}, small_blocks});
+    f("verified{host}", sg::verified{two});
 
     // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
-    case 0: return f("ozaki over host", sg::ozaki{eager{untiled{two}}});
-    case 1: return f("ozaki over host, 5 slices", sg::ozaki{one, {.slices = 5}});
+    case 0: return f("ozaki{host}", sg::ozaki{eager{untiled{two}}});
+    case 1: return f("ozaki{host, {.slices = 5}}", sg::ozaki{one, {.slices = 5}});
     case 2:
-        return f("ozaki over reference, 9 moduli",
+        return f("ozaki{reference, {.moduli = 9, .scaling = ozaki_scaling::product}}",
                  sg::ozaki{sg::reference{}, {.moduli = 9, .scaling = by_product}});
-    case 3: return f("strassen over ozaki over host", sg::strassen{sg::ozaki{two, {.moduli = 14}}});
-    case 4:
-        return f("recursive over ozaki over host",
-                 sg::recursive{sg::ozaki{eager{untiled{one}}}, small_blocks});
-    case 5: return f("split over host", sg::split{eager{untiled{two}}});
-    case 6: return f("split over host, 3 products", sg::split{one, {.products = 3}});
-    case 7: return f("split over reference, 9 products", sg::split{sg::reference{}, {.products = 9}});
-    case 8: return f("strassen over split over host", sg::strassen{sg::split{two, {.products = 6}}});
+    case 3: return f("strassen{ozaki{host, {.moduli = 14}}}", sg::strassen{sg::ozaki{two, {.moduli = 14}}});
+    case 4: return f("recursive{ozaki{host}}", sg::recursive{sg::ozaki{eager{untiled{one}}}, small_blocks});
+    case 5: return f("split{host}", sg::split{eager{untiled{two}}});
+    case 6: return f("split{host, {.products = 3}}", sg::split{one, {.products = 3}});
+    case 7: return f("split{reference, {.products = 9}}", sg::split{sg::reference{}, {.products = 9}});
+    case 8: return f("strassen{split{host, {.products = 6}}}", sg::strassen{sg::split{two, {.products = 6}}});
     case 9:
-        return f("recursive over verified over strassen over host",
+        f("verified{reference}", sg::verified{sg::reference{}});
+        return f("recursive{verified{strassen{host}}}",
                  sg::recursive{sg::verified{sg::strassen{one}}, small_blocks});
     default: return;
     }
@@ -66,9 +73,9 @@ template <class F>
 void for_each_team(F&& f) {
     sg::host const one{.threads = 1}, two{.threads = 2}, three{.threads = 3};
     f("host", one, two, three);
-    f("recursive over host", sg::recursive{one, small_blocks}, sg::recursive{two, small_blocks},
+    f("recursive{host}", sg::recursive{one, small_blocks}, sg::recursive{two, small_blocks},
       sg::recursive{three, small_blocks});
-    f("verified over host", sg::verified{one}, sg::verified{two}, sg::verified{three});
+    f("verified{host}", sg::verified{one}, sg::verified{two}, sg::verified{three});
 }
 
 } // namespace trials

@@ -1,15 +1,18 @@
 // The conformance suite, for one pair of element types: every policy does what the oracle says.
 //
 // Each element type has a source file of its own, which includes the policies to be tested before this file and
-// states its cases with STRATAGEMM_CONFORMANCE. A [quick] case is a sample of the whole one next to it, for runs under sanitizers.
+// states its cases with STRATAGEMM_CONFORMANCE. A [sample] has some of the trials of the whole case next to it, for runs
+// under sanitizers, which are those of all [quick] cases.
 #pragma once
 
 #include "any_epilogue.hpp"
 #include "catch.hpp"
 #include "fuzz/property.hpp"
+#include "policy_filter.hpp"
 #include "trial.hpp"
 
 #include <list>
+#include <optional>
 
 namespace trials {
 
@@ -22,7 +25,7 @@ public:
         FAIL_CHECK(policy << ": " << describe(t) << '\n' << v.wrong);
         if (++failed_ == 10) FAIL("ten failures are enough");
     }
-    ~report() { CHECK(checked_ > 0); }
+    ~report() { CHECK((checked_ > 0 || !chosen_policies().takes_all())); }
 
 private:
     int checked_ = 0, failed_ = 0;
@@ -39,13 +42,23 @@ private:
     int count_ = 0;
 };
 
+// f(name, policy) for each policy that is chosen and accepts the problem.
+template <class Problem, class F>
+void for_each_chosen(std::uint64_t turn, F&& f) {
+    for_each_policy(turn, [&](char const* name, auto const& policy) {
+        using P = std::remove_cvref_t<decltype(policy)>;
+        if constexpr (P::template accepts<Problem> == sg::verdict::yes)
+            if (chosen_policies().takes(name)) f(name, policy);
+    });
+}
+
+// The oracle takes a part of the time, so nothing is prepared before there is a policy to be tried.
 template <class TA, class TC>
 void try_on_all(report& note, trial const& t) {
-    prepared<TA, TC> p(t);
-    for_each_policy(t.seed, [&](char const* name, auto const& policy) {
-        using P = std::remove_cvref_t<decltype(policy)>;
-        if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes)
-            note(name, t, try_on(policy, p));
+    std::optional<prepared<TA, TC>> p;
+    for_each_chosen<typename prepared<TA, TC>::problem>(t.seed, [&](char const* name, auto const& policy) {
+        if (!p) p.emplace(t);
+        note(name, t, try_on(policy, *p));
     });
 }
 
@@ -54,7 +67,7 @@ template <class TA, class TC>
 void infinities_and_nans(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(27);
+    random_source from(27);
     for (int x = 0; x < 200; ++x) {
         trial t = draw_trial(from);
         t.m = 1 + from.below(70), t.n = 1 + from.below(70), t.k = 1 + from.below(40), t.count = 1;
@@ -69,7 +82,7 @@ void infinities_and_nans(int one_in) {
 template <class TA, class TC>
 void random_products(int trials) {
     report note;
-    chance from(28);
+    random_source from(28);
     for (int x = 0; x < trials; ++x) {
         trial const t = draw_product(from);
         try_on_all<TA, TC>(note, t);
@@ -86,7 +99,7 @@ template <class TA, class TC>
 void shapes_and_layouts(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(20);
+    random_source from(20);
     for (int square = 0; square < 2; ++square)
         for (int i = 0; i < size_count; ++i)
             for (int j = 0; j < size_count; ++j) {
@@ -108,7 +121,7 @@ void long_and_thin(int one_in) {
         {200, 8, 1},   {96, 96, 96},   {1, 2000, 3},  {2000, 1, 3},   {40, 40, 513}};
     report note;
     sample chosen(one_in);
-    chance from(21);
+    random_source from(21);
     for (auto const& s : shapes)
         for (bool const by_columns : {false, true}) {
             trial t = draw_trial(from);
@@ -123,7 +136,7 @@ template <class TA, class TC>
 void factors_and_data(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(22);
+    random_source from(22);
     for (auto const alpha : {factor::zero, factor::one, factor::minus_one, factor::other})
         for (auto const beta : {factor::zero, factor::one, factor::minus_one, factor::other})
             for (auto const where : {added::in_place, added::same_view, added::apart})
@@ -142,7 +155,7 @@ template <class TA, class TC>
 void batches(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(23);
+    random_source from(23);
     for (index_t const count : {0, 1, 3, 17})
         for (bool const repeat_a : {false, true})
             for (bool const repeat_b : {false, true})
@@ -177,7 +190,7 @@ void bounds(int one_in) {
                                      {48, 33, 65},    {24, 80, 256}};
     report note;
     sample chosen(one_in);
-    chance from(24);
+    random_source from(24);
     for (auto const& s : shapes)
         for (bool const plain : {true, false}) {
             trial t = draw_trial(from);
@@ -187,17 +200,15 @@ void bounds(int one_in) {
             std::vector<double> largest;
             for (auto const data : {values::spread, values::cancellation, values::random, values::positive}) {
                 t.data = data;
-                prepared<TA, TC> p(t);
+                std::optional<prepared<TA, TC>> p;
                 std::size_t which = 0;
-                for_each_policy(t.seed, [&](char const* name, auto const& policy) {
-                    using P = std::remove_cvref_t<decltype(policy)>;
-                    if constexpr (P::template accepts<typename prepared<TA, TC>::problem> ==
-                                  sg::verdict::yes) {
-                        if (largest.size() <= which) largest.push_back(0);
-                        note(name, t,
-                             judge_bound(t, try_on(policy, p), policy.error_bound(p.call.shape()),
-                                         sg::is_fp8<TA>, largest[which++]));
-                    }
+                using problem = typename prepared<TA, TC>::problem;
+                for_each_chosen<problem>(t.seed, [&](char const* name, auto const& policy) {
+                    if (!p) p.emplace(t);
+                    if (largest.size() <= which) largest.push_back(0);
+                    note(name, t,
+                         judge_bound(t, try_on(policy, *p), policy.error_bound(p->call.shape()),
+                                     sg::is_fp8<TA>, largest[which++]));
                 });
             }
         }
@@ -212,26 +223,27 @@ template <class TA, class TC>
 void groups(int one_in) {
     report note;
     sample chosen(one_in);
-    chance from(30);
+    random_source from(30);
     for (int x = 0; x < 60; ++x) {
+        using problem = typename prepared<TA, TC>::problem;
         bool const is_chosen = chosen.next();
+        std::vector<trial> trials;
         std::list<prepared<TA, TC>> all;
-        std::vector<typename prepared<TA, TC>::problem> calls;
+        std::vector<problem> calls;
         int const count = x % 10 == 9 ? 60 : from.below(9), longest = x % 10 == 9 ? 20 : 70;
         for (int i = 0; i < count; ++i) {
             trial t = draw_trial(from);
             t.m = from.below(longest), t.n = from.below(longest), t.k = from.below(longest);
             if (from.below(20) == 0) t.k += 200;
-            if (is_chosen) calls.push_back(all.emplace_back(t).call);
+            trials.push_back(t);
         }
         if (!is_chosen) continue;
-        for_each_policy(static_cast<std::uint64_t>(x), [&](char const* name, auto const& policy) {
-            using P = std::remove_cvref_t<decltype(policy)>;
-            if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes) {
-                for (auto& p : all) p.c.restore(p.c_before);
-                check_status(name, count, run_on(policy, sg::as_group(calls)));
-                for (auto& p : all) note(name, p.what, judge(p, policy.error_bound(p.call.shape())));
-            }
+        for_each_chosen<problem>(static_cast<std::uint64_t>(x), [&](char const* name, auto const& policy) {
+            if (all.empty())
+                for (trial const& t : trials) calls.push_back(all.emplace_back(t).call);
+            for (auto& p : all) p.c.restore(p.c_before);
+            check_status(name, count, run_on(policy, sg::as_group(calls)));
+            for (auto& p : all) note(name, p.what, judge(p, policy.error_bound(p.call.shape())));
         });
     }
 }
@@ -291,15 +303,12 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
     any_epilogue<sg::accumulator_t<TA>> const any(epilogue);
     auto const itself = with_epilogue(p, epilogue);
     auto const erased = with_epilogue(p, any);
-    for_each_policy(t.seed, [&](char const* name, auto const& policy) {
-        using P = std::remove_cvref_t<decltype(policy)>;
+    for_each_chosen<std::remove_cvref_t<decltype(itself)>>(t.seed, [&](char const* name, auto const& policy) {
         auto const run = [&](auto const& call) {
             p.c.restore(p.c_before);
             note(name, t, judge_epilogue(p, any, ulps, run_on(policy, call)));
         };
-        if constexpr (P::template accepts<std::remove_cvref_t<decltype(itself)>> != sg::verdict::yes)
-            return;
-        else if constexpr (takes_any_epilogue<P>)
+        if constexpr (takes_any_epilogue<std::remove_cvref_t<decltype(policy)>>)
             run(erased);
         else
             run(itself);
@@ -309,7 +318,7 @@ void epilogue_on_all(report& note, trial const& t, Epilogue const& epilogue, dou
 template <class TA, class TC, class Epilogue>
 void one_epilogue(Epilogue const& epilogue, int trials, double ulps = 0) {
     report note;
-    chance from(25);
+    random_source from(25);
     for (int x = 0; x < trials; ++x) {
         trial t = draw_trial(from);
         t.data = values::integers;
@@ -359,7 +368,7 @@ void same_bits_for_any_team(int one_in) {
                                      {1, 2000, 500},  {2000, 1, 500}, {1, 500, 2000}, {3, 3, 20000},
                                      {301, 299, 7},   {7, 5, 3}};
     sample chosen(one_in);
-    chance from(26);
+    random_source from(26);
     int compared = 0;
     for (auto const& s : shapes)
         for (index_t const count : {1, 3}) {
@@ -368,28 +377,30 @@ void same_bits_for_any_team(int one_in) {
             t.alpha = factor::other;
             t.a = draw_form(from), t.b = draw_form(from), t.c = draw_form(from);
             if (!chosen.next()) continue;
-            prepared<TA, TC> p(t, unsolved);
+            std::optional<prepared<TA, TC>> p;
             for_each_team([&](char const* name, auto const& first, auto const&... others) {
+                if (!chosen_policies().takes(name)) return;
+                if (!p) p.emplace(t, unsolved);
                 auto bits_of = [&](auto const& policy) {
-                    p.c.restore(p.c_before);
-                    sg::run(policy, p.call).or_throw();
-                    return p.c.bytes();
+                    p->c.restore(p->c_before);
+                    sg::run(policy, p->call).or_throw();
+                    return p->c.bytes();
                 };
                 auto const bits = bits_of(first);
-                for (bool const same : {((void)bits_of(others), p.c.same_bytes(bits))...}) {
+                for (bool const same : {((void)bits_of(others), p->c.same_bytes(bits))...}) {
                     ++compared;
                     if (!same) FAIL_CHECK(name << ": not the same bits: " << describe(t));
                 }
             });
         }
-    CHECK(compared > 0);
+    CHECK((compared > 0 || !chosen_policies().takes_all()));
 }
 
 } // namespace trials
 
 #define STRATAGEMM_CONFORMANCE_CASE(TA, TC, NAME, TAGS, FULL, QUICK)                                         \
     TEST_CASE(#TA " to " #TC ": " NAME, TAGS) { FULL; }                                                      \
-    TEST_CASE(#TA " to " #TC ": " NAME ", a sample", "[quick]" TAGS) { QUICK; }
+    TEST_CASE(#TA " to " #TC ": " NAME ", a sample", "[quick][sample]" TAGS) { QUICK; }
 
 #define STRATAGEMM_CONFORMANCE(TA, TC, TAGS)                                                                 \
     STRATAGEMM_CONFORMANCE_CASE(TA, TC, "shapes and layouts", TAGS, (shapes_and_layouts<TA, TC>(1)),         \

@@ -5,6 +5,8 @@
 // is wrong with what it did. The oracle is written here anew, so that sg::reference is under test as well.
 #pragma once
 
+#include "random.hpp"
+
 #include <stratagemm/gemm.hpp>
 
 #include <algorithm>
@@ -21,26 +23,8 @@ namespace trials {
 
 namespace sg = stratagemm;
 using sg::index_t;
-
-// ---- chance ----------------------------------------------------------------------------------------------
-
-// splitmix64: the same numbers everywhere, unlike the distributions of <random>.
-class chance {
-public:
-    explicit chance(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-    int below(int n) { return static_cast<int>(next() % static_cast<unsigned>(n)); }
-    double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-    double symmetric() { return 2 * unit() - 1; }
-
-private:
-    std::uint64_t state_;
-};
+using support::make;
+using support::random_source;
 
 // ---- what a trial is -------------------------------------------------------------------------------------
 
@@ -80,7 +64,7 @@ struct trial {
     std::uint64_t seed = 1;
 };
 
-// Source has below(n): chance, or the bytes of a fuzzer.
+// Source has below(n): random_source, or the bytes of a fuzzer.
 template <class Source>
 form draw_form(Source& from) {
     form f;
@@ -178,15 +162,6 @@ template <class W>
 double size_of(number<W> x) {
     auto const re = static_cast<double>(x.re), im = static_cast<double>(x.im);
     return im == 0 ? std::abs(re) : std::hypot(re, im);
-}
-
-template <class T>
-T make(double re, double im = 0) {
-    using R = sg::real_t<T>;
-    if constexpr (sg::complex_like<T>)
-        return T(static_cast<R>(re), static_cast<R>(im));
-    else
-        return static_cast<T>(static_cast<R>(re));
 }
 
 // What must not be used: NaN where there is one.
@@ -313,8 +288,8 @@ private:
 
 // Uniform in magnitude and sign as the kind asks; full range for int8.
 template <class T, bool StaysNarrow>
-T draw_value(chance& from, values kind) {
-    auto one = [&]() -> double {
+T draw_value(random_source& from, values kind) {
+    return support::make_by<T>([&]() -> double {
         if constexpr (std::is_integral_v<T>) {
             if (sizeof(T) == 1 && kind != values::integers) return from.below(256) - 128;
             return from.below(2001) - 1000;
@@ -324,19 +299,17 @@ T draw_value(chance& from, values kind) {
             int const x = from.below(8);
             return x == 0 ? 1 : x == 1 ? -1 : 0;
         }
-        case values::positive: return 0.5 + 0.5 * from.unit();
+        case values::positive: return from.uniform(0.5, 1);
         case values::spread: {
             int const reach = StaysNarrow || sg::is_fp8<T> ? 3
                               : sizeof(T) == 2             ? 6
                               : sizeof(sg::real_t<T>) == 8 ? 200
                                                            : 20;
-            return std::ldexp(from.symmetric(), from.below(2 * reach + 1) - reach);
+            return from.over_binades(-reach, reach);
         }
-        default: return from.symmetric();
+        default: return from.uniform(-1, 1);
         }
-    };
-    double const re = one();
-    return make<T>(re, sg::complex_like<T> ? one() : 0);
+    });
 }
 
 // ---- a trial made concrete -------------------------------------------------------------------------------
@@ -378,7 +351,7 @@ private:
         c = {t.c, t.m, t.n, t.count, t.batch_gap, false};
         e = {t.e, t.m, t.n, t.e_is == added::apart ? t.count : 0, t.batch_gap, false};
         constexpr bool narrow = std::is_same_v<TC, sg::half>;
-        chance from(t.seed);
+        random_source from(t.seed);
         bool const reads_ab = t.alpha != factor::zero, reads_e = t.beta != factor::zero;
         bool const pairs = t.data == values::cancellation && !std::is_integral_v<TA>;
         if (reads_ab) {
@@ -395,8 +368,9 @@ private:
         for (int x = 0; x < t.specials && t.m * t.n * t.k * t.count > 0; ++x) {
             double const odd[] = {std::nan(""), INFINITY, -INFINITY};
             auto plant = [&](auto& matrix) {
-                matrix(0, from.below(static_cast<int>(matrix.rows())),
-                       from.below(static_cast<int>(matrix.cols()))) = make<TA>(odd[from.below(3)], 1);
+                int const i = from.below(static_cast<int>(matrix.rows()));
+                int const j = from.below(static_cast<int>(matrix.cols()));
+                matrix(0, i, j) = make<TA>(odd[from.below(3)], 1);
             };
             if (from.below(2) == 0)
                 plant(a);

@@ -1,4 +1,6 @@
 // Compiled with -ffast-math: sums that find what they lose, and tests for Inf and NaN, have to be what they are without.
+#include "random.hpp"
+
 #include <stratagemm/stratagemm.hpp>
 
 #include <cstdint>
@@ -20,10 +22,9 @@ void check(bool good, char const* what) {
 template <class Policy>
 void compare(char const* name, Policy const& policy, sg::index_t m, sg::index_t n, sg::index_t k) {
     __extension__ typedef __int128 wide;
-    std::uint64_t state = 7;
+    support::random_source from(7);
     auto const element = [&](sg::index_t, sg::index_t) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<double>(static_cast<std::int64_t>(state) >> 12); // 52 bits
+        return static_cast<double>(static_cast<std::int64_t>(from.next()) >> 12); // 52 bits
     };
     sg::matrix<double> const a(m, k, element), b(k, n, element);
     sg::matrix<double> c(m, n);

@@ -83,7 +83,7 @@ bare)
     "$tmp/other"
     ;;
 fast_math)
-    flags="-std=c++20 -Wall -Wextra -Werror -I$root/include"
+    flags="-std=c++20 -Wall -Wextra -Werror -I$root/include -I$root/tests"
     # shellcheck disable=SC2086
     for one in "$compiler" $(command -v clang++ || true); do
         "$one" $flags -O3 -ffast-math "$here/fast_math.cpp" -o "$tmp/fast"

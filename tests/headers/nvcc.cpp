@@ -1,6 +1,6 @@
 // Compiled and linked by nvcc: every header, and a product of each kind.
-#include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/out_of_core.hpp>
+#include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>

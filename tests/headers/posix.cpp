@@ -23,8 +23,8 @@
 
 #include <vector>
 
-#include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/out_of_core.hpp>
+#include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
 

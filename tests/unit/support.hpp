@@ -1,6 +1,8 @@
 // What several unit tests need.
 #pragma once
 
+#include "random.hpp"
+
 #include <stratagemm/backend/host/memory.hpp>
 #include <stratagemm/gemm.hpp>
 
@@ -11,21 +13,6 @@
 #include <vector>
 
 namespace support {
-
-namespace sg = stratagemm;
-
-// Small integers, so that every product of them is exact in every type.
-template <class T>
-sg::matrix<T> integers(sg::index_t m, sg::index_t n, int seed, sg::layout order = sg::layout::row_major) {
-    auto state = static_cast<unsigned>(seed) * 2654435761u + 1;
-    return sg::matrix<T>(
-        m, n,
-        [&](sg::index_t, sg::index_t) {
-            state = state * 1664525u + 1013904223u;
-            return static_cast<T>(static_cast<float>(static_cast<int>(state >> 24) % 7 - 3));
-        },
-        order);
-}
 
 // The product by its definition.
 template <class T>

@@ -6,6 +6,8 @@
 //   sg::gemm(sg::out_of_core{{gpu0, gpu1}}, a, b, c);                       each device takes the next part when it is free
 //   sg::gemm(sg::staged{gpu}, a, b, c);                                     the same as out_of_core{gpu}
 //
+//   sg::gemm(sg::out_of_core{sg::host{}, {.host_bytes = 1_GiB}}, a, b, c);  in files: see out_of_core/files.hpp
+//
 // The call returns when C is there. A product that fits into the budget and is small is one part: in, product, out, on
 // the queue of the base. Any other is cut into blocks. Either blocks of B with all of k stay in the memory of the base
 // while blocks of A stream by (or the other way round), or, if k is too long for that, a block of C stays while pieces
@@ -26,6 +28,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,13 +40,48 @@ constexpr index_t operator""_GiB(unsigned long long x) { return static_cast<inde
 } // namespace literals
 
 struct out_of_core_options {
-    // Three quarters of the memory that a device has.
+    // Three quarters of the memory that a device, or the host, has.
     static constexpr index_t automatic = PTRDIFF_MAX;
 
     index_t device_bytes = automatic; // of each device: blocks, and the workspace of the base
+    index_t host_bytes =
+        automatic; // the same of the host, if the base multiplies there and operands are in files
+    // Of matrices in files: a file that tells which blocks of C are done. A product that was ended goes on from there; the
+    // file is removed when all is done. Empty: none is kept.
+    std::string journal{};
     // Called with the number of finished blocks of C, and of all, by one thread at a time.
     std::function<void(index_t done, index_t all)> progress{};
 };
+
+// How a product is cut. Blocks of C are m x n, pieces of their sums k long; the last of each may be smaller.
+struct tiling {
+    index_t m = 0, n = 0, k = 0;
+    index_t a_slots = 0, b_slots = 0, c_slots = 0; // blocks in the memory of the base
+    bool a_stays = false;                          // else, if k is whole, blocks of B stay
+    bool exists() const { return m > 0; }
+};
+
+// Where the operands of out_of_core are, for a base whose memory is There, and the leaf of that place: on the host for
+// devices, and where out_of_core/files.hpp says for the host.
+template <class There>
+struct memory_beyond {
+    using space = host_memory;
+    using leaf = host_operations;
+    // Of finished blocks: nobody resumes what is in memory.
+    struct journal {
+        template <class P>
+        status open(out_of_core_options const& options, P const&, tiling const&) {
+            if (options.journal.empty()) return {};
+            return failure(errc::argument, "out_of_core: a journal is for matrices in files");
+        }
+        bool has(index_t) const { return false; }
+        index_t count() const { return 0; }
+        status add(index_t) { return {}; }
+        status finish() { return {}; }
+    };
+};
+template <>
+struct memory_beyond<host_memory>;
 
 // Host memory, and that of each base beside it.
 template <class Arena>
@@ -55,7 +93,7 @@ public:
     bool fits(footprint f) const {
         for (int i = 0; i < count_; ++i)
             if (!bases_[i].fits(f)) return false;
-        return host_arena::fits(f);
+        return std::is_base_of_v<host_arena, Arena> || host_arena::fits(f);
     }
     Arena& operator[](int i) { return bases_[i]; }
 
@@ -77,20 +115,13 @@ requires(!std::is_same_v<There, host_memory>) struct refuse_space<There, host_me
     }
 };
 
-// How a product is cut. Blocks of C are m x n, pieces of their sums k long; the last of each may be smaller.
-struct tiling {
-    index_t m = 0, n = 0, k = 0;
-    index_t a_slots = 0, b_slots = 0, c_slots = 0; // blocks in the memory of the base
-    bool a_stays = false;                          // else, if k is whole, blocks of B stay
-    bool exists() const { return m > 0; }
-};
-
 // The order of the products of a tiling. A unit is what a device takes at a time: blocks of C that share a block of the
 // operand that streams by, or one block of C and all its pieces.
 class course {
 public:
     struct step {
         index_t i, j, l; // numbers of blocks
+        bool first;      // of all
     };
 
     template <class S>
@@ -110,8 +141,9 @@ public:
     }
     step at(index_t unit, index_t x) const {
         index_t const streamed = unit % stream_, stayed = unit / stream_ * group_ + x;
-        if (pieces_ > 1) return {streamed / cols_, streamed % cols_, x};
-        return c_.a_stays ? step{stayed, streamed, 0} : step{streamed, stayed, 0};
+        bool const first = unit == 0 && x == 0;
+        if (pieces_ > 1) return {streamed / cols_, streamed % cols_, x, first};
+        return c_.a_stays ? step{stayed, streamed, 0, first} : step{streamed, stayed, 0, first};
     }
     index_t rows() const { return rows_; }
     index_t cols() const { return cols_; }
@@ -128,14 +160,12 @@ template <policy Base>
 class out_of_core {
 public:
     using there = typename Base::space;
-    using space = host_memory;
+    using space = typename memory_beyond<there>::space;
     using arena = arenas<typename Base::arena>;
+    static constexpr bool from_files = std::is_same_v<there, host_memory>;
 
     explicit out_of_core(Base base, out_of_core_options options = {})
-        : first_(std::move(base)), options_(std::move(options)) {
-        static_assert(!std::is_same_v<there, host_memory>,
-                      "stratagemm: out_of_core and staged are for a base whose memory is not the host's");
-    }
+        : first_(std::move(base)), options_(std::move(options)) {}
     // Several devices, which should be alike.
     explicit out_of_core(std::initializer_list<Base> bases, out_of_core_options options = {})
         : out_of_core(first_of(bases), std::move(options)) {
@@ -150,9 +180,10 @@ public:
     static constexpr bool fuses = takes<Base, counterpart<P, typename P::epilogue_type>>;
     template <class P>
     static constexpr verdict accepts =
-        !queued_leaf<leaf_of<Base>, there> ? verdict::leaf : answer<Base, counterpart<P, identity>>();
+        !from_files && !queued_leaf<leaf_of<Base>, there> ? verdict::leaf
+                                                          : answer<Base, counterpart<P, identity>>();
 
-    host_operations leaf() const { return {}; }
+    auto leaf() const { return typename memory_beyond<there>::leaf{}; }
 
     result<arena> reserve(footprint f) const {
         int const count = devices();
@@ -165,7 +196,7 @@ public:
             memory[i] = std::move(*one);
         }
         footprint own;
-        own.host = f.host;
+        own.host = from_files ? 0 : f.host; // else it is the base's
         auto host = reserve_host(own, "out_of_core");
         if (!host) return host.take_status();
         return arena(std::move(*host), std::move(memory), count);
@@ -184,22 +215,21 @@ public:
     bound error_bound(S const& s) const {
         tiling const c = tiling_if_any(s);
         if (!c.exists()) return base().error_bound(s);
-        bound all;
-        course const way(c, s);
+        bound all, early;
         each_block(c, one_of(s), [&](S const& block) { all = larger(all, base().error_bound(block)); });
-        if (way.pieces() == 1) return all;
-        auto const pieces = static_cast<double>(way.pieces()), once = 4 * unit_roundoff<typename S::c_type>();
-        double worst = 0;
-        for (index_t l = 0; l < way.pieces(); ++l) worst += all.worst * (1 + worst);
-        double const expected = __builtin_sqrt(all.expected * all.expected + pieces * once * once);
-        return {worst, expected < worst ? expected : worst, all.normwise};
+        each_early_block(c, one_of(s),
+                         [&](S const& block) { early = larger(early, base().error_bound(block)); });
+        return in_pieces<S>(larger(all, in_pieces<S>(early, course::parts(c.k, early_k<S>(c)))),
+                            course(c, s).pieces());
     }
 
     template <class S>
     double estimate(S const& s) const {
         tiling const c = tiling_if_any(s);
-        if (!c.exists()) return base().estimate(s) + operand_bytes(s) / bandwidth + 20e-6;
-        return static_cast<double>(s.count) * seconds(c, one_of(s));
+        if (!c.exists()) return base().estimate(s) + operand_bytes(s) / bandwidth() + 20e-6;
+        S block = one_of(s);
+        block.m = c.m, block.n = c.n, block.k = c.k;
+        return static_cast<double>(s.count) * seconds(c, one_of(s), seconds_of(block));
     }
 
     template <class S>
@@ -215,15 +245,16 @@ public:
         return "out_of_core: " + times(way.rows(), way.cols()) + " blocks of " + times(c.m, c.n) + ", " +
                (way.pieces() > 1 ? std::to_string(way.pieces()) + " pieces of k, C stays"
                                  : std::string(c.a_stays ? "A stays" : "B stays")) +
-               ", " + std::to_string((there::share(f) >> 20) + 1) + " MiB" +
+               ", " + std::to_string((there::share(f) + 0xfffff) >> 20) + " MiB" +
                (devices() > 1 ? " on each of " + std::to_string(devices()) + " devices" : "") + "; " +
                base().describe(block);
     }
 
     template <class P>
     status operator()(P const& p, arena& memory) const {
-        if (options_.device_bytes <= 0)
-            return failure(errc::argument, "out_of_core: device_bytes must be positive");
+        if (asked() <= 0)
+            return failure(errc::argument, from_files ? "out_of_core: host_bytes must be positive"
+                                                      : "out_of_core: device_bytes must be positive");
         index_t const together_at_most = together(p.shape());
         for (index_t i = 0, count = 1; i < p.count; i += count) {
             P some = p.at(i);
@@ -244,8 +275,16 @@ private:
 
     // ---- how to cut ----------------------------------------------------------------------------------------
 
-    // Between host and device, in one direction, bytes a second: a model of PCIe.
-    static constexpr double bandwidth = 20e9;
+    // Between host and device, in one direction, bytes a second.
+    double bandwidth() const { return channel(base()).limits().link; }
+    // What copies between the two memories, on queues if the base has any.
+    static auto channel(Base const& base) {
+        if constexpr (from_files)
+            return typename memory_beyond<there>::leaf{};
+        else
+            return base.leaf();
+    }
+    index_t asked() const { return from_files ? options_.host_bytes : options_.device_bytes; }
     // What is smaller travels so quickly that it is not worth another queue.
     static constexpr double few_bytes = 0x1p26;
 
@@ -259,9 +298,8 @@ private:
     }
 
     std::size_t budget() const {
-        return options_.device_bytes == out_of_core_options::automatic
-                   ? base().leaf().limits().memory_bytes / 4 * 3
-                   : static_cast<std::size_t>(options_.device_bytes);
+        return asked() == out_of_core_options::automatic ? channel(base()).limits().memory_bytes / 4 * 3
+                                                         : static_cast<std::size_t>(asked());
     }
 
     // Everything at once, batches too.
@@ -279,6 +317,7 @@ private:
     // How many products of a batch are one part; none if a product has to be cut, or is worth it.
     template <class S>
     index_t together(S s) const {
+        if (s.m < 1 || s.n < 1 || s.k < 1 || s.count < 1) return 1;
         if (operand_bytes(one_of(s)) > few_bytes) return 0;
         for (std::size_t const room = budget(); s.count > 0; s.count /= 2) {
             footprint f = whole(s);
@@ -297,6 +336,37 @@ private:
         return together(s) > 0 ? tiling{} : tiling_of(one_of(s));
     }
 
+    // Of a sum of so many pieces: each addition carries the error of what was there along, and rounds once more.
+    template <class S>
+    static bound in_pieces(bound x, index_t pieces) {
+        if (pieces == 1) return x;
+        double const once = 4 * unit_roundoff<typename S::c_type>();
+        double worst = 0;
+        for (index_t l = 0; l < pieces; ++l) worst += x.worst * (1 + worst);
+        double const expected =
+            __builtin_sqrt(x.expected * x.expected + static_cast<double>(pieces) * once * once);
+        return {worst, expected < worst ? expected : worst, x.normwise};
+    }
+
+    // The first block of all is multiplied in pieces of k, so that it begins when a part of it has come. How many
+    // terms each has; all, where that would not do.
+    static constexpr index_t first_pieces = 4;
+    template <class S>
+    static index_t early_k(tiling const& c) {
+        return from_files || whole_k<S> || c.k < 64 * first_pieces
+                   ? c.k
+                   : (course::parts(c.k, first_pieces) + 15) / 16 * 16;
+    }
+    template <class S, class F>
+    static void each_early_block(tiling const& c, S s, F&& f) {
+        index_t const k = early_k<S>(c);
+        s.m = c.m, s.n = c.n, s.adds = s.adds || k < c.k;
+        for (index_t l = 0; l < c.k; l += k) {
+            s.k = smaller(k, c.k - l);
+            if (l == 0 || s.k < k) f(s);
+        }
+    }
+
     // f(shape) for the shapes of the base's products.
     template <class S, class F>
     static void each_block(tiling const& c, S s, F&& f) {
@@ -311,44 +381,51 @@ private:
                     if (cut_k && !adds && k == c.k) s.adds = false, f(s);
                 }
     }
+    // Of blocks; the base's workspace is `own`.
     template <class S>
-    footprint need(tiling const& c, S const& s) const {
-        footprint f;
-        each_block(c, s, [&](S const& block) { f = larger(f, base().workspace(block)); });
-        there::share(f) +=
+    static footprint need(tiling const& c, footprint own) {
+        there::share(own) +=
             static_cast<std::size_t>(c.a_slots) * bytes_of(c.m, c.k, sizeof(typename S::a_type)) +
             static_cast<std::size_t>(c.b_slots) * bytes_of(c.k, c.n, sizeof(typename S::b_type)) +
             static_cast<std::size_t>(c.c_slots) * bytes_of(c.m, c.n, sizeof(typename S::c_type));
-        return f;
+        return own;
+    }
+    template <class S>
+    footprint need(tiling const& c, S const& s) const {
+        footprint own;
+        auto const with = [&](S const& block) { own = larger(own, base().workspace(block)); };
+        each_block(c, s, with), each_early_block(c, s, with);
+        return need<S>(c, own);
     }
 
-    // Products overlap with what travels, but for the first blocks and the last.
+    // Of a product among others. On the host each packs its operands anew, beside threads that read and write.
     template <class S>
-    double seconds(tiling const& c, S const& s) const {
+    double seconds_of(S const& block) const {
+        return base().estimate(block) + (from_files ? operand_bytes(block) / 10e9 : 10e-6);
+    }
+
+    // Products overlap with what travels but for the first blocks and the last; `once` is what a product of full blocks
+    // takes. In the first unit, each product needs another block of the operand that stays.
+    template <class S>
+    double seconds(tiling const& c, S const& s, double once) const {
         course const way(c, s);
         auto const number = [](index_t x) { return static_cast<double>(x); };
-        S block = s;
-        block.m = c.m, block.n = c.n, block.k = c.k;
-        double const once = base().estimate(block) + 20e-6, products = once * number(s.m) / number(c.m) *
-                                                                       number(s.n) / number(c.n) *
-                                                                       number(s.k) / number(c.k);
-        double const a = number(s.m) * number(s.k) * sizeof(typename S::a_type),
-                     b = number(s.k) * number(s.n) * sizeof(typename S::b_type),
-                     e = number(s.m) * number(s.n) * sizeof(typename S::c_type);
-        bool const cut_k = way.pieces() > 1;
-        double const up = a * number(cut_k       ? way.cols()
-                                     : c.a_stays ? 1
-                                                 : way.passes()) +
-                          b * number(cut_k       ? way.rows()
-                                     : c.a_stays ? way.passes()
-                                                 : 1) +
-                          (s.adds ? e : 0);
+        double const link = bandwidth();
+        double const a = number(c.m) * number(c.k) * sizeof(typename S::a_type) / link,
+                     b = number(c.k) * number(c.n) * sizeof(typename S::b_type) / link,
+                     e = number(c.m) * number(c.n) * sizeof(typename S::c_type) / link;
         // Devices share out units.
-        double const share = number(course::parts(way.units(), devices())) / number(way.units());
-        double const longest = share * (products > up / bandwidth ? products : up / bandwidth);
-        return (longest > e / bandwidth ? longest : e / bandwidth) +
-               (a / number(way.rows()) + b / number(way.cols())) / number(way.pieces()) / bandwidth +
-               e / number(way.rows() * way.cols()) / bandwidth;
+        double const units = number(course::parts(way.units(), devices())), steps = number(way.steps(0));
+        bool const cut_k = way.pieces() > 1;
+        double const stays = cut_k ? a + b : c.a_stays ? a : b, streams = cut_k ? 0 : c.a_stays ? b : a;
+        double const begin = (a + b) * number(early_k<S>(c)) / number(c.k), new_c = s.adds ? e : 0;
+        auto const longer = [](double x, double y) { return x < y ? y : x; };
+        double const first = longer(steps * once, (steps - 1) * (stays + new_c) + streams);
+        double const loads = cut_k ? steps * stays + new_c : streams + steps * new_c;
+        double const passes = cut_k ? 0 : number(way.passes() - 1) * steps * stays / number(devices());
+        double const stores = (cut_k ? 1 : steps) * e;
+        double const others = (units - 1) * longer(steps * once, longer(loads, stores)) + passes / 2;
+        return begin + first + others + e;
     }
 
     // About equal parts of at most `block`; multiples of 128 where there are as many.
@@ -359,43 +436,64 @@ private:
         return rounded < block && rounded < side ? rounded : even;
     }
 
+    // Where C is narrower than its sums, k stays whole, so that nothing is rounded twice.
+    template <class S>
+    static constexpr bool whole_k = !std::is_same_v<typename S::c_type, accumulator_t<typename S::c_type>>;
+
+    // Blocks are about square; the smallest are for budgets that no others fit into. Products of matrices in files have
+    // k cut only where nothing else fits, so that they have the bits of the product in memory.
     template <class S>
     tiling tiling_of(S const& s) const {
         tiling best;
         double least = 0;
         std::size_t const room = budget();
-        auto const consider = [&](tiling const& c) {
-            footprint f = need(c, s);
-            if (there::share(f) > room) return false;
-            double const time = seconds(c, s);
-            if (!best.exists() || time < least) best = c, least = time;
-            return true;
-        };
-        // Where C is narrower than its sums, k stays whole, so that nothing is rounded twice.
-        constexpr bool whole_k = !std::is_same_v<typename S::c_type, accumulator_t<typename S::c_type>>;
-        for (index_t side = 16384; side >= 1 && (side >= 256 || !best.exists()); side /= 2) {
-            tiling c;
-            c.m = balanced(s.m, side), c.n = balanced(s.n, side), c.k = s.k;
-            index_t const rows = course::parts(s.m, c.m), cols = course::parts(s.n, c.n);
-            c.c_slots = smaller(rows * cols, s.adds ? 3 : 2);
-            for (bool const a_stays : {false, true}) {
-                c.a_stays = a_stays;
-                index_t const stays = a_stays ? rows : cols, streams = a_stays ? cols : rows;
-                index_t& stay_slots = a_stays ? c.a_slots : c.b_slots;
-                (a_stays ? c.b_slots : c.a_slots) = smaller(streams, 2);
-                // As many as there is room for, in groups of about one size.
-                for (index_t groups = 1;; groups += (groups + 2) / 3) {
-                    stay_slots = course::parts(stays, groups);
-                    if (stay_slots == 1 && stays > 1) stay_slots = 2; // or nothing overlaps
-                    if (consider(c)) break;
-                    if (stay_slots <= smaller(stays, 2)) break;
+        for (bool const cut_k : {false, true}) {
+            if (cut_k && (whole_k<S> || (from_files && best.exists()))) break;
+            for (index_t side = 12288; side >= 1 && (side >= 256 || !best.exists());
+                 side = side < 4 || (side & (side - 1)) != 0 ? side - (side + 2) / 3 : side / 4 * 3) {
+                tiling c;
+                c.m = balanced(s.m, side), c.n = balanced(s.n, side);
+                S block = s;
+                block.m = c.m, block.n = c.n;
+                footprint own;
+                double once = 0;
+                auto const with_k = [&](index_t k) {
+                    c.k = block.k = k, block.adds = s.adds || k < s.k;
+                    own = base().workspace(block), once = seconds_of(block);
+                };
+                auto const consider = [&] {
+                    footprint f = need<S>(c, own);
+                    if (there::share(f) > room) return false;
+                    double const time = seconds(c, s, once);
+                    if (best.exists() && time >= least) return true;
+                    f = need(c, s); // with those of the last blocks
+                    if (there::share(f) > room) return false;
+                    best = c, least = time;
+                    return true;
+                };
+                index_t const rows = course::parts(s.m, c.m), cols = course::parts(s.n, c.n);
+                c.c_slots = smaller(rows * cols, s.adds ? 3 : 2);
+                if (cut_k) {
+                    c.a_slots = c.b_slots = 2;
+                    for (index_t pieces = 2; pieces <= s.k; pieces *= 2) {
+                        with_k(balanced(s.k, course::parts(s.k, pieces)));
+                        if (consider()) break;
+                    }
+                    continue;
                 }
-            }
-            if (whole_k) continue;
-            c.a_stays = false, c.a_slots = c.b_slots = 2;
-            for (index_t pieces = 2; pieces <= s.k; pieces *= 2) {
-                c.k = balanced(s.k, course::parts(s.k, pieces));
-                if (consider(c)) break;
+                with_k(s.k);
+                for (bool const a_stays : {false, true}) {
+                    c.a_stays = a_stays;
+                    index_t const stays = a_stays ? rows : cols, streams = a_stays ? cols : rows;
+                    index_t& stay_slots = a_stays ? c.a_slots : c.b_slots;
+                    (a_stays ? c.b_slots : c.a_slots) = smaller(streams, 2);
+                    // As many as there is room for, in groups of about one size.
+                    for (index_t groups = 1;; groups += (groups + 2) / 3) {
+                        stay_slots = course::parts(stays, groups);
+                        if (stay_slots == 1 && stays > 1) stay_slots = 2; // or nothing overlaps
+                        if (consider() || stay_slots <= smaller(stays, 2)) break;
+                    }
+                }
             }
         }
         return best;
@@ -404,9 +502,8 @@ private:
     template <class S>
     std::size_t least_budget(S const& s) const {
         std::size_t least = 0;
-        constexpr bool whole_k = !std::is_same_v<typename S::c_type, accumulator_t<typename S::c_type>>;
         for (index_t side = 1; side <= 4096; side *= 4) {
-            tiling c{smaller(s.m, side), smaller(s.n, side), whole_k ? s.k : smaller(s.k, side), 2, 2,
+            tiling c{smaller(s.m, side), smaller(s.n, side), whole_k<S> ? s.k : smaller(s.k, side), 2, 2,
                      s.adds ? 3 : 2};
             footprint f = need(c, s);
             if (least == 0 || there::share(f) < least) least = there::share(f);
@@ -421,7 +518,7 @@ private:
     status in_one(Problem const& p, arena& memory) const {
         status queued = queue(p, memory[0]);
         // Also after an error: what was queued before it may read the caller's memory.
-        status done = base().leaf().synchronize();
+        status done = channel(base()).synchronize();
         if (!queued) return queued;
         if (!done) return done;
         if constexpr (!fuses<Problem>)
@@ -449,7 +546,7 @@ private:
         if (!adds) q.e = q.c, q.e_step = q.c_step;
         if (status s = base()(q, memory); !s) return s;
         return back.each_block(p.c, p.c_step, [&](auto const& here, auto const& over) {
-            return copy_between(base().leaf(), over, here, here.data);
+            return copy_between(channel(base()), over, here, here.data);
         });
     }
 
@@ -491,7 +588,7 @@ private:
             }
             for (index_t i = 0; i < matrices; ++i) {
                 if (status s = f(host, over); !s) return s;
-                host.data += host_step, over.data = over.data + step;
+                host.data = host.data + host_step, over.data = over.data + step;
             }
             return {};
         }
@@ -507,13 +604,13 @@ private:
     }
 
     template <class T, class To>
-    status bring(view<T const> const& from, index_t host_step, index_t count, To& to, index_t& step,
+    status bring(view<T const, space> const& from, index_t host_step, index_t count, To& to, index_t& step,
                  typename Base::arena& memory) const {
         staging<T> const room(from, host_step, count, memory);
         to = room.first, to.conjugate = from.conjugate;
         step = room.step;
         return room.each_block(from, host_step, [&](auto const& here, auto const& over) {
-            return copy_between(base().leaf(), here, over, here.data);
+            return copy_between(channel(base()), here, over, here.data);
         });
     }
 
@@ -521,9 +618,10 @@ private:
     // do it, each a part.
     template <class Leaf, class From, class To, class Data>
     static status copy_between(Leaf const& leaf, From const& from, To const& to, Data host) {
-        constexpr int threads = 4;
-        double const bytes = static_cast<double>(from.rows) * static_cast<double>(from.cols) * sizeof(*host);
-        if (bytes < 0x1p24 || leaf.reads_itself(host)) return leaf.copy_async(from, to);
+        constexpr int threads = 6;
+        double const bytes = static_cast<double>(from.rows) * static_cast<double>(from.cols) *
+                             sizeof(typename From::value_type);
+        if (bytes < 0x1p22 || leaf.reads_itself(host)) return leaf.copy_async(from, to);
         status failed[threads];
         bool const by_rows = from.rows >= from.cols;
         index_t const side = by_rows ? from.rows : from.cols;
@@ -547,6 +645,7 @@ private:
         std::atomic<index_t> next_unit{0};
         std::mutex mutex;
         index_t done = 0; // blocks of C
+        typename memory_beyond<there>::journal finished;
         status failed;
 
         explicit job(course const& w) : way(w) {}
@@ -565,11 +664,13 @@ private:
             char text[200];
             __builtin_snprintf(
                 text, sizeof(text),
-                "device_bytes is %zu, which is too little for one block; the least for this product is %zu",
-                budget(), least_budget(s));
+                "%s is %zu, which is too little for one block; the least for this product is %zu",
+                from_files ? "host_bytes" : "device_bytes", budget(), least_budget(s));
             return failure(errc::memory, "out_of_core", text);
         }
         job shared{course(c, s)};
+        if (status x = shared.finished.open(options_, p, c); !x) return x;
+        shared.done = shared.finished.count();
         auto const work = [&](int i) {
             line<P> one(*this, device(i), p, c, shared, memory[i]);
             if (status x = one.run(); !x) shared.fail(std::move(x));
@@ -583,7 +684,8 @@ private:
                 }
             work(0);
         }
-        return std::move(shared.failed);
+        if (!shared.failed) return std::move(shared.failed);
+        return shared.finished.finish();
     }
 
     // Threads that are waited for.
@@ -614,7 +716,7 @@ private:
     // are numbered in the order in which they are done.
     template <class P>
     class line {
-        using Leaf = leaf_of<Base>;
+        using Leaf = decltype(channel(std::declval<Base const&>()));
         using event = typename Leaf::event;
         using A = typename P::a_type;
         using B = typename P::b_type;
@@ -656,7 +758,7 @@ private:
         line(out_of_core const& policy, Base const& base, P const& p, tiling const& c, job& shared,
              typename Base::arena& memory)
             : policy_(policy), base_(base), p_(p), tiling_(c), job_(shared), memory_(memory),
-              main_(base.leaf()) {}
+              main_(channel(base)) {}
 
         status run() {
             typename Base::arena::scope const all(memory_);
@@ -697,14 +799,19 @@ private:
 
         void load() {
             for (index_t unit; (unit = job_.next_unit++) < job_.way.units();)
-                for (index_t x = 0; x < job_.way.steps(unit); ++x)
-                    if (status s = load(job_.way.at(unit, x)); !s) return fail(std::move(s));
+                for (index_t x = 0; x < job_.way.steps(unit); ++x) {
+                    auto const at = job_.way.at(unit, x);
+                    if (job_.finished.has(at.i * job_.way.cols() + at.j)) continue;
+                    if (status s = load(at); !s) return fail(std::move(s));
+                }
             change([&] { all_loaded_ = true; });
         }
         status load(typename course::step const& at) {
             index_t const number = loaded_;
             if (!wait_until([&] { return number - queued_ < most_ahead; })) return {};
             step s{at, nullptr, nullptr, nullptr};
+            if (at.first)
+                if (status x = load_early(at); !x) return x;
             if (status x = bring(a_, p_.a, at.i, at.l, tiling_.m, tiling_.k, s.a); !x) return x;
             if (status x = bring(b_, p_.b, at.l, at.j, tiling_.k, tiling_.n, s.b); !x) return x;
             if (at.l == 0) {
@@ -721,11 +828,37 @@ private:
             change([&] { ahead_[static_cast<std::size_t>(loaded_++) % most_ahead] = s; });
             return {};
         }
+        // The first blocks, in pieces of k; bring() will find them.
+        status load_early(typename course::step const& at) {
+            index_t const k = early_k<decltype(p_.shape())>(tiling_);
+            auto const a = block_of(p_.a, at.i, at.l, tiling_.m, tiling_.k);
+            auto const b = block_of(p_.b, at.l, at.j, tiling_.k, tiling_.n);
+            slot<A>& to_a = *a_.begin();
+            slot<B>& to_b = *b_.begin();
+            auto const room_a = room_of(to_a, a, a);
+            auto const room_b = room_of(to_b, b, b);
+            for (index_t l = 0, x = 0; l < a.cols; l += k, ++x) {
+                index_t const length = smaller(k, a.cols - l);
+                if (status s = copy_in(a.part(0, l, a.rows, length), room_a.part(0, l, a.rows, length), to_a);
+                    !s)
+                    return s;
+                if (status s = copy_in(b.part(l, 0, length, b.cols), room_b.part(l, 0, length, b.cols), to_b);
+                    !s)
+                    return s;
+                early_[x] = to_b.loaded;
+            }
+            to_a.block = number_of(at.i, at.l), to_b.block = number_of(at.l, at.j);
+            to_a.last = to_b.last = 0;
+            return {};
+        }
+        index_t number_of(index_t i, index_t j) const {
+            return i * (job_.way.pieces() + job_.way.cols()) + j;
+        }
         // A slot with block (i, j): one that has it, or else the one that was not used for the longest time.
         template <class T>
-        status bring(slots<slot<T>> const& all_slots, view<T const> const& all, index_t i, index_t j,
+        status bring(slots<slot<T>> const& all_slots, view<T const, space> const& all, index_t i, index_t j,
                      index_t m, index_t n, slot<T>*& found) {
-            index_t const block = i * (job_.way.pieces() + job_.way.cols()) + j;
+            index_t const block = number_of(i, j);
             found = all_slots.begin();
             for (slot<T>& x : all_slots) {
                 if (x.block == block) {
@@ -764,8 +897,10 @@ private:
             change([&] { all_queued_ = true; });
         }
         status multiply(step const& s) {
-            for (event const* const e : {&s.a->loaded, &s.b->loaded, &s.c->loaded})
-                if (status x = main_.wait(*e); !x) return x;
+            if (!s.at.first) // which waits for pieces
+                for (event const* const e : {&s.a->loaded, &s.b->loaded})
+                    if (status x = main_.wait(*e); !x) return x;
+            if (status x = main_.wait(s.c->loaded); !x) return x;
             bool const last = s.at.l + 1 == job_.way.pieces();
             status x = last ? multiply<std::conditional_t<fused, typename P::epilogue_type, identity>>(s)
                             : multiply<identity>(s);
@@ -799,7 +934,21 @@ private:
                 q.beta = typename P::scalar(1);
             q.row0 = p_.row0 + s.at.i * tiling_.m, q.col0 = p_.col0 + s.at.j * tiling_.n;
             if constexpr (!std::is_same_v<Epilogue, identity>) q.epilogue = p_.epilogue;
-            return base_(q, memory_);
+            return s.at.first ? multiply_early(q) : base_(q, memory_);
+        }
+        template <class Q>
+        status multiply_early(Q const& q) {
+            index_t const k = early_k<decltype(p_.shape())>(tiling_);
+            for (index_t l = 0, x = 0; l < q.a.cols; l += k, ++x) {
+                if (status s = main_.wait(early_[x]); !s) return s;
+                auto const piece = [&](auto const& all) {
+                    auto one = all.part(0, 0, l, q.c.rows, q.c.cols, smaller(k, q.a.cols - l));
+                    if (l > 0) one.beta = typename P::scalar(1), one.e = one.c;
+                    return base_(one, memory_);
+                };
+                if (status s = l + k < q.a.cols ? piece(q.without_epilogue()) : piece(q); !s) return s;
+            }
+            return {};
         }
 
         // ---- storing
@@ -826,6 +975,7 @@ private:
                     !x)
                     return x;
             std::lock_guard const lock(job_.mutex);
+            if (status x = job_.finished.add(s.at.i * job_.way.cols() + s.at.j); !x) return x;
             ++job_.done;
             if (policy_.options_.progress)
                 policy_.options_.progress(job_.done, job_.way.rows() * job_.way.cols());
@@ -894,6 +1044,7 @@ private:
         slots<slot<B>> b_;
         slots<c_slot> c_;
         c_slot* c_now_ = nullptr;
+        event early_[first_pieces];
         index_t tiles_ = 0;
 
         std::mutex mutex_;
@@ -909,6 +1060,12 @@ private:
     std::shared_ptr<std::vector<Base> const> others_;
     out_of_core_options options_;
 };
+
+// out_of_core over out_of_core is two of them, and not a copy of one.
+template <policy Base>
+out_of_core(out_of_core<Base>) -> out_of_core<out_of_core<Base>>;
+template <policy Base>
+out_of_core(out_of_core<Base>, out_of_core_options) -> out_of_core<out_of_core<Base>>;
 
 // Operands on the host for a policy on a device.
 template <policy Base>

@@ -1,26 +1,26 @@
 // Ozaki's schemes: a product in float or double, real or complex, made of exact products of int8.
 //
 // Rows of A and columns of B are scaled by powers of two and rounded to integers, which are taken apart: into
-// digits of eight bits (scheme I; slices) or into residues modulo coprime numbers (scheme II). The policy beneath
-// multiplies those, int8 by int8 into int32, without an error; sums that int32 could not hold are split along k.
-// What is put together from them is C, rounded once. The only errors are what scaling cuts off, and that rounding:
-// more slices or moduli, less error.
+// digits of eight bits (scheme I; slices) or into residues modulo coprime numbers (scheme II). The policy
+// beneath multiplies those, int8 by int8 into int32, without an error; sums that int32 could not hold are
+// split along k. What is put together from them is C, rounded once. The only errors are what scaling cuts
+// off, and that rounding: more slices or moduli, less error.
 //
-// How many are needed depends on the data: elements far below the largest of their row or column keep few bits.
-// By default the layer measures that and chooses, so that the sums are as accurate as `accuracy` asks,
+// How many are needed depends on the data: elements far below the largest of their row or column keep few
+// bits. By default the layer measures that and chooses, so that the sums are as accurate as `accuracy` asks,
 //   |dC_ij| <= eps |alpha| (|A||B|)_ij + u |C_ij|,
-// and leaves the product to the base's own arithmetic where no count is enough. It does that for Inf and NaN, and
-// where results might overflow, whatever was asked. With explicit counts nothing is measured, and the bound is
-// normwise.
+// and leaves the product to the base's own arithmetic where no count is enough. It does that for Inf and NaN,
+// and where results might overflow, whatever was asked. With explicit counts nothing is measured, and the
+// bound is normwise.
 //
-// Nothing here knows the machine: integer products come from the base, and everything else goes through apply()
-// of its leaf; but for ozaki/host.hpp, which does all of it on the tile unit of a CPU, and ozaki/device.hpp, which has
-// kernels instead of apply(), both to the same bits. A device has to have double. To bound the workspace, put
-// `recursive` on top. `keep` (quantized.hpp) keeps an operand for many products.
+// Nothing here knows the machine: integer products come from the base, and everything else goes through
+// apply() of its leaf; but for ozaki/host.hpp, which does all of it on the tile unit of a CPU, and
+// ozaki/device.hpp, which has kernels instead of apply(), both to the same bits. A device has to have double.
+// To bound the workspace, put `recursive` on top. `keep` (quantized.hpp) keeps an operand for many products.
 //
-// Ozaki, Ogita, Oishi, Rump: Error-free transformations of matrix multiplication by using fast routines of matrix
-// multiplication, 2012. Ootomo, Ozaki, Yokota: DGEMM on integer matrix multiplication unit, 2024 (arXiv
-// 2306.11975). Ozaki, Uchino, Imamura: Ozaki scheme II, 2025 (arXiv 2504.08009).
+// Ozaki, Ogita, Oishi, Rump: Error-free transformations of matrix multiplication by using fast routines of
+// matrix multiplication, 2012. Ootomo, Ozaki, Yokota: DGEMM on integer matrix multiplication unit, 2024
+// (arXiv 2306.11975). Ozaki, Uchino, Imamura: Ozaki scheme II, 2025 (arXiv 2504.08009).
 #pragma once
 
 #include "ozaki/product.hpp"
@@ -77,10 +77,10 @@ public:
         return workspace_beside(s, false, false);
     }
 
-    // By contract: componentwise, the accuracy and the rounding of C, or the base's own where that is larger, since
-    // it may run instead. With explicit counts: normwise. Complex elements are wrong by both parts, each within eps
-    // of the parts' |A||B|, or of twice as many terms of at most |a||b|; and where alpha is 0, the leaf's product
-    // with beta rounds more than once.
+    // By contract: componentwise, the accuracy and the rounding of C, or the base's own where that is larger,
+    // since it may run instead. With explicit counts: normwise. Complex elements are wrong by both parts,
+    // each within eps of the parts' |A||B|, or of twice as many terms of at most |a||b|; and where alpha is
+    // 0, the leaf's product with beta rounds more than once.
     template <class S>
     bound error_bound(S const& s) const {
         using T = typename S::c_type;
@@ -98,7 +98,8 @@ public:
         return {worst < native.worst ? native.worst : worst, parts * own.expected + last, true};
     }
 
-    // By contract: of the fewest moduli that may do, or of the base's own product where that is taken for its speed.
+    // By contract: of the fewest moduli that may do, or of the base's own product where that is taken for its
+    // speed.
     template <class S>
     double estimate(S s) const {
         auto const count = static_cast<double>(std::exchange(s.count, 1));
@@ -207,8 +208,8 @@ private:
         integer_shape integers() const { return {m, n, k}; }
     };
 
-    // How much of k is multiplied at a time, where so many planes are side by side: a sum of products of two int8,
-    // at most 2^14 each, is to stay below 2^31.
+    // How much of k is multiplied at a time, where so many planes are side by side: a sum of products of two
+    // int8, at most 2^14 each, is to stay below 2^31.
     static index_t chunk_of(index_t k, int products) {
         index_t const most = ((index_t{1} << 17) - 1) / products;
         return k < most ? k : most;
@@ -282,15 +283,16 @@ private:
 
     // ---- how wrong it can be -----------------------------------------------------------------------------
 
-    // Of explicit counts, relative to k max|A| max|B|, without the rounding of C. `worst` follows from the rules
-    // for the scales; for `expected`, what is cut off an element is taken to be random, and the largest of many
-    // sums of it to be 4.5 times its root mean square.
+    // Of explicit counts, relative to k max|A| max|B|, without the rounding of C. `worst` follows from the
+    // rules for the scales; for `expected`, what is cut off an element is taken to be random, and the largest
+    // of many sums of it to be 4.5 times its root mean square.
     bound counted_bound(double k) const {
         double const root = __builtin_sqrt(k);
         bound b;
         if (options_.slices > 0) {
-            // Left out are digits p and q of weight 256^-(p+q) with p + q >= s, at most 128 each, and the parts of
-            // elements below the last digit. An element is up to 4.07 times as small as scaling has it.
+            // Left out are digits p and q of weight 256^-(p+q) with p + q >= s, at most 128 each, and the
+            // parts of elements below the last digit. An element is up to 4.07 times as small as scaling has
+            // it.
             double const s = options_.slices, last = ozaki_parts::power(-8 * options_.slices);
             b.worst = 4.07 * (s + 1.1) * last;
             b.expected = 6 * __builtin_sqrt(s + 1) / root * last;
@@ -309,8 +311,8 @@ private:
 
     // ---- speed -------------------------------------------------------------------------------------------
 
-    // What a plan comes to, once; `looked`: the operands have been looked at, and that is paid for. Where there are no
-    // tiles, int8 products one by one, with planes formed for each and their product taken up.
+    // What a plan comes to, once; `looked`: the operands have been looked at, and that is paid for. Where
+    // there are no tiles, int8 products one by one, with planes formed for each and their product taken up.
     template <class S>
     double seconds_of(S const& s, ozaki_report const& plan, bool looked) const {
         constexpr double of_an_element = 10e-9; // on one thread
@@ -326,7 +328,8 @@ private:
                (base_.estimate(r.integers()) + (m * k + k * n + m * n) * of_an_element / threads);
     }
 
-    // The one place that decides on speed. Asked before the operands are looked at, and again when that is done.
+    // The one place that decides on speed. Asked before the operands are looked at, and again when that is
+    // done.
     template <class S>
     bool native_is_faster(S const& s, ozaki_report const& plan, bool looked) const {
         return base_.estimate(s) < worth_leaving * seconds_of(s, plan, looked);
@@ -366,6 +369,8 @@ private:
         return base_(p, memory);
     }
 
+    template <class, class>
+    friend class ozaki_parts::integer_sums;
     template <class, class>
     friend class ozaki_parts::product;
     template <policy, class, ozaki_parts::side>

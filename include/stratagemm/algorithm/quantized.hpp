@@ -1,19 +1,19 @@
 // One operand of products in float or double, kept as residues for many of them.
 //
 //   sg::ozaki const policy{cpu, {.moduli = 15}};
-//   auto const kept = sg::keep(policy, b);              // as the right operand; keep_left(policy, a) as the left one
+//   auto const kept = sg::keep(policy, b);     // as the right operand; keep_left(policy, a) as the left one
 //   sg::gemm(policy, a, kept, c);
 //   sg::gemm(policy, x, kept, y);
 //
-// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when it is kept, and
-// lies in memory of its own, which copies share. Products have the bits of those that take the matrix itself. What is
-// kept belongs to the type of the policy that made it, and to its number of moduli. It borrows the matrix: that must
-// stay where it is and as it is, since products that ozaki leaves to its base (Inf, NaN, sums that might overflow) read
-// it again.
+// What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when it is
+// kept, and lies in memory of its own, which copies share. Products have the bits of those that take the
+// matrix itself. What is kept belongs to the type of the policy that made it, and to its number of moduli. It
+// borrows the matrix: that must stay where it is and as it is, since products that ozaki leaves to its base
+// (Inf, NaN, sums that might overflow) read it again.
 //
-// It takes explicit `moduli` scaled by norms: whatever else, an operand's integers depend on the other one. What is
-// wrong with that, or with the operand, is told by each product. Threads may share what is kept, and a policy that has
-// no `report`.
+// It takes explicit `moduli` scaled by norms: whatever else, an operand's integers depend on the other one.
+// What is wrong with that, or with the operand, is told by each product. Threads may share what is kept, and
+// a policy that has no `report`.
 #pragma once
 
 #include "ozaki.hpp"
@@ -38,7 +38,7 @@ struct quantized_form {
 template <policy Base, class T, ozaki_parts::side Side>
 class quantized {
     using alone = dense_problem<T, T, T, typename Base::space>;
-    using work = ozaki_parts::product<ozaki<Base>, alone>;
+    using work = ozaki_parts::integer_sums<ozaki<Base>, T>;
     static constexpr bool is_left = Side == ozaki_parts::side::left;
 
 public:
@@ -125,7 +125,7 @@ private:
         // A block that was kept for workspace, and is larger than this needs, is given back.
         if (memory && memory->size() / 2 > to.bytes) memory = policy.reserve(policy.own(to.bytes));
         if (!memory) return memory.take_status();
-        work one(policy, p, *memory);
+        work one(policy, {p.a}, {p.b}, p.shape(), *memory);
         auto const plan = one.plan();
         if (one.good() && plan.scheme == ozaki_report::native) {
             to.native = plan.reason;

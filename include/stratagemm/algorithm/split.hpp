@@ -1,20 +1,21 @@
 // Split products: float, real or complex, out of bfloat16 products of the policy beneath.
 //
-// Every element is taken apart into three bfloat16, x = h + m + l, without a remainder: 24 bits are three times
-// eight. Of the nine products of parts, 3, 6 or 9 are multiplied and summed in float, small ones first:
+// Every element is taken apart into three bfloat16, x = h + m + l, without a remainder: 24 bits are three
+// times eight. Of the nine products of parts, 3, 6 or 9 are multiplied and summed in float, small ones first:
 //
 //   products   what is multiplied                  what is left out, at most
 //   3          hh + (hm + mh)                      2^-15 |A||B|
 //   6          and (mm + hl + lh)                  2^-24 |A||B|
 //   9          and (ml + lm), ll                   nothing
 //
-// Parts p of A lie side by side, parts q of B in reverse order beneath each other, so that the sum over p + q = d
-// is one product. By default as many are taken as `accuracy` asks for. That is about the products: sums are rounded
-// as the base rounds its sums of float, of which the largest are kept short; error_bound() counts that in.
+// Parts p of A lie side by side, parts q of B in reverse order beneath each other, so that the sum over p + q
+// = d is one product. By default as many are taken as `accuracy` asks for. That is about the products: sums
+// are rounded as the base rounds its sums of float, of which the largest are kept short; error_bound() counts
+// that in.
 //
-// Matrix engines read subnormal bfloat16 as zero and flush small sums, so elements are scaled by one power of two
-// for each operand if they are not within [2^-40, 2^48). Where no power brings them there, where there is Inf or
-// NaN, and where results might leave the range of float, the base's own product runs.
+// Matrix engines read subnormal bfloat16 as zero and flush small sums, so elements are scaled by one power of
+// two for each operand if they are not within [2^-40, 2^48). Where no power brings them there, where there is
+// Inf or NaN, and where results might leave the range of float, the base's own product runs.
 //
 // Henry, Tang, Heinecke: Leveraging the bfloat16 artificial intelligence datatype for higher-precision
 // computations, 2019 (arXiv 1904.06376).
@@ -101,9 +102,9 @@ public:
         return larger(native, f + beneath);
     }
 
-    // What is left out, the base's sums with their share of |A||B|, and the additions to C: these may be as wrong
-    // as the base is for a single term, and are expected to round twice. Or the base's own bound, where that is larger,
-    // since it may run instead.
+    // What is left out, the base's sums with their share of |A||B|, and the additions to C: these may be as
+    // wrong as the base is for a single term, and are expected to round twice. Or the base's own bound, where
+    // that is larger, since it may run instead.
     template <class S>
     bound error_bound(S const& s) const {
         bound const native = base_.error_bound(s);
@@ -211,7 +212,8 @@ private:
                split_parts::sixteen::count;
     }
 
-    // f(d, depth, is_last) for each product in its order, while that returns true: all of k at once but for hh.
+    // f(d, depth, is_last) for each product in its order, while that returns true: all of k at once but for
+    // hh.
     template <class F>
     void each_product(index_t k, F const& f) const {
         index_t const all = padded(k);

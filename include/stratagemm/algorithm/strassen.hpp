@@ -1,8 +1,10 @@
-// Strassen's product: seven products of half the size instead of eight, and some additions.
+// Fast products: Strassen's seven products of half the size instead of eight, and other bilinear algorithms.
 //
-// In Winograd's form (7 products, 15 additions, the default) or in Strassen's own (7 and 18), `levels`
-// deep, over any base. Odd sides are peeled: the even part is divided, and the last row, the last column
-// and the last term of the sums are products of the base. Nothing is padded.
+// Winograd's form (7 products, 15 additions, the default) has schedules of its own here; every other form is a table
+// (strassen/bilinear.hpp) that one function interprets: Strassen's own (7 and 18), <3,2,3> in 15 products for sides
+// that are divided by 3, 2 and 3, the definition in 8, or a table of the caller's. All go `levels` deep, over any base.
+// What the parts leave of a side is peeled: the even part, say, is divided, and the last row, the last column and the
+// last term of the sums are products of the base. Nothing is padded.
 //
 // Over a base that takes sums of matrices as operands, and several matrices as a result, the last level needs no
 // temporary: sums are formed while the base reads them, and a product is added where it belongs while it is written.
@@ -18,14 +20,19 @@
 #pragma once
 
 #include "../core/policy.hpp"
+#include "strassen/bilinear.hpp"
 
 STRATAGEMM_BEGIN
 
-enum class strassen_variant { winograd, strassen };
+enum class strassen_variant { winograd, strassen, plain, by_323, by_424 };
 
 struct strassen_options {
-    int levels = 1; // at most; a product with a side below 2 is not divided
+    // As many levels as the estimate of the base says are faster by some per cent, which may be none.
+    static constexpr int automatic = -1;
+
+    int levels = 1; // at most; a side that is smaller than the number of its parts is not divided
     strassen_variant variant = strassen_variant::winograd;
+    bilinear const* table = nullptr; // instead of the variant
 };
 
 template <policy Base>
@@ -68,16 +75,17 @@ public:
     template <class S>
     std::string describe(S s) const {
         int const levels = levels_for(s);
-        bool const winograd = options_.variant == strassen_variant::winograd;
-        for (int i = 0; i < levels; ++i) s = half(s, s.adds);
-        return (winograd ? "strassen (Winograd's form), " : "strassen, ") + std::to_string(levels) +
-               (levels == 1 ? " level" : " levels") +
-               (fuses<S> && levels > 0 ? ", the last without temporaries; " : "; ") + base_.describe(s);
+        bool const in_place = levels > 0 && fuses<S> && fits_fused(s.adds);
+        for (int i = 0; i < levels; ++i) s = part_of(s, s.adds);
+        return std::string("strassen (") + (of_winograd() ? "Winograd's form" : table().name) + "), " +
+               std::to_string(levels) + (levels == 1 ? " level" : " levels") +
+               (in_place ? ", the last without temporaries; " : "; ") + base_.describe(s);
     }
 
     template <class P>
     status operator()(P const& p, arena& memory) const {
-        if (options_.levels < 0) return error(errc::argument, "strassen: levels must not be negative");
+        if (options_.levels < strassen_options::automatic)
+            return error(errc::argument, "strassen: levels must not be negative");
         int const levels = levels_for(p.shape());
         if (levels == 0) return base_(p, memory);
         for (index_t i = 0; i < p.count; ++i) {
@@ -90,42 +98,84 @@ public:
     }
 
 private:
-    static constexpr index_t even(index_t side) { return side / 2 * 2; }
+    bool of_winograd() const { return !options_.table && options_.variant == strassen_variant::winograd; }
+    // Winograd's form divides as Strassen's does.
+    bilinear const& table() const {
+        if (options_.table) return *options_.table;
+        switch (options_.variant) {
+        case strassen_variant::plain: return bilinear_plain;
+        case strassen_variant::by_323: return bilinear_323;
+        case strassen_variant::by_424: return bilinear_424;
+        default: return bilinear_strassen;
+        }
+    }
+    // Winograd's schedules: Boyer et al., tables 1 and 2. See error_bound().
+    level_facts facts(bool adds) const {
+        if (!of_winograd()) return table().facts[adds];
+        level_facts f{true, true, true, adds, true, adds, 4, 4, 7};
+        f.products = adds ? 28 : 18, f.additions = 89, f.mean_square = f.products;
+        return f;
+    }
+
+    // The part of a side that is divided.
+    static constexpr index_t whole(index_t side, int parts) { return side / parts * parts; }
 
     template <class S>
-    int levels_for(S const& s) const {
+    int levels_for(S s) const {
+        bilinear const& t = table();
         int levels = 0;
-        index_t side = s.m < s.n ? s.m : s.n;
-        for (side = side < s.k ? side : s.k; side >= 2 && levels < options_.levels; side /= 2) ++levels;
-        return levels;
+        int const most = options_.levels == strassen_options::automatic ? most_automatic : options_.levels;
+        S rest = of_one(s);
+        for (; rest.m >= t.m && rest.n >= t.n && rest.k >= t.k && levels < most; ++levels)
+            rest = part_of(rest, rest.adds);
+        if (options_.levels != strassen_options::automatic) return levels;
+        s = of_one(s);
+        double least = estimate(s, 0) * worth_dividing;
+        int best = 0;
+        for (int i = 1; i <= levels; ++i)
+            if (double const seconds = estimate(s, i); seconds < least) least = seconds, best = i;
+        return best;
     }
+    // Of the base's estimate, which is rough.
+    static constexpr double worth_dividing = 0.97;
+    static constexpr int most_automatic = 3;
+
     template <class S>
     static S of_one(S s) {
         s.count = 1;
         return s;
     }
     template <class S>
-    static S half(S const& s, bool adds) {
-        return {s.m / 2, s.n / 2, s.k / 2, 1, adds};
+    S part_of(S const& s, bool adds) const {
+        bilinear const& t = table();
+        return {s.m / t.m, s.n / t.n, s.k / t.k, 1, adds};
     }
 
     // Problems of the last level, where the base takes them: S is a shape, or a problem.
+    static constexpr int most_terms = 4, most_targets = 4;
     template <class S>
     using term = view<typename S::c_type const, space>;
     template <class S>
     using out_of = view<typename S::c_type, space>;
     template <class S>
-    using of_sums = problem<sum_of<term<S>, 4>, sum_of<term<S>, 4>, spread<out_of<S>, 2>>;
+    using of_sums =
+        problem<sum_of<term<S>, most_terms>, sum_of<term<S>, most_terms>, spread<out_of<S>, most_targets>>;
     template <class S>
     static constexpr bool fuses = takes<Base, of_sums<S>>;
+    // Whether the sums and the targets of the form have room.
+    bool fits_fused(bool adds) const {
+        return (of_winograd() && !adds) ||
+               (table().most_terms <= most_terms && table().most_targets <= most_targets);
+    }
 
-    // What an odd side leaves to the base; with no elements where the side is even.
+    // What a side that the parts do not divide leaves to the base; with no elements where they do.
     template <class S>
     struct borders {
         S last_term, last_column, last_row;
-        explicit borders(S const& s)
-            : last_term{even(s.m), even(s.n), s.k % 2, 1, true},
-              last_column{s.m, s.n % 2, s.k, 1, s.adds}, last_row{s.m % 2, even(s.n), s.k, 1, s.adds} {}
+        borders(S const& s, bilinear const& t)
+            : last_term{whole(s.m, t.m), whole(s.n, t.n), s.k % t.k, 1, true},
+              last_column{s.m, s.n % t.n, s.k, 1, s.adds}, last_row{s.m % t.m, whole(s.n, t.n), s.k, 1,
+                                                                    s.adds} {}
     };
 
     // ---- the product -------------------------------------------------------------------------------------
@@ -134,23 +184,24 @@ private:
     status multiply(P const& p, int levels, arena& memory) const {
         if (levels == 0) return base_(p, memory);
         index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
-        index_t const m2 = even(m), n2 = even(n), k2 = even(k);
+        bilinear const& t = table();
+        index_t const m2 = whole(m, t.m), n2 = whole(n, t.n), k2 = whole(k, t.k);
         P const inner = p.part(0, 0, 0, m2, n2, k2);
         if (status s = level<P>(*this, inner, levels - 1, memory).run(); !s) return s;
         if (k2 < k) {
-            P last_term = p.part(0, 0, k2, m2, n2, 1);
+            P last_term = p.part(0, 0, k2, m2, n2, k - k2);
             last_term.beta = typename P::scalar(1);
             last_term.e = last_term.c;
             if (status s = base_(last_term, memory); !s) return s;
         }
         if (n2 < n)
-            if (status s = base_(p.part(0, n2, 0, m, 1, k), memory); !s) return s;
+            if (status s = base_(p.part(0, n2, 0, m, n - n2, k), memory); !s) return s;
         if (m2 < m)
-            if (status s = base_(p.part(m2, 0, 0, 1, n2, k), memory); !s) return s;
+            if (status s = base_(p.part(m2, 0, 0, m - m2, n2, k), memory); !s) return s;
         return {};
     }
 
-    // One level of an even product. Each schedule reads an element of E before it writes to that of C, so
+    // One level of a product whose sides are divided without a rest. Each schedule reads an element of E before it writes to that of C, so
     // that C may be E; without E it never reads what C held. The first failure ends all that follows.
     //
     // Schedules name views by number, and a negated view by the negated number: a step is then one call of a
@@ -161,43 +212,84 @@ private:
         using T = typename P::c_type;
         using in = view<T const, space>;
         using out = view<T, space>;
-        using sum = sum_of<in, 4>;
-        static constexpr int none = 0, c11 = 1, c12 = 2, c21 = 3, c22 = 4, s = 5, t = 6, p = 7, a11 = 8,
-                             a12 = 9, a21 = 10, a22 = 11, b11 = 12, b12 = 13, b21 = 14, b22 = 15, e11 = 16,
-                             e12 = 17, e21 = 18, e22 = 19;
-        using terms = std::initializer_list<int>;
+        using sum = typename of_sums<P>::a_operand;
+        // Blocks are numbered as tables do it, from 1.
+        static constexpr int most = bilinear::most_blocks, none = 0, c1 = 0, s = most + 1, t = s + 1,
+                             p = t + 1, a1 = p, b1 = a1 + most, e1 = b1 + most, end = e1 + most + 1;
+        static constexpr int c11 = c1 + 1, c12 = c1 + 2, c21 = c1 + 3, c22 = c1 + 4, a11 = a1 + 1,
+                             a12 = a1 + 2, a21 = a1 + 3, a22 = a1 + 4, b11 = b1 + 1, b12 = b1 + 2,
+                             b21 = b1 + 3, b22 = b1 + 4, e11 = e1 + 1, e12 = e1 + 2, e21 = e1 + 3,
+                             e22 = e1 + 4;
+        using terms = block_numbers;
 
     public:
-        level(strassen const& policy, P const& even, int below, arena& memory)
-            : policy_(policy), p_(even), below_(below), memory_(memory), m_(even.c.rows / 2),
-              n_(even.c.cols / 2), k_(even.a.cols / 2) {
-            bool const adds = even.beta != T(0);
-            for (int i = 0; i < 4; ++i) {
-                to_[c11 + i] = quarter(even.c, i), from_[c11 + i] = to_[c11 + i];
-                from_[a11 + i] = quarter(even.a, i), from_[b11 + i] = quarter(even.b, i);
-                if (adds) from_[e11 + i] = quarter(even.e, i), from_[e11 + i].scale = even.beta;
+        level(strassen const& policy, P const& divided, int below, arena& memory)
+            : policy_(policy), p_(divided), below_(below), memory_(memory), table_(policy.table()),
+              adds_(divided.beta != T(0)), m_(divided.c.rows / table_.m), n_(divided.c.cols / table_.n),
+              k_(divided.a.cols / table_.k) {
+            for (int i = 0; i < table_.m * table_.n; ++i) {
+                to_[c11 + i] = block(divided.c, i, m_, n_), from_[c11 + i] = to_[c11 + i];
+                if (adds_) from_[e11 + i] = block(divided.e, i, m_, n_), from_[e11 + i].scale = divided.beta;
             }
+            for (int i = 0; i < table_.m * table_.k; ++i) from_[a11 + i] = block(divided.a, i, m_, k_);
+            for (int i = 0; i < table_.k * table_.n; ++i) from_[b11 + i] = block(divided.b, i, k_, n_);
         }
 
         status run() {
             typename arena::scope const scope(memory_);
-            bool const adds = p_.beta != T(0),
-                       of_winograd = policy_.options_.variant == strassen_variant::winograd;
             if constexpr (fuses<P>)
-                if (below_ == 0) {
+                if (below_ == 0 && policy_.fits_fused(adds_)) {
                     // Winograd's form needs the quarters of C to itself until its sums are done, so that with
                     // E, which may be C, it is Strassen's.
-                    of_winograd && !adds ? fused_winograd() : fused_original();
+                    policy_.of_winograd() && !adds_ ? fused_winograd() : fused();
                     return std::move(status_);
                 }
-            if (of_winograd)
-                adds ? winograd_adding() : winograd();
+            take(policy_.facts(adds_));
+            if (!policy_.of_winograd())
+                with_temporaries();
             else
-                adds ? original_adding() : original();
+                adds_ ? winograd_adding() : winograd();
             return std::move(status_);
         }
 
     private:
+        // A table, at the last level over a base that takes sums and spreads.
+        void fused() {
+            for (int r = 0; r < table_.products; ++r)
+                multiply(terms(table_.a[r], a1), terms(table_.b[r], b1), terms(table_.c[r], c1));
+        }
+
+        // A table, elsewhere. A product that goes to one block is added there by the base; any other is made where it
+        // is not in the way, and added to its blocks. The first to reach a block brings beta E.
+        void with_temporaries() {
+            for (int r = 0; r < table_.products; ++r) {
+                auto const& targets = table_.c[r];
+                auto const [where, place] = table_.place_of(r, reached_, adds_);
+                int x = sum_into(terms(table_.a[r], a1), s);
+                int const y = sum_into(terms(table_.b[r], b1), t),
+                          to = where == product_place::temporary ? p : c1 + place;
+                int const sign = bilinear::coefficient(targets, place) < 0 ? -1 : 1;
+                bool const direct = where == product_place::target;
+                multiply(sign * x, y, to, !direct ? none : reached_[place] ? to : adds_ ? e1 + place : none);
+                for (int i = 0; targets[i]; ++i) {
+                    int const target = bilinear::block(targets[i]),
+                              from = targets[i] < 0 ? -sign * to : sign * to;
+                    bool const first = !std::exchange(reached_[target], true);
+                    if (c1 + target == to) continue;
+                    if (first && !adds_)
+                        copy(from, c1 + target);
+                    else
+                        add(first ? e1 + target : c1 + target, from, c1 + target);
+                }
+            }
+        }
+        // One term is itself; more are added up in a temporary.
+        int sum_into(terms const& x, int temporary) {
+            if (x.count == 1) return x.at[0];
+            for (int i = 1; i < x.count; ++i) add(i == 1 ? x.at[0] : temporary, x.at[i], temporary);
+            return temporary;
+        }
+
         // The last level over a base that takes sums and spreads.
         void fused_winograd() {
             multiply({a11, -a21}, {b22, -b12}, {c21});           // P7
@@ -213,20 +305,8 @@ private:
             multiply(a12, b21, c11, c11);                        // C11 = P1 + P2
         }
 
-        // The numbers are those of Strassen's paper.
-        void fused_original() {
-            multiply({a11, a22}, {b11, b22}, {c11, c22}); // M1
-            multiply({a21, a22}, {b11}, {c21, -c22});     // M2
-            multiply({a11}, {b12, -b22}, {c12, c22});     // M3
-            multiply({a22}, {b21, -b11}, {c11, c21});     // M4
-            multiply({a11, a12}, {b22}, {-c11, c12});     // M5
-            multiply({a21, -a11}, {b11, b12}, {c22});     // M6
-            multiply({a12, -a22}, {b21, b22}, {c11});     // M7
-        }
-
         // Two temporaries: Boyer et al., table 1.
         void winograd() {
-            take_two();
             add(b22, -b12, t);
             add(a11, -a21, s);
             multiply(s, t, c21); // P7 = (A11 - A21)(B22 - B12)
@@ -253,7 +333,6 @@ private:
 
         // Three temporaries: Boyer et al., table 2. The products that go to one place only add to it.
         void winograd_adding() {
-            take_three();
             add(b12, -b11, t);
             add(a21, a22, s);
             multiply(s, t, p); // P5
@@ -277,77 +356,16 @@ private:
             add(p, -c21, c21);
         }
 
-        // Two temporaries. The numbers are those of Strassen's paper.
-        void original() {
-            take_two();
-            add(a21, -a11, s);
-            add(b11, b12, t);
-            multiply(s, t, c22); // M6 = (A21 - A11)(B11 + B12)
-            add(a12, -a22, s);
-            add(b21, b22, t);
-            multiply(s, t, c11); // M7 = (A12 - A22)(B21 + B22)
-            add(a11, a22, s);
-            add(b11, b22, t);
-            multiply(s, t, c12); // M1 = (A11 + A22)(B11 + B22)
-            add(c11, c12, c11);
-            add(c22, c12, c22);
-            add(a21, a22, s);
-            multiply(s, b11, c21); // M2 = (A21 + A22) B11
-            add(c22, -c21, c22);
-            add(b21, -b11, t);
-            multiply(a22, t, c12); // M4 = A22 (B21 - B11)
-            add(c21, c12, c21);
-            add(c11, c12, c11);
-            add(a11, a12, s);
-            multiply(s, b22, c12); // M5 = (A11 + A12) B22
-            add(c11, -c12, c11);
-            add(b12, -b22, t);
-            multiply(a11, t, p); // M3 = A11 (B12 - B22)
-            add(c12, p, c12);
-            add(c22, p, c22);
-        }
-
-        // Three temporaries; M6 and M7, wanted once, are added in place.
-        void original_adding() {
-            take_three();
-            add(a21, -a11, s);
-            add(b11, b12, t);
-            multiply(s, t, c22, e22); // M6
-            add(a12, -a22, s);
-            add(b21, b22, t);
-            multiply(s, t, c11, e11); // M7
-            add(a11, a22, s);
-            add(b11, b22, t);
-            multiply(s, t, p); // M1
-            add(c11, p, c11);
-            add(c22, p, c22);
-            add(a21, a22, s);
-            multiply(s, b11, p); // M2
-            add(p, e21, c21);
-            add(c22, -p, c22);
-            add(b21, -b11, t);
-            multiply(a22, t, p); // M4
-            add(c21, p, c21);
-            add(c11, p, c11);
-            add(a11, a12, s);
-            multiply(s, b22, p); // M5
-            add(p, e12, c12);
-            add(c11, -p, c11);
-            add(b12, -b22, t);
-            multiply(a11, t, p); // M3
-            add(c12, p, c12);
-            add(c22, p, c22);
-        }
-
-        void take_two() {
-            place(t, k_, n_, memory_.template take<T>(k_ * n_));
-            auto const shared = memory_.template take<T>(m_ * (k_ > n_ ? k_ : n_));
-            place(s, m_, k_, shared), place(p, m_, n_, shared);
-        }
-        void take_three() {
-            place(p, m_, n_, memory_.template take<T>(m_ * n_));
-            place(s, m_, k_, memory_.template take<T>(m_ * k_));
-            place(t, k_, n_, memory_.template take<T>(k_ * n_));
+        // The sum of A and the product share memory unless they are wanted at a time.
+        void take(level_facts const& f) {
+            if (f.p_beside_s) place(p, m_, n_, memory_.template take<T>(m_ * n_));
+            if (f.uses_t) place(t, k_, n_, memory_.template take<T>(k_ * n_));
+            bool const p_shares = f.uses_p && !f.p_beside_s;
+            if (!f.uses_s && !p_shares) return;
+            index_t const width = !p_shares ? k_ : !f.uses_s || n_ > k_ ? n_ : k_;
+            auto const shared = memory_.template take<T>(m_ * width);
+            if (f.uses_s) place(s, m_, k_, shared);
+            if (p_shares) place(p, m_, n_, shared);
         }
         void place(int i, index_t rows, index_t cols, typename out::handle data) {
             to_[i] = {data, rows, cols, cols, 1}, from_[i] = to_[i];
@@ -357,25 +375,29 @@ private:
         [[gnu::noinline]] void add(int x, int y, int to) {
             if (status_) status_ = policy_.leaf().add(view_of(x), view_of(y), to_[to]);
         }
-        // to = alpha x y, and e
+        [[gnu::noinline]] void copy(int x, int to) {
+            if (status_) status_ = policy_.leaf().copy(view_of(x), to_[to]);
+        }
+        // to = alpha x y, and e. The operands of a plain product have no factors: signs go into alpha.
         [[gnu::noinline]] void multiply(int x, int y, int to, int e = none) {
             if (!status_) return;
             in added = view_of(e);
             T const beta = e ? std::exchange(added.scale, T(1)) : T(0);
-            status_ =
-                policy_.multiply(P{p_.alpha, view_of(x), view_of(y), beta, added, to_[to]}, below_, memory_);
+            status_ = policy_.multiply(P{(x < 0) == (y < 0) ? p_.alpha : -p_.alpha, from_[x < 0 ? -x : x],
+                                         from_[y < 0 ? -y : y], beta, added, to_[to]},
+                                       below_, memory_);
         }
         // Adds alpha x y to each target, or takes it from a negated one. The first product to arrive brings
         // beta E.
-        [[gnu::noinline]] void multiply(terms x, terms y, terms targets) {
+        [[gnu::noinline]] void multiply(terms const& x, terms const& y, terms const& targets) {
             if (!status_) return;
-            spread<out, 2> places;
-            for (int const target : targets) {
-                int const quarter = target < 0 ? -target : target;
-                bool const first = !std::exchange(reached_[quarter], true);
-                in added = from_[first && p_.beta != T(0) ? e11 + (quarter - c11) : quarter];
+            typename of_sums<P>::c_operand places;
+            for (int i = 0; i < targets.count; ++i) {
+                int const target = targets.at[i], to = target < 0 ? -target : target;
+                bool const first = !std::exchange(reached_[to], true);
+                in added = from_[first && adds_ ? e1 + to : to];
                 added.scale = T(1);
-                places.add(to_[quarter], target < 0 ? T(-1) : T(1), first ? p_.beta : T(1), added);
+                places.add(to_[to], target < 0 ? T(-1) : T(1), first ? p_.beta : T(1), added);
             }
             status_ = policy_.base_(of_sums<P>{p_.alpha, sum_of_terms(x), sum_of_terms(y), T(0), {}, places},
                                     memory_);
@@ -386,26 +408,28 @@ private:
             if (i < 0) v.scale = -v.scale;
             return v;
         }
-        sum sum_of_terms(terms list) const {
+        sum sum_of_terms(terms const& list) const {
             sum x;
-            for (int const i : list) x.term[x.terms++] = view_of(i);
+            for (; x.terms < list.count; ++x.terms) x.term[x.terms] = view_of(list.at[x.terms]);
             x.rows = x.term[0].rows, x.cols = x.term[0].cols;
             return x;
         }
         template <class V>
-        static V quarter(V const& v, int i) {
-            index_t const m = v.rows / 2, n = v.cols / 2;
-            return v.part(i / 2 * m, i % 2 * n, m, n);
+        static V block(V const& v, int i, index_t rows, index_t cols) {
+            int const across = static_cast<int>(v.cols / cols);
+            return v.part(i / across * rows, i % across * cols, rows, cols);
         }
 
         strassen const& policy_;
         P const& p_;
         int below_;
         arena& memory_;
+        bilinear const& table_;
+        bool adds_;
         index_t m_, n_, k_;
         out to_[p + 1];
-        in from_[e22 + 1];
-        bool reached_[c22 + 1] = {};
+        in from_[end];
+        bool reached_[most + 1] = {};
         status status_;
     };
 
@@ -414,90 +438,95 @@ private:
     template <class S>
     footprint workspace(S const& s, int levels) const {
         if (levels == 0) return base_.workspace(s);
-        S const h = half(s, false);
+        S const h = part_of(s, false);
         if constexpr (fuses<S>)
-            if (levels == 1) return with_borders(s, workspace_of_fused(h));
+            if (levels == 1 && fits_fused(s.adds)) return with_borders(s, workspace_of_fused(h));
         auto bytes = [](index_t rows, index_t cols) {
             return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(typename S::c_type));
         };
-        footprint own, below = workspace(h, levels - 1);
-        if (s.adds) {
-            space::share(own) = bytes(h.m, h.n) + bytes(h.m, h.k) + bytes(h.k, h.n);
-            below = larger(below, workspace(half(s, true), levels - 1));
-        } else {
-            space::share(own) = bytes(h.m, h.k > h.n ? h.k : h.n) + bytes(h.k, h.n);
-        }
+        level_facts const f = facts(s.adds);
+        std::size_t const of_s = f.uses_s ? bytes(h.m, h.k) : 0, of_p = f.uses_p ? bytes(h.m, h.n) : 0;
+        footprint own, below;
+        space::share(own) =
+            (f.uses_t ? bytes(h.k, h.n) : 0) + (f.p_beside_s ? of_s + of_p : larger(of_s, of_p));
+        if (f.stores) below = workspace(h, levels - 1);
+        if (f.accumulates) below = larger(below, workspace(part_of(s, true), levels - 1));
         return with_borders(s, own + below);
     }
     template <class S>
     footprint workspace_of_fused(S h) const {
-        using Form = typename sum_of<term<S>, 4>::form;
-        shape<Form, Form, typename spread<out_of<S>, 2>::form> const sums{h.m, h.n, h.k};
+        using Sums = of_sums<S>;
+        shape<typename Sums::a_operand::form, typename Sums::b_operand::form,
+              typename Sums::c_operand::form> const sums{h.m, h.n, h.k};
         footprint const need = larger(base_.workspace(h), base_.workspace(sums));
         h.adds = true;
         return larger(need, base_.workspace(h));
     }
     template <class S>
     footprint with_borders(S const& s, footprint need) const {
-        borders<S> const edge(s);
-        if (s.k % 2) need = larger(need, base_.workspace(edge.last_term));
-        if (s.n % 2) need = larger(need, base_.workspace(edge.last_column));
-        if (s.m % 2) need = larger(need, base_.workspace(edge.last_row));
+        borders<S> const edge(s, table());
+        if (edge.last_term.k) need = larger(need, base_.workspace(edge.last_term));
+        if (edge.last_column.n) need = larger(need, base_.workspace(edge.last_column));
+        if (edge.last_row.m) need = larger(need, base_.workspace(edge.last_row));
         return need;
     }
 
-    // Seven products and the additions. One of those reads two matrices and writes one, and so moves half as much again
+    // The products and the additions. One of those reads two matrices and writes one, and so moves half as much again
     // as a product of one term that adds to its C: that is what tells the speed of memory.
     template <class S>
-    double estimate(S const& s, int levels) const {
-        if (levels == 0) return base_.estimate(s);
-        S const h = half(s, false);
-        bool const winograd = options_.variant == strassen_variant::winograd;
+    [[gnu::cold, gnu::noinline]] double of_base(S const& s) const {
+        return base_.estimate(s);
+    }
+    template <class S>
+    [[gnu::cold, gnu::noinline]] double estimate(S const& s, int levels) const {
+        if (levels == 0) return of_base(s);
+        S const h = part_of(s, false);
+        level_facts const f = facts(false);
         auto const addition = [&](index_t rows, index_t cols) {
-            return 1.5 * base_.estimate(S{rows, cols, 1, 1, true});
+            return 1.5 * of_base(S{rows, cols, 1, 1, true});
         };
-        borders<S> const edge(s);
-        double seconds = 7 * estimate(h, levels - 1) +
-                         (winograd ? 4 : 5) * (addition(h.m, h.k) + addition(h.k, h.n)) +
-                         (winograd ? 7 : 8) * addition(h.m, h.n);
-        if (s.k % 2) seconds += base_.estimate(edge.last_term);
-        if (s.n % 2) seconds += base_.estimate(edge.last_column);
-        if (s.m % 2) seconds += base_.estimate(edge.last_row);
+        borders<S> const edge(s, table());
+        double seconds = table().products * estimate(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
+                         f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);
+        if (edge.last_term.k) seconds += of_base(edge.last_term);
+        if (edge.last_column.n) seconds += of_base(edge.last_column);
+        if (edge.last_row.m) seconds += of_base(edge.last_row);
         return seconds;
     }
 
-    // Worst: let max|A| = max|B| = 1 and h = k / 2, x the base's bound and u the unit roundoff. The product
-    // of a sum of p quarters of A and one of q of B is wrong by p q x h and some u h. What goes into a
-    // quarter of C adds up to 12 x h (Strassen) or 18 x h (Winograd); with E, to 27 x h in Winograd's form,
-    // where the base bounds what it adds to sums already large. The additions cost 50 u h or 89 u h
-    // (Higham). Both count as large what cancels: exactly it is 32 u h and 61 u h, and that slack, with 28
-    // for 27, is more than the terms in x u and x x while x < 1/12. E itself is wrong by x + 5 u at most.
+    // Worst: let max|A| = max|B| = 1 and h = k / K the terms of a product's sums, x the base's bound and u the unit
+    // roundoff. What goes into a block of C is wrong by (products x + additions u) h, which is counted from the table
+    // (strassen/bilinear.hpp), and E by a few u, or x where the base adds it; with the products of errors that is at
+    // most 1 + x times as much in u. For Strassen's form the counts are 12 and 50, as Higham has them. For Winograd's
+    // schedules they are 18 and 89, and with E 27, where the base bounds what it adds to sums already large. Both count
+    // as large what cancels.
     //
-    // Expected: a model, in which errors add as their squares do. Winograd's factor is the root of his 18,
-    // for elements of both signs; Strassen's of 16 + 4, for elements of one sign, where two large products
-    // make up each sum of four. The additions after the products cost 3 u, those before them 1/sqrt(h) of
-    // that: two roundings, and half as much again for the largest of many elements. Measured on elements spread
-    // evenly over [-1, 1], [0, 1] and [1, 2], sides up to 512, 3 levels.
+    // Expected: a model, in which errors add as their squares do: the root of 18 for Winograd's form, for elements of
+    // both signs; and that of 16 + 4 for Strassen's, for elements of one sign, where two large products make up each
+    // sum of four. The additions after the products cost 3 u, those before them 1/sqrt(h) of that: two roundings, and
+    // half as much again for the largest of many elements. Measured on elements spread evenly over [-1, 1], [0, 1] and
+    // [1, 2], sides up to 512, 3 levels.
     template <class S>
     bound error_bound(S const& s, int levels) const {
         if (levels == 0) return base_bound(s);
-        bool const winograd = options_.variant == strassen_variant::winograd;
-        double const products = !winograd ? 12 : s.adds ? 28 : 18, additions = winograd ? 89 : 50;
-        double const growth = __builtin_sqrt(winograd ? products : 20) / 2;
-        double const u = unit_roundoff<typename S::c_type>();
-        double const own = 3 * u * (1 + 1 / __builtin_sqrt(static_cast<double>(s.k / 2)));
-        bound x = error_bound(half(s, false), levels - 1);
-        if (s.adds) x = larger(x, error_bound(half(s, true), levels - 1));
-        x = {(products * x.worst + additions * u) / 2, growth * x.expected + own, true};
+        level_facts const f = facts(s.adds);
+        double const parts = table().k, u = unit_roundoff<typename S::c_type>();
+        double const own = 3 * u * (1 + 1 / __builtin_sqrt(static_cast<double>(s.k / table().k)));
+        bound x{};
+        if (f.stores) x = error_bound(part_of(s, false), levels - 1);
+        if (f.accumulates) x = larger(x, error_bound(part_of(s, true), levels - 1));
+        double const of_c = (f.products * x.worst + 1.01 * (1 + x.worst) * f.additions * u) / parts,
+                     of_e = s.adds ? f.added * x.worst + 1.01 * f.additions_of_added * u : 0;
+        x = {of_c < of_e ? of_e : of_c, __builtin_sqrt(f.mean_square) / parts * x.expected + own, true};
 
-        borders<S> const edge(s);
-        if (s.k % 2) { // it adds to what is there, and wrong by x
+        borders<S> const edge(s, table());
+        if (edge.last_term.k) { // it adds to what is there, and wrong by x
             bound const y = base_bound(edge.last_term);
             x.worst += y.worst * (1 + x.worst);
             x.expected = __builtin_sqrt(x.expected * x.expected + y.expected * y.expected);
         }
-        if (s.n % 2) x = larger(x, base_bound(edge.last_column));
-        if (s.m % 2) x = larger(x, base_bound(edge.last_row));
+        if (edge.last_column.n) x = larger(x, base_bound(edge.last_column));
+        if (edge.last_row.m) x = larger(x, base_bound(edge.last_row));
         return x;
     }
 

@@ -1,17 +1,17 @@
 // CUDA devices: kernels compiled when they are first needed, kept in memory and on disk, queued on a stream.
 //
-//   sg::cuda gpu;                                     the first device, and the stream 0 of every CUDA program
-//   sg::cuda gpu{.device = 1, .stream = s};           a cudaStream_t or CUstream of your own, of that device
+//   sg::cuda gpu;                                 the first device, and the stream 0 of every CUDA program
+//   sg::cuda gpu{.device = 1, .stream = s};       a cudaStream_t or CUstream of your own, of that device
 //   sg::cuda::matrix<float> a(gpu, host_a), c(gpu, m, n);
 //   auto b = sg::cuda::on_device(sg::row_major(pointer, k, n));     memory of your own, such as cudaMalloc's
-//   sg::gemm(gpu, a, b, c);                           returns when it is queued
-//   c.download(host_c);                               waits
-//   sg::gemm(gpu, host_a, host_b, host_c);            brings them there and back, and waits
+//   sg::gemm(gpu, a, b, c);                       returns when it is queued
+//   c.download(host_c);                           waits
+//   sg::gemm(gpu, host_a, host_b, host_c);        brings them there and back, and waits
 //
-// It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and NVRTC
-// unless all kernels are in the cache. Without them every call says so. A policy is a device and a stream and no
-// more: products are ordered on the stream and not waited for. With an arena a call allocates nothing and can be
-// captured in a graph, once it has run before, which compiles its kernels.
+// It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and
+// NVRTC unless all kernels are in the cache. Without them every call says so. A policy is a device and a
+// stream and no more: products are ordered on the stream and not waited for. With an arena a call allocates
+// nothing and can be captured in a graph, once it has run before, which compiles its kernels.
 #pragma once
 
 #include "../algorithm/out_of_core.hpp"
@@ -63,8 +63,8 @@ struct cuda {
     status ready() const { return session().ready(); }
     status synchronize() const { return session().synchronize(stream); }
 
-    // C in the accumulator's type, or, for 16-bit operands, in their own, or in either for fp8; epilogues that have a
-    // device source.
+    // C in the accumulator's type, or, for 16-bit operands, in their own, or in either for fp8; epilogues
+    // that have a device source.
     template <class P>
     static constexpr verdict accepts =
         types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
@@ -121,8 +121,9 @@ struct cuda {
                 b = {2 * b.worst, b.expected + length / at_once * u};
                 double const tf = sizeof(TA) == 4 ? 0x1p-9 : 0;
                 b.worst += tf, b.expected += tf;
-                // Of fp8 they add 32 products and a sum, and keep 13 bits after the first of the largest of these
-                // (Khattak, Mikaitis: Accurate models of NVIDIA tensor cores, 2025); up to four times in a row.
+                // Of fp8 they add 32 products and a sum, and keep 13 bits after the first of the largest of
+                // these (Khattak, Mikaitis: Accurate models of NVIDIA tensor cores, 2025); up to four times
+                // in a row.
                 double const times = !is_fp8<TA> ? 0 : s.k < 128 ? static_cast<double>((s.k + 31) / 32) : 4;
                 b.worst += 33 * times * 0x1p-13, b.expected += 2 * times * 0x1p-13;
             }
@@ -131,25 +132,17 @@ struct cuda {
         }
     }
 
-    // From the number of multiprocessors, and what one of its generation does: operations and bytes a second.
+    // By the model that chooses the kernel, in cycles of a device under load; and the operands have to be read.
     template <class S>
     double estimate(S const& s) const {
-        using T = real_t<typename S::a_type>;
-        enum { wide, single, rounded, narrow, bytes };
-        constexpr double rates[3][5] = {
-            {5e9, 100e9, 300e9, 900e9, 1800e9}, // double, float, tf32, 16 bits, 8 bits
-            {150e9, 130e9, 1000e9, 2000e9, 4000e9},
-            {380e9, 330e9, 2500e9, 4500e9, 9000e9}};
-        constexpr double bandwidths[3] = {8e9, 14e9, 25e9};
-        int const capability = where().capability, generation = capability >= 90   ? 2
-                                                                : capability == 80 ? 1
-                                                                                   : 0;
-        int const column = sizeof(T) == 8   ? wide
-                           : sizeof(T) == 4 ? (letter<typename S::a_type>() == 't' ? rounded : single)
-                           : sizeof(T) == 2 ? narrow
-                                            : bytes;
-        double const units = where().units;
-        return roofline(s, rates[generation][column] * units, bandwidths[generation] * units, 5e-6);
+        int const capability = where().capability;
+        double const clock = capability >= 90 ? 1.75e9 : 1.4e9,
+                     bandwidth = capability >= 90   ? 25e9
+                                 : capability == 80 ? 14e9
+                                                    : 8e9; // of a multiprocessor
+        double const work = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count}).cycles / clock,
+                     traffic = operand_bytes(s) / (bandwidth * where().units);
+        return (work > traffic ? work : traffic) + 5e-6;
     }
 
     // As for a C in row-major order.
@@ -166,8 +159,8 @@ struct cuda {
                std::to_string(choice.part) + copies;
     }
 
-    // Looks for the best tile for products of T of about this size, and keeps it for them: in this process, and in
-    // the user's cache for the next. Nothing else looks for tiles; it takes as long as it is given.
+    // Looks for the best tile for products of T of about this size, and keeps it for them: in this process,
+    // and in the user's cache for the next. Nothing else looks for tiles; it takes as long as it is given.
     template <class T>
     result<cuda_tuned> tune(stratagemm::shape<T> const& s, cuda_tuning_options const& options = {}) const {
         auto found = tune_tile(

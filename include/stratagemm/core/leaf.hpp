@@ -89,6 +89,7 @@ struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension
     bool has_double = false;
     std::size_t memory_bytes = 0; // what the device has, and can give in one piece
+    double link = 10e9; // bytes a second between host and device in one direction: roughly, for estimates
 };
 
 // A leaf whose memory is a device's.

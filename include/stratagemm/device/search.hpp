@@ -8,6 +8,7 @@
 
 #include "../core/config.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>

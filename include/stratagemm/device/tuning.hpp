@@ -63,7 +63,8 @@ public:
     }
     void keep(tuning_bucket const& b, Tile const& tile) {
         std::lock_guard const lock(mutex_);
-        tiles_.insert_or_assign(b, tile);
+        // Not by insert_or_assign, whose tuples of references clang 17 cannot build from libstdc++ 14 in C++23.
+        if (auto const [at, fresh] = tiles_.emplace(b, tile); !fresh) at->second = tile;
         std::string text;
         for (short const value : values_of(tile)) text += std::to_string(value) + ' ';
         cache_.store(key(b), text);

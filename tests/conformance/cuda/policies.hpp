@@ -1,4 +1,4 @@
-// The policies under test on CUDA devices. A new one is one line here.
+// The policies under test on CUDA devices, each named as a caller writes it. A new one is one line here.
 #pragma once
 
 #include "conformance/device/mirrored.hpp"
@@ -13,6 +13,7 @@
 namespace trials {
 
 using under_test = sg::cuda;
+inline constexpr char under_test_name[] = "cuda";
 
 // Tiles that the sizes of the suite are larger than.
 inline constexpr sg::cuda_tile small_tile{sg::cuda_engine::blocked, 16, 16, 8, 4, 2, 2, 2};
@@ -75,39 +76,42 @@ template <class F>
 void for_each_policy(std::uint64_t turn, F&& f) {
     sg::cuda const device;
     f("cuda", mirrored{device, device});
-    f("cuda, small tiles", mirrored{device, with(small_tile)});
-    f("cuda, odd tiles", mirrored{device, with(odd_tile)});
-    f("cuda, simt", only<float>(simt_tile));
-    f("cuda, tf32", only<float>(tf32_tile, true));
-    f("cuda, simt, narrow", only<float>(narrow_simt_tile));
-    f("cuda, fp64", only<double>(fp64_tile));
-    f("cuda, fp64, narrow", only<double>(narrow_fp64_tile));
-    f("cuda, fp64, warps that fetch", only<double>(fetching_fp64_tile));
-    f("cuda, wgmma", only<sg::half, sg::bfloat16>(wgmma_tile));
-    f("cuda, wgmma of int8", only<std::int8_t>(int8_tile));
-    f("cuda, mma", only<sg::half, sg::bfloat16>(mma_tile));
-    f("cuda, mma of thin tiles", only<sg::half, sg::bfloat16, std::int8_t>(thin_mma_tile));
-    f("cuda, wgmma of fp8", only<sg::fp8_e4m3, sg::fp8_e5m2>(fp8_tile));
-    f("cuda, mma of fp8", only<sg::fp8_e4m3, sg::fp8_e5m2>(mma_fp8_tile));
-    f("cuda, mma of tf32", only<float>(mma_tf32_tile, true));
-    f("staged over cuda", sg::staged{device});
-    f("strassen over cuda", mirrored{device, sg::strassen{device}});
-    f("recursive over strassen over cuda",
+    f("cuda{.tile = small_tile}", mirrored{device, with(small_tile)});
+    f("cuda{.tile = odd_tile}", mirrored{device, with(odd_tile)});
+    f("cuda{.tile = simt_tile}", only<float>(simt_tile));
+    f("cuda{.tf32 = true, .tile = tf32_tile}", only<float>(tf32_tile, true));
+    f("cuda{.tile = narrow_simt_tile}", only<float>(narrow_simt_tile));
+    f("cuda{.tile = fp64_tile}", only<double>(fp64_tile));
+    f("cuda{.tile = narrow_fp64_tile}", only<double>(narrow_fp64_tile));
+    f("cuda{.tile = fetching_fp64_tile}", only<double>(fetching_fp64_tile));
+    f("cuda{.tile = wgmma_tile}", only<sg::half, sg::bfloat16>(wgmma_tile));
+    f("cuda{.tile = int8_tile}", only<std::int8_t>(int8_tile));
+    f("cuda{.tile = mma_tile}", only<sg::half, sg::bfloat16>(mma_tile));
+    f("cuda{.tile = thin_mma_tile}", only<sg::half, sg::bfloat16, std::int8_t>(thin_mma_tile));
+    f("cuda{.tile = fp8_tile}", only<sg::fp8_e4m3, sg::fp8_e5m2>(fp8_tile));
+    f("cuda{.tile = mma_fp8_tile}", only<sg::fp8_e4m3, sg::fp8_e5m2>(mma_fp8_tile));
+    f("cuda{.tf32 = true, .tile = mma_tf32_tile}", only<float>(mma_tf32_tile, true));
+    f("staged{cuda}", sg::staged{device});
+    f("strassen{cuda}", mirrored{device, sg::strassen{device}});
+    f("recursive{strassen{cuda}}",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
 
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {
-    case 0: return f("ozaki over cuda", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
+    case 0: return f("ozaki{cuda}", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
     case 3:
-        return f("ozaki over cuda, 3 slices",
+        return f("ozaki{cuda, {.slices = 3}}",
                  without_epilogue{mirrored{device, sg::ozaki{device, {.slices = 3}}}});
     case 6:
-        return f("ozaki over cuda, 9 moduli",
+        return f("ozaki{cuda, {.moduli = 9, .scaling = ozaki_scaling::product}}",
                  without_epilogue{mirrored{device, sg::ozaki{device, by_product}}});
-    case 9: return f("split over cuda", without_epilogue{mirrored{device, sg::split{eager{device}}}});
+    case 9: return f("split{cuda}", without_epilogue{mirrored{device, sg::split{eager{device}}}});
     case 12:
-        return f("split over cuda, 3 products",
+        return f("split{cuda, {.products = 3}}",
                  without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});
+    case 15:
+        return f("out_of_core{cuda, {.device_bytes = 100'000}}",
+                 sg::out_of_core{device, {.device_bytes = 100'000}});
     default: return;
     }
 }

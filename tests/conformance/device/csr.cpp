@@ -25,14 +25,9 @@ void csr_on_device() {
             begins.push_back(static_cast<std::int32_t>(columns.size()));
         }
         auto const size = static_cast<sg::index_t>(values.size());
-        auto const small = [](int seed) {
-            return [seed](sg::index_t i, sg::index_t j) {
-                return static_cast<float>((i * 7 + j * 3 + seed) % 9 - 4);
-            };
-        };
-        sg::matrix<T> b(k, n, [&](sg::index_t i, sg::index_t j) { return T(small(1)(i, j)); });
-        sg::matrix<S> e(m, n, [&](sg::index_t i, sg::index_t j) { return S(small(2)(i, j)); }), c(m, n),
-            expected(m, n);
+        sg::matrix<T> const b = support::integers<T>(k, n, 1);
+        sg::matrix<S> const e = support::integers<S>(m, n, 2);
+        sg::matrix<S> c(m, n), expected(m, n);
 
         typename under_test::template matrix<std::int32_t> const there_begins(
             device, sg::row_major(begins.data(), 1, m + 1)),

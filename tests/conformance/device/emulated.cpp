@@ -22,7 +22,7 @@ void same_bits_as_host(int count) {
     constexpr wanting all[] = {{.moduli = 9}, {.slices = 5}, {.moduli = 15, .scaling = by_product},
                                {.slices = 2}, {.moduli = 4}, {.moduli = 20}};
     under_test const gpu;
-    chance from(41);
+    random_source from(41);
     for (int x = 0; x < count; ++x) {
         trial t = draw_trial(from);
         t.m = 1 + from.below(40), t.n = 1 + from.below(40), t.k = 1 + from.below(70);
@@ -74,10 +74,9 @@ std::string wrong_with(Layer const& layer, Report& ran, sg::matrix<T> const& a, 
 // Elements between 2^-reach and 1, larger ones here and there.
 template <class T>
 sg::matrix<T> spread_by(int reach, index_t m, index_t n, std::uint64_t seed) {
-    chance from(seed);
-    return {m, n, [&](index_t, index_t) {
-                return static_cast<T>(std::ldexp(from.unit() - 0.5, from.below(reach + 1) - reach));
-            }};
+    return support::random_matrix<T>(m, n, seed, sg::layout::row_major, [reach](random_source& from) {
+        return from.over_binades(-reach - 1, -1);
+    });
 }
 
 TEMPLATE_TEST_CASE("emulated: ozaki on a device takes what the data need", "", float, double) {

@@ -11,9 +11,10 @@ namespace trials {
 // Small tiles for every type, on row-major operands: larger than a tile and smaller, alone and in a batch.
 template <class TA, class TC>
 void small_tiles() {
+    if (!chosen_policies().takes(under_test_name)) return;
     report note;
     mirrored const policy{under_test{}, with_small_tiles()};
-    chance from(29);
+    random_source from(29);
     for (index_t const size : {5, 17, 32, 50})
         for (int x = 0; x < 6; ++x) {
             trial t = draw_trial(from);
@@ -22,17 +23,18 @@ void small_tiles() {
             t.count = 1 + x % 2, t.repeat_a = t.repeat_b = false;
             t.a = t.b = {}, t.c.by_columns = t.c.turned = false;
             prepared<TA, TC> p(t);
-            note("small tiles", t, try_on(policy, p));
+            note((std::string(under_test_name) + " with small tiles").c_str(), t, try_on(policy, p));
         }
 }
 
 // C of few columns or rows, with k in parts and not; and batches of products small enough for local memory.
 template <class TA, class TC>
 void narrow_and_small(int count) {
+    if (!chosen_policies().takes(under_test_name)) return;
     report note;
     under_test const device;
     mirrored const policy{device, device};
-    chance from(31);
+    random_source from(31);
     for (int x = 0; x < count; ++x) {
         trial t = draw_trial(from);
         t.m = 1 + from.below(70), t.n = 1 + x % 4,
@@ -40,7 +42,7 @@ void narrow_and_small(int count) {
         if (x % 2) std::swap(t.m, t.n);
         t.count = 1 + x % 5 / 4;
         prepared<TA, TC> p(t);
-        note("narrow", t, try_on(policy, p));
+        note(under_test_name, t, try_on(policy, p));
     }
     for (int x = 0; x < count; ++x) {
         trial t = draw_trial(from);
@@ -48,7 +50,7 @@ void narrow_and_small(int count) {
         t.m = side, t.n = x % 2 ? side : 1 + from.below(32), t.k = x % 3 ? side : 1 + from.below(31);
         t.count = 16 + from.below(9);
         prepared<TA, TC> p(t);
-        note("small", t, try_on(policy, p));
+        note(under_test_name, t, try_on(policy, p));
     }
 }
 

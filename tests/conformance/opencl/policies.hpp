@@ -1,4 +1,4 @@
-// The policies under test on OpenCL devices. A new one is one line here.
+// The policies under test on OpenCL devices, each named as a caller writes it. A new one is one line here.
 #pragma once
 
 #include "conformance/device/mirrored.hpp"
@@ -13,6 +13,7 @@
 namespace trials {
 
 using under_test = sg::opencl;
+inline constexpr char under_test_name[] = "opencl";
 
 // Tiles that the sizes of the suite are larger than: one with two buffers, vectors and parts of k, one with neither.
 inline constexpr sg::opencl_tile small_tile{.threads_m = 4,
@@ -82,27 +83,30 @@ template <class F>
 void for_each_policy(std::uint64_t turn, F&& f) {
     sg::opencl const device;
     f("opencl", mirrored{device, device});
-    f("opencl, small tiles", for_float{mirrored{device, with_small_tiles()}});
-    f("opencl, odd tiles", for_float{mirrored{device, device.with(odd_tile)}});
-    f("opencl, sliced tiles", for_float{mirrored{device, device.with(sliced_tile)}});
-    f("strassen over opencl", mirrored{device, sg::strassen{device}});
-    f("staged over opencl", sg::staged{device});
-    f("recursive over strassen over opencl",
+    f("opencl.with(small_tile)", for_float{mirrored{device, with_small_tiles()}});
+    f("opencl.with(odd_tile)", for_float{mirrored{device, device.with(odd_tile)}});
+    f("opencl.with(sliced_tile)", for_float{mirrored{device, device.with(sliced_tile)}});
+    f("strassen{opencl}", mirrored{device, sg::strassen{device}});
+    f("staged{opencl}", sg::staged{device});
+    f("recursive{strassen{opencl}}",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
 
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {
-    case 0: return f("ozaki over opencl", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
+    case 0: return f("ozaki{opencl}", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
     case 3:
-        return f("ozaki over opencl, 3 slices",
+        return f("ozaki{opencl, {.slices = 3}}",
                  without_epilogue{mirrored{device, sg::ozaki{device, {.slices = 3}}}});
     case 6:
-        return f("ozaki over opencl, 9 moduli",
+        return f("ozaki{opencl, {.moduli = 9, .scaling = ozaki_scaling::product}}",
                  without_epilogue{mirrored{device, sg::ozaki{device, by_product}}});
-    case 9: return f("split over opencl", without_epilogue{mirrored{device, sg::split{eager{device}}}});
+    case 9: return f("split{opencl}", without_epilogue{mirrored{device, sg::split{eager{device}}}});
     case 12:
-        return f("split over opencl, 3 products",
+        return f("split{opencl, {.products = 3}}",
                  without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});
+    case 15:
+        return f("out_of_core{opencl, {.device_bytes = 100'000}}",
+                 sg::out_of_core{device, {.device_bytes = 100'000}});
     default: return;
     }
 }

@@ -9,19 +9,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <thread>
 
 namespace sg = stratagemm;
+using support::fractions;
 using support::same_bits;
 
 namespace {
-
-sg::matrix<float> fractions(sg::index_t m, sg::index_t n, int seed) {
-    return sg::matrix<float>(m, n, [&](sg::index_t i, sg::index_t j) {
-        return static_cast<float>(std::sin(static_cast<double>(seed + 7 * i + 31 * j)));
-    });
-}
 
 // Another thread that is busy for some milliseconds, rests as long, and so on.
 class wavering_load {
@@ -67,7 +61,7 @@ void each_policy(sg::matrix<float> const& b, F const& f) {
 
 TEST_CASE("the same call gives the same bits a thousand times, whatever else the machine does") {
     sg::index_t const n = 24;
-    auto const a = fractions(n, n, 1), b = fractions(n, n, 2);
+    auto const a = fractions<float>(n, n, 1), b = fractions<float>(n, n, 2);
     wavering_load const load;
     each_policy(b, [&](char const* name, auto const& policy, [[maybe_unused]] auto const& right) {
         sg::matrix<float> first(n, n), c(n, n);
@@ -83,7 +77,7 @@ TEST_CASE("the same call gives the same bits a thousand times, whatever else the
 }
 
 TEST_CASE("an estimate is positive, the same each time, and grows with the product") {
-    auto const b = fractions(64, 64, 2);
+    auto const b = fractions<float>(64, 64, 2);
     wavering_load const load;
     each_policy(b, [&](char const* name, auto const& policy, [[maybe_unused]] auto const& right) {
         CAPTURE(name);

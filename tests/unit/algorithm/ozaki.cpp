@@ -17,32 +17,16 @@ namespace sg = stratagemm;
 namespace parts = stratagemm::ozaki_parts;
 using support::contains;
 using support::equal;
+using support::fractions;
 using support::integers;
 using support::product_of;
+using support::random_source;
 using support::same_bits;
+using support::spread_out;
 
 namespace {
 
 using wide = __float128; // 113 bits: errors of products in double are seen in all their digits
-
-class chance {
-public:
-    explicit chance(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() { // splitmix64
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-    int below(int n) { return static_cast<int>(next() % static_cast<unsigned>(n)); }
-    double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-    double normal() {
-        return std::sqrt(-2 * std::log(unit() + 0x1p-60)) * std::cos(6.283185307179586 * unit());
-    }
-
-private:
-    std::uint64_t state_;
-};
 
 // The exact product, to measure others by.
 template <class T>
@@ -106,22 +90,6 @@ sg::matrix<T> multiply(Policy const& policy, sg::matrix<T> const& a, sg::matrix<
     return c;
 }
 
-template <class T>
-sg::matrix<T> fractions(sg::index_t m, sg::index_t n, std::uint64_t seed) {
-    chance from(seed);
-    return sg::matrix<T>(m, n, [&](sg::index_t, sg::index_t) { return from.unit() - 0.5; });
-}
-template <class T>
-sg::matrix<T> spread_out(sg::index_t m, sg::index_t n, double phi, std::uint64_t seed) {
-    chance from(seed);
-    return sg::matrix<T>(
-        m, n, [&](sg::index_t, sg::index_t) { return (from.unit() - 0.5) * std::exp(phi * from.normal()); });
-}
-
-double finite(chance& from, int reach) {
-    return std::ldexp(from.unit() - 0.5, from.below(2 * reach + 1) - reach);
-}
-
 // m 2^q mod p, by its definition.
 std::uint64_t remainder_of(parts::integer v, std::uint64_t p) {
     auto const size = static_cast<std::uint64_t>(v.m < 0 ? -v.m : v.m) % p;
@@ -151,10 +119,10 @@ TEST_CASE("exponents and lowest bits") {
 }
 
 TEST_CASE("scaling rounds to the nearest integer") {
-    chance from(1);
+    random_source from(1);
     int wrong = 0;
     for (int x = 0; x < 100000; ++x) {
-        double const value = finite(from, 60);
+        double const value = from.over_binades(-61, 59);
         int const shift = from.below(200) - 100;
         parts::integer const v = parts::scaled(value, shift);
         double const exact = std::ldexp(value, shift), got = std::ldexp(static_cast<double>(v.m), v.q);
@@ -172,13 +140,13 @@ TEST_CASE("scaling rounds to the nearest integer") {
 }
 
 TEST_CASE("digits in balanced base 256 make up the number, for every count of slices") {
-    chance from(2);
+    random_source from(2);
     int wrong = 0;
     for (int count = 2; count <= 18; ++count)
         for (int x = 0; x < 4000; ++x) {
             double const value = x % 7 == 0   ? std::ldexp(1, from.below(60) - 60)
                                  : x % 7 == 1 ? -std::nextafter(1 - 0x1p-7, 0)
-                                              : finite(from, 30) * 0x1p-30;
+                                              : from.over_binades(-61, -1);
             parts::integer const v = parts::scaled(value, 7 - (std::abs(value) == 1) + 8 * (count - 1));
             // Compared modulo 2^64 and two primes: what agrees in all is the same number.
             std::uint64_t const primes[] = {2147483647u, 4294967291u};
@@ -199,7 +167,7 @@ TEST_CASE("digits in balanced base 256 make up the number, for every count of sl
 }
 
 TEST_CASE("residues are centred int8, congruent to the number") {
-    chance from(3);
+    random_source from(3);
     int wrong = 0;
     for (int const p : parts::moduli) {
         parts::modulus const mod(p);
@@ -244,7 +212,7 @@ TEST_CASE("the moduli are coprime, and the weights of the Chinese remainder theo
 }
 
 TEST_CASE("integers come back from their residues, for every count of moduli") {
-    chance from(4);
+    random_source from(4);
     for (int count = 2; count <= parts::most_moduli; ++count) {
         parts::residue_system const system(count);
         auto const back = [&](parts::integer x, parts::integer y) {
@@ -260,7 +228,7 @@ TEST_CASE("integers come back from their residues, for every count of moduli") {
             // Of any size, and the largest there may be.
             double const value =
                 std::trunc(x % 3 == 0 ? limit * (1 - from.unit() * 0x1p-30) * (x % 2 ? 1 : -1)
-                                      : finite(from, bits / 2) * std::ldexp(1, bits / 2));
+                                      : from.over_binades(-1, 2 * (bits / 2) - 1));
             parts::twofold const one = back(parts::scaled(value, 0), {});
             wrong += one.high != value || one.low != 0;
             // More bits than a double has.
@@ -309,8 +277,8 @@ TEST_CASE("bounds of explicit counts hold, and are within a hundred of what is s
     for (auto const& size : {std::array<sg::index_t, 3>{40, 30, 60}, {16, 17, 700}, {50, 50, 3}})
         for (double const lift : {0.0, 0.5}) { // around zero, and positive
             sg::index_t const m = size[0], n = size[1], k = size[2];
-            chance from(5);
-            auto const fill = [&](sg::index_t, sg::index_t) { return from.unit() - 0.5 + lift; };
+            random_source from(5);
+            auto const fill = [&](sg::index_t, sg::index_t) { return from.uniform(-0.5, 0.5) + lift; };
             sg::matrix<double> const a(m, k, fill), b(k, n, fill);
             exact const truth(a, b);
             auto const check = [&](sg::ozaki_options options) {
@@ -603,16 +571,8 @@ TEMPLATE_TEST_CASE("Inf, NaN and what overflows come out as from the native prod
 TEMPLATE_TEST_CASE("the same bits over reference and host, and for any number of threads", "", float, double,
                    std::complex<float>) {
     using T = TestType;
-    using R = sg::real_t<T>;
-    chance from(10);
-    auto const draw = [&](sg::index_t, sg::index_t) {
-        if constexpr (sg::complex_like<T>)
-            return T(static_cast<R>(from.unit() - 0.5), static_cast<R>(from.unit() - 0.5));
-        else
-            return static_cast<T>(from.unit() - 0.5);
-    };
     // Large enough for two threads, also in what is done by elements.
-    sg::matrix<T> const a(270, 7, draw), b(7, 265, draw);
+    sg::matrix<T> const a = fractions<T>(270, 7, 10), b = fractions<T>(7, 265, 11);
     for (sg::ozaki_options const& options : {sg::ozaki_options{},
                                              {.slices = 3},
                                              {.moduli = 5},
@@ -684,9 +644,7 @@ TEMPLATE_TEST_CASE("ozaki: an epilogue does as it would to the finished C", "", 
 
 TEST_CASE("complex products: as accurate as real ones") {
     using T = std::complex<double>;
-    chance from(11);
-    auto const draw = [&](sg::index_t, sg::index_t) { return T(from.unit() - 0.5, from.unit() - 0.5); };
-    sg::matrix<T> const a(12, 200, draw), b(200, 11, draw);
+    sg::matrix<T> const a = fractions<T>(12, 200, 11), b = fractions<T>(200, 11, 12);
     sg::matrix<T> c(12, 11), want(12, 11);
     T const alpha(0.3, -0.7);
     sg::ozaki_report report;

@@ -11,7 +11,6 @@
 #include <complex>
 #include <cstdio>
 #include <limits>
-#include <random>
 #include <thread>
 #include <vector>
 
@@ -29,23 +28,14 @@ bool here() {
 
 template <class T>
 sg::matrix<T> draw(sg::index_t m, sg::index_t n, unsigned seed, sg::layout order = sg::layout::row_major) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<double> u(-0.5, 0.5);
-    return sg::matrix<T>(
-        m, n,
-        [&](sg::index_t, sg::index_t) {
-            if constexpr (sg::complex_like<T>)
-                return T(static_cast<sg::real_t<T>>(u(random)), static_cast<sg::real_t<T>>(u(random)));
-            else
-                return static_cast<T>(u(random) * std::exp(3 * u(random)));
-        },
-        order);
+    return support::spread_out<T>(m, n, sg::complex_like<T> ? 0 : 0.8, seed, order);
 }
 
 // Products with A kept and with B kept, against those of the matrices.
-template <class Base, class A, class B, class E, class T, class... Epilogue>
-void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T beta, E const& e, sg::index_t m,
-           sg::index_t n, Epilogue const&... epilogue) {
+template <class Base, class T, class... Epilogue>
+void check_views(sg::ozaki<Base> const& policy, T alpha, sg::view<T const> const& a,
+                 sg::view<T const> const& b, T beta, sg::view<T const> const& e, sg::index_t m, sg::index_t n,
+                 Epilogue const&... epilogue) {
     auto const kept_a = sg::keep_left(policy, a);
     auto const kept_b = sg::keep(policy, b);
     for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
@@ -58,6 +48,14 @@ void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T bet
             CHECK(same_bits(d, expected));
         }
     }
+}
+
+// Whatever they lie in: one set of products is compiled for a type.
+template <class Base, class A, class B, class E, class T, class... Epilogue>
+void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T beta, E const& e, sg::index_t m,
+           sg::index_t n, Epilogue const&... epilogue) {
+    check_views<Base, T>(policy, alpha, sg::as_view(a), sg::as_view(b), beta, sg::as_view(e), m, n,
+                         epilogue...);
 }
 
 template <class F>

@@ -13,6 +13,7 @@
 namespace sg = stratagemm;
 using support::contains;
 using support::equal;
+using support::fractions;
 using support::integers;
 using support::product_of;
 using support::same_bits;
@@ -21,16 +22,6 @@ namespace {
 
 constexpr sg::recursive_options tiny{.leaf_bytes = 2000};
 sg::recursive<sg::reference> const policy(sg::reference{}, tiny);
-
-// Random enough that each rounding shows.
-template <class T>
-sg::matrix<T> fractions(sg::index_t m, sg::index_t n, int seed) {
-    auto state = static_cast<unsigned>(seed);
-    return sg::matrix<T>(m, n, [&](sg::index_t, sg::index_t) {
-        state = state * 1664525u + 1013904223u;
-        return static_cast<T>(static_cast<float>(state >> 8) * 0x1p-24f - 0.5f);
-    });
-}
 
 } // namespace
 
@@ -123,10 +114,9 @@ TEST_CASE("each division of k is in the bound") {
 
 // Sums of positive terms grow, so that each rounding of C is one of the whole sum.
 TEST_CASE("errors of positive data are what is expected, of vectors too") {
-    auto const positive = [](sg::index_t m, sg::index_t n, int seed, sg::layout order) {
-        auto const x = fractions<float>(m, n, seed);
-        return sg::matrix<float>(
-            m, n, [&](sg::index_t i, sg::index_t j) { return x(i, j) + 0.6f; }, order);
+    auto const positive = [](sg::index_t m, sg::index_t n, std::uint64_t seed, sg::layout order) {
+        return support::random_matrix<float>(
+            m, n, seed, order, [](support::random_source& from) { return from.uniform(0.1, 1.1); });
     };
     for (std::size_t const leaf_bytes : {65536u, 4096u, 64u})
         for (auto const order : {sg::layout::row_major, sg::layout::col_major})

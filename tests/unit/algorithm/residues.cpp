@@ -11,12 +11,13 @@
 #include <complex>
 #include <cstdio>
 #include <limits>
-#include <random>
 #include <vector>
 
 namespace sg = stratagemm;
 namespace parts = stratagemm::ozaki_parts;
 namespace tiles = stratagemm::ozaki_tiles;
+using support::fractions;
+using support::random_source;
 using support::same_bits;
 
 #if defined(__x86_64__)
@@ -29,26 +30,6 @@ bool here() {
     return false;
 }
 
-class numbers {
-public:
-    explicit numbers(unsigned seed) : engine_(seed) {}
-    double operator()(double phi) { return uniform_(engine_) * std::exp(phi * normal_(engine_)); }
-    bool chance(double share) { return uniform_(engine_) + 0.5 < share; }
-
-private:
-    std::mt19937 engine_;
-    std::uniform_real_distribution<double> uniform_{-0.5, 0.5};
-    std::normal_distribution<double> normal_;
-};
-
-template <class T>
-T number(numbers& from, double phi) {
-    if constexpr (sg::complex_like<T>)
-        return T(static_cast<sg::real_t<T>>(from(phi)), static_cast<sg::real_t<T>>(from(phi)));
-    else
-        return static_cast<T>(from(phi));
-}
-
 struct trial {
     sg::index_t m, n, k;
     bool a_turned = false, b_turned = false;
@@ -59,10 +40,10 @@ struct trial {
 // Both forms of one policy; whether C and the reports agree.
 template <class T>
 bool agree(trial const& t, sg::ozaki_options options, T alpha = T(1), T beta = T(0)) {
-    numbers from(static_cast<unsigned>(t.m * 7 + t.n * 3 + t.k));
+    random_source from(static_cast<std::uint64_t>(t.m * 7 + t.n * 3 + t.k));
     auto const fill = [&](sg::index_t, sg::index_t) {
-        T const x = number<T>(from, t.phi);
-        return from.chance(t.zeros) ? T(0) : x;
+        T const x = support::make_by<T>([&] { return from.spread(t.phi); });
+        return from.unit() < t.zeros ? T(0) : x;
     };
     auto const order = [](bool turned) { return turned ? sg::layout::col_major : sg::layout::row_major; };
     sg::matrix<T> const a(t.m, t.k, fill, order(t.a_turned)), b(t.k, t.n, fill, order(t.b_turned));
@@ -113,9 +94,8 @@ TEST_CASE("in every layout, over passes of k, and with any number of threads") {
 
 TEST_CASE("a hundred runs, the same bits") {
     if (!here()) return;
-    numbers from(11);
-    sg::matrix<double> const a(37, 80, [&](sg::index_t, sg::index_t) { return from(0.5); }),
-        b(80, 41, [&](sg::index_t, sg::index_t) { return from(0.5); });
+    auto const a = support::spread_out<double>(37, 80, 0.5, 11),
+               b = support::spread_out<double>(80, 41, 0.5, 12);
     sg::matrix<double> first(37, 41), c(37, 41);
     for (int run = 0; run < 100; ++run) {
         eager<sg::host> cpu;
@@ -130,8 +110,7 @@ TEST_CASE("a hundred runs, the same bits") {
 TEST_CASE("strides of any sign, and a C of columns") {
     if (!here()) return;
     sg::index_t const m = 37, n = 45, k = 80;
-    numbers from(5);
-    sg::matrix<double> const all(120, 200, [&](sg::index_t, sg::index_t) { return from(0); });
+    auto const all = fractions<double>(120, 200, 5);
     auto const a = sg::strided(all.data() + 7 + 2 * (k - 1), m, k, 200, -2),
                b = sg::strided(all.data() + 3 + 200 * (k - 1), k, n, -200, 3);
     auto const run = [&](auto policy) {
@@ -146,9 +125,7 @@ TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bit
                    std::complex<double>) {
     if (!here()) return;
     using T = TestType;
-    numbers from(7);
-    auto const fill = [&](sg::index_t, sg::index_t) { return number<T>(from, 0); };
-    sg::matrix<T> const a(70, 40, fill), b(40, 45, fill), e(70, 45, fill);
+    auto const a = fractions<T>(70, 40, 7), b = fractions<T>(40, 45, 8), e = fractions<T>(70, 45, 9);
     for (int count : {3, 8, 15, 18})
         for (T const beta : {T(0), T(0.3f)})
             CHECK(support::finishes(sg::ozaki{sg::host{.threads = 2}, {.moduli = count}}, a, b, e, T(1.5f),
@@ -160,9 +137,11 @@ TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bit
                 CHECK(support::finishes(sg::split{sg::host{.threads = 2}, {.products = products}}, a, b, e,
                                         T(1), beta));
     if constexpr (std::is_same_v<T, double>) { // so far apart that they are written by the layer
-        sg::matrix<T> const x(
-            40, 50, [&](sg::index_t i, sg::index_t) { return std::ldexp(from(0), i % 2 ? 900 : -900); }),
-            y(50, 36, [&](sg::index_t, sg::index_t j) { return std::ldexp(from(0), j % 3 ? -900 : 100); });
+        auto x = fractions<T>(40, 50, 10), y = fractions<T>(50, 36, 11);
+        for (sg::index_t l = 0; l < 50; ++l) {
+            for (sg::index_t i = 0; i < 40; ++i) x(i, l) = std::ldexp(x(i, l), i % 2 ? 900 : -900);
+            for (sg::index_t j = 0; j < 36; ++j) y(l, j) = std::ldexp(y(l, j), j % 3 ? -900 : 100);
+        }
         CHECK(
             support::finishes(sg::ozaki{sg::host{}, {.moduli = 15}}, x, y, sg::matrix<T>(40, 36), 1.0, 0.0));
     }
@@ -170,12 +149,12 @@ TEMPLATE_TEST_CASE("epilogues are applied as blocks are written, to the same bit
 
 TEST_CASE("lines far apart in size") {
     if (!here()) return;
-    numbers from(6);
     for (int far : {100, 490, 900}) {
-        sg::matrix<double> const a(
-            40, 50, [&](sg::index_t i, sg::index_t) { return std::ldexp(from(0), i % 2 ? far : -far); }),
-            b(50, 36,
-              [&](sg::index_t, sg::index_t j) { return std::ldexp(from(0), j % 3 ? -far : far / 9); });
+        auto a = fractions<double>(40, 50, 6), b = fractions<double>(50, 36, 7);
+        for (sg::index_t l = 0; l < 50; ++l) {
+            for (sg::index_t i = 0; i < 40; ++i) a(i, l) = std::ldexp(a(i, l), i % 2 ? far : -far);
+            for (sg::index_t j = 0; j < 36; ++j) b(l, j) = std::ldexp(b(l, j), j % 3 ? -far : far / 9);
+        }
         sg::matrix<double> layered(40, 36), fused(40, 36);
         sg::gemm(sg::ozaki{eager<untiled>{}, {.moduli = 15}}, a, b, layered);
         sg::gemm(sg::ozaki{sg::host{}, {.moduli = 15}}, a, b, fused);
@@ -292,9 +271,7 @@ TEST_CASE("no extreme of a line is lost, whatever is left over of it") {
 TEST_CASE("operands that do not fit are packed in parts") {
     if (!here()) return;
     sg::index_t const m = 100, n = 150, k = 90;
-    numbers from(8);
-    auto const fill = [&](sg::index_t, sg::index_t) { return from(0); };
-    sg::matrix<double> const a(m, k, fill), b(k, n, fill);
+    auto const a = fractions<double>(m, k, 8), b = fractions<double>(k, n, 9);
     sg::matrix<double> c(m, n), expected(m, n);
     sg::gemm(sg::ozaki{eager<untiled>{}, {.moduli = 15}}, a, b, expected);
     parts::residue_system const system(15);

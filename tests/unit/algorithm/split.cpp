@@ -10,7 +10,6 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <random>
 #include <string>
 
 namespace sg = stratagemm;
@@ -39,12 +38,9 @@ double error(matrix const& a, matrix const& b, matrix const& c) {
 
 // (u - 1/2) exp(phi g) 2^scale
 matrix draw(sg::index_t m, sg::index_t n, unsigned seed, double phi = 0, int scale = 0) {
-    std::mt19937 random(seed);
-    auto const unit = [&] { return static_cast<double>(random()) / 4294967296.0; };
-    return matrix(m, n, [&](sg::index_t, sg::index_t) {
-        double const g = std::sqrt(-2 * std::log(unit() + 1e-12)) * std::cos(6.283185307179586 * unit());
-        return static_cast<float>(std::ldexp((unit() - 0.5) * std::exp(phi * g), scale));
-    });
+    return support::random_matrix<float>(
+        m, n, seed, sg::layout::row_major,
+        [&](support::random_source& from) { return std::ldexp(from.spread(phi), scale); });
 }
 
 template <class Policy>

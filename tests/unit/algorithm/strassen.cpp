@@ -15,7 +15,10 @@ using support::integers;
 using support::product_of;
 
 namespace {
-constexpr auto winograd = sg::strassen_variant::winograd, original = sg::strassen_variant::strassen;
+using sg::strassen_variant;
+constexpr strassen_variant variants[] = {strassen_variant::winograd, strassen_variant::strassen,
+                                         strassen_variant::plain, strassen_variant::by_323,
+                                         strassen_variant::by_424};
 
 template <class T>
 sg::shape<T> shape_of(sg::index_t m, sg::index_t n, sg::index_t k, bool adds = false) {
@@ -25,9 +28,9 @@ sg::shape<T> shape_of(sg::index_t m, sg::index_t n, sg::index_t k, bool adds = f
 }
 } // namespace
 
-TEST_CASE("the test vector of 2 x 2, in both forms") {
+TEST_CASE("the test vector of 2 x 2, in all forms") {
     double const a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
-    for (auto const variant : {winograd, original}) {
+    for (auto const variant : variants) {
         double c[4] = {};
         sg::gemm(sg::strassen{sg::reference{}, {.variant = variant}}, sg::row_major(a, 2, 2),
                  sg::row_major(b, 2, 2), sg::row_major(c, 2, 2));
@@ -42,7 +45,7 @@ TEMPLATE_TEST_CASE("integers are exact for every odd and even shape, form and de
                    std::complex<float>) {
     using T = TestType;
     int wrong = 0;
-    for (auto const variant : {winograd, original})
+    for (auto const variant : variants)
         for (int const levels : {1, 2, 3}) {
             sg::strassen const policy(sg::reference{}, {.levels = levels, .variant = variant});
             for (sg::index_t m = 1; m < 18; m += 2)
@@ -67,7 +70,7 @@ TEMPLATE_TEST_CASE("integers are exact for every odd and even shape, form and de
 }
 
 TEST_CASE("workspace is what is needed: not less, and not more") {
-    for (auto const variant : {winograd, original})
+    for (auto const variant : variants)
         for (int const levels : {1, 2, 3})
             for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{64, 64, 64},
                                           {33, 50, 71},
@@ -84,7 +87,7 @@ TEST_CASE("workspace is what is needed: not less, and not more") {
                         support::try_arena(policy, sg::product(1.0f, a, b, adds ? 1.0f : 0.0f, e, c));
                     CAPTURE(m, n, k, levels, adds);
                     CHECK(use.stayed_inside);
-                    CHECK(use.used_up);
+                    CHECK(use.used_up == (variant != strassen_variant::plain)); // over a base that needs none
                 }
 }
 
@@ -156,7 +159,7 @@ TEST_CASE("strassen applies an epilogue once to each element, with its place") {
     auto const a = integers<float>(21, 19, 1), b = integers<float>(19, 23, 2);
     auto const ab = product_of(a, b);
     sg::matrix<float> c(21, 23);
-    for (auto const variant : {winograd, original}) {
+    for (auto const variant : variants) {
         sg::gemm(sg::strassen{sg::reference{}, {.levels = 2, .variant = variant}}, a, b, c,
                  [](float x, sg::index_t i, sg::index_t j) { return x + static_cast<float>(100 * i + j); });
         int wrong = 0;
@@ -165,4 +168,83 @@ TEST_CASE("strassen applies an epilogue once to each element, with its place") {
                 wrong += c(i, j) != ab(i, j) + static_cast<float>(100 * i + j);
         CHECK(wrong == 0);
     }
+}
+
+TEST_CASE("a form by 3, 2, 3 or by 4, 2, 4 divides what has as many rows, terms and columns") {
+    sg::strassen const by_323(sg::reference{}, {.levels = 9, .variant = strassen_variant::by_323});
+    CHECK(contains(by_323.describe(shape_of<float>(27, 27, 8)), "3 levels"));
+    CHECK(contains(by_323.describe(shape_of<float>(26, 27, 8)), "2 levels"));
+    CHECK(contains(by_323.describe(shape_of<float>(27, 26, 8)), "2 levels"));
+    CHECK(contains(by_323.describe(shape_of<float>(27, 27, 7)), "2 levels"));
+    sg::strassen const by_424(sg::reference{}, {.levels = 9, .variant = strassen_variant::by_424});
+    CHECK(contains(by_424.describe(shape_of<float>(64, 64, 8)), "3 levels"));
+    for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{64, 64, 8}, {83, 89, 23}, {28, 30, 20}}) {
+        auto const a = integers<double>(m, k, 1), b = integers<double>(k, n, 2);
+        auto const ab = product_of(a, b);
+        sg::matrix<double> c(m, n);
+        sg::gemm(by_323, a, b, c);
+        CHECK(equal(c, ab));
+        sg::gemm(by_424, 2, a, b, -1, c);
+        CHECK(equal(c, ab));
+    }
+}
+
+TEST_CASE("over sums and spreads of the host, every form is exact for integers, with and without E") {
+    for (auto const variant : variants)
+        for (int const levels : {1, 2})
+            for (auto const& [m, n, k] :
+                 {std::array<sg::index_t, 3>{36, 36, 16}, {97, 103, 61}, {150, 36, 900}}) {
+                sg::strassen const policy(sg::host{}, {.levels = levels, .variant = variant});
+                auto const a = integers<double>(m, k, 1), b = integers<double>(k, n, 2);
+                auto const ab = product_of(a, b);
+                sg::matrix<double> c(m, n);
+                CHECK(support::try_arena(policy, sg::product(a, b, c)).stayed_inside);
+                CHECK(equal(c, ab));
+                CHECK(support::try_arena(policy, sg::product(2, a, b, -1, c)).stayed_inside);
+                CHECK(equal(c, ab));
+            }
+}
+
+TEST_CASE("Strassen's bound is counted from his table") {
+    auto const& f = sg::bilinear_strassen.facts[0];
+    CHECK(f.products == 12);
+    CHECK(f.additions == 50);
+    CHECK(f.mean_square == 20);
+    CHECK(f.a_sums + f.b_sums + f.c_sums == 18);
+    CHECK(!f.p_beside_s);
+    CHECK(sg::bilinear_plain.facts[0].a_sums + sg::bilinear_plain.facts[0].c_sums == 0);
+}
+
+namespace {
+// Two products of half the terms each: C = A1 B1 + A2 B2.
+constexpr sg::bilinear_product two_lines[] = {{"a11", "b11", "c11"}, {"-a12", "-b21", "c11"}};
+constexpr sg::bilinear two_halves{"halves of k", 1, 1, 2, two_lines};
+} // namespace
+
+TEST_CASE("a table of the caller's") {
+    sg::strassen const policy(sg::host{}, {.levels = 3, .table = &two_halves});
+    auto const a = integers<float>(19, 47, 1), b = integers<float>(47, 5, 2);
+    sg::matrix<float> c(19, 5);
+    sg::gemm(policy, a, b, c);
+    CHECK(equal(c, product_of(a, b)));
+    CHECK(contains(policy.describe(shape_of<float>(19, 5, 47)), "halves of k), 3 levels"));
+    CHECK(policy.error_bound(shape_of<float>(19, 5, 47)).normwise);
+}
+
+TEST_CASE("automatic levels: none where the base is estimated to be as fast, some for large products") {
+    sg::strassen const policy(sg::host{}, {.levels = sg::strassen_options::automatic});
+    for (sg::index_t const n : {1, 2, 100, 500}) {
+        auto const s = shape_of<float>(n, n, n);
+        CHECK(contains(policy.describe(s), "0 levels"));
+        CHECK(policy.estimate(s) == sg::host{}.estimate(s));
+        CHECK(policy.workspace(s) == sg::host{}.workspace(s));
+    }
+    auto const large = shape_of<float>(50000, 50000, 50000);
+    CHECK(!contains(policy.describe(large), "0 levels"));
+    CHECK(policy.estimate(large) < sg::host{}.estimate(large));
+    auto const a = integers<float>(70, 60, 1), b = integers<float>(60, 50, 2);
+    sg::matrix<float> c(70, 50);
+    sg::gemm(policy, a, b, c);
+    CHECK(equal(c, product_of(a, b)));
+    CHECK(!sg::try_gemm(sg::strassen(sg::host{}, {.levels = -2}), a, b, c));
 }

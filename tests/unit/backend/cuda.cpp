@@ -1,6 +1,7 @@
 // What the conformance suite does not see: devices, streams of one's own, graphs, errors. What a CPU cannot stand in for
 // (tests/stand_in), or not in a minute, is tagged [real].
 #include "catch.hpp"
+#include "random.hpp"
 
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/cuda.hpp>
@@ -439,12 +440,7 @@ TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every eleme
     // All rows of A are the same, and all columns of B, of integers: so is C, and a tile that is multiplied from other
     // terms of k than it should be shows. When tiles were refilled too soon, it took so large a product to.
     sg::index_t const n = 8192;
-    unsigned seed = 1;
-    auto const any = [&](sg::index_t, sg::index_t) {
-        seed = seed * 1664525u + 1013904223u;
-        return static_cast<TestType>(static_cast<float>(static_cast<int>(seed >> 29) - 3));
-    };
-    sg::matrix<TestType> const row(1, n, any), column(n, 1, any);
+    auto const row = support::integers<TestType>(1, n, 1), column = support::integers<TestType>(n, 1, 2);
     float sum = 0;
     for (sg::index_t l = 0; l < n; ++l)
         sum += static_cast<float>(row(0, l)) * static_cast<float>(column(l, 0));

@@ -188,11 +188,8 @@ TEST_CASE("operands of a group may lie among its results, as long as they are ap
 }
 
 TEST_CASE("results are refused when they overlap, and only then, wherever they lie in one matrix") {
-    unsigned seed = 3;
-    auto const below = [&](sg::index_t n) {
-        seed = seed * 1664525u + 1013904223u;
-        return static_cast<sg::index_t>(seed >> 16) % n;
-    };
+    support::random_source from(3);
+    auto const below = [&](sg::index_t n) { return sg::index_t{from.below(static_cast<int>(n))}; };
     sg::matrix<float> const a = integers<float>(24, 1, 1), b = integers<float>(1, 24, 2);
     int refused = 0, taken = 0, wrong = 0;
     for (int round = 0; round < 1000; ++round) {

@@ -22,11 +22,10 @@ struct sparse {
     sg::matrix<T> dense;
 
     sparse(sg::index_t rows, sg::index_t cols, int one_in) : dense(integers<T>(rows, cols, 5)) {
-        auto state = 1u;
+        support::random_source from(1);
         for (sg::index_t i = 0; i < rows; ++i) {
             for (sg::index_t j = 0; j < cols; ++j) {
-                state = state * 1664525u + 1013904223u;
-                if (i % 5 == 3 || (state >> 16) % static_cast<unsigned>(one_in) != 0) {
+                if (i % 5 == 3 || from.below(one_in) != 0) {
                     dense(i, j) = T(static_cast<float>(0));
                     continue;
                 }

@@ -1,8 +1,8 @@
 // The exact arithmetic of the Ozaki schemes: scaled integers, their digits and residues, and the way back.
 //
-// Everything here is in integers, or in floating point whose roundings are caught (Ogita, Rump, Oishi: Accurate
-// sum and dot product, 2005), so that results do not depend on how a compiler contracts or, with -ffast-math,
-// reorders expressions.
+// Everything here is in integers, or in floating point whose roundings are caught (Ogita, Rump, Oishi:
+// Accurate sum and dot product, 2005), so that results do not depend on how a compiler contracts or, with
+// -ffast-math, reorders expressions.
 #pragma once
 
 #include "../../core/types.hpp"

@@ -21,13 +21,15 @@ struct ozaki_report {
 
 namespace ozaki_parts {
 
-// The parts of one product, in the arena. The first failure ends all that follows.
-template <class Policy, class P>
-class product {
+// All of a product but its last step, in the arena: the sums of A and B that C is made of. Epilogues have no part in
+// it, so that products that differ in nothing else share its code. The first failure ends all that follows.
+template <class Policy, class T>
+class integer_sums {
+protected:
     using arena = typename Policy::arena;
     using real_shape = typename Policy::real_shape;
-    using T = typename P::c_type;
     using space = typename Policy::space;
+    using shape_type = shape<T, T, T>;
     template <class Element>
     using view_of = view<Element, space>;
     template <class Element>
@@ -38,11 +40,11 @@ public:
     using right = lines<T, side::right, space>;
 
     // Operands that are kept need not be measured, scaled or taken apart.
-    product(Policy const& policy, P const& p, arena& memory, kept_lines<left> const* kept_a = nullptr,
-            kept_lines<right> const* kept_b = nullptr)
-        : policy_(policy), p_(p), memory_(memory), kept_a_(kept_a), kept_b_(kept_b), size_(p.shape()),
-          device_(on_device_at(policy, memory)), a_(kept_a ? kept_a->of : prepare(left{p.a})),
-          b_(kept_b ? kept_b->of : prepare(right{p.b})) {}
+    integer_sums(Policy const& policy, left const& a, right const& b, shape_type const& size, arena& memory,
+                 kept_lines<left> const* kept_a = nullptr, kept_lines<right> const* kept_b = nullptr)
+        : policy_(policy), memory_(memory), kept_a_(kept_a), kept_b_(kept_b), shape_(size), size_(size),
+          device_(on_device_at(policy, memory)), a_(kept_a ? kept_a->of : prepare(a)),
+          b_(kept_b ? kept_b->of : prepare(b)) {}
 
     bool good() const { return static_cast<bool>(status_); }
 
@@ -62,16 +64,6 @@ public:
         if (!surveyed_) find(probes ? sum : squares);
         if (probes) probe(leading, {ceiling});
         return scale_residues(policy_.explicit_plan(), probes);
-    }
-
-    status run(ozaki_report const& plan) {
-        if (!status_) return std::move(status_);
-        if (policy_.options_.report) *policy_.options_.report = plan;
-        if (plan.scheme == ozaki_report::slices)
-            multiply_slices(plan.count);
-        else
-            multiply_residues(plan.count);
-        return std::move(status_);
     }
 
     // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep,
@@ -104,7 +96,7 @@ public:
         return std::move(status_);
     }
 
-private:
+protected:
     // Planes of int8 and their product; of so many terms at a time, one row after another.
     using bytes_view = view_of<std::int8_t>;
     struct planes {
@@ -246,7 +238,7 @@ private:
                 plan = {ozaki_report::slices, x, products, plan.spread,
                         "the fewest that are accurate enough"};
         }
-        if (plan.count > 0 && policy_.native_is_faster(p_.shape(), plan, true))
+        if (plan.count > 0 && policy_.native_is_faster(shape_, plan, true))
             plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
         return plan.scheme == ozaki_report::moduli ? scale_residues(plan, true) : plan;
     }
@@ -304,7 +296,7 @@ private:
 
     // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one
     // product of the first d + 1 of A with the last d + 1 of B. Small terms come first.
-    void multiply_slices(int count) {
+    from_digits<space> sum_slices(int count) {
         scale(scale_of_slices<left>{a_, count}, a_);
         scale(scale_of_slices<right>{b_, count}, b_);
         auto const high = take<double>(size_.m, size_.n), low = take<double>(size_.m, size_.n);
@@ -325,12 +317,11 @@ private:
                 map(add_high<space>{t.c, weight}, high);
             }
         }
-        store(from_digits<space>{high, low}, 8 * (count - 1));
+        return {high, low};
     }
 
-    void multiply_residues(int count) {
-        residue_system const system(count);
-        if (fused_residues(system)) return;
+    from_residues<space> sum_residues(residue_system const& system) {
+        int const count = system.count();
         index_t const step = size_.m * size_.n;
         auto const sums = take<std::int8_t>(size_.m, size_.n, count);
         planes const t = take_planes(1);
@@ -349,26 +340,9 @@ private:
                 map(add_residues<space>{t.c, mod, system.weight(x)}, sum);
             }
         }
-        store(from_residues<space>{system, sums, step}, 0);
+        return {system, sums, step};
     }
 
-    // On the tile unit, without planes.
-    bool fused_residues([[maybe_unused]] residue_system const& system) {
-        if constexpr (Policy::tiled) {
-            residue_job<P> const job{p_,
-                                     a_.line,
-                                     b_.line,
-                                     a_.shift,
-                                     b_.shift,
-                                     larger(bits_of(a_), bits_of(b_)),
-                                     system,
-                                     kept_a_ ? kept_a_->residues : nullptr,
-                                     kept_b_ ? kept_b_->residues : nullptr};
-            return status_ && policy_.on_host().multiply(job, memory_);
-        } else {
-            return false;
-        }
-    }
     // Below 2^bits are all scaled elements.
     template <class Lines>
     static int bits_of(measured<Lines> const& x) {
@@ -455,13 +429,6 @@ private:
     void multiply(bytes_view const& a, bytes_view const& b, view_of<std::int32_t> const& c) {
         then([&] { return policy_.base_(typename Policy::integer_problem{1, a, b, 0, c, c}, memory_); });
     }
-    template <class Sum>
-    void store(Sum const& integers, int scale) {
-        if constexpr (Policy::on_device)
-            then([&] { return device_.finish(p_, integers, a_, b_, scale); });
-        else
-            map(finish<P, Sum>{p_, integers, a_.shift, b_.shift, scale}, p_.c);
-    }
     void ready() {
         then([&] { return policy_.leaf().synchronize(); });
     }
@@ -478,16 +445,71 @@ private:
     }
 
     Policy const& policy_;
-    P const& p_;
     arena& memory_;
     kept_lines<left> const* kept_a_;
     kept_lines<right> const* kept_b_;
+    shape_type shape_;
     real_shape size_;
     status status_;
     bool surveyed_ = false; // all quantities of lines were found at once
     [[no_unique_address]] device_steps device_;
     measured<left> a_;
     measured<right> b_;
+};
+
+// One product, with its epilogue.
+template <class Policy, class P>
+class product : public integer_sums<Policy, typename P::c_type> {
+    using sums = integer_sums<Policy, typename P::c_type>;
+    using sums::a_, sums::b_, sums::kept_a_, sums::kept_b_, sums::memory_, sums::policy_, sums::status_;
+    using typename sums::arena, typename sums::space;
+
+public:
+    using typename sums::left, typename sums::right;
+
+    product(Policy const& policy, P const& p, arena& memory, kept_lines<left> const* kept_a = nullptr,
+            kept_lines<right> const* kept_b = nullptr)
+        : sums(policy, left{p.a}, right{p.b}, p.shape(), memory, kept_a, kept_b), p_(p) {}
+
+    status run(ozaki_report const& plan) {
+        if (!status_) return std::move(status_);
+        if (policy_.options_.report) *policy_.options_.report = plan;
+        if (plan.scheme == ozaki_report::slices) {
+            store(this->sum_slices(plan.count), 8 * (plan.count - 1));
+        } else {
+            residue_system const system(plan.count);
+            if (!fused_residues(system)) store(this->sum_residues(system), 0);
+        }
+        return std::move(status_);
+    }
+
+private:
+    // On the tile unit, without planes.
+    bool fused_residues([[maybe_unused]] residue_system const& system) {
+        if constexpr (Policy::tiled) {
+            residue_job<P> const job{p_,
+                                     a_.line,
+                                     b_.line,
+                                     a_.shift,
+                                     b_.shift,
+                                     this->larger(this->bits_of(a_), this->bits_of(b_)),
+                                     system,
+                                     kept_a_ ? kept_a_->residues : nullptr,
+                                     kept_b_ ? kept_b_->residues : nullptr};
+            return status_ && policy_.on_host().multiply(job, memory_);
+        } else {
+            return false;
+        }
+    }
+    template <class Sum>
+    void store(Sum const& integers, int scale) {
+        if constexpr (Policy::on_device)
+            this->then([&] { return this->device_.finish(p_, integers, a_, b_, scale); });
+        else
+            this->map(finish<P, Sum>{p_, integers, a_.shift, b_.shift, scale}, p_.c);
+    }
+
+    P const& p_;
 };
 
 } // namespace ozaki_parts

@@ -1,5 +1,5 @@
-// The CUDA driver, opened when it is first needed: a program that includes this starts without one, and links with
-// nothing of CUDA. Its error codes in words.
+// The CUDA driver, opened when it is first needed: a program that includes this starts without one, and links
+// with nothing of CUDA. Its error codes in words.
 #pragma once
 
 #include "../../core/error.hpp"

@@ -20,9 +20,9 @@ struct cuda_choice {
 
 using cuda_sides = device_sides;
 
-// In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k
-// another launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of
-// its own.
+// In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of
+// parts of k another launch, and what it takes to write and to read them. Where only the last round is in
+// parts, it is a round of its own.
 inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_sides const& s,
                         cuda_choice const& how, int units, std::size_t element) {
     cuda_tile const t = lying_on_c(given, form_for(given, element, {}), element);
@@ -32,8 +32,8 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         up(s.m, std::ptrdiff_t{t.m} * t.cluster) * t.cluster * up(s.n, t.n) * static_cast<double>(s.count);
     double const parts = static_cast<double>(how.parts(s.k));
     double const places = static_cast<double>(units) * blocks;
-    // Storing: as much as memory takes, less what those beside it multiply meanwhile. fp64 has a warp that does nothing
-    // but fetch, so that the next tile is there when one has been stored.
+    // Storing: as much as memory takes, less what those beside it multiply meanwhile. fp64 has a warp that
+    // does nothing but fetch, so that the next tile is there when one has been stored.
     bool const is_ahead = t.engine == cuda_engine::fp64;
     double const storing =
         static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 / (blocks + is_ahead);
@@ -62,8 +62,8 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     double const sums =
         how.whole > 0 ? (tiles - whole) * t.m * t.n : static_cast<double>(s.m) * static_cast<double>(s.n);
     double const gathering = how.part > 0 ? 4000 + sums * sum * (2 * parts + 1) / 24 / units : 0;
-    // Copies: of A, which is nearly always along k, for an engine that does not take it so; and, if rows have no gaps,
-    // of what does not lie at multiples of 16 bytes.
+    // Copies: of A, which is nearly always along k, for an engine that does not take it so; and, if rows have
+    // no gaps, of what does not lie at multiples of 16 bytes.
     auto const copying = [&](std::ptrdiff_t rows, std::ptrdiff_t length, bool turns) {
         bool const copies = turns || static_cast<std::size_t>(length) * element % 16 != 0;
         double const size = static_cast<double>(rows) * static_cast<double>(length * s.count);
@@ -74,8 +74,8 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     return summing + gathering + copying(s.m, s.k, turns) + copying(s.k, s.n, false);
 }
 
-// Whether an engine is for operands of a type on a device: its letter (source.hpp), or t for floats that may be rounded
-// to tf32.
+// Whether an engine is for operands of a type on a device: its letter (source.hpp), or t for floats that may
+// be rounded to tf32.
 inline bool engine_takes(cuda_engine e, char type, cuda_device const& d) {
     switch (e) {
     case cuda_engine::simt: return type == 's';
@@ -152,14 +152,15 @@ struct cuda_sharing {
     std::vector<char> alone; // whether each of them is
 };
 
-// Whether a product shares launches without further thought: it is a few tiles, and soon done by one block each.
+// Whether a product shares launches without further thought: it is a few tiles, and soon done by one block
+// each.
 inline bool surely_shares(cuda_sides const& s) {
     return s.k <= 256 && s.count <= 64 && s.m < 256 && s.n < 256 &&
            (s.m + 64) * (s.n + 64) * s.count <= 192 * 192;
 }
 
-// `table` products at most share a launch. In cycles, and of a product that is alone roughly: to choose a kernel for
-// each would take longer than to run it.
+// `table` products at most share a launch. In cycles, and of a product that is alone roughly: to choose a
+// kernel for each would take longer than to run it.
 inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
                               std::vector<cuda_sides> const& all, int table, cuda_tile const& only) {
     bool const any = only.engine == cuda_engine::direct; // whether tiles' rates are known
@@ -179,8 +180,9 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
         double tiles = 0, together = 0; // cycles of all, side by side
         double deepest = 0;             // k
     };
-    // A launch ends with its deepest tile, which began beside others, and after its place in the table was found. By
-    // itself it has less than twice its share of the rate, and waits for memory at each of its steps.
+    // A launch ends with its deepest tile, which began beside others, and after its place in the table was
+    // found. By itself it has less than twice its share of the rate, and waits for memory at each of its
+    // steps.
     auto const until = [&](cuda_entry const& e, double depth, double tiles) {
         cuda_tile const& t = e.tile;
         double const present = tiles / d.units, fewest = 0.6 * e.blocks;

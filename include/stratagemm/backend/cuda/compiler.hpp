@@ -40,8 +40,8 @@ public:
     std::string version() const { return std::to_string(major_) + '.' + std::to_string(minor_); }
     int number() const { return 1000 * major_ + 10 * minor_; } // as drivers have it: 12010
 
-    // For an architecture such as sm_90a; PTX for the newest that it knows if this one is newer still. `exact`: a b + c
-    // is not contracted.
+    // For an architecture such as sm_90a; PTX for the newest that it knows if this one is newer still.
+    // `exact`: a b + c is not contracted.
     result<cuda_binary> compile(std::string const& text, char const* name, std::string const& architecture,
                                 bool exact = false, bool report = false) const {
         if (!missing_.empty()) return error(errc::unsupported, "cuda", missing_.c_str());

@@ -4,6 +4,7 @@
 #include "device.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -86,14 +87,15 @@ inline cuda_tile lying_on_c(cuda_tile t, cuda_form const& f, std::size_t element
 // Whether operands have to be aligned lines along one of their sides, or are copied to be so.
 constexpr bool reads_lines(cuda_engine e) { return e >= cuda_engine::simt; }
 
-// Whether tiles are fetched by hardware. Blocks then stay and take tile after tile, so that one is fetched while
-// another is stored.
+// Whether tiles are fetched by hardware. Blocks then stay and take tile after tile, so that one is fetched
+// while another is stored.
 constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engine::mma; }
 
 // Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
 constexpr bool divides_last_round(cuda_engine e) { return e == cuda_engine::simt || e == cuda_engine::fp64; }
 
-// Warps of fp64 that only fetch: one, or four where there are eight others that need the registers which these give up.
+// Warps of fp64 that only fetch: one, or four where there are eight others that need the registers which
+// these give up.
 constexpr int fetchers_of(cuda_tile const& t) {
     int const warps = t.m / t.micro_m * (t.n / t.micro_n);
     return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
@@ -110,9 +112,10 @@ inline int threads_of(cuda_tile const& t) {
     }
 }
 
-// For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where columns come in no
-// vectors a thread has one of them, if that does not mean reading more than multiplying. A block has about 128 threads
-// and up to 21 KB of operands at a time, or 44 where that is not enough for 64 threads or for whole vectors.
+// For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where
+// columns come in no vectors a thread has one of them, if that does not mean reading more than multiplying. A
+// block has about 128 threads and up to 21 KB of operands at a time, or 44 where that is not enough for 64
+// threads or for whole vectors.
 inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
     if (m < 1 || n < 1 || k < 1) return {};
     std::ptrdiff_t const width = n % 4 == 0 || n >= 24 ? 4 : n % 2 == 0 ? 2 : 1;
@@ -138,7 +141,8 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
            (!dense() || threads_of(t) < 64 ||
             (threads_of(t) < 128 && fits(2 * static_cast<std::size_t>(t.group), 21))))
         t.group = static_cast<short>(2 * t.group);
-    // Where vectors of numbers are multiplied as they are, so many blocks fetch at a time that one stage is best.
+    // Where vectors of numbers are multiplied as they are, so many blocks fetch at a time that one stage is
+    // best.
     if (element < 4 || n % 4 != 0)
         while (t.stages < 3 && fits(static_cast<std::size_t>(t.group * (t.stages + 1)), 48)) ++t.stages;
     return t;
@@ -160,7 +164,8 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
 inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element) {
     if (fetches(t.engine) && d.capability < 90) return false;
     if (t.engine == cuda_engine::wgmma && d.capability != 90) return false;
-    // Sums in three registers of four leave none over, and not all compilers of machine code get by with that.
+    // Sums in three registers of four leave none over, and not all compilers of machine code get by with
+    // that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
     if (t.cluster > 1 && t.engine != cuda_engine::wgmma) return false;
     // Each block of a cluster fetches whole lines of B for all, where they may lie along n.

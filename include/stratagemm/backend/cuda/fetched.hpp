@@ -1,5 +1,5 @@
-// Operands for the kernels whose tiles are fetched by hardware: where they lie, whether the hardware can follow, the
-// copy that is made where it cannot, and the map that it goes by.
+// Operands for the kernels whose tiles are fetched by hardware: where they lie, whether the hardware can
+// follow, the copy that is made where it cannot, and the map that it goes by.
 #pragma once
 
 #include "kernels/pack.cu.hpp"
@@ -139,8 +139,8 @@ status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> 
     cuuint64_t const sides[3] = {number(l.length), number(l.lines), batch ? number(l.count) : 1};
     cuuint64_t const strides[2] = {bytes(l.stride), batch ? bytes(l.step) : bytes(l.stride)};
     cuuint32_t const box[3] = {static_cast<cuuint32_t>(along), static_cast<cuuint32_t>(lines), 1};
-    // How much is brought to the cache at once. Lines that do not begin at multiples of 128 bytes should not bring four
-    // times that: with 256, products of 1000 take an eighth longer.
+    // How much is brought to the cache at once. Lines that do not begin at multiples of 128 bytes should not
+    // bring four times that: with 256, products of 1000 take an eighth longer.
     CUtensorMapL2promotion const fetched =
         swizzled && sizeof(T) < 8 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
     CUresult const code = session.encode(map, type, l.data, sides, strides, box, swizzled, fetched);

@@ -1,4 +1,5 @@
-// Groups of products by one launch, or a few: of the blocked kernel, whose argument is then a table of products.
+// Groups of products by one launch, or a few: of the blocked kernel, whose argument is then a table of
+// products.
 #pragma once
 
 #include "../../core/group.hpp"
@@ -57,8 +58,8 @@ public:
     // Products of a launch.
     int most() const { return takes_many() ? many : few; }
 
-    // Queues those that are not alone. All kernels are there before the first is launched; the device begins with one
-    // launch while the next is written down.
+    // Queues those that are not alone. All kernels are there before the first is launched; the device begins
+    // with one launch while the next is written down.
     status run(cuda_sharing const& sharing) const {
         std::vector<member> const members = members_of(sharing);
         struct part {
@@ -107,8 +108,8 @@ private:
     using state = typename cuda_epilogue<Scalar>::state;
     using arguments = cuda_arguments<Scalar>;
 
-    // As blocked.cu.hpp takes it: the only argument, so that there is nothing to bring to the device and nothing that
-    // has to outlive the call.
+    // As blocked.cu.hpp takes it: the only argument, so that there is nothing to bring to the device and
+    // nothing that has to outlive the call.
     struct table {
         std::size_t most, states, firsts; // where the parts of it are
         std::vector<std::byte> bytes;

@@ -14,7 +14,13 @@ public:
 
     using cuda_queue::cuda_queue;
 
-    device_limits limits() const { return {device_longest, true, session_->device().global_bytes}; }
+    device_limits limits() const {
+        cuda_device const& d = session_->device();
+        return {device_longest, true, d.global_bytes,
+                d.capability >= 90   ? 45e9
+                : d.capability >= 80 ? 20e9
+                                     : 10e9};
+    }
 
     // The same device, and a stream of its own, in no order with this one but by events.
     result<cuda_operations> fork() const {

@@ -6,8 +6,8 @@
 
 STRATAGEMM_BEGIN
 
-// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride. A vector is one
-// column.
+// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride. A
+// vector is one column.
 template <class Problem>
 class cuda_product {
     using In = typename Problem::a_type;
@@ -224,8 +224,9 @@ private:
         grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
         if (tile.engine != cuda_engine::wgmma)
             return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
-        // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has. Rows end
-        // for it where 16 bytes do (it fetches no further than they go, but stores what rounds them up).
+        // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has.
+        // Rows end for it where 16 bytes do (it fetches no further than they go, but stores what rounds them
+        // up).
         cuda_arguments<Scalar> told = x;
         CUtensorMap c_map{};
         index_t const wide = 128 / static_cast<index_t>(sizeof(Out));

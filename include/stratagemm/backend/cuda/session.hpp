@@ -334,7 +334,9 @@ public:
     static void keep(void* address, cuda_session& session, CUstream stream) {
         auto& all = get();
         std::lock_guard const lock(all.mutex_);
-        all.owners_[address] = {&session, stream};
+        owner const whose{&session, stream};
+        // Not by operator[], for the reason that device/tuning.hpp gives.
+        if (auto const [at, fresh] = all.owners_.emplace(address, whose); !fresh) at->second = whose;
     }
     static void release(cuda_pointer<std::byte> p, std::size_t) {
         auto& all = get();

@@ -33,7 +33,8 @@ inline cuda_source cuda_source_of(device_kernel const& k) {
     return source;
 }
 
-// The tensor cores keep 13 bits after the first of a sum of products of fp8, so that sums are kept outside of them.
+// The tensor cores keep 13 bits after the first of a sum of products of fp8, so that sums are kept outside of
+// them.
 inline std::string cuda_promotes(char letter) {
     return letter == '4' || letter == '5' ? "#define PROMOTES 1\n" : "#define PROMOTES 0\n";
 }

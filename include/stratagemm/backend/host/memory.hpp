@@ -159,8 +159,9 @@ struct host_operations {
         return assign(to, [&](index_t, index_t) { return value; });
     }
 
+    // Not inlined: layers apply the same functions in many places.
     template <class F, class To>
-    status apply(F const& f, view<To> to, index_t row0, index_t col0) const {
+    [[gnu::noinline]] status apply(F const& f, view<To> to, index_t row0, index_t col0) const {
         return assign(to, [&](index_t i, index_t j) {
             return static_cast<To>(apply_epilogue(f, wide(to(i, j)), row0 + i, col0 + j));
         });

@@ -1,9 +1,11 @@
-// The blocked product: a block of threads computes a tile of C, each thread a micro-tile of it in registers, while
-// tiles of A and B pass through registers to shared memory, two of each. Any type, stride and architecture.
+// The blocked product: a block of threads computes a tile of C, each thread a micro-tile of it in registers,
+// while tiles of A and B pass through registers to shared memory, two of each. Any type, stride and
+// architecture.
 //
-// The parameters are those of cuda_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies in
-// memory along k, and not along m), B_ALONG_K, PARTIAL (sums of a part of k go to C, which is workspace then), TABLE (at
-// most so many products, each of its own shape, share the launch; 0: there is one) with TABLE_STATES of epilogues.
+// The parameters are those of cuda_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A
+// lies in memory along k, and not along m), B_ALONG_K, PARTIAL (sums of a part of k go to C, which is
+// workspace then), TABLE (at most so many products, each of its own shape, share the launch; 0: there is one)
+// with TABLE_STATES of epilogues.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -180,8 +182,8 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 }
 )cu";
 
-// The sum of sums of parts of k, in order, so that the result is always the same. A is the workspace. TAIL: of the last
-// tiles alone (pipeline.cu.hpp, which then comes before this).
+// The sum of sums of parts of k, in order, so that the result is always the same. A is the workspace. TAIL:
+// of the last tiles alone (pipeline.cu.hpp, which then comes before this).
 inline constexpr char cuda_gather_text[] = R"cu(
 /* Four neighbours in a row for each thread; or for SLICES threads of a block, which share the parts, one after another. */
 extern "C" __global__ void __launch_bounds__(256)

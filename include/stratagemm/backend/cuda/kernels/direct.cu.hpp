@@ -1,5 +1,5 @@
-// The direct product: each thread sums one element of C, from any strides. For products too small or too oddly shaped
-// to be divided into tiles.
+// The direct product: each thread sums one element of C, from any strides. For products too small or too
+// oddly shaped to be divided into tiles.
 #pragma once
 
 #include "../../../core/config.hpp"

@@ -1,10 +1,11 @@
-// The product of doubles on the tensor cores of sm_90: tiles come through the tensor memory accelerator in lines of 16
-// elements, swizzled.
+// The product of doubles on the tensor cores of sm_90: tiles come through the tensor memory accelerator in
+// lines of 16 elements, swizzled.
 //
-// A warp multiplies X, 16 x 8, by Y, 8 x 8 (m16n8k8). Which rows, columns and terms of k these are is free, as long as X,
-// Y and C agree; they are such that a thread reads pairs from shared memory, and that no two threads meet in a bank. The
-// instruction takes such a pair as it is if it lies along the rows of X, or along k in Y. So where A lies along k and B
-// along n, X is B and Y is A (SWAPPED), and what is computed is the transpose of C.
+// A warp multiplies X, 16 x 8, by Y, 8 x 8 (m16n8k8). Which rows, columns and terms of k these are is free,
+// as long as X, Y and C agree; they are such that a thread reads pairs from shared memory, and that no two
+// threads meet in a bank. The instruction takes such a pair as it is if it lies along the rows of X, or along
+// k in Y. So where A lies along k and B along n, X is B and Y is A (SWAPPED), and what is computed is the
+// transpose of C.
 #pragma once
 
 #include "../../../core/config.hpp"

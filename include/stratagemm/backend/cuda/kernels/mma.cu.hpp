@@ -1,12 +1,14 @@
-// The product on the tensor cores of a warp, which every architecture from sm_75 has: tiles are copied to shared memory
-// while those before are multiplied (cp.async, from sm_80), STAGES of them at a time, in swizzled lines.
+// The product on the tensor cores of a warp, which every architecture from sm_75 has: tiles are copied to
+// shared memory while those before are multiplied (cp.async, from sm_80), STAGES of them at a time, in
+// swizzled lines.
 //
-// A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at multiples of
-// 16 bytes. Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of
-// anything. A warp has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
+// A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at
+// multiples of 16 bytes. Lines and columns beyond the matrix become zeros and are not read, so no side has to
+// be a multiple of anything. A warp has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k
+// at a time.
 //
-// MMA_TYPE: the operands, as PTX calls them. PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8),
-// so that what a stage adds up to is added to the sum outside of them.
+// MMA_TYPE: the operands, as PTX calls them. PROMOTES: the tensor cores keep fewer bits of a sum than a float
+// has (fp8), so that what a stage adds up to is added to the sum outside of them.
 #pragma once
 
 #include "../../../core/config.hpp"

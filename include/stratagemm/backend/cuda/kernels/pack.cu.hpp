@@ -1,5 +1,6 @@
-// Copies of operands for kernels that want them aligned, and along k or not: lines of elements one after another, each
-// beginning at a multiple of 16 bytes; what is between is for nobody to read. One launch copies one operand, or both.
+// Copies of operands for kernels that want them aligned, and along k or not: lines of elements one after
+// another, each beginning at a multiple of 16 bytes; what is between is for nobody to read. One launch copies
+// one operand, or both.
 #pragma once
 
 #include "../../../core/config.hpp"

@@ -1,8 +1,8 @@
-// What kernels for sm_90 and later share: barriers in shared memory, tiles fetched by the tensor memory accelerator,
-// which tile a block computes.
+// What kernels for sm_90 and later share: barriers in shared memory, tiles fetched by the tensor memory
+// accelerator, which tile a block computes.
 //
-// An operand comes as a tensor map of rank 3: along memory, across, and from one matrix of a batch to the next. The
-// hardware gives zeros outside of it, so no side has to be a multiple of anything.
+// An operand comes as a tensor map of rank 3: along memory, across, and from one matrix of a batch to the
+// next. The hardware gives zeros outside of it, so no side has to be a multiple of anything.
 #pragma once
 
 #include "../../../core/config.hpp"

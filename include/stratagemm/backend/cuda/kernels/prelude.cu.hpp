@@ -1,8 +1,9 @@
-// What kernels begin with: element types and arithmetic on them; and for those of a product its operands, arguments and
-// end.
+// What kernels begin with: element types and arithmetic on them; and for those of a product its operands,
+// arguments and end.
 //
 // Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER (0 or 1),
-// EPILOGUE_MEMBERS (a declaration for each value that an epilogue has) and EPILOGUE_BODY (statements that change x).
+// EPILOGUE_MEMBERS (a declaration for each value that an epilogue has) and EPILOGUE_BODY (statements that
+// change x).
 #pragma once
 
 #include "../../../core/config.hpp"

@@ -1,9 +1,10 @@
-// The product of floats on the FP32 units of sm_90 and later: tiles come through the tensor memory accelerator, so that
-// nearly all instructions are multiply-adds. Each thread has MICRO_M x MICRO_N elements of C in registers.
+// The product of floats on the FP32 units of sm_90 and later: tiles come through the tensor memory
+// accelerator, so that nearly all instructions are multiply-adds. Each thread has MICRO_M x MICRO_N elements
+// of C in registers.
 //
-// A lies along m and B along n, as they are read, or along k in lines of 32, swizzled, which are read four terms at a
-// time. (The compiler then finds no assignment of registers without many conflicts between banks. For large tiles a
-// transposing copy costs less.)
+// A lies along m and B along n, as they are read, or along k in lines of 32, swizzled, which are read four
+// terms at a time. (The compiler then finds no assignment of registers without many conflicts between banks.
+// For large tiles a transposing copy costs less.)
 #pragma once
 
 #include "../../../core/config.hpp"

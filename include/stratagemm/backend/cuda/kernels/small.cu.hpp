@@ -1,10 +1,10 @@
-// Batches of small products. A block takes a group of PRODUCTS of them through shared memory, where they lie as they do in
-// memory. If STAGES groups have room there, blocks stay and take one after another: some are fetched while one is
-// multiplied. The sides are known when this is compiled, so that all loops are written out: SIDE_M, SIDE_N, SIDE_K (none
-// above 32). A thread has MICRO_M x MICRO_N elements of one product.
+// Batches of small products. A block takes a group of PRODUCTS of them through shared memory, where they lie
+// as they do in memory. If STAGES groups have room there, blocks stay and take one after another: some are
+// fetched while one is multiplied. The sides are known when this is compiled, so that all loops are written
+// out: SIDE_M, SIDE_N, SIDE_K (none above 32). A thread has MICRO_M x MICRO_N elements of one product.
 //
-// DENSE: the elements of A, and of B, lie one after another from product to product, a group begins at a multiple of 16
-// bytes, and 16 bytes are copied at a time.
+// DENSE: the elements of A, and of B, lie one after another from product to product, a group begins at a
+// multiple of 16 bytes, and 16 bytes are copied at a time.
 #pragma once
 
 #include "../../../core/config.hpp"

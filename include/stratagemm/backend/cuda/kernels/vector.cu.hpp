@@ -1,7 +1,7 @@
 // A matrix times a vector (B and C have one column): as fast as A can be read.
 //
-// A_ALONG_K: a warp sums a row at a time. Else: a thread has some rows that are next to each other, the warps of a block
-// share the terms of k, and their sums are added in order. DENSE: A may be read as vectors.
+// A_ALONG_K: a warp sums a row at a time. Else: a thread has some rows that are next to each other, the warps
+// of a block share the terms of k, and their sums are added in order. DENSE: A may be read as vectors.
 #pragma once
 
 #include "../../../core/config.hpp"

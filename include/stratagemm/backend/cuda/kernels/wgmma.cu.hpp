@@ -1,17 +1,18 @@
-// The product on the tensor cores of sm_90a: warpgroup multiplications of tiles that the tensor memory accelerator
-// brings to shared memory. One warpgroup fetches, the others multiply; blocks stay and take tile after tile, so that the
-// next one is fetched while this one is stored. Two blocks of a cluster (CLUSTER) may share the tiles of B.
+// The product on the tensor cores of sm_90a: warpgroup multiplications of tiles that the tensor memory
+// accelerator brings to shared memory. One warpgroup fetches, the others multiply; blocks stay and take tile
+// after tile, so that the next one is fetched while this one is stored. Two blocks of a cluster (CLUSTER) may
+// share the tiles of B.
 //
-// A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is 128 bytes,
-// swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared memory: what it then
-// computes is C^T = B^T A^T, with B^T brought to registers (FROM_REGISTERS).
+// A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is
+// 128 bytes, swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared
+// memory: what it then computes is C^T = B^T A^T, with B^T brought to registers (FROM_REGISTERS).
 //
-// Results pass through shared memory. Where rows of C begin and end at multiples of 16 bytes and no E is added
-// (c_is_mapped), the hardware takes them from there while the next tile is multiplied, and leaves out what is beyond C;
-// elsewhere threads do.
+// Results pass through shared memory. Where rows of C begin and end at multiples of 16 bytes and no E is
+// added (c_is_mapped), the hardware takes them from there while the next tile is multiplied, and leaves out
+// what is beyond C; elsewhere threads do.
 //
-// PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8), so that what a stage adds up to is added to
-// the sum outside of them.
+// PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8), so that what a stage adds up to
+// is added to the sum outside of them.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -20,8 +21,8 @@
 
 STRATAGEMM_BEGIN
 
-// One instruction: 64 x n, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8, e4m3, e5m2. Its first
-// operand is in shared memory, or in registers.
+// One instruction: 64 x n, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8, e4m3, e5m2.
+// Its first operand is in shared memory, or in registers.
 inline std::string cuda_wgmma_instruction(std::string const& type, int n, bool from_registers) {
     bool const integer = type == "s8", turns = type == "f16" || type == "bf16";
     int const sums = n / 2;

@@ -1,0 +1,117 @@
+// The framework of the benchmarks, with contenders of its own: what a filter picks, that a wrong result does not race,
+// and what is reported. Nothing here depends on a time.
+#include "../../bench/program.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace {
+
+using namespace bench;
+
+int failures = 0;
+void check(bool good, char const* what) {
+    if (!good) std::printf("FAILED: %s\n", what), ++failures;
+}
+
+class naive final : public contender {
+public:
+    naive(std::string name, role part, float error) : name_(std::move(name)), part_(part), error_(error) {}
+    std::string name() const override { return name_; }
+    std::string version() const override { return "of the test"; }
+    role part() const override { return part_; }
+    bool takes(problem const& p) const override { return p.type == element::f32; }
+    void run(problem const& p, operands const& x) override {
+        for (long c = 0; c < p.count; ++c)
+            for (long i = 0; i < p.m; ++i)
+                for (long j = 0; j < p.n; ++j) {
+                    float sum = error_;
+                    for (long l = 0; l < p.k; ++l)
+                        sum += matrix_a<float>(p, x, c)[p.a_transposed ? l * p.m + i : i * p.k + l] *
+                               matrix_b<float>(p, x, c)[p.b_transposed ? j * p.k + l : l * p.n + j];
+                    matrix_c<float>(p, x, c)[i * p.n + j] = sum;
+                }
+    }
+
+private:
+    std::string name_;
+    role part_;
+    float error_;
+};
+
+std::vector<bench_case> cases() {
+    problem transposed{element::f32, 5, 3, 7};
+    transposed.a_transposed = transposed.b_transposed = true;
+    return {{"square", "sgemm", "8", {element::f32, 8, 8, 8}, limit::arithmetic, true, 2},
+            {"square", "sgemm", "9, odd", {element::f32, 9, 9, 9}, limit::arithmetic, false, 2},
+            {"square", "sgemm", "turned", transposed, limit::arithmetic, false, 2},
+            {"square", "dgemm", "8", {element::f64, 8, 8, 8}, limit::arithmetic, false, 2},
+            {"batched", "batched", "4", {element::f32, 4, 4, 4, 1, 3}, limit::memory, false, 2},
+            {"square", "sgemm", "huge", {element::f32, 10, 10, 10}, limit::arithmetic, false, 2, "huge"}};
+}
+
+arena open() {
+    arena a{make_host_machine(1e-5), {}};
+    contenders& field = a.fields.emplace_back();
+    field.push_back(std::make_unique<naive>("ours", role::library, 0.0f));
+    field.push_back(std::make_unique<naive>("theirs", role::peer, 0.0f));
+    field.push_back(std::make_unique<naive>("wrong", role::peer, 0.1f));
+    return a;
+}
+
+struct outcome {
+    int status;
+    std::string out, err;
+    std::vector<result> results;
+};
+outcome run_with(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"framework", "--threads=1", "--json=framework.json", "--report=framework.html"});
+    std::vector<char*> argv;
+    for (auto& a : arguments) argv.push_back(a.data());
+    std::ostringstream out, err;
+    auto* const cout = std::cout.rdbuf(out.rdbuf());
+    auto* const cerr = std::cerr.rdbuf(err.rdbuf());
+    outcome x{};
+    x.status = run("test", parse(int(argv.size()), argv.data()), cases(), open,
+                   [&](std::vector<result>& all) { x.results = all; });
+    std::cout.rdbuf(cout), std::cerr.rdbuf(cerr);
+    x.out = out.str(), x.err = err.str();
+    return x;
+}
+
+} // namespace
+
+int main() {
+    outcome const none = run_with({"--filter=sgemm/7"});
+    check(none.status == 1, "a filter that matches no case is an error");
+    check(none.err.find("sgemm/9_odd/threads:1\n") != none.err.npos, "and lists the names");
+    check(run_with({"--list", "--filter=sgemm/7"}).status == 1, "for --list, too");
+    check(run_with({"--filter=("}).status == 2, "a filter is a regular expression");
+    check(run_with({"--list", "--filter=sgemm/8"}).out == "sgemm/8/threads:1\n", "--list lists what matches");
+    check(run_with({"--quick"}).results.size() == 1, "--quick runs the cases that are marked");
+    check(run_with({"--filter=sgemm/huge"}).results.size() == 1,
+          "a case that is run only if it is named, named");
+    check(run_with({"--filter=dgemm"}).status == 77, "what our contender does not take is not raced");
+
+    outcome const all = run_with({});
+    check(all.status == 0 && all.results.size() == 4, "all cases but the two above");
+    for (result const& r : all.results) {
+        check(r.lanes.size() == 2 && r.left_out.size() == 1, "a wrong result is left out");
+        check(r.ratio() > 0 && r.lanes[0].rates.size() == 2, "two rounds give a ratio");
+    }
+    check(all.out.find("left out: wrong: wrong result") != all.out.npos, "and the table says so");
+    check(run_with({"--rounds=3", "--quick"}).results[0].lanes[0].rates.size() == 3, "--rounds");
+    std::ifstream json("framework.json"), html("framework.html");
+    std::string line;
+    check(bool(std::getline(json, line)) && line.find("{\"title\"") == 0, "a file of JSON");
+    check(bool(std::getline(html, line)) && line.find("<!doctype html>") == 0, "a page of HTML");
+
+    result r{};
+    r.lanes = {{"ours", role::library, {4, 9, 8}, -1, "", -1, {}, -1},
+               {"theirs", role::peer, {2, 3, 8}, -1, "", -1, {}, -1}};
+    check(r.ratio() == 2, "the median of the ratios within rounds");
+    return failures != 0;
+}
