@@ -17,8 +17,8 @@ namespace sg = stratagemm;
 using sg::index_t;
 using support::integers;
 using support::product_of;
+using support::random_source;
 using support::same_bits;
-using trials::chance;
 using trials::prepared;
 using trials::trial;
 
@@ -53,10 +53,10 @@ void flip(C& x, int bit) {
 
 template <class T>
 sg::matrix<T> random(index_t m, index_t n, int seed) {
-    chance from(static_cast<std::uint64_t>(seed));
+    random_source from(static_cast<std::uint64_t>(seed));
     return sg::matrix<T>(m, n, [&](index_t, index_t) {
-        double const re = from.symmetric();
-        return trials::make<T>(std::is_integral_v<T> ? std::floor(127 * re) : re, from.symmetric());
+        double const re = from.uniform(-1, 1);
+        return support::make<T>(std::is_integral_v<T> ? std::floor(127 * re) : re, from.uniform(-1, 1));
     });
 }
 
@@ -119,7 +119,8 @@ struct tally {
 };
 
 template <class TA, class TC, class Base>
-void inject(tally& sum, Base const& base, chance& from, int products, int faults, int longest, bool dense) {
+void inject(tally& sum, Base const& base, random_source& from, int products, int faults, int longest,
+            bool dense) {
     for (int x = 0; x < products; ++x) {
         trial t = trials::draw_trial(from);
         t.m = 1 + from.below(longest), t.n = 1 + from.below(longest), t.k = 1 + from.below(longest);
@@ -186,7 +187,7 @@ void inject(tally& sum, Base const& base, chance& from, int products, int faults
 }
 template <class TA, class TC, class Base>
 void faults(char const* name, Base const& base, int products, int each, int longest, bool dense = true) {
-    chance from(31);
+    random_source from(31);
     tally sum;
     inject<TA, TC>(sum, base, from, products, each, longest, dense);
     INFO(name);
@@ -203,7 +204,7 @@ void faults(char const* name, Base const& base, int products, int each, int long
 // Products that nobody tampers with: how many are changed, repeated or refused.
 template <class TA, class TC, class Base>
 int alarms(Base const& base, int products, int longest, double* largest = nullptr) {
-    chance from(32);
+    random_source from(32);
     int count = 0;
     for (int x = 0; x < products; ++x) {
         trial t = trials::draw_trial(from);
