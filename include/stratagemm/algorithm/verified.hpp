@@ -690,7 +690,7 @@ private:
         double rounding = 0;
         for (index_t i = 0; i < s.of; ++i) {
             double const size = (s.by_rows ? at_.rows_size : at_.cols_size)[i];
-            double const x = 0x1p-52 * __builtin_fabs((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
+            double const x = 0x1p-52 * magnitude_of((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
             if (size > 0 && x > rounding * size && !left_out(s.by_rows ? at_.y : at_.x, i))
                 rounding = x / size;
         }
