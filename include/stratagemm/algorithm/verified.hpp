@@ -690,7 +690,7 @@ private:
         double rounding = 0;
         for (index_t i = 0; i < s.of; ++i) {
             double const size = (s.by_rows ? at_.rows_size : at_.cols_size)[i];
-            double const x = 0x1p-52 * __builtin_fabs((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
+            double const x = 0x1p-52 * magnitude_of((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
             if (size > 0 && x > rounding * size && !left_out(s.by_rows ? at_.y : at_.x, i))
                 rounding = x / size;
         }
@@ -759,7 +759,7 @@ private:
             auto const k = static_cast<double>(k_);
             double const wide = sizeof(real_t<S>) == 8 ? (4 * k + 8) * 0x1p-104 : (k + 8) * 0x1p-52;
             double const may = allowed_.worst * of_norm + alpha * lost + wide * all +
-                               2 * unit_roundoff<C>() * exact_value + slack();
+                               1.001 * unit_roundoff<C>() * exact_value + slack();
             double const by = distance(c, value_) / may;
             if (is_finite(by) && by <= 1) {
                 error_ = error_ < by ? by : error_;
