@@ -1,22 +1,23 @@
-// Operands in one memory, products in another: blocks of A, B and E are brought into the memory of the base, blocks of C
-// are brought back, and products larger than the memory of the base are done in parts.
+// Operands in one memory, products in another: blocks of A, B and E are brought into the memory of the
+// base, blocks of C are brought back, and products larger than the memory of the base are done in parts.
 //
-//   sg::gemm(sg::out_of_core{gpu, {.device_bytes = 4_GiB}}, a, b, c);       a, b, c on the host; never more than 4 GiB
-//   sg::gemm(sg::out_of_core{sg::strassen{gpu}}, a, b, c);                  as much as the device has
-//   sg::gemm(sg::out_of_core{{gpu0, gpu1}}, a, b, c);                       each device takes the next part when it is free
-//   sg::gemm(sg::staged{gpu}, a, b, c);                                     the same as out_of_core{gpu}
+//   sg::gemm(sg::out_of_core{gpu, {.device_bytes = 4_GiB}}, a, b, c);  on the host; at most 4 GiB of the device
+//   sg::gemm(sg::out_of_core{sg::strassen{gpu}}, a, b, c);             as much as the device has
+//   sg::gemm(sg::out_of_core{{gpu0, gpu1}}, a, b, c);                  whichever is free takes the next part
+//   sg::gemm(sg::staged{gpu}, a, b, c);                                the same as out_of_core{gpu}
 //
-//   sg::gemm(sg::out_of_core{sg::host{}, {.host_bytes = 1_GiB}}, a, b, c);  in files: see out_of_core/files.hpp
+//   sg::gemm(sg::out_of_core{sg::host{}, {.host_bytes = 1_GiB}}, a, b, c);  files: out_of_core/files.hpp
 //
-// The call returns when C is there. A product that fits into the budget and is small is one part: in, product, out, on
-// the queue of the base. Any other is cut into blocks. Either blocks of B with all of k stay in the memory of the base
-// while blocks of A stream by (or the other way round), or, if k is too long for that, a block of C stays while pieces
-// of k stream by: whichever is estimated to take less time. Uploads, products and downloads run at once, each on a queue
-// of its own, fed by a thread of its own. Blocks go across as they lie, gaps and all; what is not pinned, or has no
-// lines that a copy engine takes, is packed on the way, by a few threads. No block is padded.
+// The call returns when C is there. A product that fits into the budget and is small is one part: in,
+// product, out, on the queue of the base. Any other is cut into blocks. Either blocks of B with all of k
+// stay in the memory of the base while blocks of A stream by (or the other way round), or, if k is too long
+// for that, a block of C stays while pieces of k stream by: whichever is estimated to take less time.
+// Uploads, products and downloads run at once, each on a queue of its own, fed by a thread of its own.
+// Blocks go across as they lie, gaps and all; what is not pinned, or has no lines that a copy engine takes,
+// is packed on the way, by a few threads. No block is padded.
 //
-// The result does not depend on the number of devices, if they are alike, nor on which of them took which part. An
-// epilogue that the base cannot run is run on the host, on each finished block of C.
+// The result does not depend on the number of devices, if they are alike, nor on which of them took which
+// part. An epilogue that the base cannot run is run on the host, on each finished block of C.
 #pragma once
 
 #include "../backend/host/memory.hpp"
@@ -46,8 +47,8 @@ struct out_of_core_options {
     index_t device_bytes = automatic; // of each device: blocks, and the workspace of the base
     index_t host_bytes =
         automatic; // the same of the host, if the base multiplies there and operands are in files
-    // Of matrices in files: a file that tells which blocks of C are done. A product that was ended goes on from there; the
-    // file is removed when all is done. Empty: none is kept.
+    // Of matrices in files: a file that tells which blocks of C are done. A product that was ended goes on
+    // from there; the file is removed when all is done. Empty: none is kept.
     std::string journal{};
     // Called with the number of finished blocks of C, and of all, by one thread at a time.
     std::function<void(index_t done, index_t all)> progress{};
@@ -61,8 +62,8 @@ struct tiling {
     bool exists() const { return m > 0; }
 };
 
-// Where the operands of out_of_core are, for a base whose memory is There, and the leaf of that place: on the host for
-// devices, and where out_of_core/files.hpp says for the host.
+// Where the operands of out_of_core are, for a base whose memory is There, and the leaf of that place: on
+// the host for devices, and where out_of_core/files.hpp says for the host.
 template <class There>
 struct memory_beyond {
     using space = host_memory;
@@ -115,8 +116,8 @@ requires(!std::is_same_v<There, host_memory>) struct refuse_space<There, host_me
     }
 };
 
-// The order of the products of a tiling. A unit is what a device takes at a time: blocks of C that share a block of the
-// operand that streams by, or one block of C and all its pieces.
+// The order of the products of a tiling. A unit is what a device takes at a time: blocks of C that share a
+// block of the operand that streams by, or one block of C and all its pieces.
 class course {
 public:
     struct step {
@@ -210,7 +211,8 @@ public:
         return c.exists() ? need(c, one_of(s)) : footprint{};
     }
 
-    // Of the products of the base. Sums of P pieces: an error of the first ones is carried along by P - 1 additions.
+    // Of the products of the base. Sums of P pieces: an error of the first ones is carried along by P - 1
+    // additions.
     template <class S>
     bound error_bound(S const& s) const {
         tiling const c = tiling_if_any(s);
@@ -273,7 +275,7 @@ private:
     int devices() const { return others_ ? 1 + static_cast<int>(others_->size()) : 1; }
     Base const& device(int i) const { return i == 0 ? first_ : (*others_)[static_cast<std::size_t>(i - 1)]; }
 
-    // ---- how to cut ----------------------------------------------------------------------------------------
+    // ---- how to cut ------------------------------------------------------------------------------
 
     // Between host and device, in one direction, bytes a second.
     double bandwidth() const { return channel(base()).limits().link; }
@@ -336,7 +338,8 @@ private:
         return together(s) > 0 ? tiling{} : tiling_of(one_of(s));
     }
 
-    // Of a sum of so many pieces: each addition carries the error of what was there along, and rounds once more.
+    // Of a sum of so many pieces: each addition carries the error of what was there along, and rounds once
+    // more.
     template <class S>
     static bound in_pieces(bound x, index_t pieces) {
         if (pieces == 1) return x;
@@ -348,8 +351,8 @@ private:
         return {worst, expected < worst ? expected : worst, x.normwise};
     }
 
-    // The first block of all is multiplied in pieces of k, so that it begins when a part of it has come. How many
-    // terms each has; all, where that would not do.
+    // The first block of all is multiplied in pieces of k, so that it begins when a part of it has come.
+    // How many terms each has; all, where that would not do.
     static constexpr index_t first_pieces = 4;
     template <class S>
     static index_t early_k(tiling const& c) {
@@ -398,14 +401,15 @@ private:
         return need<S>(c, own);
     }
 
-    // Of a product among others. On the host each packs its operands anew, beside threads that read and write.
+    // Of a product among others. On the host each packs its operands anew, beside threads that read and
+    // write.
     template <class S>
     double seconds_of(S const& block) const {
         return base().estimate(block) + (from_files ? operand_bytes(block) / 10e9 : 10e-6);
     }
 
-    // Products overlap with what travels but for the first blocks and the last; `once` is what a product of full blocks
-    // takes. In the first unit, each product needs another block of the operand that stays.
+    // Products overlap with what travels but for the first blocks and the last; `once` is what a product of
+    // full blocks takes. In the first unit, each product needs another block of the operand that stays.
     template <class S>
     double seconds(tiling const& c, S const& s, double once) const {
         course const way(c, s);
@@ -440,8 +444,9 @@ private:
     template <class S>
     static constexpr bool whole_k = !std::is_same_v<typename S::c_type, accumulator_t<typename S::c_type>>;
 
-    // Blocks are about square; the smallest are for budgets that no others fit into. Products of matrices in files have
-    // k cut only where nothing else fits, so that they have the bits of the product in memory.
+    // Blocks are about square; the smallest are for budgets that no others fit into. Products of matrices
+    // in files have k cut only where nothing else fits, so that they have the bits of the product in
+    // memory.
     template <class S>
     tiling tiling_of(S const& s) const {
         tiling best;
@@ -512,7 +517,7 @@ private:
     }
     static constexpr index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
 
-    // ---- one part --------------------------------------------------------------------------------------------
+    // ---- one part ----------------------------------------------------------------------------------
 
     template <class Problem>
     status in_one(Problem const& p, arena& memory) const {
@@ -550,8 +555,8 @@ private:
         });
     }
 
-    // Room for a (batch of) matrices without gaps, in the order in which those on the host lie. One that is repeated is
-    // one.
+    // Room for a (batch of) matrices without gaps, in the order in which those on the host lie. One that is
+    // repeated is one.
     template <class T>
     struct staging {
         bool by_rows;
@@ -566,8 +571,8 @@ private:
                                 host.cols, by_rows);
         }
 
-        // f(block of the host's, block there) for all of it: at once where the lines of all matrices, or the matrices
-        // themselves, follow each other at one pitch.
+        // f(block of the host's, block there) for all of it: at once where the lines of all matrices, or
+        // the matrices themselves, follow each other at one pitch.
         template <class V, class F>
         status each_block(V host, index_t host_step, F&& f) const {
             host.conjugate = false;
@@ -614,8 +619,8 @@ private:
         });
     }
 
-    // To or from the host, as a leaf's copy_async does it. Packing keeps up with a copy engine only where a few threads
-    // do it, each a part.
+    // To or from the host, as a leaf's copy_async does it. Packing keeps up with a copy engine only where a
+    // few threads do it, each a part.
     template <class Leaf, class From, class To, class Data>
     static status copy_between(Leaf const& leaf, From const& from, To const& to, Data host) {
         constexpr int threads = 6;
@@ -637,7 +642,7 @@ private:
         return {};
     }
 
-    // ---- parts -------------------------------------------------------------------------------------------------
+    // ---- parts ---------------------------------------------------------------------------------------
 
     // What the devices of a product share.
     struct job {
@@ -712,8 +717,8 @@ private:
         std::vector<std::thread> threads_;
     };
 
-    // What one device does: this thread queues products, a second one loads blocks, a third stores blocks of C. Steps
-    // are numbered in the order in which they are done.
+    // What one device does: this thread queues products, a second one loads blocks, a third stores blocks
+    // of C. Steps are numbered in the order in which they are done.
     template <class P>
     class line {
         using Leaf = decltype(channel(std::declval<Base const&>()));

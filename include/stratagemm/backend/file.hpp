@@ -1,12 +1,12 @@
 // Matrices in files: memory of a space of its own, and the leaf that reads and writes it.
 //
-//   sg::file_matrix<float> a("a.npy");                                   .npy, versions 1 to 3, C and Fortran order
-//   sg::file_matrix<float> b("b.bin", {.rows = k, .cols = n, .leading = ldb, .offset = 64});      raw, by rows
+//   sg::file_matrix<float> a("a.npy");    .npy, versions 1 to 3, C and Fortran order
+//   sg::file_matrix<float> b("b.bin", {.rows = k, .cols = n, .leading = ldb, .offset = 64});  raw, by rows
 //   auto c = sg::file_matrix<float>::create_npy("c.npy", a.rows(), b.cols());
 //
-// algorithm/out_of_core/files.hpp multiplies them. A file is read and written by blocks with pread and pwrite; nothing is
-// mapped, so that an error of the disk is an error of the call. Elements are as this machine has them, in its order of
-// bytes.
+// algorithm/out_of_core/files.hpp multiplies them. A file is read and written by blocks with pread and
+// pwrite; nothing is mapped, so that an error of the disk is an error of the call. Elements are as this
+// machine has them, in its order of bytes.
 #pragma once
 
 #include "../core/list.hpp"
@@ -143,7 +143,8 @@ struct file_memory {
 template <class T>
 using file_view = view<T, file_memory>;
 
-// The leaf of what multiplies matrices in files, and its queue, which is done with everything when a call returns.
+// The leaf of what multiplies matrices in files, and its queue, which is done with everything when a call
+// returns.
 struct file_operations {
     struct event {};
 
@@ -280,7 +281,8 @@ private:
         }
         return {};
     }
-    // The block of a matrix that lies where a part of another does, in memory, scaled and conjugated as it is.
+    // The block of a matrix that lies where a part of another does, in memory, scaled and conjugated as it
+    // is.
     template <class X, class From, class Part>
     auto lines_of(list<X>& room, file_view<From> const& all, index_t i, index_t j, Part const& like) const
         -> result<view<X const>> {
@@ -312,8 +314,8 @@ constexpr char const* npy_name() {
         return "";
 }
 
-// How a .npy file begins: a magic word, a version, the length of a text, and the text, a literal of Python with three
-// entries. Fails by exception.
+// How a .npy file begins: a magic word, a version, the length of a text, and the text, a literal of Python
+// with three entries. Fails by exception.
 struct npy_header {
     std::string path, type;
     index_t rows = 0, cols = 0;

@@ -1,5 +1,5 @@
-// Products of matrices in files: the bits of the product in memory, whatever the files look like, and whenever the
-// process ends. Products over devices are in unit/backend/parts.hpp.
+// Products of matrices in files: the bits of the product in memory, whatever the files look like, and
+// whenever the process ends. Products over devices are in unit/backend/parts.hpp.
 #include "catch.hpp"
 #include "random.hpp"
 

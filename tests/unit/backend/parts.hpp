@@ -1,4 +1,5 @@
-// What out_of_core does over any device: products in parts against the reference, on data whose sums are exact.
+// What out_of_core does over any device: products in parts against the reference, on data whose sums are
+// exact.
 #pragma once
 
 #include "catch.hpp"
@@ -91,7 +92,8 @@ void check(Policy const& gpu, Policy const& other) {
     for (char const* const words : {"A stays", "B stays", "C stays", "one part", "on each of 2 devices"})
         CHECK(said.find(words) != std::string::npos);
 
-    // An epilogue runs once, with the indices of the whole C: one of the device's, and one that only the host can run.
+    // An epilogue runs once, with the indices of the whole C: one of the device's, and one that only the
+    // host can run.
     std::vector<float> values(120);
     for (std::size_t i = 0; i < 120; ++i) values[i] = static_cast<float>(i);
     lying<float> a(100, 90, 0, 0), b(90, 120, 1, 0), c(100, 120, 0, 0), d = c;
@@ -103,7 +105,8 @@ void check(Policy const& gpu, Policy const& other) {
     sg::gemm(sg::reference{}, a.view(), b.view(), d.view(), sg::relu);
     CHECK(c.data == d.data);
 
-    // A batch goes as many products at a time as there is room for, and in parts where there is room for none.
+    // A batch goes as many products at a time as there is room for, and in parts where there is room for
+    // none.
     for (index_t const budget : {20'000, 3'000}) {
         std::vector<float> x(7 * 20 * 30), y(7 * 30 * 10), z(7 * 20 * 10, 1.0f);
         for (std::size_t i = 0; i < x.size(); ++i) x[i] = whole_number<float>(static_cast<index_t>(i));

@@ -3,10 +3,10 @@
 //   sg::file_matrix<float> const a("a.npy"), b("b.npy");
 //   auto c = sg::file_matrix<float>::create_npy("c.npy", a.rows(), b.cols());
 //   sg::gemm(sg::out_of_core{sg::host{}, {.host_bytes = 1_GiB}}, a, b, c);
-//   sg::gemm(sg::out_of_core{sg::out_of_core{gpu}, {.host_bytes = 8_GiB}}, a, b, c);     from files to the device
+//   sg::gemm(sg::out_of_core{sg::out_of_core{gpu}, {.host_bytes = 8_GiB}}, a, b, c);   from files to the device
 //
-// A and B are read in blocks, and finished blocks of C are written at once, while products go on. With a journal, a
-// product whose process ended is resumed by the same call.
+// A and B are read in blocks, and finished blocks of C are written at once, while products go on. With a
+// journal, a product whose process ended is resumed by the same call.
 #pragma once
 
 #include "../../backend/file.hpp"
@@ -16,8 +16,9 @@
 
 STRATAGEMM_BEGIN
 
-// Which blocks of a product are done: a line that says which product, and a record for each. A record that was cut off
-// counts for nothing. It outlives the process; that blocks reach the disk before the machine fails is left to the system.
+// Which blocks of a product are done: a line that says which product, and a record for each. A record that
+// was cut off counts for nothing. It outlives the process; that blocks reach the disk before the machine
+// fails is left to the system.
 class file_journal {
 public:
     file_journal() = default;
