@@ -246,7 +246,7 @@ char const* const style = R"(
 main{max-width:1120px;margin:0 auto;padding:40px 24px 80px}h1{font-size:30px;margin:0 0 4px;letter-spacing:-.02em}
 h2{font-size:19px;margin:44px 0 12px}p{color:var(--soft);margin:0 0 16px;max-width:75ch}
 .row{display:grid;gap:14px;grid-template-columns:repeat(auto-fill,minmax(200px,1fr))}
-.wide{display:grid;gap:14px;grid-template-columns:repeat(auto-fill,minmax(500px,1fr))}
+.wide{display:grid;gap:14px;grid-template-columns:repeat(auto-fill,minmax(min(500px,100%),1fr))}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px}
 .card h3{margin:0 0 6px;font-size:14px;font-weight:600}.big{font-size:30px;font-weight:650;letter-spacing:-.02em;line-height:1.2}
 .small{font-size:12.5px;color:var(--soft)}.good{color:var(--good)}.bad{color:var(--bad)}
@@ -258,6 +258,7 @@ td:first-child,th:first-child,td.l,th.l{text-align:left}td.us{font-weight:650}dl
 margin:0;font-size:13.5px}dt{color:var(--soft)}dd{margin:0}svg{display:block;width:100%;height:auto}svg text{fill:var(--ink);font-size:11px;
 font-family:system-ui,sans-serif;paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
 svg .s{fill:var(--soft)}.grid{stroke:var(--line);stroke-width:1}.roof{stroke:var(--ink);stroke-width:1.3;stroke-dasharray:4 3;fill:none;opacity:.6}
+.broad{min-width:1000px}@media(max-width:600px){main{padding:24px 12px 60px}svg text{font-size:15px}.broad text{font-size:11px}}
 )";
 
 class page {
@@ -450,9 +451,11 @@ private:
         auto const x = [&](double v) {
             return left + (width - left - 190) * std::log(v / low) / std::log(high / low);
         };
-        out_ << "<h2>Ratio to the best peer</h2><div class=card><svg viewBox='0 0 " << width << " " << height
-             << "'>";
-        for (double v : {0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0})
+        out_ << "<h2>Ratio to the best peer</h2><p>A bar reaches from 1&times; to the ratio, on a "
+                "logarithmic axis.</p>"
+                "<div class='card scroll'><svg class=broad viewBox='0 0 "
+             << width << " " << height << "'>";
+        for (double v : {0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0})
             if (v >= low && v <= high)
                 out_ << "<path class=" << (v == 1 ? "roof" : "grid") << " d='M" << x(v) << " 18V" << height
                      << "'/><text class=s text-anchor=middle x=" << x(v) << " y=11>" << v << "&times;</text>";
