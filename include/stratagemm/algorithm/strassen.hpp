@@ -410,7 +410,8 @@ private:
         }
         sum sum_of_terms(terms const& list) const {
             sum x;
-            for (; x.terms < list.count; ++x.terms) x.term[x.terms] = view_of(list.at[x.terms]);
+            for (int i = 0; i < list.count; ++i) x.term[i] = view_of(list.at[i]);
+            x.terms = list.count;
             x.rows = x.term[0].rows, x.cols = x.term[0].cols;
             return x;
         }

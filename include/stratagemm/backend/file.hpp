@@ -33,10 +33,10 @@ STRATAGEMM_BEGIN
 }
 
 // A file that is open until nobody has it any more.
-class open_file {
+class matrix_file {
 public:
     // Fails by exception, as constructors of matrices do.
-    open_file(std::string path, bool writable, bool create) : path_(std::move(path)), writable_(writable) {
+    matrix_file(std::string path, bool writable, bool create) : path_(std::move(path)), writable_(writable) {
         fd_ =
             ::open(path_.c_str(), (writable ? O_RDWR : O_RDONLY) | (create ? O_CREAT : 0) | O_CLOEXEC, 0666);
         if (fd_ < 0)
@@ -55,9 +55,9 @@ public:
         changed_ = static_cast<std::uint64_t>(s.st_mtim.tv_sec) * 1000000000u +
                    static_cast<std::uint64_t>(s.st_mtim.tv_nsec);
     }
-    open_file(open_file const&) = delete;
-    open_file& operator=(open_file const&) = delete;
-    ~open_file() { ::close(fd_); }
+    matrix_file(matrix_file const&) = delete;
+    matrix_file& operator=(matrix_file const&) = delete;
+    ~matrix_file() { ::close(fd_); }
 
     std::string const& path() const { return path_; }
     bool writable() const { return writable_; }
@@ -106,7 +106,7 @@ private:
 
 template <class T>
 struct file_pointer {
-    open_file const* file = nullptr;
+    matrix_file const* file = nullptr;
     index_t byte = 0;
 
     friend file_pointer operator+(file_pointer p, index_t n) {
@@ -322,7 +322,7 @@ struct npy_header {
     index_t bytes = 0; // before the elements
     bool by_columns = false;
 
-    explicit npy_header(open_file const& file) : path(file.path()) {
+    explicit npy_header(matrix_file const& file) : path(file.path()) {
         unsigned char head[12] = {};
         if (file.size() < 12) refuse("is too short to be a .npy file");
         file.read(head, 12, 0).or_throw();
@@ -368,7 +368,7 @@ struct npy_header {
 };
 // Of the elements of a .npy file, for a program that takes several: "<f4", "<f8", ...
 inline std::string npy_type(std::string path) {
-    return npy_header(open_file(std::move(path), false, false)).type;
+    return npy_header(matrix_file(std::move(path), false, false)).type;
 }
 
 // A matrix in a file, which stays open as long as it, or a copy of it, is there.
@@ -385,19 +385,19 @@ public:
 
     // A .npy file, to be read, or to be written in place.
     explicit file_matrix(std::string path, bool writable = false)
-        : file_(std::make_shared<open_file>(std::move(path), writable, false)) {
+        : file_(std::make_shared<matrix_file>(std::move(path), writable, false)) {
         read_npy();
     }
     // Elements by rows.
     file_matrix(std::string path, file_layout const& raw, bool writable = false)
-        : file_(std::make_shared<open_file>(std::move(path), writable, false)) {
+        : file_(std::make_shared<matrix_file>(std::move(path), writable, false)) {
         place(raw);
         check_length();
     }
     // A new file of that layout, or one that is there and is made as long; what it held stays.
     static file_matrix create(std::string path, file_layout const& raw) {
         file_matrix made;
-        made.file_ = std::make_shared<open_file>(std::move(path), true, true);
+        made.file_ = std::make_shared<matrix_file>(std::move(path), true, true);
         made.place(raw);
         made.grow();
         return made;
@@ -405,7 +405,7 @@ public:
     static file_matrix create_npy(std::string path, index_t rows, index_t cols,
                                   layout order = layout::row_major) {
         file_matrix made;
-        made.file_ = std::make_shared<open_file>(std::move(path), true, true);
+        made.file_ = std::make_shared<matrix_file>(std::move(path), true, true);
         std::string const header = npy_text(rows, cols, order);
         made.place({.rows = rows, .cols = cols, .offset = static_cast<index_t>(header.size())});
         if (order == layout::col_major) made.row_stride_ = 1, made.col_stride_ = rows;
@@ -482,7 +482,7 @@ private:
         check_length();
     }
 
-    std::shared_ptr<open_file> file_;
+    std::shared_ptr<matrix_file> file_;
     index_t rows_ = 0, cols_ = 0, row_stride_ = 0, col_stride_ = 1, offset_ = 0;
 };
 

@@ -173,7 +173,7 @@ TEST_CASE("operands on the host are brought to the device and back") {
     CHECK(wrong == 0);
 
     auto const plan = sg::plan(sg::staged{gpu}, sg::shape<float>{.m = 33, .n = 40, .k = 21});
-    CHECK(plan.describe().find("staged over opencl") == 0);
+    CHECK(plan.describe().find("out_of_core, one part; opencl") == 0);
     CHECK(plan.workspace().device >= sizeof(float) * (33 * 21 + 21 * 40 + 33 * 40));
     auto arena = plan.reserve();
     for (int i = 0; i < 2; ++i) plan.run(p.a, p.b, p.c, arena);
@@ -181,7 +181,8 @@ TEST_CASE("operands on the host are brought to the device and back") {
 
     // More than the device has: told before anything is touched. The operands need not exist for that.
     sg::shape<float> const huge{.m = sg::index_t{1} << 28, .n = 16, .k = sg::index_t{1} << 28};
-    auto const none = sg::staged{gpu}.reserve(sg::staged{gpu}.workspace(huge));
+    sg::out_of_core const greedy{gpu, {.device_bytes = sg::index_t{1} << 60}};
+    auto const none = greedy.reserve(greedy.workspace(huge));
     REQUIRE(!none);
     CHECK(none.error().code() == sg::errc::memory);
     CHECK(none.error().layer() == "opencl");

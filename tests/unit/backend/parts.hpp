@@ -131,7 +131,7 @@ void check(Policy const& gpu, Policy const& other) {
         a.view(), b.view(), c.view());
     CHECK(last == of);
     CHECK(calls == of);
-    CHECK(of == 4);
+    CHECK(of > 1);
 
     // Budgets that do not do.
     auto const message_of = [&](index_t budget, auto... epilogue) {

@@ -101,7 +101,7 @@ private:
             return number(m) + " x " + number(n) + " x " + number(k);
         };
         auto const place = [&](auto const& v, bool is_read) {
-            open_file const& f = *v.data.file;
+            matrix_file const& f = *v.data.file;
             std::string text = " at byte " + number(v.data.byte) + ", strides " + number(v.row_stride) +
                                " and " + number(v.col_stride) + (v.conjugate ? ", conjugated, of " : " of ") +
                                f.path() + " (" + number(reinterpret_cast<std::uintptr_t>(f.identity())) + ")";
