@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("emulated: ozaki on a device takes what the data need", "", f
     sg::ozaki_report ran;
     sg::ozaki const layer{eager{under_test()}, {.report = &ran}};
     sg::ozaki const coarse{eager{under_test()}, {.accuracy = {0x1p-10}, .report = &ran}};
-    auto const near = spread_by<T>(2, 33, 45, 1), far = spread_by<T>(30, 45, 21, 2);
+    auto const near = spread_by<T>(2, 33, 45, 1), far = spread_by<T>(45, 45, 21, 2);
     CHECK(wrong_with(layer, ran, near, spread_by<T>(2, 45, 21, 3)) == "");
     int const few = ran.count;
     CHECK(ran.scheme == sg::ozaki_report::moduli);
@@ -106,7 +106,7 @@ TEMPLATE_TEST_CASE("emulated: ozaki on a device takes what the data need", "", f
     native_for(std::numeric_limits<T>::infinity(), "there are Inf or NaN");
     native_for(std::numeric_limits<T>::quiet_NaN(), "there are Inf or NaN");
     native_for(std::numeric_limits<T>::max(), "sums might overflow");
-    int const reach = sizeof(T) == 8 ? 300 : 60;
+    int const reach = sizeof(T) == 8 ? 300 : 90;
     sg::matrix<T> c(9, 21);
     sg::gemm(sg::staged{layer}, spread_by<T>(reach, 9, 45, 5), spread_by<T>(reach, 45, 21, 6), c);
     CHECK(ran.scheme == sg::ozaki_report::native);
