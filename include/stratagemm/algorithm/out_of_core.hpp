@@ -1,7 +1,7 @@
 // Operands in one memory, products in another: blocks of A, B and E are brought into the memory of the
 // base, blocks of C are brought back, and products larger than the memory of the base are done in parts.
 //
-//   sg::gemm(sg::out_of_core{gpu, {.device_bytes = 4_GiB}}, a, b, c);  on the host; at most 4 GiB of the device
+//   sg::gemm(sg::out_of_core{gpu, {.device_bytes = 4_GiB}}, a, b, c);  at most 4 GiB of the device
 //   sg::gemm(sg::out_of_core{sg::strassen{gpu}}, a, b, c);             as much as the device has
 //   sg::gemm(sg::out_of_core{{gpu0, gpu1}}, a, b, c);                  whichever is free takes the next part
 //   sg::gemm(sg::staged{gpu}, a, b, c);                                the same as out_of_core{gpu}

@@ -201,8 +201,9 @@ private:
         return {};
     }
 
-    // One level of a product whose sides are divided without a rest. Each schedule reads an element of E before it writes to that of C, so
-    // that C may be E; without E it never reads what C held. The first failure ends all that follows.
+    // One level of a product whose sides are divided without a rest. Each schedule reads an element of E before
+    // it writes to that of C, so that C may be E; without E it never reads what C held. The first failure ends
+    // all that follows.
     //
     // Schedules name views by number, and a negated view by the negated number: a step is then one call of a
     // function with a few numbers, where copies of views in each of a hundred steps took longer to compile
