@@ -7,6 +7,5 @@
 #include "algorithm/recursive.hpp"
 #include "algorithm/split.hpp"
 #include "algorithm/strassen.hpp"
-#include "algorithm/verified.hpp"
 #include "backend/host.hpp"
 #include "backend/reference.hpp"

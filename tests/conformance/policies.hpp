@@ -4,6 +4,7 @@
 
 #include "eager.hpp"
 
+#include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>
 
 namespace trials {

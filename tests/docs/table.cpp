@@ -2,6 +2,8 @@
 // them: H, O, C and R for host, opencl, cuda and reference. A letter stands for every type of its column.
 #include "prelude.hpp"
 
+#include <stratagemm/algorithm/verified.hpp>
+
 #if __has_include(<CL/cl.h>)
 #    include <stratagemm/backend/opencl.hpp>
 #endif
