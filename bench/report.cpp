@@ -258,7 +258,8 @@ td:first-child,th:first-child,td.l,th.l{text-align:left}td.us{font-weight:650}dl
 margin:0;font-size:13.5px}dt{color:var(--soft)}dd{margin:0}svg{display:block;width:100%;height:auto}svg text{fill:var(--ink);font-size:11px;
 font-family:system-ui,sans-serif;paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
 svg .s{fill:var(--soft)}.grid{stroke:var(--line);stroke-width:1}.roof{stroke:var(--ink);stroke-width:1.3;stroke-dasharray:4 3;fill:none;opacity:.6}
-.broad{min-width:1000px}@media(max-width:600px){main{padding:24px 12px 60px}svg text{font-size:15px}.broad text{font-size:11px}}
+.broad{min-width:1000px}
+@media(max-width:600px){main{padding:24px 12px 60px}svg text{font-size:15px}.broad text{font-size:11px}}
 )";
 
 class page {

@@ -1,5 +1,5 @@
-// What tests/compilers.sh compiles and runs with every compiler: products on the CPU, compared with `reference`. All sums
-// are exact, so that results have to be equal. Exits with 77 where the machine lacks what STRATAGEMM_ISA asks for.
+// What tests/compilers.sh compiles and runs with every compiler: products on the CPU, compared with
+// `reference`. All sums are exact, so that results have to be equal. The program exits with 77 where the machine lacks what STRATAGEMM_ISA asks for.
 #include <stratagemm/stratagemm.hpp>
 
 #include <cstdint>

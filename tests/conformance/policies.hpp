@@ -1,5 +1,5 @@
-// The policies under test, each named as a caller writes it. A new one is one line here; one whose outermost layer is new
-// is a word in tests/CMakeLists.txt, too.
+// The policies under test, each named as a caller writes it. A new policy is one line here. A policy whose
+// outermost layer is new is a word in tests/CMakeLists.txt, too.
 #pragma once
 
 #include "eager.hpp"
