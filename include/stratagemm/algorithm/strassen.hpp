@@ -150,16 +150,18 @@ private:
             s.count = 1;
             for (int apart = 0; apart < levels; ++apart, s = part_of(s, s.adds)) {
                 int const n = levels - apart;
-                if (n > most_together || parts_of(t.products, n) > most_products ||
-                    larger(parts_of(t.m * t.n, n), parts_of(t.k * larger(t.m, t.n), n)) > most_blocks)
+                auto const few = [&](int blocks) { return parts_of(blocks, n) <= most_blocks; };
+                if (n > most_together || parts_of(t.products, n) > most_products || !few(t.m * t.n) ||
+                    !few(t.m * t.k) || !few(t.k * t.n))
                     continue;
                 S h = s;
                 for (int i = 0; i < n; ++i) h = part_of(h, false);
                 auto const fits = [&](index_t rows, index_t cols) {
                     return groups_for_elements(rows, cols) <= limits.groups;
                 };
+                footprint need = workspace_together(h, n);
                 if (fits(h.m, h.n) && fits(h.m, h.k) && fits(h.k, h.n) &&
-                    bytes_together<arena>(h, parts_of(t.products, n)) <= limits.memory_bytes / 4)
+                    space::share(need) <= limits.memory_bytes / 4)
                     return apart;
             }
         }
@@ -507,11 +509,7 @@ private:
         if (is_together(s, levels)) {
             S h = s;
             for (int i = 0; i < levels; ++i) h = part_of(h, false);
-            int const products = parts_of(table().products, levels);
-            footprint own;
-            space::share(own) = bytes_together<arena>(h, products);
-            h.count = products;
-            return with_borders(s, own + base_.workspace(h), levels);
+            return with_borders(s, workspace_together(h, levels), levels);
         }
         S const h = part_of(s, false);
         if constexpr (fuses<S>)
@@ -527,6 +525,14 @@ private:
         if (f.stores) below = workspace(h, levels - 1);
         if (f.accumulates) below = larger(below, workspace(part_of(s, true), levels - 1));
         return with_borders(s, own + below, 1);
+    }
+    // Of all products of so many levels; h is the shape of one.
+    template <class S>
+    footprint workspace_together(S h, int levels) const {
+        h.count = parts_of(table().products, levels);
+        footprint own;
+        space::share(own) = bytes_together<arena>(h, static_cast<int>(h.count));
+        return own + base_.workspace(h);
     }
     template <class S>
     footprint workspace_of_fused(S h) const {
