@@ -314,7 +314,7 @@ void sums_and_spreads(int rounds) {
             for (auto const& s : sides) {
                 ++seed;
                 bool const large = s[0] * s[1] * s[2] > 1000000;
-                if (large && round > 1) continue;
+                if (large && round > 0) continue;
                 // Every number of terms and of targets meets every way to lie; each fifth result is a matrix.
                 combined_trial t{s[0],
                                  s[1],
@@ -333,7 +333,7 @@ void sums_and_spreads(int rounds) {
                     if (++failed == 10) FAIL("ten failures are enough");
                 };
                 note(under_test_name, x.try_on(under_test{}));
-                if (!large) note("with small tiles", x.try_on(with_small_tiles()));
+                if (!large && (seed / 2 + round) % 2) note("with small tiles", x.try_on(with_small_tiles()));
             }
         CHECK(seed > 0);
     }
@@ -341,7 +341,7 @@ void sums_and_spreads(int rounds) {
 
 } // namespace
 
-TEST_CASE("float: sums and spreads") { sums_and_spreads<float>(5); }
-TEST_CASE("double: sums and spreads") { sums_and_spreads<double>(2); }
-TEST_CASE("complex64: sums and spreads") { sums_and_spreads<std::complex<float>>(3); }
-TEST_CASE("complex128: sums and spreads") { sums_and_spreads<std::complex<double>>(2); }
+TEST_CASE("float: sums and spreads") { sums_and_spreads<float>(4); }
+TEST_CASE("double: sums and spreads") { sums_and_spreads<double>(1); }
+TEST_CASE("complex64: sums and spreads") { sums_and_spreads<std::complex<float>>(1); }
+TEST_CASE("complex128: sums and spreads") { sums_and_spreads<std::complex<double>>(1); }
