@@ -33,7 +33,7 @@ struct backend {
 
 // One level over it.
 struct strassen_over : backend {
-    sg::strassen_variant variant;
+    sg::strassen_variant variant = sg::strassen_variant::best;
 
     sg::strassen<sg::opencl> operator()(problem const&) const {
         return sg::strassen{device, {.variant = variant}};
@@ -42,10 +42,10 @@ struct strassen_over : backend {
 contenders make_strassen(backend const& base) {
     contenders all;
     all.push_back(make_policy<forms{}, element::f32, element::f64>(
-        "strassen{opencl}", role::library, strassen_over{base, sg::strassen_variant::winograd}));
+        "strassen{opencl}", role::library, strassen_over{base, sg::strassen_variant::best}));
     all.push_back(make_policy<forms{}, element::f32, element::f64>(
-        "strassen{opencl}, Strassen's form", role::library,
-        strassen_over{base, sg::strassen_variant::strassen}));
+        "strassen{opencl}, no temporaries", role::library,
+        strassen_over{base, sg::strassen_variant::winograd}));
     all.push_back(make_policy<forms{}, element::f32, element::f64>("opencl", role::peer, base));
     return all;
 }

@@ -45,14 +45,10 @@ constexpr verdict opencl_accepts_operands() {
                                ? has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>
                                : std::is_same_v<typename P::epilogue_type, identity>);
 }
-// Roundings of a sum, which are relative to the sum of the magnitudes of its terms.
+// Roundings of a sum, which are relative to the sum of the magnitudes of its terms: one for each factor but that of the
+// first, or for all, and for each addition.
 template <class Form>
-inline constexpr index_t opencl_roundings = [] {
-    if constexpr (requires { Form::most_terms; })
-        return index_t{Form::most_terms};
-    else
-        return index_t{0};
-}();
+inline constexpr index_t opencl_roundings = further_terms<Form> > 0 ? further_terms<Form> + 1 : 0;
 
 template <class T>
 bool is_alike(opencl_view<T const> const& x, opencl_view<T const> const& y) {
