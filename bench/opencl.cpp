@@ -31,6 +31,22 @@ struct backend {
     }
 };
 
+// A device that says it has no memory to spare: Strassen's form then does without temporaries, too.
+struct frugal : sg::opencl {
+    struct operations : sg::opencl_operations {
+        sg::device_limits limits() const {
+            sg::device_limits all = sg::opencl_operations::limits();
+            all.memory_bytes = 0;
+            return all;
+        }
+    };
+    operations leaf() const { return {sg::opencl::leaf()}; }
+};
+struct frugal_strassen_over : backend {
+    sg::strassen<frugal> operator()(problem const&) const {
+        return sg::strassen{frugal{device}, {.variant = sg::strassen_variant::strassen}};
+    }
+};
 // One level over it.
 struct strassen_over : backend {
     sg::strassen_variant variant = sg::strassen_variant::best;
@@ -44,7 +60,9 @@ contenders make_strassen(backend const& base) {
     all.push_back(make_policy<forms{}, element::f32, element::f64>(
         "strassen{opencl}", role::library, strassen_over{base, sg::strassen_variant::best}));
     all.push_back(make_policy<forms{}, element::f32, element::f64>(
-        "strassen{opencl}, no temporaries", role::library,
+        "strassen{opencl}, no temporaries", role::library, frugal_strassen_over{base}));
+    all.push_back(make_policy<forms{}, element::f32, element::f64>(
+        "strassen{opencl}, Winograd's form", role::library,
         strassen_over{base, sg::strassen_variant::winograd}));
     all.push_back(make_policy<forms{}, element::f32, element::f64>("opencl", role::peer, base));
     return all;

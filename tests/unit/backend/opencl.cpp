@@ -45,6 +45,18 @@ struct own_queue {
     }
 };
 
+// A device that says it has no memory to spare.
+struct frugal : sg::opencl {
+    struct operations : sg::opencl_operations {
+        sg::device_limits limits() const {
+            sg::device_limits all = sg::opencl_operations::limits();
+            all.memory_bytes = 0;
+            return all;
+        }
+    };
+    operations leaf() const { return {sg::opencl::leaf()}; }
+};
+
 struct nonsense {
     float operator()(float x) const { return x; }
     template <class To>
@@ -134,12 +146,27 @@ TEST_CASE("operands on a device have a policy by default, and a plan") {
     CHECK(p.wrong() == 0);
 }
 
-TEST_CASE("one level of Winograd's form needs no temporaries") {
-    sg::opencl const gpu;
+TEST_CASE("one level of Winograd's form needs no temporaries, and of Strassen's where there is no memory for "
+          "them") {
+    frugal const gpu;
     sg::shape<float> const large{.m = 8192, .n = 8192, .k = 8192};
-    sg::strassen const policy{gpu, {.variant = sg::strassen_variant::winograd}};
-    CHECK(policy.workspace(large) == gpu.workspace(sg::shape<float>{.m = 4096, .n = 4096, .k = 4096}));
-    CHECK(policy.describe(large).find("the last without temporaries; opencl") != std::string::npos);
+    product p;
+    sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+    auto const check = [&](auto const& policy) {
+        CHECK(policy.workspace(large) == gpu.workspace(sg::shape<float>{.m = 4096, .n = 4096, .k = 4096}));
+        CHECK(policy.describe(large).find("the last without temporaries; opencl") != std::string::npos);
+        sg::gemm(policy, a, b, c);
+        c.download(p.c);
+        CHECK(p.wrong() == 0);
+        sg::gemm(policy, 3, a, b, -2, c); // each block of E comes with the first product of its place
+        c.download(p.c);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < 33; ++i)
+            for (sg::index_t j = 0; j < 40; ++j) wrong += p.c(i, j) != p.exact(i, j);
+        CHECK(wrong == 0);
+    };
+    check(sg::strassen{sg::opencl(gpu), {.variant = sg::strassen_variant::winograd}});
+    check(sg::strassen{gpu, {.variant = sg::strassen_variant::strassen}});
 }
 
 TEST_CASE("which sums and spreads are taken") {
