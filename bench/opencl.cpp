@@ -47,24 +47,24 @@ struct frugal_strassen_over : backend {
         return sg::strassen{frugal{device}, {.variant = sg::strassen_variant::strassen}};
     }
 };
-// One level over it.
 struct strassen_over : backend {
-    sg::strassen_variant variant = sg::strassen_variant::best;
+    sg::strassen_options form;
 
-    sg::strassen<sg::opencl> operator()(problem const&) const {
-        return sg::strassen{device, {.variant = variant}};
-    }
+    sg::strassen<sg::opencl> operator()(problem const&) const { return sg::strassen{device, form}; }
 };
 contenders make_strassen(backend const& base) {
     contenders all;
-    all.push_back(make_policy<forms{}, element::f32, element::f64>(
-        "strassen{opencl}", role::library, strassen_over{base, sg::strassen_variant::best}));
-    all.push_back(make_policy<forms{}, element::f32, element::f64>(
-        "strassen{opencl}, no temporaries", role::library, frugal_strassen_over{base}));
-    all.push_back(make_policy<forms{}, element::f32, element::f64>(
-        "strassen{opencl}, Winograd's form", role::library,
-        strassen_over{base, sg::strassen_variant::winograd}));
-    all.push_back(make_policy<forms{}, element::f32, element::f64>("opencl", role::peer, base));
+    auto const add = [&](char const* name, role part, auto const& make) {
+        all.push_back(make_policy<forms{}, element::f32, element::f64>(name, part, make));
+    };
+    add("strassen{opencl, automatic}", role::library,
+        strassen_over{base, {.levels = sg::strassen_options::automatic}});
+    for (auto const& [name, levels] : {std::pair{"1 level", 1}, {"2 levels", 2}, {"3 levels", 3}})
+        add(name, role::information, strassen_over{base, {.levels = levels}});
+    add("1 level, no temporaries", role::information, frugal_strassen_over{base});
+    add("1 level, no temporaries, Winograd's form", role::information,
+        strassen_over{base, {.variant = sg::strassen_variant::winograd}});
+    add("opencl", role::peer, base);
     return all;
 }
 

@@ -113,27 +113,13 @@ public:
                               opencl_roundings<typename S::b_form>);
     }
 
-    // From the number of compute units, and what one of its family does: operations on floats and bytes a second.
+    // From the number of compute units, and what one of its family does.
     template <class S>
     double estimate(S const& s) const {
-        struct unit {
-            double floats, bytes, doubles_slower;
-        };
-        unit const one = [&]() -> unit {
-            switch (where().family) {
-            case opencl_family::gfx803:
-            case opencl_family::gcn: return {140e9, 5e9, 16};
-            case opencl_family::rdna: return {200e9, 8e9, 16};
-            case opencl_family::nvidia: return {150e9, 10e9, 32};
-            case opencl_family::intel: return {10e9, 1e9, 4};
-            case opencl_family::cpu: return {20e9, 2e9, 2};
-            case opencl_family::other: break;
-            }
-            return {20e9, 2e9, 16};
-        }();
+        opencl_rates const one = rates_of(where().family);
         constexpr bool wide = sizeof(real_t<typename S::a_type>) == 8;
-        double const units = where().compute_units;
-        return roofline(s, one.floats * units / (wide ? one.doubles_slower : 1), one.bytes * units, 10e-6);
+        return roofline(s, one.floats * where().compute_units / (wide ? one.doubles_slower : 1),
+                        leaf().limits().bandwidth, 10e-6);
     }
 
     // As for a C in row-major order.
