@@ -72,7 +72,6 @@ struct without_epilogue : mirrored<sg::opencl, Base> {
 template <class Base>
 without_epilogue(mirrored<sg::opencl, Base>) -> without_epilogue<Base>;
 
-inline constexpr sg::strassen_options by_winograd{.variant = sg::strassen_variant::winograd};
 inline constexpr sg::ozaki_options by_product{.moduli = 9, .scaling = sg::ozaki_scaling::product};
 
 // Kernels are written for an epilogue.
@@ -98,9 +97,6 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {
     case 0: return f("ozaki{opencl}", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
-    case 1:
-        return f("strassen{opencl.with(small_tile), {.variant = strassen_variant::winograd}}",
-                 for_float{mirrored{device, sg::strassen{with_small_tiles(), by_winograd}}});
     case 3:
         return f("ozaki{opencl, {.slices = 3}}",
                  without_epilogue{mirrored{device, sg::ozaki{device, {.slices = 3}}}});
