@@ -1,6 +1,6 @@
 // Fast products: Strassen's seven products of half the size instead of eight, and other bilinear algorithms.
 //
-// Winograd's form (7 products, 15 additions, the default) has schedules of its own here; every other form is a table
+// Winograd's form (7 products, 15 additions) has schedules of its own here; every other form is a table
 // (strassen/bilinear.hpp) that one function interprets: Strassen's own (7 and 18), <3,2,3> in 15 products for sides
 // that are divided by 3, 2 and 3, the definition in 8, or a table of the caller's. All go `levels` deep, over any base.
 // What the parts leave of a side is peeled: the even part, say, is divided, and the last row, the last column and the
@@ -8,6 +8,8 @@
 //
 // Over a base that takes sums of matrices as operands, and several matrices as a result, the last level needs no
 // temporary: sums are formed while the base reads them, and a product is added where it belongs while it is written.
+// On a device with memory to spare, the products of all levels are one batch instead (strassen/together.hpp), which is
+// faster.
 //
 // The error is bounded normwise only: an element of C that is small beside max|A| max|B| may be lost, and
 // one Inf or NaN can reach elements of C that it should not. Sums of elements must not lose anything but a
