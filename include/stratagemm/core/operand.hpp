@@ -190,10 +190,11 @@ struct spread {
 
     // Adds a target, which receives factor (alpha A B), or that and keep from.
     void add(View const& to, scalar factor) { add(to, factor, scalar(0), to); }
-    void add(View const& to, scalar factor, scalar keep, view<value_type const, space> const& from) {
+    void add(View const& to, scalar factor, scalar keep, view<value_type const, space> from) {
         if (targets == N)
             raise(error(errc::argument, "spread: it has as many targets as its type has room for"));
         if (targets == 0) rows = to.rows, cols = to.cols;
+        keep = keep * from.scale, from.scale = scalar(1);
         at[targets++] = {to, factor, keep, from};
     }
 

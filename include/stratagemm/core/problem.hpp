@@ -647,7 +647,8 @@ status validate_operands(Problem const& p) {
     if constexpr (is_view<typename Problem::c_operand>::value)
         add(p.e, has_beta);
     else
-        for (int t = 0; t < p.c.targets; ++t) add(p.c.at[t].from, p.c.at[t].keep != 0);
+        for (int t = 0; t < p.c.targets; ++t)
+            add(p.c.at[t].from, p.c.at[t].keep != typename Problem::scalar(0));
     if (status s = check(all); !s) return s;
     // What only the operand knows.
     auto const own = [&](auto const& operand) -> status {

@@ -230,15 +230,6 @@ private:
             }
     }
 
-    template <class Policy, class Problem>
-    static sg::status run(Policy const& policy, Problem const& p) {
-        // validate() does not compile for spreads of complex matrices.
-        if constexpr (!sg::complex_like<T> || sg::is_view<typename Problem::c_operand>::value)
-            return sg::run(policy, p);
-        auto arena = policy.reserve(policy.workspace(p.shape()));
-        if (!arena) return arena.take_status();
-        return sg::run_checked(policy, p, *arena);
-    }
     template <class Policy, class A, class B, class C>
     std::string judge(Policy const& policy, A const& a, B const& b, C const& c) {
         constexpr bool spreads = std::is_same_v<C, result>;
@@ -248,7 +239,7 @@ private:
             else // a result that is a matrix has an epilogue
                 return sg::product(alpha_, a, b, keep_[0], added_[0].term(), c, sg::scale(T(2)));
         }();
-        sg::status const ran = run(policy, p);
+        sg::status const ran = sg::run(policy, p);
         std::ostringstream wrong;
         if (!ran) wrong << "  failed: " << ran.error().what() << '\n';
         for (auto& x : matrices_)

@@ -173,12 +173,13 @@ TEST_CASE("sums and spreads are divided and turned as one") {
     CHECK(s.moved(5).term[0].data == x + 5);
     sg::spread<sg::view<float>, 2> to;
     to.add(sg::row_major(x, 4, 6), 2.0f);
-    to.add(sg::row_major(y, 4, 6), 1.0f, 3.0f, sg::row_major(y, 4, 6));
+    to.add(sg::row_major(y, 4, 6), 1.0f, 6.0f, sg::scaled(0.5f, sg::row_major(y, 4, 6)));
     auto const lower = to.part(2, 0, 2, 6);
     CHECK(lower.rows == 2);
     CHECK(lower.at[0].to.data == x + 12);
     CHECK(lower.at[1].from.data == y + 12);
-    CHECK(lower.at[1].keep == 3);
+    CHECK(lower.at[1].keep == 3); // what scales the matrix is a part of its factor
+    CHECK(lower.at[1].from.scale == 1);
     CHECK(to.transposed().cols == 4);
     int views = 0;
     to.each_view([&](auto const&) { ++views; });

@@ -250,7 +250,7 @@ private:
             bool const adds = target.keep != Scalar(0);
             auto& to = all.at[t];
             to.c = oriented(target.to), to.e = adds ? oriented(target.from) : to.c;
-            to.factor = target.factor, to.beta = target.keep * target.from.scale;
+            to.factor = target.factor, to.beta = target.keep;
             to.flags = (adds && target.from.conjugate ? 4 : 0) | (adds ? 8 : 0);
             in_runs &= to.c.col == 1 && (reinterpret_cast<std::uintptr_t>(to.c.data) % 16 |
                                          static_cast<std::uintptr_t>(to.c.row) * sizeof(Out) % 16) == 0;
