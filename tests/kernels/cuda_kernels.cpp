@@ -1,6 +1,7 @@
 // The kernels of the CUDA backend, without a device:
 //   cuda_kernels write ARCHITECTURE FOLDER      the final source of every kernel that is built in for it
-//   cuda_kernels check ARCHITECTURE...          compiles them with NVRTC, and fails if a product spills registers
+//   cuda_kernels check PART/PARTS ARCHITECTURE...   compiles them with NVRTC; fails if a product spills
+// PARTS processes, numbered from 0, share a check: each takes every PARTS-th kernel.
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
 #include <stratagemm/backend/cuda.hpp>
 
@@ -183,10 +184,12 @@ int number(std::string const& log, char const* pattern) {
     return std::regex_search(log, found, std::regex(pattern)) ? std::atoi(found[1].str().c_str()) : -1;
 }
 
-bool check(char const* architecture) {
+// Every `parts`-th kernel; `turn` goes on from one architecture to the next.
+bool check(char const* architecture, int part, int parts, int& turn) {
     bool good = true;
     std::printf("%-28s %9s %7s %7s\n", architecture, "registers", "spills", "stack");
     for (kernel const& k : kernels_for(std::atoi(architecture + 3))) {
+        if (turn++ % parts != part) continue;
         auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture,
                                                      k.source.exact, true);
         if (!made) {
@@ -224,16 +227,20 @@ int main(int argc, char** argv) {
         std::printf("%d sources in %s\n", written, argv[3]);
         return written == 0;
     }
-    if (argc >= 3 && std::strcmp(argv[1], "check") == 0) {
+    int part = 0, parts = 0;
+    if (argc >= 4 && std::strcmp(argv[1], "check") == 0 &&
+        std::sscanf(argv[2], "%d/%d", &part, &parts) == 2 && part >= 0 && part < parts) {
         if (std::string const& missing = sg::cuda_compiler::get().missing(); !missing.empty()) {
             std::printf("skipped: %s\n", missing.c_str());
             return 77;
         }
         bool good = true;
-        for (int i = 2; i < argc; ++i) good &= check(argv[i]);
+        int turn = 0;
+        for (int i = 3; i < argc; ++i) good &= check(argv[i], part, parts, turn);
         return !good;
     }
-    std::fprintf(stderr,
-                 "usage: cuda_kernels write ARCHITECTURE FOLDER | cuda_kernels check ARCHITECTURE...\n");
+    std::fprintf(
+        stderr,
+        "usage: cuda_kernels write ARCHITECTURE FOLDER | cuda_kernels check PART/PARTS ARCHITECTURE...\n");
     return 2;
 }
