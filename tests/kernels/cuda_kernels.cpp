@@ -96,7 +96,8 @@ void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
     to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
-// For a result of several targets: the first tile of its engine, and what copies sums.
+// For a result of several targets: the first tile of its engine, and what copies sums. fp64 may spill: it has nothing over
+// where it stores, and does not where it multiplies.
 template <class T>
 void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capability) {
     sg::cuda_epilogue<sg::accumulator_t<T>> const none{sg::identity{}};
@@ -109,10 +110,11 @@ void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capabilit
             std::string const name = std::string(sg::name_of(engine)) + '-' + letter + "-spread";
             sg::cuda_form form = sg::form_for(e.tile, sizeof(T), {});
             form.spreads = true;
-            to.push_back({name, sg::cuda_product_source<T, T>(e.tile, form, none), true});
+            bool const tuned = engine != sg::cuda_engine::fp64;
+            to.push_back({name, sg::cuda_product_source<T, T>(e.tile, form, none), tuned});
             form.tail = true;
             if (sg::divides_last_round(engine))
-                to.push_back({name + "-tail", sg::cuda_product_source<T, T>(e.tile, form, none), true});
+                to.push_back({name + "-tail", sg::cuda_product_source<T, T>(e.tile, form, none), tuned});
             break;
         }
     to.push_back({std::string("pack-") + letter + "-sums",
