@@ -81,9 +81,11 @@ struct cuda {
     auto across(host_memory) const { return staged<cuda>(*this); }
 
     result<arena> reserve(footprint f) const {
-        if (status s = ready(); !s) return result<arena>(std::move(s));
-        if (f.device == 0) return arena{};
-        return leaf().reserve(f.device);
+        return or_no_memory([&]() -> result<arena> {
+            if (status s = ready(); !s) return result<arena>(std::move(s));
+            if (f.device == 0) return arena{};
+            return leaf().reserve(f.device);
+        });
     }
 
     // Whichever way the operands lie: the shape does not tell.
@@ -178,6 +180,16 @@ struct cuda {
 
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
+        return or_no_memory([&] { return multiply(p, memory); });
+    }
+    template <class Problem>
+    status run_group(group<Problem> const& all, arena& memory) const {
+        return or_no_memory([&] { return multiply_group(all, memory); });
+    }
+
+private:
+    template <class Problem>
+    status multiply(Problem const& p, arena& memory) const {
         cuda_product<Problem> const product(session(), stream, p);
         if (status s = product.check(check_pointers); !s) return s;
         using In = typename Problem::a_type;
@@ -195,6 +207,7 @@ struct cuda {
         return product.run(choice, memory);
     }
 
+public:
     // Products of a group share launches, but for those that are better off alone; all on the stream.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const {
@@ -211,8 +224,10 @@ struct cuda {
                 most.device = larger(most.device, cuda_product<Problem>::workspace(choice_for<In>(s), s));
         return most;
     }
+
+private:
     template <class Problem>
-    status run_group(group<Problem> const& all, arena& memory) const {
+    status multiply_group(group<Problem> const& all, arena& memory) const {
         cuda_group<Problem> const them(session(), stream, all);
         if (status s = them.check(check_pointers); !s) return s;
         cuda_sharing const sharing = sharing_of(them);
@@ -223,7 +238,6 @@ struct cuda {
         return {};
     }
 
-private:
     // Whether products of a group may share launches: not if the caller wants a tile of another engine.
     bool shares() const { return tile.engine == cuda_engine::direct || tile.engine == cuda_engine::blocked; }
     template <class Problem>

@@ -81,7 +81,7 @@ public:
     result<arena> reserve(footprint f) const {
         if (status s = session_->ready(); !s) return result<arena>(std::move(s));
         if (f.device == 0) return arena{};
-        return leaf().reserve(f.device);
+        return or_no_memory([&] { return leaf().reserve(f.device); });
     }
 
     // Whichever way C lies: the shape does not tell.
@@ -169,13 +169,18 @@ public:
 
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
+        return or_no_memory([&] { return multiply(p, memory); });
+    }
+
+private:
+    template <class Problem>
+    status multiply(Problem const& p, arena& memory) const {
         opencl_product<Problem> const product(*session_, p);
         if (status s = product.check(); !s) return s;
         return product.run(choice_for<typename Problem::a_type>(product.sides(), product.a_along_k()),
                            memory);
     }
 
-private:
     static std::shared_ptr<opencl_session> shared_session() {
         // Never destroyed: drivers may be gone by the time that destructors of globals run.
         static auto* const shared = new std::shared_ptr<opencl_session>([] {
