@@ -1,5 +1,5 @@
-// bench_cuda: the CUDA backend against cuBLAS, on one device and one stream. Beside the options of
-// program.hpp:
+// bench_cuda: the CUDA backend against cuBLAS, on one device and one stream; and, where the filter names strassen,
+// strassen{cuda} against cuBLAS and its base. Beside the options of program.hpp:
 //
 //   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS
 //                      one tile, by the number of its engine, for every product that can use it
@@ -74,6 +74,12 @@ std::vector<bench_case> cases() {
         add("batched", "batched", times(n, n, n) + "*" + std::to_string(count),
             {element::f32, n, n, n, 0, count});
     }
+    for (long n : {2048, 4096, 8192, 16384})
+        for (element const type : {element::f32, element::f64}) {
+            add("strassen to cuBLAS and its base", type == element::f32 ? "sgemm strassen" : "dgemm strassen",
+                std::to_string(n), {type, n, n, n, 0});
+            list.back().only_if = "strassen", list.back().field = 1;
+        }
     add("grouped", "grouped sgemm", "16..128*512", group(element::f32, 512, 16, 128));
     add("grouped", "grouped sgemm", "16..128*64", group(element::f32, 64, 16, 128));
     add("grouped", "grouped sgemm", "128..512*64", group(element::f32, 64, 128, 512));
@@ -124,6 +130,21 @@ int main(int argc, char** argv) {
                 return one;
             }));
         if (auto peer = make_cublas(*a.on)) field.push_back(std::move(peer));
+        contenders& fast = a.fields.emplace_back();
+        auto const add_strassen = [&](char const* name, role part, sg::strassen_options const& form) {
+            fast.push_back(make_policy<forms{}, f32, f64>(name, part, [gpu, form](problem const&) {
+                return sg::strassen{gpu, form};
+            }));
+        };
+        add_strassen("strassen{cuda, automatic}", role::library, {.levels = sg::strassen_options::automatic});
+        add_strassen("1 level", role::information, {.levels = 1});
+        add_strassen("2 levels", role::information, {.levels = 2});
+        add_strassen("3 levels", role::information, {.levels = 3});
+        add_strassen("1 level, little workspace", role::information,
+                     {.levels = 1, .variant = sg::strassen_variant::winograd});
+        fast.push_back(
+            make_policy<forms{}, f32, f64>("cuda", role::peer, [gpu](problem const&) { return gpu; }));
+        if (auto peer = make_cublas(*a.on)) fast.push_back(std::move(peer));
         return a;
     });
 }

@@ -1,11 +1,14 @@
 // bench_opencl: the OpenCL backend against CLBlast and, on NVIDIA's cards, cuBLAS, where they are installed:
-// on one device, OpenCL in one queue. Beside the options of program.hpp:
+// on one device, OpenCL in one queue; and, where the filter names strassen, one level of strassen{opencl} against its
+// base. Beside the options of program.hpp:
 //
 //   --device=PART OF ITS NAME
 //   --tune-clblast=SECONDS      looks for parameters of CLBlast's for float for so long beforehand
 #include "opencl_machine.hpp"
 #include "policy.hpp"
 #include "program.hpp"
+
+#include <stratagemm/algorithm/strassen.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +31,43 @@ struct backend {
     }
 };
 
+// A device that says it has no memory to spare: Strassen's form then does without temporaries, too.
+struct frugal : sg::opencl {
+    struct operations : sg::opencl_operations {
+        sg::device_limits limits() const {
+            sg::device_limits all = sg::opencl_operations::limits();
+            all.memory_bytes = 0;
+            return all;
+        }
+    };
+    operations leaf() const { return {sg::opencl::leaf()}; }
+};
+struct frugal_strassen_over : backend {
+    sg::strassen<frugal> operator()(problem const&) const {
+        return sg::strassen{frugal{device}, {.variant = sg::strassen_variant::strassen}};
+    }
+};
+struct strassen_over : backend {
+    sg::strassen_options form;
+
+    sg::strassen<sg::opencl> operator()(problem const&) const { return sg::strassen{device, form}; }
+};
+contenders make_strassen(backend const& base) {
+    contenders all;
+    auto const add = [&](char const* name, role part, auto const& make) {
+        all.push_back(make_policy<forms{}, element::f32, element::f64>(name, part, make));
+    };
+    add("strassen{opencl, automatic}", role::library,
+        strassen_over{base, {.levels = sg::strassen_options::automatic}});
+    for (auto const& [name, levels] : {std::pair{"1 level", 1}, {"2 levels", 2}, {"3 levels", 3}})
+        add(name, role::information, strassen_over{base, {.levels = levels}});
+    add("1 level, no temporaries", role::information, frugal_strassen_over{base});
+    add("1 level, no temporaries, Winograd's form", role::information,
+        strassen_over{base, {.variant = sg::strassen_variant::winograd}});
+    add("opencl", role::peer, base);
+    return all;
+}
+
 std::vector<bench_case> cases() {
     std::vector<bench_case> list;
     auto const add = [&](element type, long m, long n, long k, bool quick = false) {
@@ -44,6 +84,11 @@ std::vector<bench_case> cases() {
         add(element::f32, x.m, x.n, x.k);
     for (long n : {2048, 4095, 4096, 8192, 16384}) add(element::f32, n, n, n);
     for (long n : {1023, 1024}) add(element::f64, n, n, n);
+    for (long n : {4096, 8192}) {
+        list.push_back(
+            {"strassen to its base", "sgemm strassen", std::to_string(n), {element::f32, n, n, n, 0}});
+        list.back().rounds = 7, list.back().only_if = "strassen", list.back().field = 1;
+    }
     return list;
 }
 
@@ -72,6 +117,7 @@ int main(int argc, char** argv) {
 #endif
         if (device.where().family == sg::opencl_family::nvidia && (cuda = make_cuda_machine()))
             if (auto peer = make_cublas(*cuda)) field.push_back(std::move(peer));
+        a.fields.push_back(make_strassen({device}));
         return a;
     });
 }

@@ -5,11 +5,7 @@
 
 namespace sg = stratagemm;
 
-#ifdef STRATAGEMM_BESIDE
-int other(); // of bare_other.cpp
-#else
-static int other() { return 0; }
-#endif
+int other(); // 0 if all is well; of bare_other.cpp, or of a file with nothing else
 
 namespace {
 

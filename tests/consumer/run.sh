@@ -60,9 +60,11 @@ mixed)
     ;;
 bare)
     bare="-std=c++20 -O2 -fno-exceptions -fno-rtti -I$root/include"
+    echo 'int other() { return 0; }' >"$tmp/alone.cpp"
     # shellcheck disable=SC2086
-    for one in "$compiler" $(command -v clang++ || true); do
-        "$one" $bare -Wall -Wextra "$here/bare.cpp" -o "$tmp/bare"
+    for one in $(command -v clang++ || true) "$compiler"; do
+        "$one" $bare -Wall -Wextra -c "$here/bare.cpp" -o "$tmp/bare.o"
+        "$one" $bare "$tmp/bare.o" "$tmp/alone.cpp" -o "$tmp/bare"
         "$tmp/bare"
         if "$tmp/bare" end 2>"$tmp/said"; then
             echo "gemm of wrong shapes came back"
@@ -71,12 +73,8 @@ bare)
         grep -q 'C = A B needs m x k, k x n and m x n' "$tmp/said" || { cat "$tmp/said"; exit 1; }
     done
     # Of an inline function defined in both the linker keeps the first: gemm throws in one and ends the program in the
-    # other, in both orders.
-    # shellcheck disable=SC2086
-    {
-        "$compiler" $bare -DSTRATAGEMM_BESIDE -c "$here/bare.cpp" -o "$tmp/bare.o"
-        "$compiler" -std=c++20 -O2 -I "$root/include" -c "$here/bare_other.cpp" -o "$tmp/other.o"
-    }
+    # other, in both orders. bare.o is the compiler's own, the last above.
+    "$compiler" -std=c++20 -O2 -I "$root/include" -c "$here/bare_other.cpp" -o "$tmp/other.o"
     "$compiler" "$tmp/bare.o" "$tmp/other.o" -o "$tmp/one"
     "$tmp/one"
     "$compiler" "$tmp/other.o" "$tmp/bare.o" -o "$tmp/other"

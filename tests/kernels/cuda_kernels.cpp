@@ -95,8 +95,35 @@ void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
     to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
+// For a result of several targets: the first tile of its engine, and what copies sums.
+template <class T>
+void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capability) {
+    sg::cuda_epilogue<sg::accumulator_t<T>> const none{sg::identity{}};
+    char const letter[] = {sg::type_letter<T>(), '\0'};
+    sg::cuda_device device;
+    device.capability = capability, device.shared_bytes = 227 * 1024;
+    for (sg::cuda_entry const& e : sg::cuda_entries)
+        if (e.tile.engine == engine && std::strpbrk(e.types, letter) &&
+            sg::can_run(e.tile, device, sizeof(T))) {
+            std::string const name = std::string(sg::name_of(engine)) + '-' + letter + "-spread";
+            sg::cuda_form form = sg::form_for(e.tile, sizeof(T), {});
+            form.spreads = true;
+            to.push_back({name, sg::cuda_product_source<T, T>(e.tile, form, none), true});
+            form.tail = true;
+            if (sg::divides_last_round(engine))
+                to.push_back({name + "-tail", sg::cuda_product_source<T, T>(e.tile, form, none), true});
+            break;
+        }
+    to.push_back({std::string("pack-") + letter + "-sums",
+                  sg::cuda_source_of<T, T>("pack", sg::cuda_pack_text, none, "#define SUMS 1\n"), true});
+}
+
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
+    add_combined<float>(all, capability >= 90 ? sg::cuda_engine::simt : sg::cuda_engine::blocked, capability);
+    add_combined<double>(all, capability >= 90 ? sg::cuda_engine::fp64 : sg::cuda_engine::blocked,
+                         capability);
+    add_combined<complex128>(all, sg::cuda_engine::blocked, capability);
     sg::cuda_epilogue<float> const chain{
         sg::then(sg::relu, sg::gelu, sg::clamp(-1.0f, 1.0f), sg::scale(2.0f))};
     all.push_back(

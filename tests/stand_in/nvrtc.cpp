@@ -102,7 +102,7 @@ std::string as_host_code(std::string const& source, std::string const& kernel) {
         s.erase(at, past_bracket(s, at) - at);
     std::string const call = "extern \"C\" STAND_IN_SEEN void stand_in_" + kernel +
                              "(void** p) { stand_in_call(kernel::" + kernel + ", p); }\n";
-    return "#include \"" STAND_IN_FOLDER "/device.hpp\"\nnamespace kernel {\n" + s + "\n}\n" + call;
+    return "#include \"" STAND_IN_HEADER "\"\nnamespace kernel {\n" + s + "\n}\n" + call;
 }
 
 } // namespace
@@ -146,11 +146,9 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, char const* con
     if (failed || !mkdtemp(at.data())) return NVRTC_ERROR_INTERNAL_ERROR;
     std::string const source = at + "/kernel.cpp", library = at + "/kernel.so", log = at + "/log";
     std::ofstream(source) << as_host_code(program->text, program->kernel);
-    // Hidden, or else an inline variable of several kernels would be one object, with the size of the first.
-    std::string const command = "'" STAND_IN_COMPILER
-                                "' -std=c++17 -O1 -w -Wno-psabi -shared -fPIC -fvisibility=hidden "
-                                "-fno-exceptions -ffp-contract=off -D__CUDA_ARCH__=" +
-                                architecture + " -o '" + library + "' '" + source + "' > '" + log + "' 2>&1";
+    std::string const command =
+        "'" STAND_IN_COMPILER "' " STAND_IN_FLAGS " -shared -D__CUDA_ARCH__=" + architecture + " -o '" +
+        library + "' '" + source + "' > '" + log + "' 2>&1";
     int const code = std::system(command.c_str());
     program->log = contents(log);
     // The length comes first, because cuModuleLoadData gets only the address.

@@ -1,6 +1,6 @@
 // Fast products: Strassen's seven products of half the size instead of eight, and other bilinear algorithms.
 //
-// Winograd's form (7 products, 15 additions, the default) has schedules of its own here; every other form is a table
+// Winograd's form (7 products, 15 additions) has schedules of its own here; every other form is a table
 // (strassen/bilinear.hpp) that one function interprets: Strassen's own (7 and 18), <3,2,3> in 15 products for sides
 // that are divided by 3, 2 and 3, the definition in 8, or a table of the caller's. All go `levels` deep, over any base.
 // What the parts leave of a side is peeled: the even part, say, is divided, and the last row, the last column and the
@@ -8,6 +8,8 @@
 //
 // Over a base that takes sums of matrices as operands, and several matrices as a result, the last level needs no
 // temporary: sums are formed while the base reads them, and a product is added where it belongs while it is written.
+// On a device with memory to spare, the products of all levels are one batch instead (strassen/together.hpp), which is
+// faster.
 //
 // The error is bounded normwise only: an element of C that is small beside max|A| max|B| may be lost, and
 // one Inf or NaN can reach elements of C that it should not. Sums of elements must not lose anything but a
@@ -21,17 +23,20 @@
 
 #include "../core/policy.hpp"
 #include "strassen/bilinear.hpp"
+#include "strassen/together.hpp"
 
 STRATAGEMM_BEGIN
 
-enum class strassen_variant { winograd, strassen, plain, by_323, by_424 };
+// best: Winograd's form on the host, where additions take time, and Strassen's on a device, where all levels are done
+// together (strassen/together.hpp).
+enum class strassen_variant { best, winograd, strassen, plain, by_323, by_424 };
 
 struct strassen_options {
     // As many levels as the estimate of the base says are faster by some per cent, which may be none.
     static constexpr int automatic = -1;
 
     int levels = 1; // at most; a side that is smaller than the number of its parts is not divided
-    strassen_variant variant = strassen_variant::winograd;
+    strassen_variant variant = strassen_variant::best;
     bilinear const* table = nullptr; // instead of the variant
 };
 
@@ -75,11 +80,15 @@ public:
     template <class S>
     std::string describe(S s) const {
         int const levels = levels_for(s);
-        bool const in_place = levels > 0 && fuses<S> && fits_fused(s.adds);
+        int const apart = levels_apart(s, levels);
+        bool const in_place = levels > 0 && apart == levels && fuses<S> && fits_fused(s.adds);
+        if (levels > 0) s.count = 1;
         for (int i = 0; i < levels; ++i) s = part_of(s, s.adds);
-        return std::string("strassen (") + (of_winograd() ? "Winograd's form" : table().name) + "), " +
-               std::to_string(levels) + (levels == 1 ? " level" : " levels") +
-               (in_place ? ", the last without temporaries; " : "; ") + base_.describe(s);
+        for (int i = apart; i < levels; ++i) s.count *= table().products;
+        std::string text = std::string("strassen (") + (of_winograd() ? "Winograd's form" : table().name) +
+                           "), " + std::to_string(levels) + (levels == 1 ? " level" : " levels");
+        if (apart < levels) text += ", " + std::to_string(s.count) + " products together";
+        return text + (in_place ? ", the last without temporaries; " : "; ") + base_.describe(s);
     }
 
     template <class P>
@@ -98,7 +107,11 @@ public:
     }
 
 private:
-    bool of_winograd() const { return !options_.table && options_.variant == strassen_variant::winograd; }
+    static constexpr bool on_device = device_leaf<leaf_of<Base>, space>;
+    bool of_winograd() const {
+        return !options_.table && (options_.variant == strassen_variant::winograd ||
+                                   (!on_device && options_.variant == strassen_variant::best));
+    }
     // Winograd's form divides as Strassen's does.
     bilinear const& table() const {
         if (options_.table) return *options_.table;
@@ -119,6 +132,47 @@ private:
 
     // The part of a side that is divided.
     static constexpr index_t whole(index_t side, int parts) { return side / parts * parts; }
+    // By so many levels.
+    static constexpr int parts_of(int parts, int levels) {
+        int all = 1;
+        for (int i = 0; i < levels; ++i) all *= parts;
+        return all;
+    }
+
+    // How many levels are done one after another, before the others are done together: on a device that has memory for
+    // it. The sums and products of L levels are (7/4)^L times as large as the operands. Kernels that are written out for
+    // more products than three levels of Strassen's take long to compile.
+    static constexpr int most_together = 3, most_products = 343, most_blocks = 81;
+    template <class S>
+    int levels_apart(S s, int levels) const {
+        if constexpr (on_device) {
+            if (of_winograd()) return levels;
+            bilinear const& t = table();
+            auto const limits = leaf().limits();
+            s.count = 1;
+            for (int apart = 0; apart < levels; ++apart, s = part_of(s, s.adds)) {
+                int const n = levels - apart;
+                auto const few = [&](int blocks) { return parts_of(blocks, n) <= most_blocks; };
+                if (n > most_together || parts_of(t.products, n) > most_products || !few(t.m * t.n) ||
+                    !few(t.m * t.k) || !few(t.k * t.n))
+                    continue;
+                S h = s;
+                for (int i = 0; i < n; ++i) h = part_of(h, false);
+                auto const fits = [&](index_t rows, index_t cols) {
+                    return groups_for_elements(rows, cols) <= limits.groups;
+                };
+                footprint need = workspace_together(h, n);
+                if (fits(h.m, h.n) && fits(h.m, h.k) && fits(h.k, h.n) &&
+                    space::share(need) <= limits.memory_bytes / 4)
+                    return apart;
+            }
+        }
+        return levels;
+    }
+    template <class S>
+    bool is_together(S const& s, int levels) const {
+        return levels > 0 && levels_apart(s, levels) == 0;
+    }
 
     template <class S>
     int levels_for(S s) const {
@@ -172,10 +226,13 @@ private:
     template <class S>
     struct borders {
         S last_term, last_column, last_row;
-        borders(S const& s, bilinear const& t)
-            : last_term{whole(s.m, t.m), whole(s.n, t.n), s.k % t.k, 1, true},
-              last_column{s.m, s.n % t.n, s.k, 1, s.adds}, last_row{s.m % t.m, whole(s.n, t.n), s.k, 1,
-                                                                    s.adds} {}
+        borders(S const& s, bilinear const& t, int levels)
+            : borders(s, parts_of(t.m, levels), parts_of(t.n, levels), parts_of(t.k, levels)) {}
+
+    private:
+        borders(S const& s, int m, int n, int k)
+            : last_term{whole(s.m, m), whole(s.n, n), s.k % k, 1, true},
+              last_column{s.m, s.n % n, s.k, 1, s.adds}, last_row{s.m % m, whole(s.n, n), s.k, 1, s.adds} {}
     };
 
     // ---- the product -------------------------------------------------------------------------------------
@@ -185,9 +242,12 @@ private:
         if (levels == 0) return base_(p, memory);
         index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
         bilinear const& t = table();
-        index_t const m2 = whole(m, t.m), n2 = whole(n, t.n), k2 = whole(k, t.k);
+        bool const together = is_together(p.shape(), levels);
+        int const at_once = together ? levels : 1;
+        index_t const m2 = whole(m, parts_of(t.m, at_once)), n2 = whole(n, parts_of(t.n, at_once)),
+                      k2 = whole(k, parts_of(t.k, at_once));
         P const inner = p.part(0, 0, 0, m2, n2, k2);
-        if (status s = level<P>(*this, inner, levels - 1, memory).run(); !s) return s;
+        if (status s = divided(inner, levels, together, memory); !s) return s;
         if (k2 < k) {
             P last_term = p.part(0, 0, k2, m2, n2, k - k2);
             last_term.beta = typename P::scalar(1);
@@ -199,6 +259,14 @@ private:
         if (m2 < m)
             if (status s = base_(p.part(m2, 0, 0, m - m2, n2, k), memory); !s) return s;
         return {};
+    }
+
+    template <class P>
+    status divided(P const& p, int levels, bool together, arena& memory) const {
+        if constexpr (on_device)
+            if (together) return multiply_together(base_, table(), levels, p, memory);
+        (void)together;
+        return level<P>(*this, p, levels - 1, memory).run();
     }
 
     // One level of a product whose sides are divided without a rest. Each schedule reads an element of E before
@@ -440,9 +508,14 @@ private:
     template <class S>
     footprint workspace(S const& s, int levels) const {
         if (levels == 0) return base_.workspace(s);
+        if (is_together(s, levels)) {
+            S h = s;
+            for (int i = 0; i < levels; ++i) h = part_of(h, false);
+            return with_borders(s, workspace_together(h, levels), levels);
+        }
         S const h = part_of(s, false);
         if constexpr (fuses<S>)
-            if (levels == 1 && fits_fused(s.adds)) return with_borders(s, workspace_of_fused(h));
+            if (levels == 1 && fits_fused(s.adds)) return with_borders(s, workspace_of_fused(h), 1);
         auto bytes = [](index_t rows, index_t cols) {
             return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(typename S::c_type));
         };
@@ -453,7 +526,15 @@ private:
             (f.uses_t ? bytes(h.k, h.n) : 0) + (f.p_beside_s ? of_s + of_p : larger(of_s, of_p));
         if (f.stores) below = workspace(h, levels - 1);
         if (f.accumulates) below = larger(below, workspace(part_of(s, true), levels - 1));
-        return with_borders(s, own + below);
+        return with_borders(s, own + below, 1);
+    }
+    // Of all products of so many levels; h is the shape of one.
+    template <class S>
+    footprint workspace_together(S h, int levels) const {
+        h.count = parts_of(table().products, levels);
+        footprint own;
+        space::share(own) = bytes_together<arena>(h, static_cast<int>(h.count));
+        return own + base_.workspace(h);
     }
     template <class S>
     footprint workspace_of_fused(S h) const {
@@ -465,12 +546,30 @@ private:
         return larger(need, base_.workspace(h));
     }
     template <class S>
-    footprint with_borders(S const& s, footprint need) const {
-        borders<S> const edge(s, table());
+    footprint with_borders(S const& s, footprint need, int levels) const {
+        borders<S> const edge(s, table(), levels);
         if (edge.last_term.k) need = larger(need, base_.workspace(edge.last_term));
         if (edge.last_column.n) need = larger(need, base_.workspace(edge.last_column));
         if (edge.last_row.m) need = larger(need, base_.workspace(edge.last_row));
         return need;
+    }
+
+    // What products that are done together take beside themselves: the blocks of A, B and C and h.count sums and products
+    // are moved, in three launches.
+    template <class S>
+    double seconds_to_move([[maybe_unused]] S const& h, [[maybe_unused]] int levels) const {
+        if constexpr (on_device) {
+            auto const bytes = [&](int blocks, index_t rows, index_t cols) {
+                return static_cast<double>(h.count + parts_of(blocks, levels)) * static_cast<double>(rows) *
+                       static_cast<double>(cols) * sizeof(typename S::c_type);
+            };
+            bilinear const& t = table();
+            return (bytes(t.m * t.k, h.m, h.k) + bytes(t.k * t.n, h.k, h.n) + bytes(t.m * t.n, h.m, h.n)) /
+                       leaf().limits().bandwidth +
+                   30e-6;
+        } else {
+            return 0;
+        }
     }
 
     // The products and the additions. One of those reads two matrices and writes one, and so moves half as much again
@@ -482,14 +581,22 @@ private:
     template <class S>
     [[gnu::cold, gnu::noinline]] double estimate(S const& s, int levels) const {
         if (levels == 0) return of_base(s);
-        S const h = part_of(s, false);
-        level_facts const f = facts(false);
-        auto const addition = [&](index_t rows, index_t cols) {
-            return 1.5 * of_base(S{rows, cols, 1, 1, true});
-        };
-        borders<S> const edge(s, table());
-        double seconds = table().products * estimate(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
-                         f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);
+        bool const together = is_together(s, levels);
+        borders<S> const edge(s, table(), together ? levels : 1);
+        S h = part_of(s, false);
+        double seconds = 0;
+        if (together) {
+            for (int i = 1; i < levels; ++i) h = part_of(h, false);
+            h.count = parts_of(table().products, levels);
+            seconds = of_base(h) + seconds_to_move(h, levels);
+        } else {
+            level_facts const f = facts(false);
+            auto const addition = [&](index_t rows, index_t cols) {
+                return 1.5 * of_base(S{rows, cols, 1, 1, true});
+            };
+            seconds = table().products * estimate(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
+                      f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);
+        }
         if (edge.last_term.k) seconds += of_base(edge.last_term);
         if (edge.last_column.n) seconds += of_base(edge.last_column);
         if (edge.last_row.m) seconds += of_base(edge.last_row);
@@ -511,17 +618,27 @@ private:
     template <class S>
     bound error_bound(S const& s, int levels) const {
         if (levels == 0) return base_bound(s);
+        int const at_once = is_together(s, levels) ? levels : 1;
+        return with_borders(s, bound_of_divided(s, levels, at_once), at_once);
+    }
+    template <class S>
+    bound bound_of_divided(S const& s, int levels, int at_once) const {
         level_facts const f = facts(s.adds);
         double const parts = table().k, u = unit_roundoff<typename S::c_type>();
         double const own = 3 * u * (1 + 1 / __builtin_sqrt(static_cast<double>(s.k / table().k)));
+        auto const below = [&](S const& h) {
+            return at_once > 1 ? bound_of_divided(h, levels - 1, at_once - 1) : error_bound(h, levels - 1);
+        };
         bound x{};
-        if (f.stores) x = error_bound(part_of(s, false), levels - 1);
-        if (f.accumulates) x = larger(x, error_bound(part_of(s, true), levels - 1));
+        if (f.stores) x = below(part_of(s, false));
+        if (f.accumulates) x = larger(x, below(part_of(s, true)));
         double const of_c = (f.products * x.worst + 1.01 * (1 + x.worst) * f.additions * u) / parts,
                      of_e = s.adds ? f.added * x.worst + 1.01 * f.additions_of_added * u : 0;
-        x = {of_c < of_e ? of_e : of_c, __builtin_sqrt(f.mean_square) / parts * x.expected + own, true};
-
-        borders<S> const edge(s, table());
+        return {of_c < of_e ? of_e : of_c, __builtin_sqrt(f.mean_square) / parts * x.expected + own, true};
+    }
+    template <class S>
+    bound with_borders(S const& s, bound x, int levels) const {
+        borders<S> const edge(s, table(), levels);
         if (edge.last_term.k) { // it adds to what is there, and wrong by x
             bound const y = base_bound(edge.last_term);
             x.worst += y.worst * (1 + x.worst);

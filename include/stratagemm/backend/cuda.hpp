@@ -75,6 +75,27 @@ struct cuda {
                   (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2))) &
         epilogue_if(has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>);
 
+    // Sums of up to four matrices of floats, doubles or complex numbers, with one result or up to four.
+    template <class P>
+    static constexpr verdict accepts_operands = [] {
+        using T = typename P::a_type;
+        if constexpr (!is_combination<typename P::a_operand> || !is_combination<typename P::b_operand> ||
+                      !is_combination<typename P::c_operand>)
+            return verdict::structure;
+        else if constexpr (P::a_operand::most_views > cuda_most_terms ||
+                           P::b_operand::most_views > cuda_most_terms ||
+                           P::c_operand::most_views > cuda_most_targets)
+            return verdict::structure;
+        else
+            return types_if(
+                       (std::floating_point<T> || complex_like<T>)&&std::is_same_v<T, typename P::b_type> &&
+                       std::is_same_v<T, typename P::c_type>) &
+                   (is_view<typename P::c_operand>::value
+                        ? epilogue_if(
+                              has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>)
+                        : epilogue_if(std::is_same_v<typename P::epilogue_type, identity>));
+    }();
+
     cuda_operations leaf() const { return cuda_operations(session(), stream); }
 
     // Operands on the host are brought to the device, and C back; see algorithm/out_of_core.hpp.
@@ -94,7 +115,7 @@ struct cuda {
         using In = typename S::a_type;
         using Problem = dense_problem<In, In, typename S::c_type, space>;
         auto const bytes = [&](cuda_sides const& sides) {
-            return cuda_product<Problem>::workspace(choice_for<In>(sides), sides);
+            return cuda_product<Problem>::workspace(choice_for<In>(sides), sides, terms_beside<S> > 0);
         };
         footprint f;
         f.device = larger(bytes({s.m, s.n, s.k, s.count}), bytes({s.n, s.m, s.k, s.count}));
@@ -110,7 +131,7 @@ struct cuda {
         } else {
             double const u = unit_roundoff<accumulator_t<TA>>(), out = unit_roundoff<typename S::c_type>();
             double const last = sizeof(typename S::c_type) < sizeof(accumulator_t<TA>) ? out : 0;
-            auto const length = static_cast<double>(s.k);
+            auto const length = static_cast<double>(s.k + terms_beside<S>);
             double const spread = complex_like<TA> ? 1.5 : 1;
             bound b{spread * 1.01 * (length + 4) * u, spread * (3 + 2 * __builtin_sqrt(length)) * u};
             auto const on_tensor_cores = [&](cuda_sides const& sides) {
@@ -137,13 +158,9 @@ struct cuda {
     // By the model that chooses the kernel, in cycles of a device under load; and the operands have to be read.
     template <class S>
     double estimate(S const& s) const {
-        int const capability = where().capability;
-        double const clock = capability >= 90 ? 1.75e9 : 1.4e9,
-                     bandwidth = capability >= 90   ? 25e9
-                                 : capability == 80 ? 14e9
-                                                    : 8e9; // of a multiprocessor
+        double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
         double const work = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count}).cycles / clock,
-                     traffic = operand_bytes(s) / (bandwidth * where().units);
+                     traffic = operand_bytes(s) / leaf().limits().bandwidth;
         return (work > traffic ? work : traffic) + 5e-6;
     }
 
@@ -180,34 +197,20 @@ struct cuda {
 
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
-        return or_no_memory([&] { return multiply(p, memory); });
-    }
-    template <class Problem>
-    status run_group(group<Problem> const& all, arena& memory) const {
-        return or_no_memory([&] { return multiply_group(all, memory); });
-    }
-
-private:
-    template <class Problem>
-    status multiply(Problem const& p, arena& memory) const {
-        cuda_product<Problem> const product(session(), stream, p);
-        if (status s = product.check(check_pointers); !s) return s;
-        using In = typename Problem::a_type;
-        cuda_sides const sides = product.sides();
-        auto const fits = [&](cuda_choice const& choice) {
-            footprint f;
-            f.device = cuda_product<Problem>::workspace(choice, sides);
-            return memory.fits(f);
-        };
-        cuda_choice choice = choice_for<In>(sides);
-        if (!fits(choice)) choice = choice_with<In>(sides, tile); // tuned since the arena was sized
-        if (!fits(choice))
-            return failure(errc::memory,
-                           "cuda: the workspace was sized for another tile; ask for its size again");
-        return product.run(choice, memory);
+        return or_no_memory([&]() -> status {
+            if constexpr (is_dense<Problem>) {
+                return multiply(p, memory);
+            } else {
+                for (index_t i = 0; i < p.count; ++i) {
+                    beside_of<Problem> beside;
+                    auto const one = cuda_plain(p.at(i), beside);
+                    if (status s = multiply(one, memory, &beside); !s) return s;
+                }
+                return {};
+            }
+        });
     }
 
-public:
     // Products of a group share launches, but for those that are better off alone; all on the stream.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const {
@@ -224,18 +227,45 @@ public:
                 most.device = larger(most.device, cuda_product<Problem>::workspace(choice_for<In>(s), s));
         return most;
     }
+    template <class Problem>
+    status run_group(group<Problem> const& all, arena& memory) const {
+        return or_no_memory([&]() -> status {
+            cuda_group<Problem> const them(session(), stream, all);
+            if (status s = them.check(check_pointers); !s) return s;
+            cuda_sharing const sharing = sharing_of(them);
+            if (status s = them.run(sharing); !s) return s;
+            for (index_t i = 0; i < all.count; ++i)
+                if (sharing.alone[static_cast<std::size_t>(i)])
+                    if (status s = run_checked(*this, all.first[i], memory); !s) return s;
+            return {};
+        });
+    }
 
 private:
+    // What there may be of terms beside the first of each operand.
+    template <class S>
+    static constexpr index_t terms_beside =
+        further_terms<typename S::a_form> + further_terms<typename S::b_form>;
+
     template <class Problem>
-    status multiply_group(group<Problem> const& all, arena& memory) const {
-        cuda_group<Problem> const them(session(), stream, all);
-        if (status s = them.check(check_pointers); !s) return s;
-        cuda_sharing const sharing = sharing_of(them);
-        if (status s = them.run(sharing); !s) return s;
-        for (index_t i = 0; i < all.count; ++i)
-            if (sharing.alone[static_cast<std::size_t>(i)])
-                if (status s = run_checked(*this, all.first[i], memory); !s) return s;
-        return {};
+    using beside_of = cuda_beside<typename Problem::a_type, typename Problem::c_type>;
+    template <class Problem>
+    status multiply(Problem const& p, arena& memory, beside_of<Problem> const* beside = nullptr) const {
+        cuda_product<Problem> product(session(), stream, p, beside);
+        if (status s = product.check(check_pointers); !s) return s;
+        using In = typename Problem::a_type;
+        cuda_sides const sides = product.sides();
+        auto const fits = [&](cuda_choice const& choice) {
+            footprint f;
+            f.device = product.workspace(choice);
+            return memory.fits(f);
+        };
+        cuda_choice choice = choice_for<In>(sides);
+        if (!fits(choice)) choice = choice_with<In>(sides, tile); // tuned since the arena was sized
+        if (!fits(choice))
+            return failure(errc::memory,
+                           "cuda: the workspace was sized for another tile; ask for its size again");
+        return product.run(choice, memory);
     }
 
     // Whether products of a group may share launches: not if the caller wants a tile of another engine.

@@ -72,7 +72,7 @@ struct host {
         index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
         index_t const chain =
             s.m == 1 || s.n == 1 ? depth : smaller(depth, piece) + divide_up(depth, piece) + 16;
-        return chain_bound<S>(chain + terms_of<typename S::a_form> + terms_of<typename S::b_form>);
+        return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 
     // What one thread was seen to reach, roughly (a guess for int8 on AVX-512), or what memory gives it, and a call; over
@@ -149,15 +149,6 @@ struct host {
     }
 
 private:
-    // How many terms an operand may have beside the first.
-    template <class Form>
-    static constexpr index_t terms_of = [] {
-        if constexpr (requires { Form::most_terms; })
-            return index_t{Form::most_terms} - 1;
-        else
-            return index_t{0};
-    }();
-
     static constexpr double smallest_shared =
         0x1p20; // multiply-adds of a product that more than one thread shares
     template <class S>

@@ -73,6 +73,10 @@ public:
                    sizeof(typename P::a_type) == 2))) &
         epilogue_if(has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>);
 
+    // Sums of up to four matrices of one real or complex type, with or without up to four results.
+    template <class P>
+    static constexpr verdict accepts_operands = opencl_accepts_operands<P>();
+
     opencl_operations leaf() const { return opencl_operations(session_); }
 
     // Operands on the host are brought to the device, and C back; see algorithm/out_of_core.hpp.
@@ -91,42 +95,31 @@ public:
         footprint f;
         opencl_sides const both[] = {{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}};
         for (opencl_sides const& sides : both)
-            for (bool const along_k : {true, false}) {
-                opencl_choice const choice = choice_for<typename S::a_type>(sides, along_k);
-                if (choice.part == 0) continue;
-                auto const sums = static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n);
-                f.device = larger(f.device, arena::rounded(sums * sizeof(Scalar)));
-            }
+            for (bool const along_k : {true, false})
+                // Sums of one term into one target are a plain product.
+                for (bool const combined : {false, is_combined<S>}) {
+                    opencl_choice const choice = choice_for<typename S::a_type>(sides, along_k, combined);
+                    if (choice.part == 0) continue;
+                    auto const sums = static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n);
+                    f.device = larger(f.device, arena::rounded(sums * sizeof(Scalar)));
+                }
         return f;
     }
 
-    // Each element is one sum in order.
+    // Each element is one sum in order; so are those of an operand that is a sum.
     template <class S>
     bound error_bound(S const& s) const {
-        return chain_bound<S>(s.k);
+        return chain_bound<S>(s.k + opencl_roundings<typename S::a_form> +
+                              opencl_roundings<typename S::b_form>);
     }
 
-    // From the number of compute units, and what one of its family does: operations on floats and bytes a second.
+    // From the number of compute units, and what one of its family does.
     template <class S>
     double estimate(S const& s) const {
-        struct unit {
-            double floats, bytes, doubles_slower;
-        };
-        unit const one = [&]() -> unit {
-            switch (where().family) {
-            case opencl_family::gfx803:
-            case opencl_family::gcn: return {140e9, 5e9, 16};
-            case opencl_family::rdna: return {200e9, 8e9, 16};
-            case opencl_family::nvidia: return {150e9, 10e9, 32};
-            case opencl_family::intel: return {10e9, 1e9, 4};
-            case opencl_family::cpu: return {20e9, 2e9, 2};
-            case opencl_family::other: break;
-            }
-            return {20e9, 2e9, 16};
-        }();
+        opencl_rates const one = rates_of(where().family);
         constexpr bool wide = sizeof(real_t<typename S::a_type>) == 8;
-        double const units = where().compute_units;
-        return roofline(s, one.floats * units / (wide ? one.doubles_slower : 1), one.bytes * units, 10e-6);
+        return roofline(s, one.floats * where().compute_units / (wide ? one.doubles_slower : 1),
+                        leaf().limits().bandwidth, 10e-6);
     }
 
     // As for a C in row-major order.
@@ -134,7 +127,8 @@ public:
     std::string describe(S const& s) const {
         bool const turned = s.m <= opencl_narrow && s.m < s.n;
         opencl_choice const choice = choice_for<typename S::a_type>(
-            turned ? opencl_sides{s.n, s.m, s.k, s.count} : opencl_sides{s.m, s.n, s.k, s.count}, !turned);
+            turned ? opencl_sides{s.n, s.m, s.k, s.count} : opencl_sides{s.m, s.n, s.k, s.count}, !turned,
+            is_combined<S>);
         std::string text = "opencl: " + where().name + ", " + type_name<typename S::a_type>() + ", ";
         switch (choice.way) {
         case opencl_way::direct: return text + "direct";
@@ -169,16 +163,40 @@ public:
 
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
-        return or_no_memory([&] { return multiply(p, memory); });
+        return or_no_memory([&]() -> status {
+            if constexpr (is_dense<Problem>)
+                return multiply(opencl_product<Problem>(*session_, p), memory);
+            else
+                return multiply_combined(p, memory);
+        });
     }
 
 private:
-    template <class Problem>
-    status multiply(Problem const& p, arena& memory) const {
-        opencl_product<Problem> const product(*session_, p);
+    // Operands or a result that are made of several matrices.
+    template <class S>
+    static constexpr bool is_combined = requires {
+        S::a_form::most_terms;
+    }
+    || requires { S::b_form::most_terms; }
+    || requires { S::c_form::most_targets; };
+
+    template <class Problem, class Rest>
+    status multiply(opencl_product<Problem, Rest> const& product, arena& memory) const {
         if (status s = product.check(); !s) return s;
-        return product.run(choice_for<typename Problem::a_type>(product.sides(), product.a_along_k()),
-                           memory);
+        constexpr bool combined = !std::is_same_v<Rest, opencl_plain>;
+        return product.run(
+            choice_for<typename Problem::a_type>(product.sides(), product.a_along_k(), combined), memory);
+    }
+    template <class Problem>
+    status multiply_combined(Problem const& p, arena& memory) const {
+        opencl_stated<Problem> const x(p);
+        if (x.is_plain()) return (*this)(x.first, memory);
+        if (x.is_one_by_one()) {
+            for (index_t i = 0; i < p.count; ++i)
+                if (status s = multiply_combined(p.at(i), memory); !s) return s;
+            return {};
+        }
+        return multiply(opencl_product(*session_, x.first, x.rest), memory);
     }
 
     static std::shared_ptr<opencl_session> shared_session() {
@@ -199,13 +217,13 @@ private:
     }
 
     template <class In>
-    opencl_choice choice_for(opencl_sides const& s, bool along_k) const {
+    opencl_choice choice_for(opencl_sides const& s, bool along_k, bool combined = false) const {
         using Scalar = accumulator_t<In>;
         constexpr char sums = type_letter<Scalar>();
         opencl_choice only = only_;
         if (only.tile.threads() == 0 && s.count == 1)
             only.tile = session_->tuning().find(tuning_bucket(sums, s.m, s.n, s.k));
-        return choose(session_->device(), sums, sizeof(Scalar), s, along_k, only);
+        return choose(session_->device(), sums, sizeof(Scalar), s, along_k, only, combined);
     }
 
     std::shared_ptr<opencl_session> session_;

@@ -229,6 +229,13 @@ private:
     }
 };
 
+// How many terms an operand of a form may have beside the first.
+template <class Form>
+inline constexpr index_t further_terms = 0;
+template <class Form>
+requires requires { Form::most_terms; }
+inline constexpr index_t further_terms<Form> = Form::most_terms - 1;
+
 // Views, and what is made of several.
 template <class T>
 inline constexpr bool is_combination = is_view<T>::value;

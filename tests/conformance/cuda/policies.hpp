@@ -93,6 +93,9 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("cuda{.tf32 = true, .tile = mma_tf32_tile}", only<float>(mma_tf32_tile, true));
     f("staged{cuda}", sg::staged{device});
     f("strassen{cuda}", mirrored{device, sg::strassen{device}});
+    f("strassen{cuda, {.levels = 2}}", mirrored{device, sg::strassen{device, {.levels = 2}}});
+    f("strassen{cuda, {.variant = strassen_variant::winograd}}",
+      mirrored{device, sg::strassen{device, {.variant = sg::strassen_variant::winograd}}});
     f("recursive{strassen{cuda}}",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
 

@@ -72,6 +72,7 @@ struct without_epilogue : mirrored<sg::opencl, Base> {
 template <class Base>
 without_epilogue(mirrored<sg::opencl, Base>) -> without_epilogue<Base>;
 
+inline constexpr sg::strassen_options by_winograd{.variant = sg::strassen_variant::winograd};
 inline constexpr sg::ozaki_options by_product{.moduli = 9, .scaling = sg::ozaki_scaling::product};
 
 // Kernels are written for an epilogue.
@@ -87,6 +88,9 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("opencl.with(odd_tile)", for_float{mirrored{device, device.with(odd_tile)}});
     f("opencl.with(sliced_tile)", for_float{mirrored{device, device.with(sliced_tile)}});
     f("strassen{opencl}", mirrored{device, sg::strassen{device}});
+    f("strassen{opencl, {.levels = 2}}", mirrored{device, sg::strassen{device, {.levels = 2}}});
+    f("strassen{opencl, {.variant = strassen_variant::winograd}}",
+      mirrored{device, sg::strassen{device, {.variant = sg::strassen_variant::winograd}}});
     f("staged{opencl}", sg::staged{device});
     f("recursive{strassen{opencl}}",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
@@ -94,6 +98,9 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {
     case 0: return f("ozaki{opencl}", without_epilogue{mirrored{device, sg::ozaki{eager{device}}}});
+    case 1:
+        return f("strassen{opencl.with(small_tile), {.variant = strassen_variant::winograd}}",
+                 for_float{mirrored{device, sg::strassen{with_small_tiles(), by_winograd}}});
     case 3:
         return f("ozaki{opencl, {.slices = 3}}",
                  without_epilogue{mirrored{device, sg::ozaki{device, {.slices = 3}}}});

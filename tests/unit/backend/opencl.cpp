@@ -5,6 +5,7 @@
 #include <stratagemm/backend/opencl.hpp>
 #include <stratagemm/backend/reference.hpp>
 
+#include <complex>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -42,6 +43,18 @@ struct own_queue {
         clReleaseCommandQueue(queue);
         clReleaseContext(context);
     }
+};
+
+// A device that says it has no memory to spare.
+struct frugal : sg::opencl {
+    struct operations : sg::opencl_operations {
+        sg::device_limits limits() const {
+            sg::device_limits all = sg::opencl_operations::limits();
+            all.memory_bytes = 0;
+            return all;
+        }
+    };
+    operations leaf() const { return {sg::opencl::leaf()}; }
 };
 
 struct nonsense {
@@ -124,13 +137,109 @@ TEST_CASE("operands on a device have a policy by default, and a plan") {
     sg::gemm(a, b, c);
     c.download(p.c);
     CHECK(p.wrong() == 0);
-    auto const plan = sg::plan(sg::strassen{gpu}, sg::shape<float>{.m = 33, .n = 40, .k = 21});
+    auto const plan = sg::plan(sg::strassen{gpu, {.levels = 2}}, sg::shape<float>{.m = 33, .n = 40, .k = 21});
     CHECK(plan.describe().find("opencl: ") != std::string::npos);
     auto arena = plan.reserve();
     CHECK(plan.workspace().device > 0);
     plan.run(a, b, c, arena);
     c.download(p.c);
     CHECK(p.wrong() == 0);
+}
+
+TEST_CASE("one level of Winograd's form needs no temporaries, and of Strassen's where there is no memory for "
+          "them") {
+    frugal const gpu;
+    sg::shape<float> const large{.m = 8192, .n = 8192, .k = 8192};
+    product p;
+    sg::opencl::matrix<float> a(gpu, p.a), b(gpu, p.b), c(gpu, 33, 40);
+    auto const check = [&](auto const& policy) {
+        CHECK(policy.workspace(large) == gpu.workspace(sg::shape<float>{.m = 4096, .n = 4096, .k = 4096}));
+        CHECK(policy.describe(large).find("the last without temporaries; opencl") != std::string::npos);
+        sg::gemm(policy, a, b, c);
+        c.download(p.c);
+        CHECK(p.wrong() == 0);
+        sg::gemm(policy, 3, a, b, -2, c); // each block of E comes with the first product of its place
+        c.download(p.c);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < 33; ++i)
+            for (sg::index_t j = 0; j < 40; ++j) wrong += p.c(i, j) != p.exact(i, j);
+        CHECK(wrong == 0);
+    };
+    check(sg::strassen{sg::opencl(gpu), {.variant = sg::strassen_variant::winograd}});
+    check(sg::strassen{gpu, {.variant = sg::strassen_variant::strassen}});
+}
+
+TEST_CASE("which sums and spreads are taken") {
+    using space = sg::opencl::space;
+    static constexpr auto answer = []<class T, int N, class Epilogue>(T, std::integral_constant<int, N>,
+                                                                      Epilogue) {
+        using sums = sg::sum_of<sg::view<T const, space>, N>;
+        using spread = sg::spread<sg::view<T, space>, N>;
+        return sg::answer<sg::opencl, sg::problem<sums, sums, spread, Epilogue>>();
+    };
+    constexpr std::integral_constant<int, 4> four;
+    static_assert(answer(1.0f, four, sg::identity{}) == sg::verdict::yes);
+    static_assert(answer(1.0, four, sg::identity{}) == sg::verdict::yes);
+    static_assert(answer(std::complex<float>(), four, sg::identity{}) == sg::verdict::yes);
+    static_assert(answer(std::complex<double>(), four, sg::identity{}) == sg::verdict::yes);
+    static_assert(answer(1.0f, std::integral_constant<int, 5>(), sg::identity{}) == sg::verdict::structure);
+    static_assert(answer(sg::half(), four, sg::identity{}) == sg::verdict::types);
+    static_assert(answer(1.0f, four, sg::relu_epilogue{}) == sg::verdict::epilogue);
+    SUCCEED();
+}
+
+TEST_CASE("a sum serves a whole batch, and each kind of tile takes it") {
+    sg::opencl const gpu;
+    // Sides that no vector divides; slices, and local memory read ahead.
+    constexpr sg::opencl_tile odd{.threads_m = 2, .threads_n = 4, .micro_m = 3, .micro_n = 2, .depth = 8};
+    constexpr sg::opencl_tile sliced{.threads_m = 2,
+                                     .threads_n = 4,
+                                     .micro_m = 4,
+                                     .micro_n = 4,
+                                     .depth = 8,
+                                     .unroll = 8,
+                                     .lanes_m = 4,
+                                     .lanes_n = 4,
+                                     .a_width = 2,
+                                     .b_width = 2,
+                                     .padding = 4,
+                                     .slices = 2,
+                                     .ahead = 1};
+    sg::index_t const m = 24, n = 32, k = 80;
+    auto const a = numbers(3 * m, k, 3), b = numbers(k, 2 * n, 5), b_turned = numbers(n, k, 4);
+    sg::opencl::matrix<float> const da(gpu, a), db(gpu, b), db_turned(gpu, b_turned);
+    sg::matrix<float> const left(k, n,
+                                 [&](sg::index_t i, sg::index_t j) { return b(i, j) - 2 * b(i, n + j); }),
+        right(k, n, [&](sg::index_t i, sg::index_t j) { return b(i, j) + b_turned(j, i); });
+    auto const alike = sg::sum(db.view().block(0, 0, k, n), sg::scaled(-2, db.view().block(0, n, k, n)));
+    auto const apart = sg::sum(db.view().block(0, 0, k, n), sg::transposed(db_turned));
+    sg::matrix<float> c(3 * m, n), exact(3 * m, n), d(m, n);
+    auto const try_on = [&](sg::opencl const& policy, auto const& sum, sg::matrix<float> const& sum_of) {
+        sg::opencl::matrix<float> dc(gpu, 3 * m, n), dd(gpu, numbers(m, n, 7));
+        auto const batch = sg::batched(da.view().block(0, 0, m, k), 3, m * k);
+        sg::gemm(policy, batch, sum, sg::batched(dc.view().block(0, 0, m, n), 3, m * n), sg::relu);
+        dc.download(c);
+        sg::gemm(sg::reference{}, a, sum_of, exact);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < 3 * m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += c(i, j) != (exact(i, j) < 0 ? 0 : exact(i, j));
+        sg::spread<sg::opencl_view<float>, 2> both;
+        both.add(dc.view().block(m, 0, m, n), 1.0f);
+        both.add(dd.view(), -1.0f, 3.0f, dd.view());
+        sg::gemm(policy, da.view().block(0, 0, m, k), sum, both);
+        dc.download(c), dd.download(d);
+        auto const before = numbers(m, n, 7);
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j)
+                wrong += (c(m + i, j) != exact(i, j)) + (d(i, j) != 3 * before(i, j) - exact(i, j));
+        CHECK(wrong == 0);
+    };
+    try_on(gpu, alike, left);
+    try_on(gpu, apart, right);
+    try_on(gpu.with(odd, 0), alike, left);
+    try_on(gpu.with(odd, 32), apart, right);
+    try_on(gpu.with(sliced, 0), alike, left);
+    try_on(gpu.with(sliced, 32), apart, right);
 }
 
 TEST_CASE("threads share a policy") {
@@ -333,6 +442,13 @@ TEST_CASE("tiles are chosen as they were measured to be best") {
     CHECK(choice(d, 4096, 16, 4096).tile.tile_n() == 16);
     CHECK(choice(d, 16, 4096, 4096).tile.tile_m() == 16);
     CHECK(choice(d, 4096, 16, 4096).parts(4096) == 4);
+    // Sums and spreads are for the tiled kernel and the direct one.
+    auto const combined = [&](sg::index_t m, sg::index_t n, sg::index_t k, sg::index_t count) {
+        return sg::choose(d, 's', sizeof(float), {m, n, k, count}, true, {{}, -1}, true).way;
+    };
+    CHECK(combined(4096, 4, 4096, 1) == sg::opencl_way::tiled);
+    CHECK(combined(4096, 1, 4096, 1) == sg::opencl_way::direct);
+    CHECK(combined(16, 16, 16, 1000) == sg::opencl_way::direct);
 }
 
 static std::size_t bytes_of(char sums) { return sums == 's' || sums == 'i' ? 4 : sums == 'z' ? 16 : 8; }

@@ -59,6 +59,8 @@ struct cuda_form {
     bool tail = false;    // so do those of the last tiles alone
     bool dense =
         false; // operands may be read as vectors: of vector, and of small, where batches have no gaps
+    bool spreads = false;              // the result goes to several targets
+    bool sums = false;                 // of copies: operands are sums
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
 
     friend bool operator==(cuda_form const&, cuda_form const&) = default;
@@ -189,6 +191,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     if (t.engine == cuda_engine::fp64) define("FETCHERS", fetchers_of(t));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
     if (divides_last_round(t.engine)) define("TAIL", f.tail);
+    if (f.spreads) define("SPREADS", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;
 }

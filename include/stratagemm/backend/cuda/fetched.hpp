@@ -38,6 +38,13 @@ struct cuda_lying {
     cuda_view<T const> view;
     index_t step, count;
     bool along_k;
+    // Of a sum of several, of which `view` is the first: all of them, and whether their rows are columns of `view`.
+    cuda_view<T const> const* term = nullptr;
+    int terms = 1;
+    bool flipped = false;
+
+    bool is_sum() const { return terms > 1; }
+    void transpose() { view = transposed(view), flipped = !flipped; }
 };
 
 // k runs along the rows of A, and along the columns of B, which comes transposed.
@@ -48,7 +55,9 @@ inline bool cuda_along_k(index_t rows, index_t row_stride, index_t col_stride) {
 template <class T>
 cuda_lying<T> cuda_lying_of(cuda_view<T const> const& v, index_t step, index_t count) {
     bool const along_k = cuda_along_k(v.rows, v.row_stride, v.col_stride);
-    return {along_k ? v : transposed(v), step, count, along_k};
+    cuda_lying<T> x{v, step, count, along_k};
+    if (!along_k) x.transpose();
+    return x;
 }
 template <class T>
 cuda_lines<T> cuda_lines_of(cuda_lying<T> const& x) {
@@ -68,10 +77,20 @@ struct cuda_pack_operand {
     int way = 0;
     unsigned across = 32, blocks = 0;
 };
+inline constexpr int cuda_most_terms = 4;
+template <class T>
+struct cuda_pack_sum : cuda_pack_operand<T> {
+    int terms = 1, conjugated = 0;
+    cuda_operand more[cuda_most_terms - 1];
+    accumulator_t<T> factor[cuda_most_terms] = {1};
+};
 
-// Copies with aligned lines of an operand or two, in one launch.
+// Copies with aligned lines of an operand or two, in one launch. Operands that are sums are added up on the way.
 template <class T>
 class cuda_packing {
+    // What is copied as it is, or transposed through shared memory, by a block: a square of such a side.
+    static constexpr index_t side = sizeof(T) > 8 ? 32 : 64;
+
 public:
     // Says where the copy will be.
     cuda_lines<T> add(cuda_lying<T> const& x, cuda_arena& memory) {
@@ -86,22 +105,30 @@ public:
         index_t across = 32;
         while (across < pieces && across < 256) across *= 2;
         // Of so many lines each, and so much of a line.
-        index_t const lines = straight ? 4 * 256 / across : 64;
-        index_t const length = straight ? across * cuda_lines<T>::unit : 64;
+        index_t const lines = straight ? 4 * 256 / across : side;
+        index_t const length = straight ? across * cuda_lines<T>::unit : side;
         index_t const blocks = ((packed.length - 1) / length + 1) * ((packed.lines - 1) / lines + 1) * count;
         blocks_ += blocks;
-        of_[added_++] = {cuda_place(x.view, x.step),
-                         to,
-                         packed.stride,
-                         packed.step,
-                         static_cast<int>(packed.lines),
-                         static_cast<int>(packed.length),
-                         static_cast<int>(count),
-                         !straight                ? 0
-                         : x.view.col_stride == 1 ? 2
-                                                  : 1,
-                         static_cast<unsigned>(across),
-                         static_cast<unsigned>(blocks)};
+        cuda_pack_sum<T>& of = of_[added_++];
+        static_cast<cuda_pack_operand<T>&>(of) = {cuda_place(x.view, x.step),
+                                                  to,
+                                                  packed.stride,
+                                                  packed.step,
+                                                  static_cast<int>(packed.lines),
+                                                  static_cast<int>(packed.length),
+                                                  static_cast<int>(count),
+                                                  !straight                ? 0
+                                                  : x.view.col_stride == 1 ? 2
+                                                                           : 1,
+                                                  static_cast<unsigned>(across),
+                                                  static_cast<unsigned>(blocks)};
+        if (x.is_sum()) sums_ = true, of.terms = x.terms;
+        for (int t = 0; x.is_sum() && t < x.terms; ++t) {
+            cuda_view<T const> const v = x.flipped ? transposed(x.term[t]) : x.term[t];
+            if (t > 0) of.more[t - 1] = cuda_place(v, x.step);
+            of.factor[t] = v.scale;
+            if (v.conjugate) of.conjugated |= 1 << t;
+        }
         return packed;
     }
 
@@ -109,19 +136,26 @@ public:
         if (added_ == 0) return {};
         if (blocks_ > device_longest)
             return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
+        cuda_form form;
+        form.sums = sums_;
         auto compiled =
-            session.kernel({cuda_operation::pack, {type_letter<T>(), type_letter<T>()}, {}, {}, {}}, [&] {
+            session.kernel({cuda_operation::pack, {type_letter<T>(), type_letter<T>()}, {}, form, {}}, [&] {
                 return cuda_source_of<T, T>("pack", cuda_pack_text,
-                                            cuda_epilogue<accumulator_t<T>>(identity{}));
+                                            cuda_epilogue<accumulator_t<T>>(identity{}),
+                                            sums_ ? "#define SUMS 1\n" : "");
             });
         if (!compiled) return compiled.take_status();
-        return session.launch(stream, **compiled, {static_cast<unsigned>(blocks_), 256}, of_);
+        cuda_grid const grid{static_cast<unsigned>(blocks_), 256};
+        if (sums_) return session.launch(stream, **compiled, grid, of_);
+        std::array<cuda_pack_operand<T>, 2> const plain{of_[0], of_[1]};
+        return session.launch(stream, **compiled, grid, plain);
     }
 
 private:
-    std::array<cuda_pack_operand<T>, 2> of_{};
+    std::array<cuda_pack_sum<T>, 2> of_{};
     int added_ = 0;
     index_t blocks_ = 0;
+    bool sums_ = false;
 };
 
 // A box: so many elements along a line, of so many lines. Swizzled, lines are of 128 bytes.

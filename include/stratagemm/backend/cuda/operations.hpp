@@ -16,10 +16,13 @@ public:
 
     device_limits limits() const {
         cuda_device const& d = session_->device();
+        bool const hopper = d.capability >= 90, ampere = d.capability == 80;
+        double const bandwidth_of_one = hopper ? 25e9 : ampere ? 14e9 : 8e9; // of a multiprocessor
         return {device_longest, true, d.global_bytes,
-                d.capability >= 90   ? 45e9
+                hopper               ? 45e9
                 : d.capability >= 80 ? 20e9
-                                     : 10e9};
+                                     : 10e9,
+                bandwidth_of_one * d.units};
     }
 
     // The same device, and a stream of its own, in no order with this one but by events.

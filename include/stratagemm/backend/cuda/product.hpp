@@ -6,6 +6,56 @@
 
 STRATAGEMM_BEGIN
 
+// What a product of sums, or one into several targets, has beside the product of the first terms into the first target.
+template <class In, class Out>
+struct cuda_beside {
+    struct sum {
+        cuda_view<In const> term[cuda_most_terms];
+        int terms = 1;
+    };
+    sum a, b;
+    typename spread<cuda_view<Out>, cuda_most_targets>::target target[cuda_most_targets];
+    int targets = 1;
+};
+
+// The product of the first terms into the first target, and the rest in `beside`. What the only term or target is
+// multiplied by goes into alpha.
+template <class Problem>
+auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename Problem::c_type>& beside) {
+    using In = typename Problem::a_type;
+    using Out = typename Problem::c_type;
+    dense_problem<In, In, Out, cuda_memory, typename Problem::epilogue_type> q;
+    q.alpha = p.alpha, q.beta = p.beta, q.e = p.e, q.epilogue = p.epilogue;
+    q.row0 = p.row0, q.col0 = p.col0;
+    auto const first_of = [&](auto const& operand, auto& sum) -> cuda_view<In const> {
+        if constexpr (is_view<std::remove_cvref_t<decltype(operand)>>::value) {
+            return operand;
+        } else {
+            cuda_view<In const> first = operand.term[0];
+            sum.terms = operand.terms;
+            for (int t = 0; t < sum.terms; ++t) sum.term[t] = operand.term[t];
+            if (sum.terms == 1)
+                q.alpha = q.alpha * first.scale;
+            else
+                first.conjugate = false; // kernels find it in the copy
+            first.scale = decltype(first.scale)(1);
+            return first;
+        }
+    };
+    q.a = first_of(p.a, beside.a), q.b = first_of(p.b, beside.b);
+    if constexpr (is_view<typename Problem::c_operand>::value) {
+        q.c = p.c;
+    } else {
+        auto const& first = p.c.at[0];
+        q.c = first.to;
+        beside.targets = p.c.targets;
+        if (beside.targets == 1) q.alpha = q.alpha * first.factor, q.beta = first.keep, q.e = first.from;
+        for (int t = 0; t < beside.targets; ++t)
+            beside.target[t] = {p.c.at[t].to, p.c.at[t].factor, p.c.at[t].keep, p.c.at[t].from};
+    }
+    return q;
+}
+
 // One product as kernels take it: turned if need be, so that the columns of C have its smaller stride. A
 // vector is one column.
 template <class Problem>
@@ -13,17 +63,29 @@ class cuda_product {
     using In = typename Problem::a_type;
     using Out = typename Problem::c_type;
     using Scalar = typename Problem::scalar;
+    using Beside = cuda_beside<In, Out>;
 
 public:
-    cuda_product(cuda_session& session, CUstream stream, Problem const& given)
+    cuda_product(cuda_session& session, CUstream stream, Problem const& given, Beside const* beside = nullptr)
         : session_(session), stream_(stream), turned_(turns(given)), p_(turned_ ? given.transposed() : given),
-          epilogue_(given.epilogue) {}
+          epilogue_(given.epilogue), beside_(beside) {}
 
     static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)); }
 
     // What the device could not be told: asked before anything is queued.
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
+        auto const can_follow = [&](auto const& v) { return session_.check_pointer(v.data.address); };
+        if (pointers && beside_) {
+            for (auto const* sum : {&beside_->a, &beside_->b})
+                for (int t = 1; t < sum->terms; ++t)
+                    if (status s = can_follow(sum->term[t]); !s) return s;
+            for (int t = 1; t < beside_->targets; ++t) {
+                auto const& target = beside_->target[t];
+                if (status s = can_follow(target.to); !s) return s;
+                if (status s = target.keep != Scalar(0) ? can_follow(target.from) : status(); !s) return s;
+            }
+        }
         return check(session_, p_, epilogue_, pointers);
     }
     static status check(cuda_session const& session, Problem const& p, cuda_epilogue<Scalar> const& epilogue,
@@ -52,10 +114,6 @@ public:
         x.alpha = p.alpha, x.beta = p.beta;
         return x;
     }
-    static cuda_lying<In> lying_a(Problem const& p) { return cuda_lying_of<In>(p.a, p.a_step, p.count); }
-    static cuda_lying<In> lying_b(Problem const& p) {
-        return cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
-    }
     // A cluster takes tiles below each other, as many as it has blocks.
     static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
         index_t const blocks = tile.cluster;
@@ -63,18 +121,24 @@ public:
     }
 
     // What a product may take besides: sums of parts of k, and copies of the operands.
-    static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s) {
+    static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s, bool sums = false) {
         std::size_t bytes = 0;
         if (choice.part > 0)
             bytes += cuda_arena::rounded(static_cast<std::size_t>(sums_of_parts(choice, s)) * sizeof(Scalar));
-        if (reads_lines(choice.tile.engine))
+        if (sums || reads_lines(choice.tile.engine))
             bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
                      cuda_lines<In>::bytes_either(s.k, s.n, s.count);
         return bytes;
     }
 
-    status run(cuda_choice const& choice, cuda_arena& memory) const {
+    std::size_t workspace(cuda_choice const& choice) const {
+        return workspace(choice, sides(), beside_ && (beside_->a.terms > 1 || beside_->b.terms > 1));
+    }
+
+    status run(cuda_choice const& choice, cuda_arena& memory) {
         cuda_arena::scope const until_return(memory);
+        if (!reads_lines(choice.tile.engine))
+            if (status s = form_sums(memory); !s) return s;
         if (choice.tile.engine == cuda_engine::direct) return run_directly();
         cuda_arguments<Scalar> const x = arguments_of(p_, turned_);
         if (choice.tile.engine == cuda_engine::vector) return run_vector(x);
@@ -83,7 +147,7 @@ public:
         // Sums of parts of k, and then their sum. In order always, so that the result is always the same.
         bool const tail = choice.whole > 0;
         cuda_form form = form_of(choice.tile);
-        form.partial = !tail, form.tail = tail;
+        form.partial = !tail, form.tail = tail, form.spreads &= tail;
         cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(choice, sides()));
         cuda_arguments<Scalar> sums = x, sum = x;
         sums.part = sum.part = static_cast<int>(choice.part);
@@ -102,7 +166,7 @@ public:
         int const slices = tail || choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
         cuda_tile shared = tail ? choice.tile : cuda_tile{};
         cuda_form gathered;
-        gathered.tail = tail;
+        gathered.tail = tail, gathered.spreads = spreads();
         if (!tail) shared.stages = static_cast<short>(slices); // stands for the definition
         auto gather =
             session_.kernel({cuda_operation::gather,
@@ -114,10 +178,39 @@ public:
         if (!gather) return gather.take_status();
         cuda_epilogue<Scalar> const none{identity{}};
         if (status s = run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); !s) return s;
-        return launch(**gather, (fours - 1) / (256 / slices) + 1, 256, sum);
+        return launch(**gather, gathered, (fours - 1) / (256 / slices) + 1, 256, sum);
     }
 
 private:
+    bool spreads() const { return beside_ && beside_->targets > 1; }
+    // An operand with its lines as rows; `flipped`: `view` is the transpose of what was given.
+    cuda_lying<In> lying(cuda_view<In const> const& view, index_t step, bool flipped, bool from_a) const {
+        cuda_lying<In> x = cuda_lying_of<In>(view, step, p_.count);
+        if (beside_) {
+            auto const& sum = from_a ? beside_->a : beside_->b;
+            x.term = sum.term, x.terms = sum.terms, x.flipped ^= flipped;
+        }
+        return x;
+    }
+    cuda_lying<In> lying_a() const { return lying(p_.a, p_.a_step, turned_, !turned_); }
+    cuda_lying<In> lying_b() const { return lying(transposed(p_.b), p_.b_step, !turned_, turned_); }
+    // Sums, for kernels that read matrices as they are.
+    status form_sums(cuda_arena& memory) {
+        cuda_packing<In> copies;
+        auto const form = [&](cuda_lying<In> const& x) {
+            cuda_lines<In> const l = copies.add(x, memory);
+            return cuda_view<In const>{{l.data}, l.lines, l.length, l.stride, 1};
+        };
+        if (cuda_lying<In> const a = lying_a(); a.is_sum()) {
+            p_.a = form(a);
+            if (!a.along_k) p_.a = transposed(p_.a);
+        }
+        if (cuda_lying<In> const b = lying_b(); b.is_sum()) {
+            p_.b = form(b);
+            if (b.along_k) p_.b = transposed(p_.b);
+        }
+        return copies.run(session_, stream_);
+    }
     // Tiles that are in parts where the others are whole.
     static index_t tail_of(cuda_choice const& choice, cuda_sides const& s) {
         return tiles_of(choice.tile, s) - choice.whole;
@@ -130,7 +223,8 @@ private:
     // As the operands lie, or as their copies will.
     cuda_form form_of(cuda_tile const& tile) const {
         cuda_form f;
-        f.a_along_k = lying_a(p_).along_k, f.b_along_k = lying_b(p_).along_k;
+        f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
+        f.spreads = spreads();
         if (tile.engine == cuda_engine::small) {
             auto const dense = [&](cuda_lying<In> const& x) {
                 index_t const size = x.view.rows * x.view.cols;
@@ -138,34 +232,62 @@ private:
                        size * tile.group * static_cast<index_t>(sizeof(In)) % 16 == 0 && x.step == size &&
                        x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1);
             };
-            f.dense = dense(lying_a(p_)) && dense(lying_b(p_));
+            f.dense = dense(lying_a()) && dense(lying_b());
         }
         return form_for(tile, sizeof(In), f);
     }
-    status launch(cuda_compiled const& compiled, index_t blocks, int threads,
+    // Calls f with the arguments of a kernel: with all targets, if it spreads its result.
+    template <class F>
+    status with_targets(cuda_form const& form, cuda_arguments<Scalar> const& x, F const& f) const {
+        if (!form.spreads) return f(x);
+        cuda_spread_arguments<Scalar> all;
+        static_cast<cuda_arguments<Scalar>&>(all) = x;
+        all.targets = beside_->targets;
+        bool in_runs = true;
+        for (int t = 0; t < all.targets; ++t) {
+            auto const& target = beside_->target[t];
+            auto const oriented = [&](auto const& v) { return cuda_place(turned_ ? transposed(v) : v); };
+            bool const adds = target.keep != Scalar(0);
+            auto& to = all.at[t];
+            to.c = oriented(target.to), to.e = adds ? oriented(target.from) : to.c;
+            to.factor = target.factor, to.beta = target.keep * target.from.scale;
+            to.flags = (adds && target.from.conjugate ? 4 : 0) | (adds ? 8 : 0);
+            in_runs &= to.c.col == 1 && (reinterpret_cast<std::uintptr_t>(to.c.data) % 16 |
+                                         static_cast<std::uintptr_t>(to.c.row) * sizeof(Out) % 16) == 0;
+        }
+        if (in_runs) all.flags |= 64; // as prelude.cu.hpp names it
+        return f(all);
+    }
+    status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
                   cuda_arguments<Scalar> const& x) const {
         if (blocks > device_longest)
             return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
-        return session_.launch(stream_, compiled,
-                               {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, x,
-                               epilogue_.bytes());
+        return with_targets(form, x, [&](auto const& arguments) {
+            return session_.launch(stream_, compiled,
+                                   {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, arguments,
+                                   epilogue_.bytes());
+        });
     }
 
     status run_directly() const {
+        cuda_form form;
+        form.spreads = spreads();
         cuda_kernel_key const key{
-            cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, {}, {}, epilogue_.text()};
-        auto compiled = session_.kernel(
-            key, [&] { return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_); });
+            cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, {}, form, epilogue_.text()};
+        auto compiled = session_.kernel(key, [&] {
+            return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_,
+                                           form.spreads ? "#define SPREADS 1\n" : "");
+        });
         if (!compiled) return compiled.take_status();
-        return launch(**compiled, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128,
+        return launch(**compiled, form, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128,
                       arguments_of(p_, turned_));
     }
 
     status run_vector(cuda_arguments<Scalar> const& x) const {
-        cuda_lying<In> const a = lying_a(p_);
+        cuda_lying<In> const a = lying_a();
         constexpr index_t unit = cuda_lines<In>::unit > 0 ? cuda_lines<In>::unit : 1;
         cuda_form form;
-        form.a_along_k = a.along_k;
+        form.a_along_k = a.along_k, form.spreads = spreads();
         form.dense = a.view.col_stride == 1 && a.view.row_stride % unit == 0 && a.step % unit == 0 &&
                      reinterpret_cast<std::uintptr_t>(a.view.data.address) % 16 == 0;
         cuda_tile tile{.engine = cuda_engine::vector, .n = 1};
@@ -174,7 +296,7 @@ private:
             {cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()},
             [&] { return cuda_product_source<In, Out>(tile, form, epilogue_); });
         if (!compiled) return compiled.take_status();
-        return launch(**compiled, ((p_.c.rows - 1) / tile.m + 1) * p_.count, threads_of(tile), x);
+        return launch(**compiled, form, ((p_.c.rows - 1) / tile.m + 1) * p_.count, threads_of(tile), x);
     }
 
     // To C, or of parts of k to workspace.
@@ -189,23 +311,23 @@ private:
             index_t const groups = (p_.count - 1) / tile.group + 1;
             index_t const places = static_cast<index_t>(session_.device().units) * (*compiled)->resident;
             bool const stay = tile.stages > 1 && groups > places;
-            return launch(**compiled, stay ? places : groups, threads_of(tile), x);
+            return launch(**compiled, form, stay ? places : groups, threads_of(tile), x);
         }
         cuda_tile const on_c = lying_on_c(tile, form, sizeof(In));
         index_t const parts = choice.parts(p_.a.cols);
         index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
                                         : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
-        if (!reads_lines(tile.engine)) return launch(**compiled, tiles, threads_of(tile), x);
+        if (!reads_lines(tile.engine)) return launch(**compiled, form, tiles, threads_of(tile), x);
 
         cuda_packing<In> copies;
-        cuda_lines<In> const a = fetchable(lying_a(p_), form.a_along_k, copies, memory);
-        cuda_lines<In> const b = fetchable(lying_b(p_), form.b_along_k, copies, memory);
+        cuda_lines<In> const a = fetchable(lying_a(), form.a_along_k, copies, memory);
+        cuda_lines<In> const b = fetchable(lying_b(), form.b_along_k, copies, memory);
         if (status s = copies.run(session_, stream_); !s) return s;
         if (!fetches(tile.engine)) {
             cuda_arguments<Scalar> lying = x;
             lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
             lying.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
-            return launch(**compiled, tiles, threads_of(tile), lying);
+            return launch(**compiled, form, tiles, threads_of(tile), lying);
         }
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side) {
@@ -223,7 +345,9 @@ private:
         index_t const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
         grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
         if (tile.engine != cuda_engine::wgmma)
-            return session_.launch(stream_, **compiled, grid, a_map, b_map, x, epilogue.bytes());
+            return with_targets(form, x, [&](auto const& arguments) {
+                return session_.launch(stream_, **compiled, grid, a_map, b_map, arguments, epilogue.bytes());
+            });
         // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has.
         // Rows end for it where 16 bytes do (it fetches no further than they go, but stores what rounds them
         // up).
@@ -232,21 +356,25 @@ private:
         index_t const wide = 128 / static_cast<index_t>(sizeof(Out));
         cuda_lines<Out> const c{
             static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
-        if (!form.partial && p_.beta == Scalar(0) && p_.c.col_stride == 1 && on_c.n % wide == 0 &&
-            c.length % c.unit == 0 && c.can_be_fetched()) {
+        if (!form.partial && !form.spreads && p_.beta == Scalar(0) && p_.c.col_stride == 1 &&
+            on_c.n % wide == 0 && c.length % c.unit == 0 && c.can_be_fetched()) {
             index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
             told.flags |= 32; // as prelude.cu.hpp names it
         }
-        return session_.launch(stream_, **compiled, grid, a_map, b_map, c_map, told, epilogue.bytes());
+        return with_targets(form, told, [&](auto const& arguments) {
+            return session_.launch(stream_, **compiled, grid, a_map, b_map, c_map, arguments,
+                                   epilogue.bytes());
+        });
     }
 
     // The operand itself, or a copy in memory that it takes.
     static cuda_lines<In> fetchable(cuda_lying<In> lying, bool along_k, cuda_packing<In>& copies,
                                     cuda_arena& memory) {
         if (lying.along_k != along_k) {
-            lying.view = transposed(lying.view);
-        } else if (cuda_lines<In> const lines = cuda_lines_of(lying); lines.can_be_fetched()) {
+            lying.transpose();
+        } else if (cuda_lines<In> const lines = cuda_lines_of(lying);
+                   !lying.is_sum() && lines.can_be_fetched()) {
             return lines;
         }
         return copies.add(lying, memory);
@@ -257,6 +385,7 @@ private:
     bool turned_;
     Problem p_;
     cuda_epilogue<Scalar> epilogue_;
+    Beside const* beside_;
 };
 
 STRATAGEMM_END

@@ -98,10 +98,13 @@ cuda_source cuda_gather_source(cuda_tile const& tile, cuda_form const& form, int
                                Epilogue const& epilogue) {
     std::string const body =
         form.tail ? std::string(cuda_pipeline_text) + cuda_gather_text : cuda_gather_text;
-    std::string const of_tile = form.tail ? definitions(tile, form) : "#define TAIL 0\n";
+    std::string of_tile = form.tail ? definitions(tile, form) : "#define TAIL 0\n";
+    if (form.spreads && !form.tail) of_tile += "#define SPREADS 1\n";
     return cuda_source_of<In, Out>("gather", body.c_str(), epilogue,
                                    of_tile + "#define SLICES " + std::to_string(slices) + '\n');
 }
+
+inline constexpr int cuda_most_targets = 4;
 
 // Matrices as kernels take them; see prelude.cu.hpp.
 struct cuda_operand {
@@ -120,6 +123,18 @@ struct cuda_arguments {
     int part = 0;
     int flags = 0;
     Scalar alpha{}, beta{};
+};
+
+// With the targets of a spread.
+template <class Scalar>
+struct cuda_spread_arguments : cuda_arguments<Scalar> {
+    struct target {
+        cuda_operand e, c;
+        Scalar factor{}, beta{};
+        int flags = 0;
+    };
+    int targets = 0;
+    target at[cuda_most_targets];
 };
 
 STRATAGEMM_END

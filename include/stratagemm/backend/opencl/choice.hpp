@@ -105,9 +105,10 @@ inline opencl_choice choose_small(opencl_sides const& s, std::size_t scalar) {
 }
 
 // `only` is a tile that the caller wants for all, with parts of that depth, or with those that seem best if it is
-// less than zero. `along_k`: A lies so, which matters where C is narrow.
+// less than zero. `along_k`: A lies so, which matters where C is narrow. `combined`: an operand is a sum or the result a
+// spread, which are for the direct kernel and the tiled one.
 inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scalar, opencl_sides const& s,
-                            bool along_k, opencl_choice const& only) {
+                            bool along_k, opencl_choice const& only, bool combined = false) {
     opencl_choice best;
     double least = 0;
     auto consider = [&](opencl_entry const& x) {
@@ -128,8 +129,10 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
             with_parts(part);
         }
     };
-    if (only.tile.threads() == 0 && s.n <= opencl_narrow && s.k >= 32) return choose_narrow(d, s, along_k);
-    if (only.tile.threads() == 0 && is_small(s)) return choose_small(s, scalar);
+    if (!combined && only.tile.threads() == 0) {
+        if (s.n <= opencl_narrow && s.k >= 32) return choose_narrow(d, s, along_k);
+        if (is_small(s)) return choose_small(s, scalar);
+    }
     opencl_family const family = tuned_like(d.family);
     if (only.tile.threads() > 0) {
         if (only.part >= 0) return {only.tile, s.count == 1 && only.part < s.k ? only.part : 0};

@@ -43,6 +43,17 @@ inline std::vector<short> values_of(opencl_tile const& t) {
             t.a_width,   t.b_width,   t.buffers, t.padding, t.swizzle, t.slices, t.ahead};
 }
 
+// An operand that is a sum of matrices, or one matrix.
+struct opencl_sum_form {
+    short terms = 1;
+    bool alike = true;   // they have the same strides
+    bool scaled = false; // the first has a factor, too
+    bool real = true;    // no factor has an imaginary part
+
+    friend bool operator==(opencl_sum_form const&, opencl_sum_form const&) = default;
+    friend auto operator<=>(opencl_sum_form const&, opencl_sum_form const&) = default;
+};
+
 // How the operands of one product lie; compiled into the kernel.
 struct opencl_form {
     bool a_along_k = true, b_along_k = false;
@@ -50,7 +61,10 @@ struct opencl_form {
     bool wide = false;    // so may vectors of C and E, and written
     bool guard = false;   // C is smaller than a tile
     bool partial = false; // sums go to workspace
+    opencl_sum_form a_sum{}, b_sum{};
+    short targets = 0; // of a spread; 0: the result is a matrix
 
+    bool is_combined() const { return a_sum.terms > 1 || b_sum.terms > 1 || targets > 0; }
     friend bool operator==(opencl_form const&, opencl_form const&) = default;
     friend auto operator<=>(opencl_form const&, opencl_form const&) = default;
 };
@@ -90,6 +104,19 @@ inline bool fits_device(opencl_tile const& t, opencl_device const& d, std::size_
     return static_cast<std::size_t>(t.threads()) <= d.work_group && t.local_bytes(scalar) <= d.local_bytes;
 }
 
+// Of sums and spreads; none for a plain product.
+inline std::string definitions(opencl_form const& f) {
+    std::string text;
+    if (!f.is_combined()) return text;
+    auto define = [&](char const* name, int value) {
+        ((((text += "#define ") += name) += ' ') += std::to_string(value)) += '\n';
+    };
+    define("A_TERMS", f.a_sum.terms), define("A_ALIKE", f.a_sum.alike), define("A_SCALED", f.a_sum.scaled);
+    define("B_TERMS", f.b_sum.terms), define("B_ALIKE", f.b_sum.alike), define("B_SCALED", f.b_sum.scaled);
+    define("A_REAL", f.a_sum.real), define("B_REAL", f.b_sum.real);
+    define("TARGETS", f.targets);
+    return text;
+}
 inline std::string definitions(opencl_tile const& t, opencl_form const& f) {
     std::string text;
     auto define = [&](char const* name, int value) {
@@ -104,7 +131,7 @@ inline std::string definitions(opencl_tile const& t, opencl_form const& f) {
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("ALIGNED", f.aligned);
     define("SLICES", t.slices), define("AHEAD", t.ahead), define("WIDE", f.wide);
     define("GUARD", f.guard), define("PARTIAL", f.partial);
-    return text;
+    return text + definitions(f);
 }
 
 // As in describe(): 128x128x8, 16x16 items of 8x8.

@@ -10,6 +10,23 @@ STRATAGEMM_BEGIN
 
 enum class opencl_family { gfx803, gcn, rdna, nvidia, intel, cpu, other };
 
+// What a compute unit does in a second, roughly: operations on floats, bytes of memory; and how much longer doubles take.
+struct opencl_rates {
+    double floats, bytes, doubles_slower;
+};
+inline opencl_rates rates_of(opencl_family family) {
+    switch (family) {
+    case opencl_family::gfx803:
+    case opencl_family::gcn: return {140e9, 5e9, 16};
+    case opencl_family::rdna: return {200e9, 8e9, 16};
+    case opencl_family::nvidia: return {150e9, 10e9, 32};
+    case opencl_family::intel: return {10e9, 1e9, 4};
+    case opencl_family::cpu: return {20e9, 2e9, 2};
+    case opencl_family::other: break;
+    }
+    return {20e9, 2e9, 16};
+}
+
 struct opencl_device {
     cl_platform_id platform = nullptr;
     cl_device_id id = nullptr;

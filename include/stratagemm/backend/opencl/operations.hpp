@@ -22,8 +22,11 @@ public:
 
     device_limits limits() const {
         opencl_device const& d = session_->device();
-        return {device_longest, d.has_double,
-                d.global_bytes < d.buffer_bytes ? d.global_bytes : d.buffer_bytes};
+        device_limits limits;
+        limits.groups = device_longest, limits.has_double = d.has_double;
+        limits.memory_bytes = d.global_bytes < d.buffer_bytes ? d.global_bytes : d.buffer_bytes;
+        limits.bandwidth = rates_of(d.family).bytes * d.compute_units;
+        return limits;
     }
 
     // The same device, and a queue of its own, in no order with this one but by events.

@@ -2,22 +2,27 @@
 #pragma once
 
 #include "choice.hpp"
-#include "operations.hpp"
+#include "combined.hpp"
 
 STRATAGEMM_BEGIN
 
 // One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or so that they
 // are the few where there are few.
-template <class Problem>
+// With an opencl_combination, it is the product of the first terms of sums into the first target of a spread, and `rest`
+// has what makes it the whole.
+template <class Problem, class Rest = opencl_plain>
 class opencl_product {
     using In = typename Problem::a_type;
     using Out = typename Problem::c_type;
     using Scalar = typename Problem::scalar;
 
 public:
-    opencl_product(opencl_session& session, Problem const& given)
+    opencl_product(opencl_session& session, Problem const& given, Rest const& rest = {})
         : session_(session), turned_(is_turned(given.c)), p_(turned_ ? given.transposed() : given),
-          epilogue_(given.epilogue) {}
+          epilogue_(given.epilogue), rest_(rest) {
+        if constexpr (combined)
+            if (turned_) rest_ = rest.transposed();
+    }
 
     // What the device could not be told: asked before anything is queued.
     status check() const {
@@ -25,6 +30,8 @@ public:
             return s;
         if (adds())
             if (status s = session_.check_buffers(p_.e.data.buffer); !s) return s;
+        if constexpr (combined)
+            if (status s = check_rest(); !s) return s;
         if (status s = check_sides(p_, "opencl"); !s) return s;
         return epilogue_.check();
     }
@@ -36,7 +43,7 @@ public:
         // Tuning in another thread may have changed the choice since the arena was made.
         if (choice.part > 0 && !memory.fits(parts_footprint(choice.part)))
             return run({choice.tile, 0, choice.way}, memory);
-        opencl_form form;
+        opencl_form form = own_form();
         form.partial = choice.part > 0;
         if (choice.way == opencl_way::small) return run_small(choice.tile);
         if (choice.way == opencl_way::narrow) {
@@ -56,6 +63,8 @@ public:
     }
 
 private:
+    static constexpr bool combined = !std::is_same_v<Rest, opencl_plain>;
+
     template <class V>
     static bool is_turned(V const& c) {
         bool const narrow = c.rows != c.cols && (c.rows <= opencl_narrow || c.cols <= opencl_narrow);
@@ -71,18 +80,21 @@ private:
         form.a_along_k = a_along_k();
         form.b_along_k = b_along_k();
         form.guard = is_guarded(choice, sides());
-        index_t const a_unit = form.a_along_k ? p_.a.col_stride : p_.a.row_stride;
-        index_t const b_unit = form.b_along_k ? p_.b.row_stride : p_.b.col_stride;
+        bool a_unit = true, b_unit = true, a_aligned = true, b_aligned = true;
+        each_of_a([&](auto const& a) { a_unit &= (form.a_along_k ? a.col_stride : a.row_stride) == 1; });
+        each_of_b([&](auto const& b) { b_unit &= (form.b_along_k ? b.row_stride : b.col_stride) == 1; });
         if (complex_like<In>) tile.lanes_m = tile.lanes_n = 1; // there are no vectors of complex numbers
         bool const vectors = !complex_like<In> && !form.guard;
-        tile.a_width = vectors && a_unit == 1 ? tile.a_width : short{1};
-        tile.b_width = vectors && b_unit == 1 ? tile.b_width : short{1};
-        bool const a_aligned =
-            is_aligned(p_.a.data.offset, p_.a_step, form.a_along_k ? p_.a.row_stride : p_.a.col_stride,
-                       form.a_along_k ? p_.a.cols : p_.a.rows, tile.a_width);
-        bool const b_aligned =
-            is_aligned(p_.b.data.offset, p_.b_step, form.b_along_k ? p_.b.col_stride : p_.b.row_stride,
-                       form.b_along_k ? p_.b.rows : p_.b.cols, tile.b_width);
+        tile.a_width = vectors && a_unit ? tile.a_width : short{1};
+        tile.b_width = vectors && b_unit ? tile.b_width : short{1};
+        each_of_a([&](auto const& a) {
+            a_aligned &= is_aligned(a.data.offset, p_.a_step, form.a_along_k ? a.row_stride : a.col_stride,
+                                    form.a_along_k ? a.cols : a.rows, tile.a_width);
+        });
+        each_of_b([&](auto const& b) {
+            b_aligned &= is_aligned(b.data.offset, p_.b_step, form.b_along_k ? b.col_stride : b.row_stride,
+                                    form.b_along_k ? b.rows : b.cols, tile.b_width);
+        });
         form.aligned = a_aligned && b_aligned;
         form.wide = is_wide(tile.lanes_n, choice.part > 0);
         if (!loads_elements_if_unaligned(session_.device().family)) return tile;
@@ -116,9 +128,17 @@ private:
         auto const rows = [&](auto const& v, index_t step) {
             return v.col_stride == 1 && is_aligned(v.data.offset, step, v.row_stride, v.cols, lanes);
         };
+        auto const all_rows = [&] {
+            bool all = rows(p_.c, p_.c_step) && (!adds() || rows(p_.e, p_.e_step));
+            if constexpr (combined)
+                for (int t = 0; t < rest_.c.targets; ++t) {
+                    auto const& x = rest_.c.at[t];
+                    all &= rows(x.to, 0) && (x.keep == Scalar(0) || rows(x.from, 0));
+                }
+            return all;
+        };
         return lanes > 1 && !complex_like<Out> && std::is_same_v<accumulator_t<In>, Out> &&
-               p_.c.cols % lanes == 0 &&
-               (partial || (rows(p_.c, p_.c_step) && (!adds() || rows(p_.e, p_.e_step))));
+               p_.c.cols % lanes == 0 && (partial || all_rows());
     }
 
     footprint parts_footprint(index_t part) const {
@@ -132,14 +152,24 @@ private:
                           opencl_form form = {}) const {
         return {operation, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()};
     }
+    template <class Epilogue>
+    static opencl_source source_of(char const* kernel, char const* body, Epilogue const& epilogue,
+                                   std::string const& definitions = {}) {
+        if constexpr (combined)
+            return opencl_source_of<In, Out>(kernel, (std::string(opencl_combined_text) + body).c_str(),
+                                             epilogue, definitions);
+        else
+            return opencl_source_of<In, Out>(kernel, body, epilogue, definitions);
+    }
     static std::size_t groups_of(opencl_tile const& tile, opencl_sides const& s) {
         auto const up = [](index_t x, index_t y) { return static_cast<std::size_t>((x + y - 1) / y); };
         return up(s.m, tile.tile_m()) * up(s.n, tile.tile_n());
     }
 
     status run_directly() const {
-        auto compiled = session_.kernel(key(opencl_operation::direct), [&] {
-            return opencl_source_of<In, Out>("direct", opencl_direct_text, epilogue_);
+        opencl_form const form = own_form();
+        auto compiled = session_.kernel(key(opencl_operation::direct, {}, form), [&] {
+            return source_of("direct", opencl_direct_text, epilogue_, definitions(form));
         });
         if (!compiled) return compiled.take_status();
         auto const elements = static_cast<std::size_t>(p_.c.rows * p_.c.cols * p_.count);
@@ -182,11 +212,11 @@ private:
                       opencl_form const& form, std::size_t groups, index_t part, opencl_arena& memory) const {
         opencl_epilogue<Scalar> const none{identity{}};
         opencl_kernel_key own = key(operation, tile, form);
-        if (form.partial) own.text.clear();
+        if (form.partial) own.text.clear(), own.form.targets = 0;
         auto compiled = session_.kernel(own, [&] {
-            std::string const text = definitions(tile, form);
-            return form.partial ? opencl_source_of<In, Out>(source.kernel, source.text, none, text)
-                                : opencl_source_of<In, Out>(source.kernel, source.text, epilogue_, text);
+            std::string const text = definitions(tile, own.form);
+            return form.partial ? source_of(source.kernel, source.text, none, text)
+                                : source_of(source.kernel, source.text, epilogue_, text);
         });
         if (!compiled) return compiled.take_status();
         auto const items = static_cast<std::size_t>(tile.threads());
@@ -198,8 +228,10 @@ private:
                                        pass_result(call);
                                    });
 
-        auto gather = session_.kernel(key(opencl_operation::gather), [&] {
-            return opencl_source_of<In, Out>("gather", opencl_gather_text, epilogue_);
+        opencl_form end;
+        end.targets = form.targets;
+        auto gather = session_.kernel(key(opencl_operation::gather, {}, end), [&] {
+            return source_of("gather", opencl_gather_text, epilogue_, definitions(end));
         });
         if (!gather) return gather.take_status();
         index_t const parts = (p_.a.cols + part - 1) / part;
@@ -224,22 +256,89 @@ private:
     }
 
     void pass_operands(opencl_call& call, index_t last) const {
-        call(p_.a.data.buffer, opencl_place(p_.a, p_.a_step), p_.b.data.buffer, opencl_place(p_.b, p_.b_step),
-             cl_int4{{static_cast<cl_int>(p_.c.rows), static_cast<cl_int>(p_.c.cols),
+        auto const pass = [&](auto const& x, index_t step, auto const& sum) {
+            if constexpr (combined)
+                if (sum.terms > 1) return pass_sum(call, sum, step);
+            call(x.data.buffer, opencl_place(x, step));
+        };
+        if constexpr (combined)
+            pass(p_.a, p_.a_step, rest_.a), pass(p_.b, p_.b_step, rest_.b);
+        else
+            pass(p_.a, p_.a_step, rest_), pass(p_.b, p_.b_step, rest_);
+        call(cl_int4{{static_cast<cl_int>(p_.c.rows), static_cast<cl_int>(p_.c.cols),
                       static_cast<cl_int>(p_.a.cols), static_cast<cl_int>(last)}});
     }
     void pass_result(opencl_call& call) const {
+        if constexpr (combined)
+            if (rest_.c.targets > 0) {
+                for (int t = 0; t < rest_.c.targets; ++t) {
+                    auto const& x = rest_.c.at[t];
+                    opencl_view<Out const> const from =
+                        x.keep != Scalar(0) ? x.from : opencl_view<Out const>(x.to);
+                    call(from.data, cl_long2{{from.row_stride, from.col_stride}}, x.to.data,
+                         cl_long2{{x.to.row_stride, x.to.col_stride}}, x.factor, x.keep);
+                }
+                return call(flags());
+            }
         call(adds() ? p_.e.data.buffer : p_.c.data.buffer, opencl_place(p_.e, p_.e_step));
         call(p_.c.data.buffer, opencl_place(p_.c, p_.c_step), p_.alpha, p_.beta, flags(),
              cl_long2{{p_.row0, p_.col0}});
         epilogue_.pass(call);
     }
-    cl_int flags() const { return flags_of(p_, turned_); }
+    cl_int flags() const {
+        int flags = flags_of(p_, turned_);
+        if constexpr (combined) {
+            auto const mark = [&](bool is_set, int flag, int t) { flags |= is_set ? flag << t : 0; };
+            for (int t = 0; t < rest_.a.terms; ++t) mark(rest_.a.term[t].conjugate, 32, t);
+            for (int t = 0; t < rest_.b.terms; ++t) mark(rest_.b.term[t].conjugate, 512, t);
+            for (int t = 0; t < rest_.c.targets; ++t) {
+                bool const keeps = rest_.c.at[t].keep != Scalar(0);
+                mark(keeps && rest_.c.at[t].from.conjugate, 8192, t);
+                mark(keeps, 131072, t);
+            }
+        }
+        return flags;
+    }
+
+    // ---- sums and spreads --------------------------------------------------------------------------------
+
+    opencl_form own_form() const {
+        opencl_form form;
+        if constexpr (combined) {
+            if (rest_.a.terms > 1) form.a_sum = form_of(rest_.a);
+            if (rest_.b.terms > 1) form.b_sum = form_of(rest_.b);
+            form.targets = static_cast<short>(rest_.c.targets);
+        }
+        return form;
+    }
+    template <class F>
+    void each_of_a(F const& f) const {
+        if constexpr (combined)
+            if (rest_.a.terms > 1) return rest_.a.each_view(f);
+        f(p_.a);
+    }
+    template <class F>
+    void each_of_b(F const& f) const {
+        if constexpr (combined)
+            if (rest_.b.terms > 1) return rest_.b.each_view(f);
+        f(p_.b);
+    }
+    status check_rest() const {
+        status s;
+        auto const check = [&](auto const& v) {
+            if (s) s = session_.check_buffers(v.data.buffer);
+        };
+        rest_.a.each_view(check), rest_.b.each_view(check), rest_.c.each_view(check);
+        for (int t = 0; t < rest_.c.targets; ++t)
+            if (rest_.c.at[t].keep != Scalar(0)) check(rest_.c.at[t].from);
+        return s;
+    }
 
     opencl_session& session_;
     bool turned_;
     Problem p_;
     opencl_epilogue<Scalar> epilogue_;
+    [[no_unique_address]] Rest rest_;
 };
 
 STRATAGEMM_END

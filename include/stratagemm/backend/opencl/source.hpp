@@ -3,6 +3,7 @@
 
 #include "../../device/dialect.hpp"
 #include "epilogue.hpp"
+#include "kernels/combined.cl.hpp"
 #include "kernels/dialect.cl.hpp"
 #include "kernels/direct.cl.hpp"
 #include "kernels/narrow.cl.hpp"

@@ -90,39 +90,57 @@ inline void store_sums(arguments const &p, epilogue_state const &state, double c
             return (OUT *)element<OUT>(p.c, i0, j0, batch);
     }();
     OUT const *const from = READS_E ? element<OUT>(p.e, i0, j0, batch) : nullptr;
-    auto const result = [&](scalar value, int i, int j) {
+    auto const result = [&](scalar value, OUT const *e, int i, int j) {
         if constexpr (PARTIAL)
             return value;
         else if constexpr (PART)
             return p.alpha * value;
         else
-            return finished(p, state, value, READS_E, READS_E ? from + (i * p.e.row + j * p.e.col) : nullptr, i0 + i,
-                            j0 + j);
+            return finished(p, state, value, READS_E, e, i0 + i, j0 + j);
     };
-    auto const put = [&](double value, int i, int j) {
-        if (PAIRS || (i0 + i < p.m && j0 + j < p.n)) c[i * row + j * col] = result(value, i, j);
-    };
+    auto const is_there = [&](int i, int j) { return PAIRS || (i0 + i < p.m && j0 + j < p.n); };
     constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
+    constexpr bool neighbours = PAIRS && (SWAPPED ? half_x : half_y) == 1;
+    /* Neighbours along the rows of C, where there are: both halves of X if swapped, of Y if not. */
+    struct spot {
+        int e, half, f, i, j;
+        spot(int x, int y, int s) : e(s & 1) {
+            int const h = s >> 1 & 1, other = s >> 2;
+            half = SWAPPED ? other : h, f = SWAPPED ? h : other;
+            int const at_x = 16 * x + half_x * half, at_y = 16 * y + half_y * f + next_y * e;
+            i = SWAPPED ? at_y : at_x, j = SWAPPED ? at_x : at_y;
+        }
+    };
 #pragma unroll
     for (int y = 0; y < BLOCKS_Y; ++y)
 #pragma unroll
-        for (int x = 0; x < BLOCKS_X; ++x)
+        for (int x = 0; x < BLOCKS_X; ++x) {
+            /* Of E, before anything is stored: a load after a store waits for it. */
+            constexpr bool ahead = READS_E && SPREADS;
+            double before[ahead ? 8 : 1];
+            if constexpr (ahead) {
 #pragma unroll
-            for (int s = 0; s < 8; ++s) {
-                /* Neighbours along the rows of C, where there are: both halves of X if swapped, of Y if not. */
-                int const e = s & 1, h = s >> 1 & 1, other = s >> 2;
-                int const half = SWAPPED ? other : h, f = SWAPPED ? h : other;
-                int const at_x = 16 * x + half_x * half, at_y = 16 * y + half_y * f + next_y * e;
-                double const value = sum[x][y][f][2 * half + e];
-                int const i = SWAPPED ? at_y : at_x, j = SWAPPED ? at_x : at_y;
-                constexpr bool neighbours = PAIRS && (SWAPPED ? half_x : half_y) == 1;
-                if (!neighbours) {
-                    put(value, i, j);
-                } else if (other == 0) {
-                    double const next = SWAPPED ? sum[x][y][f][2 + e] : sum[x][y][1][2 * half + e];
-                    store_two(c + (i * row + j), result(value, i, j), result(next, i, j + 1));
+                for (int s = 0; s < 8; ++s) {
+                    spot const at(x, y, s);
+                    if (is_there(at.i, at.j)) before[s] = from[at.i * p.e.row + at.j * p.e.col];
                 }
             }
+            auto const e_of = [&](int s, spot const &at) {
+                return ahead ? &before[s] : READS_E ? from + (at.i * p.e.row + at.j * p.e.col) : nullptr;
+            };
+#pragma unroll
+            for (int s = 0; s < (neighbours ? 4 : 8); ++s) {
+                spot const at(x, y, s), next(x, y, s | 4);
+                if (!is_there(at.i, at.j)) continue;
+                double const value = result(sum[x][y][at.f][2 * at.half + at.e], e_of(s, at), at.i, at.j);
+                auto *const to = c + (at.i * row + at.j * col);
+                if (neighbours)
+                    store_two(to, value, result(sum[x][y][next.f][2 * next.half + next.e],
+                                                e_of(s | 4, next), next.i, next.j));
+                else
+                    *to = value;
+            }
+        }
 }
 
 extern "C" __global__ void __launch_bounds__((WARPS + FETCHERS) * 32, 1)
@@ -259,19 +277,26 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         int const i0 = t.i * TILE_M + w / WARPS_N * MICRO_M, j0 = t.j * TILE_N + w % WARPS_N * MICRO_N;
         int const x0 = SWAPPED ? j0 : i0, y0 = SWAPPED ? i0 : j0;
         bool const whole = is_whole<2>(p, t);
-        auto const store = [&](auto pairs, auto reads_e, auto part) {
-            store_sums<pairs.value, reads_e.value, part.value>(p, state, sum, x0, y0, t.batch);
-        };
         if (is_part(t)) {
             if (whole)
-                store(yes(), no(), yes());
+                store_sums<true, false, true>(p, state, sum, x0, y0, t.batch);
             else if (PARTIAL)
-                store(no(), no(), yes());
+                store_sums<false, false, true>(p, state, sum, x0, y0, t.batch);
         } else if (!PARTIAL) {
-            if (p.flags & adds)
-                whole ? store(yes(), yes(), no()) : store(no(), yes(), no());
-            else
-                whole ? store(yes(), no(), no()) : store(no(), no(), no());
+            for_each_target(p, p.alpha, false, [&](arguments const &p) {
+                auto const store = [&](auto pairs, auto reads_e) {
+                    store_sums<pairs.value, reads_e.value, false>(p, state, sum, x0, y0, t.batch);
+                };
+                if (p.flags & adds)
+                    whole ? store(yes(), yes()) : store(no(), yes());
+                else
+                    whole ? store(yes(), no()) : store(no(), no());
+            });
+#if SPREADS
+            /* Storing to several places took the registers that the first half of the next stage was in. */
+            read_half(stage, 0);
+            if (late) read_x(stage, 0, first_of(0));
+#endif
         }
     }
 }

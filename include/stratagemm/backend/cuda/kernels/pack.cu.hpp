@@ -1,6 +1,8 @@
 // Copies of operands for kernels that want them aligned, and along k or not: lines of elements one after
 // another, each beginning at a multiple of 16 bytes; what is between is for nobody to read. One launch copies
 // one operand, or both.
+//
+// SUMS: operands are sums of up to four matrices, which are formed on the way.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -11,6 +13,9 @@ inline constexpr char cuda_pack_text[] = R"cu(
 enum { transposes /* neighbours within a line are not neighbours in memory, but elements of neighbouring lines are */,
        straight, straight_unit /* neighbours within a line are next to each other */ };
 
+#ifndef SUMS
+#define SUMS 0
+#endif
 struct pack_operand {
     operand from;          /* a row is a line */
     IN *to;
@@ -19,29 +24,61 @@ struct pack_operand {
     int way;
     unsigned across;       /* threads of a block along a line, if straight */
     unsigned blocks;
+#if SUMS
+    int terms, conjugated; /* a bit for each term */
+    operand more[3];       /* but the first */
+    scalar factor[4];
+#endif
 };
 struct pack_arguments { pack_operand of[2]; };
 
-/* 64 elements of each of 64 lines, through shared memory. */
+inline int terms_of(pack_operand const &p) {
+#if SUMS
+    return p.terms;
+#else
+    return 1;
+#endif
+}
+inline operand const &term_of(pack_operand const &p, int term) {
+#if SUMS
+    if (term > 0) return p.more[term - 1];
+#endif
+    return p.from;
+}
+/* x, and the element of a term. */
+inline IN with_term(pack_operand const &p, int term, IN x, IN of_term) {
+#if SUMS
+    scalar const more = scale_by(p.factor[term], conjugate_if(p.conjugated >> term & 1, (scalar)widen(of_term)));
+    return to<IN>::from(term > 0 ? (scalar)widen(x) + more : more);
+#else
+    return of_term;
+#endif
+}
+
+/* SIDE elements of each of as many lines, through shared memory. */
 inline void transpose(pack_operand const &p, unsigned number) {
-    __shared__ IN tile[64][65];
-    unsigned const across = (p.length - 1) / 64 + 1, down = (p.lines - 1) / 64 + 1;
-    unsigned const batch = number / (across * down), line = number % down * 64, first = number / down % across * 64;
-    unsigned const x = threadIdx.x % 64, y = threadIdx.x / 64;
+    constexpr int SIDE = sizeof(IN) > 8 ? 32 : 64, each = SIDE * SIDE / 256, apart = 256 / SIDE;
+    __shared__ IN tile[SIDE][SIDE + 1];
+    unsigned const across = (p.length - 1) / SIDE + 1, down = (p.lines - 1) / SIDE + 1;
+    unsigned const batch = number / (across * down), line = number % down * SIDE, first = number / down % across * SIDE;
+    unsigned const x = threadIdx.x % SIDE, y = threadIdx.x / SIDE;
     {
-        IN const *from = element<IN>(p.from, line + x, first + y, batch);
-        IN got[16];
+        IN got[each] = {};
+        for (int term = 0; term < terms_of(p); ++term) {
+            IN const *from = element<IN>(term_of(p, term), line + x, first + y, batch);
+            index const col = apart * term_of(p, term).col;
 #pragma unroll
-        for (int v = 0; v < 16; ++v, from += 4 * p.from.col)
-            got[v] = line + x < p.lines && first + y + 4 * v < p.length ? *from : IN();
+            for (int v = 0; v < each; ++v, from += col)
+                if (line + x < p.lines && first + y + apart * v < p.length) got[v] = with_term(p, term, got[v], *from);
+        }
 #pragma unroll
-        for (int v = 0; v < 16; ++v) tile[y + 4 * v][x] = got[v];
+        for (int v = 0; v < each; ++v) tile[y + apart * v][x] = got[v];
     }
     __syncthreads();
     IN *to = p.to + batch * p.step + (index)(line + y) * p.line + first + x;
 #pragma unroll
-    for (int v = 0; v < 16; ++v, to += 4 * p.line)
-        if (line + y + 4 * v < p.lines && first + x < p.line) *to = tile[x][y + 4 * v];
+    for (int v = 0; v < each; ++v, to += apart * p.line)
+        if (line + y + apart * v < p.lines && first + x < p.line) *to = tile[x][y + apart * v];
 }
 /* 16 bytes of each of four lines for a thread; `across` threads side by side. */
 inline void realign(pack_operand const &p, unsigned number) {
@@ -52,8 +89,35 @@ inline void realign(pack_operand const &p, unsigned number) {
     int const line = (group - batch * down) * 4 * lines + threadIdx.x / p.across;
     if (at >= p.length) return;
     IN *to = p.to + batch * p.step + line * p.line + at;
-    IN const *from = element<IN>(p.from, line, at, batch);
     auto const is_there = [&](int v) { return line + v * (int)lines < p.lines; };
+#if SUMS
+    run_of<IN, each> sum[4] = {};
+    for (int term = 0; term < terms_of(p); ++term) {
+        operand const &o = term_of(p, term);
+        IN const *from = element<IN>(o, line, at, batch);
+        bool const vectors = o.col == 1 && at + each <= p.length && ((unsigned long long)from | o.row * sizeof(IN)) % 16 == 0;
+        run_of<IN, each> got[4] = {};
+#pragma unroll
+        for (int v = 0; v < 4; ++v, from += lines * o.row)
+            if (is_there(v)) {
+                if (vectors)
+                    got[v] = *(run_of<IN, each> const *)from;
+                else
+#pragma unroll
+                    for (int x = 0; x < each; ++x)
+                        if (at + x < p.length) got[v].x[x] = from[x * o.col];
+            }
+#pragma unroll
+        for (int v = 0; v < 4; ++v)
+#pragma unroll
+            for (int x = 0; x < each; ++x)
+                if (at + x < p.length) sum[v].x[x] = with_term(p, term, sum[v].x[x], got[v].x[x]);
+    }
+#pragma unroll
+    for (int v = 0; v < 4; ++v, to += lines * p.line)
+        if (is_there(v)) *(run_of<IN, each> *)to = sum[v];
+#else
+    IN const *from = element<IN>(p.from, line, at, batch);
     if (p.way == straight) {
 #pragma unroll
         for (int v = 0; v < 4; ++v, from += lines * p.from.row, to += lines * p.line)
@@ -81,6 +145,7 @@ inline void realign(pack_operand const &p, unsigned number) {
                             __funnelshift_r(word[v][1], word[v][2], shift[v]),
                             __funnelshift_r(word[v][2], word[v][3], shift[v]),
                             __funnelshift_r(word[v][3], word[v][4], shift[v])};
+#endif
 }
 extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const pack_arguments p) {
     wait_for_earlier();

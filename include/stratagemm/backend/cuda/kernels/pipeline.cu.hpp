@@ -119,8 +119,12 @@ template <int W> bool is_whole(arguments const &p, place const &t) {
 #if PARTIAL
     return within;
 #else
+#if SPREADS
+    return within && p.flags & targets_in_runs;
+#else
     unsigned long long const c = (unsigned long long)element<OUT>(p.c, i, j, t.batch);
     return within && p.c.col == 1 && (c | p.c.row * sizeof(OUT)) % alignof(run_of<OUT, W>) == 0;
+#endif
 #endif
 }
 

@@ -2,8 +2,8 @@
 // arguments and end.
 //
 // Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER (0 or 1),
-// EPILOGUE_MEMBERS (a declaration for each value that an epilogue has) and EPILOGUE_BODY (statements that
-// change x).
+// EPILOGUE_MEMBERS (a declaration for each value that an epilogue has), EPILOGUE_BODY (statements that change x) and
+// SPREADS (1: the result goes to several targets).
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -143,6 +143,9 @@ inline value epilogue(value x, index i, index j, epilogue_state const &state) {
 )cu";
 
 inline constexpr char cuda_product_text[] = R"cu(
+#ifndef SPREADS
+#define SPREADS 0
+#endif
 /* Where the elements of a matrix are: its first, and how far it is to the next row, column and matrix of a batch. */
 struct operand {
     void *data;
@@ -173,7 +176,8 @@ inline void wait_for_earlier() {
 
 enum { conjugate_a = 1, conjugate_b = 2, conjugate_e = 4, adds = 8 /* E is read */, turned = 16
        /* this is C^T = B^T A^T: rows are the caller's columns */,
-       c_is_mapped = 32 /* wgmma: may be stored by hardware */ };
+       c_is_mapped = 32 /* wgmma: may be stored by hardware */,
+       targets_in_runs = 64 /* the rows of all of them are aligned vectors */ };
 
 struct arguments {
     operand a, b, e, c;
@@ -182,7 +186,35 @@ struct arguments {
     int part;               /* depth of each part of k, if PARTIAL */
     int flags;
     scalar alpha, beta;
+#if SPREADS
+    /* Where alpha A B goes: instead of E, C and beta, for each target its own, and a factor of alpha. */
+    int targets;
+    struct target {
+        operand e, c;
+        scalar factor, beta;
+        int flags; /* of e */
+    } target[4];
+#endif
 };
+
+/* Calls f with what an end of a product takes, for each target; only once where sums go to workspace. */
+template <class F> void for_each_target(arguments const &p, scalar alpha, bool to_workspace, F const &f) {
+    arguments one = p;
+    one.alpha = alpha;
+#if SPREADS
+#pragma unroll 1
+    for (int t = 0; t < (to_workspace ? 1 : p.targets); ++t) {
+        if (!to_workspace) {
+            one.e = p.target[t].e, one.c = p.target[t].c, one.beta = p.target[t].beta;
+            one.alpha = scale_by(p.target[t].factor, alpha);
+            one.flags = (p.flags & ~(adds | conjugate_e)) | p.target[t].flags;
+        }
+        f(one);
+    }
+#else
+    f(one);
+#endif
+}
 
 /* What an element of C becomes; `e`: where that of E is. */
 inline OUT finished(arguments const &p, epilogue_state const &state, scalar sum, bool reads_e, OUT const *e, index i,
@@ -192,10 +224,13 @@ inline OUT finished(arguments const &p, epilogue_state const &state, scalar sum,
     bool const t = p.flags & turned;
     return to<OUT>::from((value)epilogue((value)x, p.row0 + (t ? j : i), p.col0 + (t ? i : j), state));
 }
-inline void store(arguments const &p, epilogue_state const &state, scalar sum, index i, index j, index batch) {
+inline void store_to(arguments const &p, epilogue_state const &state, scalar sum, index i, index j, index batch) {
     bool const reads_e = p.flags & adds;
     OUT const *const e = reads_e ? element<OUT>(p.e, i, j, batch) : nullptr;
     *(OUT *)element<OUT>(p.c, i, j, batch) = finished(p, state, sum, reads_e, e, i, j);
+}
+inline void store(arguments const &p, epilogue_state const &state, scalar sum, index i, index j, index batch) {
+    for_each_target(p, p.alpha, false, [&](arguments const &one) { store_to(one, state, sum, i, j, batch); });
 }
 
 /* W elements that are loaded or stored at once, as far as the hardware can. */
@@ -205,9 +240,8 @@ constexpr int alignment_of(int bytes, int least) {
 template <class T, int W> struct alignas(alignment_of(W * sizeof(T), alignof(T))) run_of { T x[W]; };
 
 /* A run of W elements of a row of C, which no other thread has. The common case: vectors, all within C. */
-template <int W> void store_run(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j,
-                                index batch) {
-    if (i >= p.m) return;
+template <int W> void store_run_to(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j,
+                                   index batch) {
     OUT *const c = (OUT *)element<OUT>(p.c, i, j, batch);
     constexpr int bytes = W * sizeof(OUT), vector = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 1;
     if (vector > 1 && p.c.col == 1 && j + W <= p.n && (unsigned long long)c % vector == 0) {
@@ -223,7 +257,12 @@ template <int W> void store_run(arguments const &p, epilogue_state const &state,
     }
 #pragma unroll
     for (int w = 0; w < W; ++w)
-        if (j + w < p.n) store(p, state, sum[w], i, j + w, batch);
+        if (j + w < p.n) store_to(p, state, sum[w], i, j + w, batch);
+}
+template <int W> void store_run(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j,
+                                index batch) {
+    if (i >= p.m) return;
+    for_each_target(p, p.alpha, false, [&](arguments const &one) { store_run_to<W>(one, state, sum, i, j, batch); });
 }
 /* In one instruction, where there is one: a compiler that sees what each element is takes it apart. */
 template <class T, int W> void put(T *to, run_of<T, W> const &run) {

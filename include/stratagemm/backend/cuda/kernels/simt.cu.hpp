@@ -106,6 +106,59 @@ inline void store_in_tile(arguments const &p, epilogue_state const &state, float
 }
 
 #if THROUGH_SHARED
+#if SPREADS
+/* What a warp has at `room` to workspace: it is the sum of a part of k. */
+template <int SIZE, class ROW, class COL>
+inline void store_part_through(arguments const &p, place const &t, unsigned room, ROW const &row_of, COL const &col_of) {
+    int lane = threadIdx.x % 32;
+    asm volatile("" : "+r"(lane));
+    float *const to = (float *)p.a.data + (index)(-1 - t.batch) * (TILE_M * TILE_N);
+#pragma unroll 2
+    for (int n = lane * 4; n < SIZE; n += 32 * 4) {
+        float4 const x = at(room + n * 4);
+        run_of<float, 4> const run = {x.x, x.y, x.z, x.w};
+        put(to + (row_of(n) * TILE_N + col_of(n)), run);
+    }
+}
+/* What a warp has at `room` is added to E, in vectors of which some are on their way at a time. */
+template <int SIZE, class ROW, class COL>
+inline void add_through(arguments const &p, epilogue_state const &state, place const &t, unsigned room, ROW const &row_of,
+                        COL const &col_of) {
+    typedef run_of<float, 4> four;
+    constexpr int each = 2, step = 32 * 4;
+    /* What finding places takes should not be in registers all along: the compiler is not to know that it is the same for
+       each target and each part of a tile. */
+    int lane = threadIdx.x % 32, i0 = t.i * TILE_M, j0 = t.j * TILE_N;
+    asm volatile("" : "+r"(lane), "+r"(i0), "+r"(j0));
+    bool const vectors = p.e.col == 1 && ((unsigned long long)element<OUT>(p.e, i0, j0) | p.e.row * 4) % 16 == 0;
+    for (int begin = lane * 4; begin < SIZE; begin += each * step) {
+        four before[each];
+#pragma unroll
+        for (int v = 0; v < each; ++v) {
+            int const n = begin + v * step;
+            if (n >= SIZE) continue;
+            OUT const *const e = element<OUT>(p.e, i0 + row_of(n), j0 + col_of(n));
+            if (vectors)
+                before[v] = *(four const *)e;
+            else
+#pragma unroll
+                for (int w = 0; w < 4; ++w) before[v].x[w] = e[w * p.e.col];
+        }
+#pragma unroll
+        for (int v = 0; v < each; ++v) {
+            int const n = begin + v * step;
+            if (n >= SIZE) continue;
+            int const i = i0 + row_of(n), j = j0 + col_of(n);
+            float4 const x = at(room + n * 4);
+            float const sum[4] = {x.x, x.y, x.z, x.w};
+            four run;
+#pragma unroll
+            for (int w = 0; w < 4; ++w) run.x[w] = finished(p, state, sum[w], true, &before[v].x[w], i, j + w);
+            put((OUT *)element<OUT>(p.c, i, j), run);
+        }
+    }
+}
+#endif
 /* Sums pass through `room`, a stage of shared memory, some rows of each thread at a time, and a short loop stores them
    line by line. */
 static_assert(!A_ALONG_K && !B_ALONG_K, "as large tiles take them");
@@ -117,8 +170,6 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
     static_assert(THREADS * some * MICRO_N * 4 <= STAGE_BYTES, "a stage has room");
     int const lane = threadIdx.x % 32, first_m = thread_m / warp_m * warp_m, first_n = thread_n / WARP_N * WARP_N;
     room += threadIdx.x / 32 * (rows * cols * 4);
-    arguments scaled = p;
-    scaled.alpha = 1;
 #pragma unroll
     for (int first = 0; first < MICRO_M; first += some) {
 #pragma unroll
@@ -136,20 +187,36 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
                              : "memory");
             }
         __syncwarp();
+        auto const row_of = [&](int n) {
+            int const i = n / cols;
+            return line_of<false, TILE_M, MICRO_M>(first + i / warp_m, first_m + i % warp_m);
+        };
+        auto const col_of = [&](int n) {
+            int const j = n % cols;
+            return line_of<false, TILE_N, MICRO_N>(j / (WARP_N * 4) * 4 + j % 4, first_n + j / 4 % WARP_N);
+        };
+#if SPREADS
+        if (WHOLE && is_part(t))
+            store_part_through<rows * cols>(p, t, room, row_of, col_of);
+        else
+#endif
+        for_each_target(p, 1, false, [&](arguments const &to) {
+#if SPREADS
+            if (WHOLE && to.flags & adds) return add_through<rows * cols>(to, state, t, room, row_of, col_of);
+#endif
 #pragma unroll 2
-        for (int n = lane * width; n < rows * cols; n += 32 * width) {
-            int const i = n / cols, j = n % cols;
-            int const row = line_of<false, TILE_M, MICRO_M>(first + i / warp_m, first_m + i % warp_m);
-            int const col = line_of<false, TILE_N, MICRO_N>(j / (WARP_N * 4) * 4 + j % 4, first_n + j / 4 % WARP_N);
-            float x[1][width];
-            if constexpr (width == 4) {
-                float4 const v = at(room + n * 4);
-                x[0][0] = v.x, x[0][1] = v.y, x[0][2] = v.z, x[0][3] = v.w;
-            } else {
-                asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0][0]) : "r"(room + n * 4));
+            for (int n = lane * width; n < rows * cols; n += 32 * width) {
+                float x[1][width];
+                if constexpr (width == 4) {
+                    float4 const v = at(room + n * 4);
+                    x[0][0] = v.x, x[0][1] = v.y, x[0][2] = v.z, x[0][3] = v.w;
+                } else {
+                    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0][0]) : "r"(room + n * 4));
+                }
+                store_in_tile<width>(to, state, x, t, WHOLE, row_of(n), col_of(n), [](int) { return 0; },
+                                     [](int j) { return j; });
             }
-            store_in_tile<width>(scaled, state, x, t, WHOLE, row, col, [](int) { return 0; }, [](int j) { return j; });
-        }
+        });
         __syncwarp();
     }
 }
@@ -270,11 +337,13 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         if (lane == 0) empty(last).arrive();
 #else
         constexpr int width = B_ALONG_K ? 1 : 4;
-        store_in_tile<width>(
-            p, state, sum, t, is_whole<width>(p, t), line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
-            line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n),
-            [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); },
-            [](int j) { return line_of<B_ALONG_K, TILE_N, MICRO_N>(j, 0); });
+        bool const whole = is_whole<width>(p, t);
+        for_each_target(p, p.alpha, is_part(t), [&](arguments const &to) {
+            store_in_tile<width>(to, state, sum, t, whole, line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
+                                 line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n),
+                                 [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); },
+                                 [](int j) { return line_of<B_ALONG_K, TILE_N, MICRO_N>(j, 0); });
+        });
 #endif
     }
 }

@@ -510,7 +510,9 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             wait_but_for<0>();
             are_there(sum);
             release(before);
-            store_turned(staging, group, own, sum, {t.i * CLUSTER + rank, t.j, t.batch}, c_map, p, state);
+            for_each_target(p, p.alpha, is_part(t), [&](arguments const &to) {
+                store_turned(staging, group, own, sum, {t.i * CLUSTER + rank, t.j, t.batch}, c_map, to, state);
+            });
 #else
 #if PROMOTES
             scalar part[SUMS];
@@ -554,13 +556,18 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             store_sums<scalar>(staging, sum, i, j0, parts, nullptr, p.m, p.n, t.batch,
                                [](scalar x, scalar const *, int, int) { return x; });
 #else
-            bool const reads_e = p.flags & adds;
-            if (p.flags & c_is_mapped)
+            if (!SPREADS && p.flags & c_is_mapped) {
                 send_sums<OUT>(staging, next_box, sum, i, j0, c_map, p.m, p.n, t.batch,
                                [&](scalar x, int i, int j) { return finished(p, state, x, false, nullptr, i, j); });
-            else
+                continue;
+            }
+            for_each_target(p, p.alpha, false, [&](arguments const &p) {
+                bool const reads_e = p.flags & adds;
                 store_sums<OUT>(staging, sum, i, j0, p.c, reads_e ? &p.e : nullptr, p.m, p.n, t.batch,
-                            [&](scalar x, OUT const *e, int i, int j) { return finished(p, state, x, reads_e, e, i, j); });
+                                [&](scalar x, OUT const *e, int i, int j) {
+                                    return finished(p, state, x, reads_e, e, i, j);
+                                });
+            });
 #endif
 #endif
         }

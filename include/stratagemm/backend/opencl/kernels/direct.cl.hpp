@@ -16,7 +16,7 @@ kernel void direct(OPERANDS, RESULT) {
     long at_a = AT(a_at, i, 0) + t * a_at.w, at_b = AT(b_at, 0, j) + t * b_at.w;
     scalar sum = ZERO;
     for (int l = 0; l < sizes.z; ++l) {
-        scalar const x = LOAD_IN(a, at_a), y = LOAD_IN(b, at_b);
+        scalar const x = ELEMENT_OF_A(at_a), y = ELEMENT_OF_B(at_b);
         sum = multiply_add(conjugate_if(flags & CONJUGATE_A, x), conjugate_if(flags & CONJUGATE_B, y), sum);
         at_a += a_at.z;
         at_b += b_at.y;

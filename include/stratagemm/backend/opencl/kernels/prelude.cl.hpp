@@ -137,6 +137,18 @@ inline constexpr char opencl_product_text[] = R"cl(
         STORE_OUT(c, AT(c_at, i, j) + (batch) * c_at.w, result);                                                  \
     } while (0)
 
+/* How kernels walk through A and B (other than in sums: combined.cl.hpp). */
+#if !(A_TERMS > 1)
+#define A_PLACES global IN const *
+#define A_ORIGIN a +
+#define ELEMENT_OF_A(place) LOAD_IN(a, place)
+#endif
+#if !(B_TERMS > 1)
+#define B_PLACES global IN const *
+#define B_ORIGIN b +
+#define ELEMENT_OF_B(place) LOAD_IN(b, place)
+#endif
+
 #define OPERANDS                                                                                                  \
     global IN const *a, long4 a_at, global IN const *b, long4 b_at, int4 sizes
 #define RESULT                                                                                                    \

@@ -65,15 +65,52 @@ typedef scalar lanes_n;
 #endif
 #define A_SOURCE(v) (a_from + A_FAR(v) * a_line + A_NEAR(v) * a_along)
 #define B_SOURCE(v) (b_from + B_FAR(v) * b_line + B_NEAR(v) * b_along)
+/* The terms of a sum (combined.cl.hpp) are fetched one behind the other, and added up before they are put. */
+#if A_TERMS > 1
+#define A_FETCHED A_TERMS * A_LOADS * A_WIDTH
+#define A_HELD(t, at) a_next[(t)*A_LOADS * A_WIDTH + (at)]
+#if A_WIDTH > 1
+#define A_FETCH(t, v, unused)                                                                                     \
+    *(PASTE(REAL, A_WIDTH) *)&A_HELD(t, (v)*A_WIDTH) = LOAD_WIDE(A_WIDTH, A_TERM(t, A_SOURCE(v)))
+#else
+#define A_FETCH(t, v, unused) A_HELD(t, v) = A_STORED(t, A_SOURCE(v))
+#endif
+#define FETCH_A(v) do { REPEAT(A_TERMS, A_FETCH, v, 0); } while (0)
+#define A_TAKE_TERM(t, at, place) A_HELD(t, at) = there ? A_STORED(t, place) : ZERO
+#define A_TAKE(next, at, place, along) REPEAT(A_TERMS, A_TAKE_TERM, at, place + along)
+#define ADD_UP_A EACH_LOAD for (int v = 0; v < A_LOADS * A_WIDTH; ++v) a_next[v] = A_SUM(A_HELD, v);
+#else
+#define A_FETCHED A_LOADS * A_WIDTH
+#define A_TAKE(next, at, place, along) next[at] = there ? LOAD_IN(place, along) : ZERO
+#define ADD_UP_A
 #if A_WIDTH > 1
 #define FETCH_A(v) *(PASTE(REAL, A_WIDTH) *)(a_next + (v)*A_WIDTH) = LOAD_WIDE(A_WIDTH, A_SOURCE(v))
 #else
 #define FETCH_A(v) a_next[v] = LOAD_IN(A_SOURCE(v), 0)
 #endif
+#endif
+#if B_TERMS > 1
+#define B_FETCHED B_TERMS * B_LOADS * B_WIDTH
+#define B_HELD(t, at) b_next[(t)*B_LOADS * B_WIDTH + (at)]
+#if B_WIDTH > 1
+#define B_FETCH(t, v, unused)                                                                                     \
+    *(PASTE(REAL, B_WIDTH) *)&B_HELD(t, (v)*B_WIDTH) = LOAD_WIDE(B_WIDTH, B_TERM(t, B_SOURCE(v)))
+#else
+#define B_FETCH(t, v, unused) B_HELD(t, v) = B_STORED(t, B_SOURCE(v))
+#endif
+#define FETCH_B(v) do { REPEAT(B_TERMS, B_FETCH, v, 0); } while (0)
+#define B_TAKE_TERM(t, at, place) B_HELD(t, at) = there ? B_STORED(t, place) : ZERO
+#define B_TAKE(next, at, place, along) REPEAT(B_TERMS, B_TAKE_TERM, at, place + along)
+#define ADD_UP_B EACH_LOAD for (int v = 0; v < B_LOADS * B_WIDTH; ++v) b_next[v] = B_SUM(B_HELD, v);
+#else
+#define B_FETCHED B_LOADS * B_WIDTH
+#define B_TAKE(next, at, place, along) next[at] = there ? LOAD_IN(place, along) : ZERO
+#define ADD_UP_B
 #if B_WIDTH > 1
 #define FETCH_B(v) *(PASTE(REAL, B_WIDTH) *)(b_next + (v)*B_WIDTH) = LOAD_WIDE(B_WIDTH, B_SOURCE(v))
 #else
 #define FETCH_B(v) b_next[v] = LOAD_IN(B_SOURCE(v), 0)
+#endif
 #endif
 #define FETCH                                                                                                     \
     do {                                                                                                          \
@@ -85,7 +122,7 @@ typedef scalar lanes_n;
         EACH_LOAD for (int w = 0; w < X##_WIDTH; ++w) {                                                   \
             int const far = line + X##_FAR(v), near = place + X##_NEAR(v) + w;                                    \
             bool const there = (X##_ALONG_K ? far : near) < (across) && (X##_ALONG_K ? near : far) < (depth);     \
-            next[v * X##_WIDTH + w] = there ? LOAD_IN(source(v), w * along) : ZERO;                               \
+            X##_TAKE(next, v * X##_WIDTH + w, source(v), w * along);                                              \
         }
 #define PUT_EACH(X, put, next, conjugated)                                                                          \
     EACH_LOAD for (int v = 0; v < X##_LOADS; ++v)                                                                 \
@@ -148,6 +185,7 @@ typedef scalar lanes_n;
 #if BUFFERS == 2
 #define TURN_OVER                                                                                                 \
     do {                                                                                                          \
+        ADD_UP_A ADD_UP_B                                                                                         \
         PUT_A;                                                                                                    \
         PUT_B;                                                                                                    \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                             \
@@ -158,6 +196,7 @@ typedef scalar lanes_n;
 #else
 #define TURN_OVER                                                                                                 \
     do {                                                                                                          \
+        ADD_UP_A ADD_UP_B                                                                                         \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                             \
         PUT_A;                                                                                                    \
         PUT_B;                                                                                                    \
@@ -190,6 +229,50 @@ typedef scalar lanes_n;
     }                                                                                                             \
     HOLD;                                                                                                         \
     TURN_OVER
+#endif
+
+/* The end of a target of a spread. What it keeps is read for some rows together before any of them is written: a
+   compiler may not move a load before a store, and one load would wait for the other. Where a work-item has 128
+   registers, there is room for fewer. */
+#if TARGETS
+#if WIDE
+#define PIECES (MICRO_N / LANES_N)
+typedef lanes_n piece;
+#define PIECE(r, s) sum[r][s]
+#define PIECE_COL(s) MICRO_COL((s)*LANES_N)
+#else
+#define PIECES MICRO_N
+typedef scalar piece;
+#define PIECE(r, s) ((scalar *)sum[r])[s]
+#define PIECE_COL(s) MICRO_COL(s)
+#endif
+#if MICRO_M % 4 == 0 && !defined(__AMDGCN__)
+#define TOGETHER 4
+#elif MICRO_M % 2 == 0
+#define TOGETHER 2
+#else
+#define TOGETHER 1
+#endif
+#define EACH_PIECE                                                                                                \
+    _Pragma("unroll") for (int r = rows; r < rows + TOGETHER; ++r)                                                \
+        _Pragma("unroll") for (int s = 0; s < PIECES; ++s)
+#define IF_OWN(i, j)                                                                                              \
+    int const i = from_m + MICRO_ROW(r), j = from_n + PIECE_COL(s);                                               \
+    if (i >= own_m && i < m && j >= own_n && j < n)
+#define TARGET_END(t, own_m, own_n)                                                                               \
+    _Pragma("unroll") for (int rows = 0; rows < MICRO_M; rows += TOGETHER) {                                      \
+        piece kept[TOGETHER][PIECES];                                                                             \
+        if (flags & KEEPS(t))                                                                                     \
+            EACH_PIECE {                                                                                          \
+                IF_OWN(i, j) kept[r - rows][s] = *(global piece const *)PLACE(e##t, i, j);                        \
+            }                                                                                                     \
+        EACH_PIECE {                                                                                              \
+            piece result = scale_by(c##t##_by, PIECE(r, s));                                                      \
+            if (flags & KEEPS(t))                                                                                 \
+                result += scale_by(e##t##_by, conjugate_if(flags & CONJUGATED_E(t), kept[r - rows][s]));          \
+            IF_OWN(i, j) *(global piece *)PLACE(c##t, i, j) = result;                                             \
+        }                                                                                                         \
+    }
 #endif
 
 /* sizes: m, n, k, and either products in the batch or, if PARTIAL, the depth of each part of k. */
@@ -230,11 +313,11 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     int const b_place = me * B_WIDTH % B_LENGTH, b_row = me * B_WIDTH / B_LENGTH;
     long const a_along = A_ALONG_K ? a_at.z : a_at.y, a_line = A_ALONG_K ? a_at.y : a_at.z;
     long const b_along = B_ALONG_K ? b_at.y : b_at.z, b_line = B_ALONG_K ? b_at.z : b_at.y;
-    global IN const *a_from = a + a_base + AT(a_at, from_m, 0) + a_place * a_along + a_row * a_line;
-    global IN const *b_from = b + b_base + AT(b_at, 0, from_n) + b_place * b_along + b_row * b_line;
+    A_PLACES a_from = A_ORIGIN a_base + AT(a_at, from_m, 0) + a_place * a_along + a_row * a_line;
+    B_PLACES b_from = B_ORIGIN b_base + AT(b_at, 0, from_n) + b_place * b_along + b_row * b_line;
 
-    scalar a_next[A_LOADS * A_WIDTH] __attribute__((aligned(128)));
-    scalar b_next[B_LOADS * B_WIDTH] __attribute__((aligned(128)));
+    scalar a_next[A_FETCHED] __attribute__((aligned(128)));
+    scalar b_next[B_FETCHED] __attribute__((aligned(128)));
     lanes_n sum[MICRO_M][MICRO_N / LANES_N];
     _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) sum[r][s] = (lanes_n)ZERO;
@@ -250,6 +333,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     local scalar *b_put = buffer + A_TILE + (B_ALONG_K ? b_place * B_LINE + b_row : b_row * B_LINE + b_place);
     local scalar const *a_lines = buffer + share * A_LINE + my_m * LANES_M;
     local scalar const *b_lines = buffer + A_TILE + share * B_LINE + my_n * LANES_N;
+    ADD_UP_A ADD_UP_B
     PUT_A;
     PUT_B;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -293,6 +377,9 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     if (slice > 0) return;
 #endif
 
+#if TARGETS
+    REPEAT(TARGETS, TARGET_END, own_m, own_n);
+#else
     _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r) {
         int const i = from_m + MICRO_ROW(r);
         if (i < own_m || i >= m) continue;
@@ -325,6 +412,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
 #endif
         }
     }
+#endif
 }
 )cl";
 
