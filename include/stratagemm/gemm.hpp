@@ -75,7 +75,7 @@ template <class... Args>
 constexpr bool has_range = ((!operand<Args> && host_range<std::remove_reference_t<Args>>) || ...);
 
 template <class First, class... Rest>
-status try_gemm(First&& first, Rest&&... rest) {
+status run_call(First&& first, Rest&&... rest) {
     if constexpr (has_policy<Rest...>) {
         static_assert(!has_policy<Rest...>,
                       "stratagemm: the policy is the first argument of gemm: gemm(policy, a, b, c)");
@@ -116,6 +116,10 @@ status try_gemm(First&& first, Rest&&... rest) {
     return {};
 }
 
+template <class... Args>
+status try_gemm(Args&&... args) {
+    return or_no_memory([&] { return run_call(static_cast<Args&&>(args)...); });
+}
 template <class... Args>
 void gemm(Args&&... args) {
     try_gemm(static_cast<Args&&>(args)...).or_throw();

@@ -96,7 +96,7 @@ public:
             if (!bases_[i].fits(f)) return false;
         return std::is_base_of_v<host_arena, Arena> || host_arena::fits(f);
     }
-    Arena& operator[](int i) { return bases_[i]; }
+    Arena& operator[](int i) { return bases_[static_cast<std::size_t>(i)]; }
 
 private:
     std::unique_ptr<Arena[]> bases_;
@@ -194,7 +194,7 @@ public:
         for (int i = 0; i < count; ++i) {
             auto one = device(i).reserve(f);
             if (!one) return one.take_status();
-            memory[i] = std::move(*one);
+            memory[static_cast<std::size_t>(i)] = std::move(*one);
         }
         footprint own;
         own.host = from_files ? 0 : f.host; // else it is the base's

@@ -102,9 +102,11 @@ struct cuda {
     auto across(host_memory) const { return staged<cuda>(*this); }
 
     result<arena> reserve(footprint f) const {
-        if (status s = ready(); !s) return result<arena>(std::move(s));
-        if (f.device == 0) return arena{};
-        return leaf().reserve(f.device);
+        return or_no_memory([&]() -> result<arena> {
+            if (status s = ready(); !s) return result<arena>(std::move(s));
+            if (f.device == 0) return arena{};
+            return leaf().reserve(f.device);
+        });
     }
 
     // Whichever way the operands lie: the shape does not tell.
@@ -195,16 +197,18 @@ struct cuda {
 
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
-        if constexpr (is_dense<Problem>) {
-            return multiply(p, memory);
-        } else {
-            for (index_t i = 0; i < p.count; ++i) {
-                beside_of<Problem> beside;
-                auto const one = cuda_plain(p.at(i), beside);
-                if (status s = multiply(one, memory, &beside); !s) return s;
+        return or_no_memory([&]() -> status {
+            if constexpr (is_dense<Problem>) {
+                return multiply(p, memory);
+            } else {
+                for (index_t i = 0; i < p.count; ++i) {
+                    beside_of<Problem> beside;
+                    auto const one = cuda_plain(p.at(i), beside);
+                    if (status s = multiply(one, memory, &beside); !s) return s;
+                }
+                return {};
             }
-            return {};
-        }
+        });
     }
 
     // Products of a group share launches, but for those that are better off alone; all on the stream.
@@ -225,14 +229,16 @@ struct cuda {
     }
     template <class Problem>
     status run_group(group<Problem> const& all, arena& memory) const {
-        cuda_group<Problem> const them(session(), stream, all);
-        if (status s = them.check(check_pointers); !s) return s;
-        cuda_sharing const sharing = sharing_of(them);
-        if (status s = them.run(sharing); !s) return s;
-        for (index_t i = 0; i < all.count; ++i)
-            if (sharing.alone[static_cast<std::size_t>(i)])
-                if (status s = run_checked(*this, all.first[i], memory); !s) return s;
-        return {};
+        return or_no_memory([&]() -> status {
+            cuda_group<Problem> const them(session(), stream, all);
+            if (status s = them.check(check_pointers); !s) return s;
+            cuda_sharing const sharing = sharing_of(them);
+            if (status s = them.run(sharing); !s) return s;
+            for (index_t i = 0; i < all.count; ++i)
+                if (sharing.alone[static_cast<std::size_t>(i)])
+                    if (status s = run_checked(*this, all.first[i], memory); !s) return s;
+            return {};
+        });
     }
 
 private:

@@ -85,7 +85,7 @@ public:
     result<arena> reserve(footprint f) const {
         if (status s = session_->ready(); !s) return result<arena>(std::move(s));
         if (f.device == 0) return arena{};
-        return leaf().reserve(f.device);
+        return or_no_memory([&] { return leaf().reserve(f.device); });
     }
 
     // Whichever way C lies: the shape does not tell.
@@ -163,10 +163,12 @@ public:
 
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
-        if constexpr (is_dense<Problem>)
-            return multiply(opencl_product<Problem>(*session_, p), memory);
-        else
-            return multiply_combined(p, memory);
+        return or_no_memory([&]() -> status {
+            if constexpr (is_dense<Problem>)
+                return multiply(opencl_product<Problem>(*session_, p), memory);
+            else
+                return multiply_combined(p, memory);
+        });
     }
 
 private:

@@ -145,6 +145,20 @@ private:
     return error(code, layer, message);
 }
 
+// f(), a status or a result; errc::memory where f finds no memory and throws, as a std::string does.
+template <class F>
+auto or_no_memory(F&& f) -> decltype(f()) {
+#ifdef __cpp_exceptions
+    try {
+        return f();
+    } catch (std::bad_alloc const&) {
+        return failure(errc::memory, "stratagemm: no host memory is left");
+    }
+#else
+    return f();
+#endif
+}
+
 // A value, or the reason why there is none. T is cheap to default-construct.
 template <class T>
 class [[nodiscard]] result {

@@ -45,7 +45,7 @@ public:
             if (!workspace.fits(workspace_))
                 return error(errc::memory, "plan: the arena is smaller than workspace() asks for");
             if (status v = validate(p); !v) return v;
-            return run_checked(policy_, p, workspace);
+            return or_no_memory([&] { return run_checked(policy_, p, workspace); });
         }
     }
     template <operand A, operand B, operand C>

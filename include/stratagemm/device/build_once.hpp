@@ -46,9 +46,10 @@ private:
             if (auto const found = slots_.find(key); found != slots_.end()) return *found->second;
         }
         std::lock_guard const lock(mutex_);
-        auto& s = slots_[key];
-        if (!s) s = std::make_unique<slot>();
-        return *s;
+        auto found = slots_.find(key);
+        // Not by operator[]: without memory for the slot it would leave a key that has none.
+        if (found == slots_.end()) found = slots_.emplace(key, std::make_unique<slot>()).first;
+        return *found->second;
     }
 
     std::shared_mutex mutex_;

@@ -78,8 +78,10 @@ public:
     requires has_source<F, Epilogue<accumulator_t<To>>> status apply(F const& f, view<To, Space> to,
                                                                      index_t row0, index_t col0)
     const {
-        Epilogue<accumulator_t<To>> const last(f);
-        return run<To>("apply", last.definitions(), to, int{rows_are_closer(to)}, row0, col0, last);
+        return or_no_memory([&] {
+            Epilogue<accumulator_t<To>> const last(f);
+            return run<To>("apply", last.definitions(), to, int{rows_are_closer(to)}, row0, col0, last);
+        });
     }
 
 private:

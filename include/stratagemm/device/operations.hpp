@@ -30,18 +30,22 @@ public:
         if (groups > self().limits().groups)
             return error(errc::unsupported, Leaf::layer,
                          "more than 2^31 - 1 groups in one launch; work on parts");
-        return self().queue_kernel(kernel, groups, arguments...);
+        return or_no_memory([&] { return self().queue_kernel(kernel, groups, arguments...); });
     }
 
     // Between host memory and the device's; returns when it is done, after all that was queued before.
     template <class T>
     status upload(T const* from, handle<T> to, index_t count) const {
-        status s = send_bytes(self(), from, {Space::buffer(to), Space::address(to)}, bytes<T>(count));
+        status s = or_no_memory([&] {
+            return send_bytes(self(), from, {Space::buffer(to), Space::address(to)}, bytes<T>(count));
+        });
         return s ? self().synchronize() : std::move(s);
     }
     template <class T>
     status download(handle<T> from, std::remove_const_t<T>* to, index_t count) const {
-        status s = fetch_bytes(self(), {Space::buffer(from), Space::address(from)}, to, bytes<T>(count));
+        status s = or_no_memory([&] {
+            return fetch_bytes(self(), {Space::buffer(from), Space::address(from)}, to, bytes<T>(count));
+        });
         return s ? self().synchronize() : std::move(s);
     }
 
@@ -51,11 +55,15 @@ public:
     template <class From, class To>
     requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From> from,
                                                                            view<To, Space> to)
-    const { return send_block(self(), from, to); }
+    const {
+        return or_no_memory([&] { return send_block(self(), from, to); });
+    }
     template <class From, class To>
     requires std::same_as<std::remove_const_t<From>, To> status copy_async(view<From, Space> from,
                                                                            view<To> to)
-    const { return fetch_block(self(), from, to); }
+    const {
+        return or_no_memory([&] { return fetch_block(self(), from, to); });
+    }
 
 private:
     Leaf const& self() const { return static_cast<Leaf const&>(*this); }

@@ -123,6 +123,8 @@ public:
                 idle_.pop_back();
                 return result<pieces>(std::move(own));
             }
+            idle_.reserve(made_ + 1); // so that giving back takes no memory
+            ++made_;
         }
         constexpr std::size_t both = 2 * transfer_pieces<Event>::bytes;
         auto own = std::make_unique<transfer_pieces<Event>>();
@@ -142,6 +144,7 @@ public:
 private:
     std::mutex mutex_;
     std::vector<pieces> idle_;
+    std::size_t made_ = 0; // at most: one that could not be made counts
 };
 
 // What a copy asks of a queue:

@@ -1,54 +1,16 @@
 // A program of its own, since it replaces operator new: the n-th allocation of a call fails, and in a second pass all from
 // the n-th on, for each n until the call gets through. try_gemm must return errc::memory, throw nothing, and leave C as
 // it was.
+#include "failing_new.hpp"
+
 #include <stratagemm/stratagemm.hpp>
 
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 #include <thread>
 #include <vector>
 
 namespace sg = stratagemm;
-
-namespace {
-
-thread_local bool armed = false, one_alone = false, has_failed = false;
-thread_local long until_failure = 0;
-
-bool fails() {
-    if (!armed || until_failure-- > 0 || (one_alone && has_failed)) return false;
-    return has_failed = true;
-}
-void* allocate(std::size_t bytes, std::size_t align) {
-    if (fails()) return nullptr;
-    if (align <= alignof(std::max_align_t)) return std::malloc(bytes ? bytes : 1);
-    return std::aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-void* allocate_or_throw(std::size_t bytes, std::size_t align) {
-    if (void* const p = allocate(bytes, align)) return p;
-    throw std::bad_alloc();
-}
-
-} // namespace
-
-void* operator new(std::size_t n) { return allocate_or_throw(n, 1); }
-void* operator new[](std::size_t n) { return allocate_or_throw(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a) {
-    return allocate_or_throw(n, static_cast<std::size_t>(a));
-}
-void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return allocate(n, 1); }
-void* operator new[](std::size_t n, std::nothrow_t const&) noexcept { return allocate(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a, std::nothrow_t const&) noexcept {
-    return allocate(n, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::nothrow_t const&) noexcept { std::free(p); }
+using namespace failing;
 
 namespace {
 

@@ -53,6 +53,13 @@ public:
         nvrtcResult code = nvrtcCreateProgram(&program, text.c_str(), (std::string(name) + ".cu").c_str(), 0,
                                               nullptr, nullptr);
         if (code == NVRTC_SUCCESS) code = nvrtcCompileProgram(program, report ? 5 : 4, options);
+        struct owner {
+            cuda_compiler const& compiler;
+            nvrtcProgram program;
+            ~owner() {
+                if (program) (void)compiler.nvrtcDestroyProgram(&program);
+            }
+        } const own{*this, program};
         cuda_binary made;
         std::size_t bytes = 0;
         if (program && nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS && bytes > 1) {
@@ -70,7 +77,6 @@ public:
             take(nvrtcGetCUBINSize, nvrtcGetCUBIN);
         else
             take(nvrtcGetPTXSize, nvrtcGetPTX);
-        if (program) (void)nvrtcDestroyProgram(&program);
         if (code != NVRTC_SUCCESS)
             return error(errc::native, "cuda",
                          (std::string("the kernel '") + name + "' did not compile for " + architecture +

@@ -109,7 +109,7 @@ public:
         index_t const length = straight ? across * cuda_lines<T>::unit : side;
         index_t const blocks = ((packed.length - 1) / length + 1) * ((packed.lines - 1) / lines + 1) * count;
         blocks_ += blocks;
-        cuda_pack_sum<T>& of = of_[added_++];
+        cuda_pack_sum<T>& of = of_[static_cast<std::size_t>(added_++)];
         static_cast<cuda_pack_operand<T>&>(of) = {cuda_place(x.view, x.step),
                                                   to,
                                                   packed.stride,

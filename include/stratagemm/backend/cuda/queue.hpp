@@ -22,13 +22,16 @@ public:
         if (CUresult const code = driver().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
             code != CUDA_SUCCESS)
             return cuda_error(code, "cuEventCreate on " + session_->device().name);
-        event e(made, [s = session_](CUevent x) {
-            auto const inside = s->enter();
-            (void)driver().cuEventDestroy(x);
+        auto e = or_no_memory([&] {
+            return result<event>({made, [s = session_](CUevent x) {
+                                      auto const inside = s->enter();
+                                      (void)driver().cuEventDestroy(x);
+                                  }});
         });
+        if (!e) return e;
         if (CUresult const code = driver().cuEventRecord(made, stream_); code != CUDA_SUCCESS)
             return cuda_error(code, "cuEventRecord on " + session_->device().name);
-        return result<event>(std::move(e));
+        return e;
     }
     // What is queued from now on waits for an event of any queue. One that was never recorded has happened.
     status wait(event const& e) const {
@@ -53,19 +56,27 @@ public:
         if (CUresult const code = driver().cuMemHostAlloc(&p, bytes, CU_MEMHOSTALLOC_PORTABLE);
             code != CUDA_SUCCESS)
             return cuda_error(code, std::to_string(bytes) + " bytes of pinned memory");
-        return pinned_block({static_cast<std::byte*>(p),
-                             [s = session_](std::byte* x) {
-                                 auto const inside = s->enter();
-                                 (void)driver().cuMemFreeHost(x);
-                             }},
-                            bytes);
+        auto const free = [s = session_](std::byte* x) {
+            auto const inside = s->enter();
+            (void)driver().cuMemFreeHost(x);
+        };
+        return or_no_memory([&]() -> result<pinned_block> {
+            return pinned_block({static_cast<std::byte*>(p), free}, bytes);
+        });
     }
 
     // Device memory, given back in the order of the stream.
     result<cuda_arena> reserve(std::size_t bytes) const {
         auto memory = session_->allocate(stream_, bytes);
         if (!memory) return memory.take_status();
-        cuda_allocations::keep(*memory, *session_, stream_);
+        status kept = or_no_memory([&]() -> status {
+            cuda_allocations::keep(*memory, *session_, stream_);
+            return {};
+        });
+        if (!kept) {
+            session_->free(stream_, *memory);
+            return result<cuda_arena>(std::move(kept));
+        }
         return cuda_arena({static_cast<std::byte*>(*memory)}, bytes, cuda_allocations::release);
     }
 
@@ -105,12 +116,14 @@ protected:
         if (CUresult const code = driver().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING);
             code != CUDA_SUCCESS)
             return cuda_error(code, "cuStreamCreate on " + session_->device().name);
-        cuda_queue q(*session_, made);
-        q.own_ = {made, [s = session_](CUstream x) {
-                      auto const inside = s->enter();
-                      (void)driver().cuStreamDestroy(x);
-                  }};
-        return result<cuda_queue>(std::move(q));
+        return or_no_memory([&] {
+            cuda_queue q(*session_, made);
+            q.own_ = {made, [s = session_](CUstream x) {
+                          auto const inside = s->enter();
+                          (void)driver().cuStreamDestroy(x);
+                      }};
+            return result<cuda_queue>(std::move(q));
+        });
     }
 
     cuda_session* session_;

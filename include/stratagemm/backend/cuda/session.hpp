@@ -240,6 +240,13 @@ private:
                       (device_.name + " is of an architecture before sm_75; use sg::opencl there").c_str());
             return;
         }
+        // Before the context and the pool, which nothing would give back if there were no memory for this.
+        tuning_.emplace(program_store::standard(),
+                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
+                            cuda_compiler::get().version(),
+                        std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text +
+                            cuda_blocked_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text +
+                            cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
         CUdevice id = 0;
         (void)driver().cuDeviceGet(&id, ordinal);
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {
@@ -247,12 +254,6 @@ private:
             return;
         }
         make_pool();
-        tuning_.emplace(program_store::standard(),
-                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
-                            cuda_compiler::get().version(),
-                        std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text +
-                            cuda_blocked_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text +
-                            cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
     }
 
     // A pool of our own: what the program wants of the device's is its own affair. A part of the device's

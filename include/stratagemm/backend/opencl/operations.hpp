@@ -31,7 +31,7 @@ public:
 
     // The same device, and a queue of its own, in no order with this one but by events.
     result<opencl_operations> fork() const {
-        auto session = session_->fork();
+        auto session = or_no_memory([&] { return session_->fork(); });
         if (!session) return session.take_status();
         return opencl_operations(std::move(*session));
     }

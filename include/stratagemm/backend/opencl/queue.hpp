@@ -50,13 +50,13 @@ public:
                                            bytes, 0, nullptr, nullptr, &code);
         if (code != CL_SUCCESS)
             return opencl_error(code, "clEnqueueMapBuffer of " + std::to_string(bytes) + " bytes");
-        return pinned_block({static_cast<std::byte*>(p),
-                             [buffer, own = opencl_command_queue::to(queue())](std::byte* x) {
-                                 (void)clEnqueueUnmapMemObject(own.get(), buffer.get(), x, 0, nullptr,
-                                                               nullptr);
-                                 (void)clFlush(own.get());
-                             }},
-                            bytes);
+        auto const unmap = [buffer, own = opencl_command_queue::to(queue())](std::byte* x) {
+            (void)clEnqueueUnmapMemObject(own.get(), buffer.get(), x, 0, nullptr, nullptr);
+            (void)clFlush(own.get());
+        };
+        return or_no_memory([&]() -> result<pinned_block> {
+            return pinned_block({static_cast<std::byte*>(p), unmap}, bytes);
+        });
     }
 
     // Device memory. Commands that use it keep it until they have run.

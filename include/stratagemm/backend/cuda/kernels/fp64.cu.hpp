@@ -283,7 +283,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             else if (PARTIAL)
                 store_sums<false, false, true>(p, state, sum, x0, y0, t.batch);
         } else if (!PARTIAL) {
-            for_each_target(p, p.alpha, false, [&](arguments const &p) {
+            for_each_target(p, false, [&](arguments const &p) {
                 auto const store = [&](auto pairs, auto reads_e) {
                     store_sums<pairs.value, reads_e.value, false>(p, state, sum, x0, y0, t.batch);
                 };

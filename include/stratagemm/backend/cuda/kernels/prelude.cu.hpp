@@ -197,7 +197,8 @@ struct arguments {
 #endif
 };
 
-/* Calls f with what an end of a product takes, for each target; only once where sums go to workspace. */
+/* Calls f with what an end of a product takes, for each target; only once where sums go to workspace. `alpha`: instead of
+   that of p. */
 template <class F> void for_each_target(arguments const &p, scalar alpha, bool to_workspace, F const &f) {
     arguments one = p;
     one.alpha = alpha;
@@ -215,6 +216,13 @@ template <class F> void for_each_target(arguments const &p, scalar alpha, bool t
     f(one);
 #endif
 }
+template <class F> void for_each_target(arguments const &p, bool to_workspace, F const &f) {
+#if SPREADS
+    for_each_target(p, p.alpha, to_workspace, f);
+#else
+    f(p); /* and no copy of it: some kernels have no registers for one */
+#endif
+}
 
 /* What an element of C becomes; `e`: where that of E is. */
 inline OUT finished(arguments const &p, epilogue_state const &state, scalar sum, bool reads_e, OUT const *e, index i,
@@ -230,7 +238,7 @@ inline void store_to(arguments const &p, epilogue_state const &state, scalar sum
     *(OUT *)element<OUT>(p.c, i, j, batch) = finished(p, state, sum, reads_e, e, i, j);
 }
 inline void store(arguments const &p, epilogue_state const &state, scalar sum, index i, index j, index batch) {
-    for_each_target(p, p.alpha, false, [&](arguments const &one) { store_to(one, state, sum, i, j, batch); });
+    for_each_target(p, false, [&](arguments const &one) { store_to(one, state, sum, i, j, batch); });
 }
 
 /* W elements that are loaded or stored at once, as far as the hardware can. */
@@ -262,7 +270,7 @@ template <int W> void store_run_to(arguments const &p, epilogue_state const &sta
 template <int W> void store_run(arguments const &p, epilogue_state const &state, scalar const *sum, int i, int j,
                                 index batch) {
     if (i >= p.m) return;
-    for_each_target(p, p.alpha, false, [&](arguments const &one) { store_run_to<W>(one, state, sum, i, j, batch); });
+    for_each_target(p, false, [&](arguments const &one) { store_run_to<W>(one, state, sum, i, j, batch); });
 }
 /* In one instruction, where there is one: a compiler that sees what each element is takes it apart. */
 template <class T, int W> void put(T *to, run_of<T, W> const &run) {

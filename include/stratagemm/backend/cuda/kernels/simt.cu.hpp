@@ -338,7 +338,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #else
         constexpr int width = B_ALONG_K ? 1 : 4;
         bool const whole = is_whole<width>(p, t);
-        for_each_target(p, p.alpha, is_part(t), [&](arguments const &to) {
+        for_each_target(p, is_part(t), [&](arguments const &to) {
             store_in_tile<width>(to, state, sum, t, whole, line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
                                  line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n),
                                  [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); },

@@ -510,7 +510,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             wait_but_for<0>();
             are_there(sum);
             release(before);
-            for_each_target(p, p.alpha, is_part(t), [&](arguments const &to) {
+            for_each_target(p, is_part(t), [&](arguments const &to) {
                 store_turned(staging, group, own, sum, {t.i * CLUSTER + rank, t.j, t.batch}, c_map, to, state);
             });
 #else
@@ -561,7 +561,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                                [&](scalar x, int i, int j) { return finished(p, state, x, false, nullptr, i, j); });
                 continue;
             }
-            for_each_target(p, p.alpha, false, [&](arguments const &p) {
+            for_each_target(p, false, [&](arguments const &p) {
                 bool const reads_e = p.flags & adds;
                 store_sums<OUT>(staging, sum, i, j0, p.c, reads_e ? &p.e : nullptr, p.m, p.n, t.batch,
                                 [&](scalar x, OUT const *e, int i, int j) {
