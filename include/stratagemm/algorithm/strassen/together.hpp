@@ -141,20 +141,17 @@ private:
             std::string const part = name + '_';
             text += " {" + added(level + 1, first * table_.products + r, part);
             for (int t = 0; table_.c[r][t]; ++t) {
-                int const number = table_.c[r][t], block = bilinear::block(number);
+                bool const taken = table_.c[r][t] < 0;
+                int const block = bilinear::block(table_.c[r][t]);
                 bool const again = std::exchange(reached[block], true);
                 for (int q = 0; q < below_down * below_right; ++q) {
                     int const i = (block - 1) / table_.n * below_down + q / below_right,
                               j = (block - 1) % table_.n * below_right + q % below_right;
                     std::string const to = name + std::to_string(i * right + j);
-                    text += ' ' + to + " = " +
-                            (again        ? to
-                             : number < 0 ? "ZERO"
-                                          : "") +
-                            (number < 0 ? " - "
-                             : again    ? " + "
-                                        : "") +
-                            part + std::to_string(q) + ';';
+                    ((text += ' ') += to) += " = ";
+                    if (again || taken) text += again ? to : "ZERO";
+                    text += taken ? " - " : again ? " + " : "";
+                    ((text += part) += std::to_string(q)) += ';';
                 }
             }
             text += " }";
