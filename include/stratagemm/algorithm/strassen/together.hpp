@@ -11,8 +11,7 @@
 #include "../../device/product.hpp"
 #include "bilinear.hpp"
 
-#include <map>
-#include <mutex>
+#include <string>
 
 STRATAGEMM_BEGIN
 
@@ -60,23 +59,28 @@ public:
 
     int products() const { return power(table_.products, levels_); }
 
-    // Written when they are first asked for: those of several levels are long.
-    std::string const& of(bilinear_kernel kernel, bool transposed) const {
-        static std::mutex mutex;
-        static auto* const all = new std::map<std::string, std::string>;
+    // Written when a thread first asks for them: those of several levels are long. (An array, since <vector>, <map> and
+    // <mutex> would be compiled by every program that has this for the host.)
+    std::string of(bilinear_kernel kernel, bool transposed) const {
+        struct kept {
+            std::string table, text;
+        };
+        thread_local kept all[24];
+        thread_local unsigned next = 0; // which is written over
         std::string key;
         for (int const x : {static_cast<int>(kernel), int{transposed}, levels_, table_.m, table_.n, table_.k})
             key += static_cast<char>(x);
         for (auto const* lists : {table_.a, table_.b, table_.c})
             for (int r = 0; r < table_.products; ++r)
                 key.append(reinterpret_cast<char const*>(lists[r]), sizeof(bilinear::list));
-        std::lock_guard const lock(mutex);
-        std::string& text = (*all)[key];
-        if (text.empty())
-            text = kernel == bilinear_kernel::result
+        for (kept const& one : all)
+            if (one.table == key) return one.text;
+        kept& one = all[next++ % 24];
+        one.text = kernel == bilinear_kernel::result
                        ? of_result(transposed)
                        : of_operand(kernel == bilinear_kernel::sums_of_a, transposed);
-        return text;
+        one.table = std::move(key);
+        return one.text;
     }
 
 private:
