@@ -554,8 +554,8 @@ private:
         return need;
     }
 
-    // What products that are done together take beside themselves: the blocks of A, B and C and h.count sums and products
-    // are moved, in three launches.
+    // What products that are done together take beside themselves: three launches move the blocks of A, B and C, and
+    // h.count sums of A, sums of B and products.
     template <class S>
     double seconds_to_move([[maybe_unused]] S const& h, [[maybe_unused]] int levels) const {
         if constexpr (on_device) {

@@ -95,7 +95,8 @@ inline void realign(pack_operand const &p, unsigned number) {
     for (int term = 0; term < terms_of(p); ++term) {
         operand const &o = term_of(p, term);
         IN const *from = element<IN>(o, line, at, batch);
-        bool const vectors = o.col == 1 && at + each <= p.length && ((unsigned long long)from | o.row * sizeof(IN)) % 16 == 0;
+        bool const aligned = ((unsigned long long)from | o.row * sizeof(IN)) % 16 == 0;
+        bool const vectors = o.col == 1 && at + each <= p.length && aligned;
         run_of<IN, each> got[4] = {};
 #pragma unroll
         for (int v = 0; v < 4; ++v, from += lines * o.row)

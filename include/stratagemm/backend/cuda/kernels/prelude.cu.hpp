@@ -197,8 +197,8 @@ struct arguments {
 #endif
 };
 
-/* Calls f with what an end of a product takes, for each target; only once where sums go to workspace. `alpha`: instead of
-   that of p. */
+/* Calls f with what an end of a product takes, for each target; only once where sums go to workspace. `alpha` takes the
+   place of that of p. */
 template <class F> void for_each_target(arguments const &p, scalar alpha, bool to_workspace, F const &f) {
     arguments one = p;
     one.alpha = alpha;

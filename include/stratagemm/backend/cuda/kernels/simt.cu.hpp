@@ -122,12 +122,12 @@ inline void store_part_through(arguments const &p, place const &t, unsigned room
 }
 /* What a warp has at `room` is added to E, in vectors of which some are on their way at a time. */
 template <int SIZE, class ROW, class COL>
-inline void add_through(arguments const &p, epilogue_state const &state, place const &t, unsigned room, ROW const &row_of,
-                        COL const &col_of) {
+inline void add_through(arguments const &p, epilogue_state const &state, place const &t, unsigned room,
+                        ROW const &row_of, COL const &col_of) {
     typedef run_of<float, 4> four;
     constexpr int each = 2, step = 32 * 4;
-    /* What finding places takes should not be in registers all along: the compiler is not to know that it is the same for
-       each target and each part of a tile. */
+    /* What finding places takes should not be in registers all along: the compiler is not to know that it is the same
+       for each target and each part of a tile. */
     int lane = threadIdx.x % 32, i0 = t.i * TILE_M, j0 = t.j * TILE_N;
     asm volatile("" : "+r"(lane), "+r"(i0), "+r"(j0));
     bool const vectors = p.e.col == 1 && ((unsigned long long)element<OUT>(p.e, i0, j0) | p.e.row * 4) % 16 == 0;
