@@ -18,46 +18,6 @@
 
 STRATAGEMM_BEGIN
 
-template <policy P, class Problem>
-status run(P const& policy, Problem const& p) {
-    using M = multiplier<P, decltype(p.shape())>;
-    if constexpr (crosses_to<P, typename Problem::space>) {
-        return run(policy.across(typename Problem::space{}), p);
-    } else if constexpr (!std::is_same_v<M, P>) {
-        return run(M(policy), p);
-    } else if constexpr (check_policy<P, Problem>()) {
-        if (status s = validate(p); !s) return s;
-        if (is_empty(p)) return {};
-        auto arena = policy.reserve(policy.workspace(p.shape()));
-        if (!arena) return arena.take_status();
-        return run_checked(policy, p, *arena);
-    }
-    return {};
-}
-
-template <policy P, class Problem>
-status run(P const& policy, group<Problem> const& all, typename P::arena& memory) {
-    if constexpr (check_policy<P, Problem>()) {
-        if (status s = validate(all); !s) return s;
-        if (!memory.fits(group_workspace(policy, all)))
-            return failure(errc::memory, "gemm: the arena is smaller than group_workspace() asks for");
-        return run_group(policy, all, memory);
-    }
-    return {};
-}
-template <policy P, class Problem>
-status run(P const& policy, group<Problem> const& all) {
-    if constexpr (crosses_to<P, typename Problem::space>) {
-        return run(policy.across(typename Problem::space{}), all);
-    } else if constexpr (check_policy<P, Problem>()) {
-        if (status s = validate(all); !s) return s;
-        auto memory = policy.reserve(group_workspace(policy, all));
-        if (!memory) return memory.take_status();
-        return run_group(policy, all, *memory);
-    }
-    return {};
-}
-
 template <class... Args>
 constexpr bool describes_product = requires(Args&&... args) {
     product(static_cast<Args&&>(args)...);

@@ -7,7 +7,6 @@
 #include "../core/group.hpp"
 #include "../core/leaf.hpp"
 #include "host/combined.hpp"
-#include "host/instances.hpp"
 #include "host/small.hpp"
 #include "host/tiles.hpp"
 #include "host/vector.hpp"
@@ -409,3 +408,5 @@ struct default_policy<host_memory> {
 };
 
 STRATAGEMM_END
+
+#include "host/instances.hpp" // of the templates above

@@ -295,4 +295,27 @@ status run_group(P const& policy, group<Problem> const& all, typename P::arena& 
     }
 }
 
+template <policy P, class Problem>
+status run(P const& policy, group<Problem> const& all, typename P::arena& memory) {
+    if constexpr (check_policy<P, Problem>()) {
+        if (status s = validate(all); !s) return s;
+        if (!memory.fits(group_workspace(policy, all)))
+            return failure(errc::memory, "gemm: the arena is smaller than group_workspace() asks for");
+        return run_group(policy, all, memory);
+    }
+    return {};
+}
+template <policy P, class Problem>
+status run(P const& policy, group<Problem> const& all) {
+    if constexpr (crosses_to<P, typename Problem::space>) {
+        return run(policy.across(typename Problem::space{}), all);
+    } else if constexpr (check_policy<P, Problem>()) {
+        if (status s = validate(all); !s) return s;
+        auto memory = policy.reserve(group_workspace(policy, all));
+        if (!memory) return memory.take_status();
+        return run_group(policy, all, *memory);
+    }
+    return {};
+}
+
 STRATAGEMM_END

@@ -259,7 +259,7 @@ bool is_empty(Problem const& p) {
     return p.c.rows == 0 || p.c.cols == 0 || p.count == 0;
 }
 
-// The whole call once the problem is stated: check, then leave the trivial cases out, then run.
+// A problem that was checked: leave the trivial cases out, then run.
 template <class P, class Problem>
 status run_checked(P const& policy, Problem const& p, typename P::arena& arena) {
     if (is_empty(p)) return {};
@@ -330,6 +330,24 @@ constexpr bool check_policy() {
             "stratagemm: the leaf of this policy is neither a host_leaf nor a device_leaf (core/leaf.hpp), "
             "and an operand or a layer needs one");
     return v == verdict::yes;
+}
+
+// The whole call once the problem is stated: find who multiplies, check, take workspace, run.
+template <policy P, class Problem>
+status run(P const& policy, Problem const& p) {
+    using M = multiplier<P, decltype(p.shape())>;
+    if constexpr (crosses_to<P, typename Problem::space>) {
+        return run(policy.across(typename Problem::space{}), p);
+    } else if constexpr (!std::is_same_v<M, P>) {
+        return run(M(policy), p);
+    } else if constexpr (check_policy<P, Problem>()) {
+        if (status s = validate(p); !s) return s;
+        if (is_empty(p)) return {};
+        auto arena = policy.reserve(policy.workspace(p.shape()));
+        if (!arena) return arena.take_status();
+        return run_checked(policy, p, *arena);
+    }
+    return {};
 }
 
 STRATAGEMM_END

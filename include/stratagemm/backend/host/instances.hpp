@@ -1,10 +1,9 @@
-// What a product compiles to apart from its own checks: for each type of elements one set of the functions below, however
-// many kinds of products there are. Programs that link stratagemm::kernels, which defines STRATAGEMM_COMPILED_KERNELS,
-// find these sets compiled; complex products take the kernels of their parts.
+// What programs that link stratagemm::kernels, which defines STRATAGEMM_COMPILED_KERNELS, find compiled: the whole call of
+// a plain product of floats or doubles, and for every other product what it compiles to apart from its own checks, for each
+// type of elements one set of functions; complex products take the kernels of their parts.
 #pragma once
 
-#include "small.hpp"
-#include "vector.hpp"
+#include "../host.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -25,13 +24,18 @@ STRATAGEMM_BEGIN
     EXTERN template kernel_table<pair16<FUSED>, std::int8_t> const& kernels();                               \
     STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<FUSED>)
 
+#define STRATAGEMM_HOST_CALL(EXTERN, ELEMENT)                                                                \
+    EXTERN template status run(host const&, dense_problem<ELEMENT, ELEMENT, ELEMENT> const&);
+
 #define STRATAGEMM_HOST_INSTANCES(EXTERN)                                                                    \
     STRATAGEMM_HOST_REAL(EXTERN, float)                                                                      \
     STRATAGEMM_HOST_REAL(EXTERN, double)                                                                     \
     STRATAGEMM_HOST_CONVERTED(EXTERN, half)                                                                  \
     STRATAGEMM_HOST_CONVERTED(EXTERN, bfloat16)                                                              \
     STRATAGEMM_HOST_PAIRS(EXTERN, false)                                                                     \
-    STRATAGEMM_HOST_PAIRS(EXTERN, true)
+    STRATAGEMM_HOST_PAIRS(EXTERN, true)                                                                      \
+    STRATAGEMM_HOST_CALL(EXTERN, float)                                                                      \
+    STRATAGEMM_HOST_CALL(EXTERN, double)
 
 // NOLINTEND(bugprone-macro-parentheses)
 
