@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 namespace support {
 
@@ -47,11 +49,15 @@ private:
     std::uint64_t state_;
 };
 
-// A number of any element type; im is left out of real ones.
+// A number of any element type; im is left out of real ones. Integers wrap, and have their least number for
+// Inf and NaN.
 template <class T>
 T make(double re, double im = 0) {
     using R = sg::real_t<T>;
-    if constexpr (sg::complex_like<T>)
+    if constexpr (std::is_integral_v<T>)
+        return std::isfinite(re) ? static_cast<T>(static_cast<std::int64_t>(re))
+                                 : std::numeric_limits<T>::min();
+    else if constexpr (sg::complex_like<T>)
         return T(static_cast<R>(re), static_cast<R>(im));
     else
         return static_cast<T>(static_cast<R>(re));

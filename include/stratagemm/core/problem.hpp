@@ -271,7 +271,8 @@ requires(!operand<Epilogue>) auto product(A&& a, B&& b, E&& e, C&& c, Epilogue e
     using S = scalar_of<A>;
     return make_product(S(1), as_view(a), as_view(b), S(1), as_view(e), as_view(c), epilogue);
 }
-// A scalar is whatever converts to the accumulator of A: 2, 0.5 and 2.0f all serve for float.
+// A scalar is whatever converts to the accumulator of A: 2, 0.5 and 2.0f all serve for float. One that X does not hold is
+// refused when the product is checked, and not converted, which C++ does not define.
 template <class S, class A>
 concept scalar_for = std::convertible_to<S, scalar_of<A>>;
 template <class X, class S>
@@ -279,7 +280,7 @@ X as_scalar(S s) {
     if constexpr (complex_like<X> && std::is_arithmetic_v<S>)
         return X(static_cast<real_t<X>>(s)); // an int, too, without a warning
     else
-        return static_cast<X>(s);
+        return holds<X>(s) ? static_cast<X>(s) : X{};
 }
 
 // C = alpha A B + beta C

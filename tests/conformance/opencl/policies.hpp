@@ -87,9 +87,6 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("opencl.with(odd_tile)", for_float{mirrored{device, device.with(odd_tile)}});
     f("opencl.with(sliced_tile)", for_float{mirrored{device, device.with(sliced_tile)}});
     f("strassen{opencl}", mirrored{device, sg::strassen{device}});
-    f("strassen{opencl, {.levels = 2}}", mirrored{device, sg::strassen{device, {.levels = 2}}});
-    f("strassen{opencl, {.variant = strassen_variant::winograd}}",
-      mirrored{device, sg::strassen{device, {.variant = sg::strassen_variant::winograd}}});
     f("staged{opencl}", sg::staged{device});
     f("recursive{strassen{opencl}}",
       mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});

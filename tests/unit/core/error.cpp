@@ -45,7 +45,8 @@ TEST_CASE("a literal is kept, and a message that was put together is shared by c
     CHECK(copy.what() == made->what());
     made.reset();
     CHECK(std::string(copy.what()) == "host: 17 bytes are missing");
-    assigned = assigned;
+    auto const& itself = assigned;
+    assigned = itself;
     sg::error const moved = std::move(copy);
     CHECK(std::string(copy.what()) == ""); // NOLINT: a moved-from error may be asked
     CHECK(std::string(moved.what()) == assigned.what());

@@ -33,7 +33,7 @@ TEST_CASE("a plan tells what its policy tells") {
 TEST_CASE("a plan runs any product of its shape, in an arena that is made once") {
     auto const p = sg::plan(policy, shape_of(20, 30, 40));
     auto arena = p.reserve();
-    for (int seed = 1; seed < 4; ++seed) {
+    for (unsigned seed = 1; seed < 4; ++seed) {
         auto const a = integers<float>(20, 40, seed), b = integers<float>(40, 30, seed + 10);
         sg::matrix<float> c(20, 30, sg::layout::col_major), d(20, 30);
         p.run(a, b, c, arena);

@@ -188,9 +188,10 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
             g.alpha = plain ? job.alpha : acc(1);
             g.beta = by_panel ? acc(0) : !first ? acc(1) : plain ? job.beta : acc(0);
             g.c_row = staged || by_panel ? cols : partial ? partial_row : job.c_row;
-            g.e_row = first && plain ? job.e_row : g.c_row;
+            bool const adds_e = first && plain && job.e;
+            g.e_row = adds_e ? job.e_row : g.c_row;
             acc* const c = staged || by_panel ? scratch.sum : partial ? partial + j : job.c + j;
-            acc const* const e = first && plain ? job.e + j : c;
+            acc const* const e = adds_e ? job.e + j : c;
             index_t const step = a_in_place && !by_panel ? rows : smaller(panel, rows);
             for (index_t from = i; from < i + rows; from += step) {
                 g.m = smaller(step, i + rows - from);

@@ -127,15 +127,16 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
     T const *a = g.a, *b = g.b;
     Acc const* e = g.e;
     Acc* c = g.c;
+    index_t const e_row = e ? g.e_row : 0, e_strip = e ? strip : 0; // nothing is added to a null pointer
     for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
         for (index_t i = 0; i < g.m;) {
             int const height = next_height(g.m - i);
             auto* const wide = tile_of<T, 2>(height);
             auto *const narrow = tile_of < T, masked ? 1 : 2 > (height);
             T const *const ai = a + i * g.a_row, *bj = b;
-            Acc const* ej = e + i * g.e_row;
+            Acc const* ej = e + i * e_row;
             Acc* cj = c + i * g.c_row;
-            for (index_t j = 0; j < g.n; j += strip, bj += g.b_strip, ej += strip, cj += strip) {
+            for (index_t j = 0; j < g.n; j += strip, bj += g.b_strip, ej += e_strip, cj += strip) {
                 index_t const left = g.n - j;
                 int const columns = static_cast<int>(left < strip ? left : strip);
                 T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
