@@ -49,8 +49,8 @@ private:
     std::uint64_t state_;
 };
 
-// A number of any element type; im is left out of real ones. Integers wrap, and have their least number for
-// Inf and NaN.
+// A number of any element type; im is left out of real ones. An integer type wraps,
+// and takes its least number for Inf and NaN.
 template <class T>
 T make(double re, double im = 0) {
     using R = sg::real_t<T>;

@@ -409,4 +409,4 @@ struct default_policy<host_memory> {
 
 STRATAGEMM_END
 
-#include "host/instances.hpp" // of the templates above
+#include "host/instances.hpp" // declares instances of the templates above

@@ -271,10 +271,11 @@ requires(!operand<Epilogue>) auto product(A&& a, B&& b, E&& e, C&& c, Epilogue e
     using S = scalar_of<A>;
     return make_product(S(1), as_view(a), as_view(b), S(1), as_view(e), as_view(c), epilogue);
 }
-// A scalar is whatever converts to the accumulator of A: 2, 0.5 and 2.0f all serve for float. One that X does not hold is
-// refused when the product is checked, and not converted, which C++ does not define.
+// A scalar is whatever converts to the accumulator of A: 2, 0.5 and 2.0f all serve for float.
 template <class S, class A>
 concept scalar_for = std::convertible_to<S, scalar_of<A>>;
+// C++ does not define the conversion of a scalar that X cannot hold. It becomes 0 here, and the check of the
+// product refuses it.
 template <class X, class S>
 X as_scalar(S s) {
     if constexpr (complex_like<X> && std::is_arithmetic_v<S>)

@@ -78,7 +78,7 @@ inline constexpr sg::ozaki_options by_product{.moduli = 9, .scaling = sg::ozaki_
 template <class P>
 inline constexpr bool takes_any_epilogue = false;
 
-// f(name, policy) for each.
+// f(name, policy) for each. Deeper levels of strassen, and its other forms, are in conformance/device/strassen.cpp.
 template <class F>
 void for_each_policy(std::uint64_t turn, F&& f) {
     sg::opencl const device;

@@ -59,16 +59,23 @@ void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T bet
                          epilogue...);
 }
 
-// f(base) for each. Under sanitizers sg::reference takes minutes, to compile and to run: there it is tried with floats only.
-template <class T, class F>
+// Sanitizers make sg::reference take minutes: with them it takes every other number of moduli.
+#ifdef STRATAGEMM_SANITIZED
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+template <class Base>
+bool left_out([[maybe_unused]] Base const& base, int count) {
+    return sanitized && std::is_same_v<Base, sg::reference> && (count == 8 || count == 20);
+}
+
+template <class F>
 void over_bases(F const& f) {
     f(sg::host{.threads = 1});
     f(sg::host{.threads = 2});
     f(eager{untiled{{.threads = 3}}}); // no leaf that packs
-#ifdef STRATAGEMM_SANITIZED
-    if constexpr (std::is_same_v<T, float>)
-#endif
-        f(sg::reference{});
+    f(sg::reference{});
 }
 
 } // namespace
@@ -88,14 +95,15 @@ TEMPLATE_TEST_CASE("a kept operand gives the bits of ozaki", "", float, double, 
                 auto const a = draw<T>(m, k, 1, turned & 1 ? order::col_major : order::row_major),
                            b = draw<T>(k, n, 2, turned & 2 ? order::col_major : order::row_major),
                            e = draw<T>(m, n, 3);
-                over_bases<T>([&](auto const& base) {
+                over_bases([&](auto const& base) {
+                    if (left_out(base, count)) return;
                     sg::ozaki const policy{base, {.moduli = count}};
                     check(policy, T(1), a, b, T(0), e, m, n);
                     if (m == 37 && count == 15) check(policy, T(0.3f), a, b, T(-1.7f), e, m, n);
                 });
             }
     auto const a = draw<T>(37, 70, 1), b = draw<T>(70, 45, 2), e = draw<T>(37, 45, 3);
-    over_bases<T>([&](auto const& base) {
+    over_bases([&](auto const& base) {
         sg::ozaki const policy{base, {.moduli = 9}};
         check(policy, T(0.3f), sg::conjugated(a), sg::conjugated(b), T(1), sg::conjugated(e), 37, 45);
         check(policy, T(1), sg::scaled(T(2), a), sg::scaled(T(0.1f), b), T(1), e, 37, 45);

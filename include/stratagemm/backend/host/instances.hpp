@@ -1,6 +1,7 @@
-// What programs that link stratagemm::kernels, which defines STRATAGEMM_COMPILED_KERNELS, find compiled: the whole call of
-// a plain product of floats or doubles, and for every other product what it compiles to apart from its own checks, for each
-// type of elements one set of functions; complex products take the kernels of their parts.
+// What stratagemm::kernels holds compiled. Programs that link it have STRATAGEMM_COMPILED_KERNELS defined, and
+// compile none of this: neither the whole call of a plain product of floats or doubles, nor, for each type of
+// elements, the set of functions that every other product calls after its checks. Complex products call the
+// functions of their real parts.
 #pragma once
 
 #include "../host.hpp"
