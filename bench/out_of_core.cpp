@@ -133,10 +133,11 @@ int main(int argc, char** argv) {
     std::vector<sg::cuda> gpus;
     for (int i = 0; i < devices; ++i) gpus.push_back(sg::cuda{.device = i});
     sg::out_of_core_options const options{.device_bytes = mib << 20};
-    sg::out_of_core const policy = devices == 1 ? sg::out_of_core(gpus[0], options)
-                                   : devices == 2
-                                       ? sg::out_of_core({gpus[0], gpus[1]}, options)
-                                       : sg::out_of_core({gpus[0], gpus[1], gpus[2], gpus[3]}, options);
+    // Named whole: to leave <sg::cuda> out would mean out_of_core over out_of_core.
+    using over_gpus = sg::out_of_core<sg::cuda>;
+    over_gpus const policy = devices == 1   ? over_gpus(gpus[0], options)
+                             : devices == 2 ? over_gpus({gpus[0], gpus[1]}, options)
+                                            : over_gpus({gpus[0], gpus[1], gpus[2], gpus[3]}, options);
 
     auto const bytes = static_cast<std::size_t>(n * n) * sizeof(float);
     auto block = gpu.leaf().pin(3 * bytes);
