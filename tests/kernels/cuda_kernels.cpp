@@ -1,6 +1,8 @@
 // The kernels of the CUDA backend, without a device:
 //   cuda_kernels write ARCHITECTURE FOLDER      the final source of every kernel that is built in for it
 //   cuda_kernels check PART/PARTS ARCHITECTURE...   compiles them with NVRTC; fails if a product spills
+// For sm_90a, which has all engines, that is every kernel. The others have the same texts: for them it is the largest
+// tile of each engine and element type in all its forms, where registers are scarce, and what has no tile.
 // PARTS processes, numbered from 0, share a check: each takes every PARTS-th kernel.
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
 #include <stratagemm/backend/cuda.hpp>
@@ -9,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 
 namespace sg = stratagemm;
@@ -181,6 +184,30 @@ std::vector<kernel> kernels_for(int capability) {
     return all;
 }
 
+// The engine and the element type of a tile, and for a group that it is one; and how large the tile is. 0: no tile.
+int tile_of(kernel const& k, std::string& family) {
+    std::smatch found;
+    if (!std::regex_match(k.name, found, std::regex("([a-z0-9]+-[a-z0-9])-([0-9]+)x([0-9]+)x.*?(-group)?")))
+        return 0;
+    family = found[1].str() + found[4].str();
+    return std::atoi(found[2].str().c_str()) * std::atoi(found[3].str().c_str());
+}
+
+// What to compile for an architecture, as above.
+std::vector<kernel> checked_for(std::string const& architecture) {
+    std::vector<kernel> all = kernels_for(std::atoi(architecture.c_str() + 3));
+    if (architecture == "sm_90a") return all;
+    std::string family;
+    std::map<std::string, int> largest;
+    for (kernel const& k : all)
+        if (int const tile = tile_of(k, family); tile > largest[family]) largest[family] = tile;
+    std::vector<kernel> some;
+    for (kernel& k : all)
+        if (int const tile = tile_of(k, family); tile == 0 || tile == largest[family])
+            some.push_back(std::move(k));
+    return some;
+}
+
 int number(std::string const& log, char const* pattern) {
     std::smatch found;
     return std::regex_search(log, found, std::regex(pattern)) ? std::atoi(found[1].str().c_str()) : -1;
@@ -190,7 +217,7 @@ int number(std::string const& log, char const* pattern) {
 bool check(char const* architecture, int part, int parts, int& turn) {
     bool good = true;
     std::printf("%-28s %9s %7s %7s\n", architecture, "registers", "spills", "stack");
-    for (kernel const& k : kernels_for(std::atoi(architecture + 3))) {
+    for (kernel const& k : checked_for(architecture)) {
         if (turn++ % parts != part) continue;
         auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture,
                                                      k.source.exact, true);
