@@ -2,6 +2,7 @@
 # Builds and runs the benchmark program of a backend, with its report.
 #   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy, a size
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
+#   bench/run.sh sparse [events | csr [SIDE]]
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 
@@ -13,14 +14,14 @@ build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
 program=bench_$backend
 
 case $backend in
-out_of_core)
+out_of_core | sparse)
     shift
     sh "$root/bench/build.sh" "$program"
     exec "$build/bench/$program" "$@"
     ;;
 host | opencl | cuda | emulation | accuracy) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, out_of_core" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, out_of_core, sparse" >&2
     exit 2
     ;;
 esac

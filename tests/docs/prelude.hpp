@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stratagemm/stratagemm.hpp>
-#include <stratagemm/structure/csr.hpp>
+#include <stratagemm/structure/events.hpp>
 
 #include <array>
 #include <complex>

@@ -51,6 +51,12 @@ struct csr {
         sg::takes<sg::csr_product<P>,
                   sg::problem<sg::csr<T, std::int32_t, typename P::space>, in<P, T>, out<P, T>>>;
 };
+struct events {
+    template <class P, class T>
+    static constexpr bool takes =
+        sg::takes<sg::event_product<P>,
+                  sg::problem<sg::event_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
+};
 struct kept {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -101,5 +107,6 @@ int main() {
     row<staged>("`out_of_core`, `staged`: operands on the host");
     row<sum>("operands `sum`, results `spread`");
     row<csr>("operand `csr`: sparse A");
+    row<events>("operand `events`: mostly zero A or B");
     row<kept>("operand `keep`: reused by `ozaki`");
 }

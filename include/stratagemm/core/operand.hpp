@@ -306,7 +306,7 @@ concept mdspan_like = requires(M const& x) {
 // Owning matrices, ours or a user's, offer view().
 template <class M>
 concept has_view = requires(M& x) {
-    requires is_view<decltype(x.view())>::value;
+    requires ready_operand<std::remove_cvref_t<decltype(x.view())>>;
 };
 
 // Matrices, maps and blocks of Eigen, recognised by their members; expressions without memory have no data().

@@ -13,8 +13,7 @@
 
 #include "../backend/host/combined.hpp"
 #include "../core/policy.hpp"
-#include "../device/dialect.hpp"
-#include "../device/product.hpp"
+#include "csr/device.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -71,26 +70,6 @@ struct csr {
     }
 };
 
-// A work-item for each element of C: 32 columns of a row belong to a warp.
-inline constexpr char csr_text[] = R"(
-KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns),
-                              BUFFER(IN const, values), MATRIX(IN const, b), int b_conjugated, PRODUCT) {
-    ELEMENT(i, j, rows, cols);
-    OPEN(INDEX const, begins);
-    OPEN(INDEX const, columns);
-    OPEN(IN const, values);
-    OPEN(IN const, b);
-    OPEN(OUT const, e);
-    OPEN(OUT, c);
-    scalar sum = ZERO;
-    for (index at = begins[i]; at < begins[i + 1]; ++at) {
-        scalar const x = LOAD(IN, values, at), y = LOAD(IN, b, AT(b, columns[at], j));
-        sum = multiply_add(x, conjugate_if(b_conjugated, y), sum);
-    }
-    FINISH_ELEMENT(i, j, sum);
-}
-)";
-
 // Products of CSR matrices over the leaf of a backend.
 template <policy P>
 class csr_product : public product_over<P> {
@@ -134,9 +113,10 @@ public:
         return bytes / (on_host ? 10e9 : 500e9);
     }
     template <class S>
-    std::string describe(S const& s) const {
-        return "csr of " + std::to_string(s.a_facts.nonzeros) + " non-zeros, " +
-               (on_host ? "rows by the host's threads" : "an item for each element of C");
+    std::string describe(S const& s, char const* about = "") const {
+        return std::string("csr of ") + about + std::to_string(s.a_facts.nonzeros) + " non-zeros, " +
+               (on_host ? std::string("rows by the host's threads")
+                        : choose_csr(s.m, s.n, s.a_facts.nonzeros, 1, 256).describe());
     }
 
     template <class Q>
@@ -147,23 +127,24 @@ public:
     }
 
 private:
-    // Each thread takes rows of C, in pieces whose sums stay in its first cache.
+    // Rows of C by 256 columns are a piece, whose sums stay in a thread's first cache.
     template <class Q>
     status multiply(Q const& p) const requires on_host {
         using S = typename Q::scalar;
         constexpr index_t width = 256;
         auto const by = this->leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
+        index_t const across = (p.c.cols - 1) / width + 1, pieces = p.c.rows * across;
         by.each(team, team, [&](int, int part) {
             S sum[width];
-            for (index_t i = p.c.rows * part / team; i < p.c.rows * (part + 1) / team; ++i)
-                for (index_t j = 0; j < p.c.cols; j += width) {
-                    index_t const cols = smaller(width, p.c.cols - j);
-                    for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
-                    for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at)
-                        add_row(sum, p.a.values[at], p.b, p.a.columns[at], j, cols);
-                    for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
-                }
+            for (index_t at_c = pieces * part / team; at_c < pieces * (part + 1) / team; ++at_c) {
+                index_t const i = at_c / across, j = at_c % across * width;
+                index_t const cols = smaller(width, p.c.cols - j);
+                for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
+                for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at)
+                    add_row(sum, p.a.values[at], p.b, p.a.columns[at], j, cols);
+                for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
+            }
         });
         return {};
     }
@@ -182,19 +163,8 @@ private:
 
     template <class Q>
     status multiply(Q const& p) const requires(!on_host) {
-        using In = typename Q::a_type;
-        using Out = typename Q::c_type;
-        auto const types = [] {
-            return kernel_types<In, Out>() + "#define INDEX " +
-                   (sizeof(typename Q::a_operand::index_type) == 8 ? "index\n" : "int\n");
-        };
-        device_kernel const kernel{"csr_times_dense", csr_text, {}, 256, uses_double<In, Out>, false, types};
         auto const by = this->leaf();
-        auto const e = added_or_c(p);
-        bool const adds = p.beta != typename Q::scalar(0);
-        status s = by.launch(kernel, groups_for_elements(p.c.rows, p.c.cols), p.a.row_begins, p.a.columns,
-                             p.a.values, p.b, int{p.b.conjugate}, p.alpha, p.beta, int{adds}, e,
-                             int{e.conjugate}, p.c, p.c.rows, p.c.cols);
+        status s = multiply_csr<typename Q::a_operand::index_type>(by, p, p.a);
         return s ? apply_to_c(by, p) : std::move(s);
     }
 };

@@ -15,6 +15,13 @@ typedef unsigned long long ulong;
 #define GLOBAL
 #define SHARED __shared__
 #define BARRIER() __syncthreads()
+#define ANY(flag, x)              \
+    do {                          \
+        if (ITEM == 0) flag = 0;  \
+        __syncthreads();          \
+        if (x) flag = 1;          \
+        __syncthreads();          \
+    } while (0)
 #define ITEM ((int)threadIdx.x)
 #define LANE ((int)(threadIdx.x % 32))
 #define WARP ((int)(threadIdx.x / 32))

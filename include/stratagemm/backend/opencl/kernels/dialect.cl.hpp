@@ -18,6 +18,13 @@ typedef long index;
 #define GLOBAL global
 #define SHARED local
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define ANY(flag, x)                    \
+    do {                                \
+        if (ITEM == 0) flag = 0;        \
+        barrier(CLK_LOCAL_MEM_FENCE);   \
+        if (x) (void)atomic_or(&flag, 1); \
+        barrier(CLK_LOCAL_MEM_FENCE);   \
+    } while (0)
 #define ITEM (32 * WARP + LANE)
 #define LANE ((int)get_local_id(0))
 #define WARP ((int)get_local_id(1))

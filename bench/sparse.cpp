@@ -1,0 +1,402 @@
+// Sparse and event-driven products on a CUDA device, against cuSPARSE and cublasSgemv.
+//
+//   bench_sparse [events | csr] [SIDE]      both by default; SIDE of the events' matrix: 20000
+//
+// All numbers are floats. Times are those of a graph of many calls, replayed, so that they are the device's; "queued" is
+// what a call takes that is queued by itself, one after another. Rounds measure every way once; medians of the rounds. Active
+// sets rotate, so that no call finds the rows in the cache that the one before it read. Both libraries are opened at run
+// time; cuSPARSE is prepared (cusparseSpMM_preprocess) before it is timed, and the best of its algorithms counts.
+#include <stratagemm/backend/cuda.hpp>
+#include <stratagemm/structure/events.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace sg = stratagemm;
+using sg::index_t;
+
+namespace {
+
+void check(int code, char const* what) {
+    if (code == 0) return;
+    std::printf("%s failed: %d\n", what, code);
+    std::exit(1);
+}
+void* open_any(std::initializer_list<char const*> names) {
+    for (char const* name : names)
+        if (void* const library = dlopen(name, RTLD_NOW)) return library;
+    return nullptr;
+}
+template <class F>
+F get(void* library, char const* name) {
+    return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
+}
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+double median(std::vector<double> x) {
+    std::sort(x.begin(), x.end());
+    return x[x.size() / 2];
+}
+
+// The part of the driver that captures graphs.
+struct graphs {
+    void* driver = open_any({"libcuda.so.1"});
+    using stream = void*;
+    int (*create)(stream*, unsigned) = get<decltype(create)>(driver, "cuStreamCreate");
+    int (*begin)(stream, int) = get<decltype(begin)>(driver, "cuStreamBeginCapture_v2");
+    int (*end)(stream, void**) = get<decltype(end)>(driver, "cuStreamEndCapture");
+    int (*instantiate)(void**, void*,
+                       unsigned long long) = get<decltype(instantiate)>(driver,
+                                                                        "cuGraphInstantiateWithFlags");
+    int (*launch)(void*, stream) = get<decltype(launch)>(driver, "cuGraphLaunch");
+    int (*destroy)(void*) = get<decltype(destroy)>(driver, "cuGraphExecDestroy");
+    int (*destroy_graph)(void*) = get<decltype(destroy_graph)>(driver, "cuGraphDestroy");
+    int (*wait)(stream) = get<decltype(wait)>(driver, "cuStreamSynchronize");
+};
+
+// One way to compute something: call(i) queues the i-th of `sets` products that rotate.
+struct way {
+    std::string name;
+    std::function<void(int)> call;
+    bool counts = true; // in the best of the peers
+    void* graph = nullptr;
+    double calls = 0;
+    std::vector<double> seconds{}, queued{};
+};
+
+class race {
+public:
+    race(graphs const& g, graphs::stream stream) : g_(g), stream_(stream) {}
+
+    // Seconds of a call, the median, for each way.
+    void run(std::vector<way>& ways, int sets, int rounds = 5) const {
+        for (way& w : ways) {
+            for (int i = 0; i < sets; ++i) w.call(i);
+            check(g_.wait(stream_), w.name.c_str());
+            double const begin = now();
+            for (int i = 0; i < 3; ++i) w.call(i % sets);
+            check(g_.wait(stream_), w.name.c_str());
+            double const one = (now() - begin) / 3;
+            int const times = std::max(1, std::min(200, static_cast<int>(5e-3 / one)));
+            int const whole = times < sets ? times : times / sets * sets;
+            void* graph = nullptr;
+            check(g_.begin(stream_, 2), "to begin a capture");
+            for (int i = 0; i < whole; ++i) w.call(i % sets);
+            check(g_.end(stream_, &graph), "to capture");
+            check(g_.instantiate(&w.graph, graph, 0), "to make a graph");
+            check(g_.destroy_graph(graph), "to free a graph");
+            w.calls = whole;
+            replay(w);
+        }
+        for (int round = 0; round < rounds; ++round)
+            for (way& w : ways) {
+                w.seconds.push_back(replay(w));
+                double const begin = now();
+                for (int i = 0; i < static_cast<int>(w.calls); ++i) w.call(i % sets);
+                check(g_.wait(stream_), w.name.c_str());
+                w.queued.push_back((now() - begin) / w.calls);
+            }
+        for (way& w : ways) check(g_.destroy(w.graph), "to free a graph");
+    }
+
+private:
+    double replay(way const& w) const {
+        double const begin = now();
+        check(g_.launch(w.graph, stream_), w.name.c_str());
+        check(g_.wait(stream_), w.name.c_str());
+        return (now() - begin) / w.calls;
+    }
+    graphs const& g_;
+    graphs::stream stream_;
+};
+
+struct cublas {
+    void* library = open_any({"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"});
+    int (*create)(void**) = get<decltype(create)>(library, "cublasCreate_v2");
+    int (*set_stream)(void*, void*) = get<decltype(set_stream)>(library, "cublasSetStream_v2");
+    int (*gemv)(void*, int, int, int, float const*, float const*, int, float const*, int, float const*,
+                float*, int) = get<decltype(gemv)>(library, "cublasSgemv_v2");
+    void* handle = nullptr;
+};
+
+// ---- events ----------------------------------------------------------------------------------------------
+
+using device_matrix = sg::cuda::matrix<float>;
+
+void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t side) {
+    std::mt19937 random(1);
+    device_matrix w(gpu, side, side), y(gpu, 1, side);
+    {
+        std::vector<float> line(static_cast<std::size_t>(side * 64));
+        for (float& x : line) x = static_cast<float>(random()) * 0x1p-31f - 1;
+        for (index_t i = 0; i < side; i += 64) {
+            index_t const rows = std::min<index_t>(64, side - i);
+            gpu.leaf().upload(line.data(), w.data() + i * side, rows * side).or_throw();
+        }
+    }
+    cublas blas;
+    bool const peer =
+        blas.gemv && blas.create(&blas.handle) == 0 && blas.set_stream(blas.handle, stream) == 0;
+    std::printf("events: x W and W x, W of %td x %td floats by rows; us a call (queued one by one), and over "
+                "cublasSgemv\n",
+                side, side);
+    for (double const density : {0.001, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0}) {
+        constexpr int sets = 32;
+        std::vector<device_matrix> x;
+        std::vector<sg::csr_matrix<float, std::int32_t, sg::cuda>> lists;
+        for (int s = 0; s < sets; ++s) {
+            sg::matrix<float> here(1, side, [](index_t, index_t) { return 0.0f; });
+            auto const count = static_cast<index_t>(density * static_cast<double>(side));
+            std::vector<index_t> all(static_cast<std::size_t>(side));
+            for (index_t i = 0; i < side; ++i) all[static_cast<std::size_t>(i)] = i;
+            std::shuffle(all.begin(), all.end(), random);
+            for (index_t i = 0; i < count; ++i)
+                here(0, all[static_cast<std::size_t>(i)]) = static_cast<float>(random() % 1000 + 1);
+            x.emplace_back(gpu, here);
+            lists.push_back(sg::compact(gpu, x.back()));
+        }
+        auto const of = [&](int s) { return x[static_cast<std::size_t>(s)].view(); };
+        auto const list = [&](int s) { return lists[static_cast<std::size_t>(s)].view(); };
+        // Workspace for the calls that list.
+        sg::plan const rows_plan(gpu, sg::product(sg::events(of(0)), w, y).shape());
+        sg::plan const dense_plan(gpu, sg::product(of(0), w, y).shape());
+        auto memory = rows_plan.reserve(), dense_memory = dense_plan.reserve();
+        float const one = 1, zero = 0;
+        int const n = static_cast<int>(side);
+        auto const gemv = [&](int transposed, int s) {
+            check(blas.gemv(blas.handle, transposed, n, n, &one,
+                            reinterpret_cast<float const*>(w.data().address), n,
+                            reinterpret_cast<float const*>(of(s).data.address), 1, &zero,
+                            reinterpret_cast<float*>(y.data().address), 1),
+                  "cublasSgemv");
+        };
+        // As cuBLAS sees it, W is by columns: x W is its product without transposition.
+        for (bool const rows : {true, false}) {
+            std::vector<way> ways;
+            ways.push_back({"listed before", [&](int s) {
+                                if (rows)
+                                    sg::gemm(gpu, list(s), w, y);
+                                else
+                                    sg::gemm(gpu, list(s), sg::transposed(w), y);
+                            }});
+            ways.push_back({"listed within", [&](int s) {
+                                if (rows)
+                                    rows_plan.run(sg::product(sg::events(of(s)), w, y), memory);
+                                else
+                                    rows_plan.run(sg::product(sg::events(of(s)), sg::transposed(w), y),
+                                                  memory);
+                            }});
+            ways.push_back({"gemm", [&](int s) {
+                                if (rows)
+                                    dense_plan.run(sg::product(of(s), w, y), dense_memory);
+                                else
+                                    dense_plan.run(sg::product(of(s), sg::transposed(w), y), dense_memory);
+                            }});
+            if (peer) ways.push_back({"cublasSgemv", [&](int s) { gemv(rows ? 0 : 1, s); }});
+            by.run(ways, sets);
+            double const base = median(ways.back().seconds);
+            std::printf("%6.1f%%  %s", density * 100, rows ? "rows  " : "gather");
+            for (way const& z : ways)
+                std::printf("  %s %.2f (%.2f) %.1fx", z.name.c_str(), median(z.seconds) * 1e6,
+                            median(z.queued) * 1e6, base / median(z.seconds));
+            std::printf("\n");
+        }
+    }
+}
+
+// ---- CSR -------------------------------------------------------------------------------------------------
+
+struct host_csr {
+    index_t rows = 0, cols = 0;
+    std::vector<std::int32_t> begins{0}, columns{};
+    std::vector<float> values{};
+};
+// `length(i)` elements in row i, at random, or from the diagonal on.
+template <class F>
+host_csr make_csr(index_t rows, index_t cols, F const& length, bool banded = false) {
+    host_csr x{rows, cols};
+    std::mt19937 random(7);
+    std::vector<std::int32_t> row;
+    for (index_t i = 0; i < rows; ++i) {
+        auto const count = std::min<index_t>(cols, length(i));
+        row.clear();
+        if (banded) {
+            index_t const first = std::clamp<index_t>(i - count / 2, 0, cols - count);
+            for (index_t j = 0; j < count; ++j) row.push_back(static_cast<std::int32_t>(first + j));
+        } else if (count * 3 > cols) {
+            for (index_t j = 0; j < cols; ++j)
+                if (static_cast<index_t>(random() % static_cast<unsigned>(cols)) < count)
+                    row.push_back(static_cast<std::int32_t>(j));
+        } else {
+            while (static_cast<index_t>(row.size()) < count) {
+                for (auto missing = count - static_cast<index_t>(row.size()); missing > 0; --missing)
+                    row.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(cols)));
+                std::sort(row.begin(), row.end());
+                row.erase(std::unique(row.begin(), row.end()), row.end());
+            }
+        }
+        for (std::int32_t const j : row)
+            x.columns.push_back(j), x.values.push_back(static_cast<float>(random()) * 0x1p-31f - 1);
+        x.begins.push_back(static_cast<std::int32_t>(x.columns.size()));
+    }
+    return x;
+}
+
+struct cusparse {
+    void* library =
+        open_any({"libcusparse.so.12", "libcusparse.so.13", "/usr/local/cuda/lib64/libcusparse.so"});
+    int (*create)(void**) = get<decltype(create)>(library, "cusparseCreate");
+    int (*set_stream)(void*, void*) = get<decltype(set_stream)>(library, "cusparseSetStream");
+    int (*create_csr)(void**, std::int64_t, std::int64_t, std::int64_t, void*, void*, void*, int, int, int,
+                      int) = get<decltype(create_csr)>(library, "cusparseCreateCsr");
+    int (*create_matrix)(void**, std::int64_t, std::int64_t, std::int64_t, void*, int,
+                         int) = get<decltype(create_matrix)>(library, "cusparseCreateDnMat");
+    int (*create_vector)(void**, std::int64_t, void*,
+                         int) = get<decltype(create_vector)>(library, "cusparseCreateDnVec");
+    using product = int (*)(void*, int, int, void const*, void*, void*, void const*, void*, int, int, void*);
+    product multiply = get<product>(library, "cusparseSpMM"),
+            prepare = get<product>(library, "cusparseSpMM_preprocess"),
+            room = get<product>(library, "cusparseSpMM_bufferSize");
+    using vector_product = int (*)(void*, int, void const*, void*, void*, void const*, void*, int, int,
+                                   void*);
+    vector_product times_vector = get<vector_product>(library, "cusparseSpMV"),
+                   vector_room = get<vector_product>(library, "cusparseSpMV_bufferSize");
+    void* handle = nullptr;
+};
+
+void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
+    cusparse peer;
+    bool const there = peer.multiply && peer.prepare && peer.times_vector && peer.create(&peer.handle) == 0 &&
+                       peer.set_stream(peer.handle, stream) == 0;
+    if (!there) std::printf("cuSPARSE is not here\n");
+    struct sample {
+        char const* name;
+        host_csr a;
+    };
+    std::vector<sample> samples;
+    for (auto const& [name, density] :
+         {std::pair{"uniform 0.1%", 0.001}, {"uniform 1%", 0.01}, {"uniform 5%", 0.05}, {"uniform 10%", 0.1}})
+        samples.push_back(
+            {name, make_csr(8192, 8192, [d = density](index_t) { return static_cast<index_t>(d * 8192); })});
+    samples.push_back({"power law", make_csr(8192, 8192, [](index_t i) {
+                           return static_cast<index_t>(
+                               4 + 4000 / std::pow(1.0 + static_cast<double>(i * 2654435761u % 8192), 0.7));
+                       })});
+    samples.push_back({"banded 33", make_csr(
+                                        100000, 100000, [](index_t) { return index_t{33}; }, true)});
+    samples.push_back({"pruned 512, 70%", make_csr(512, 512, [](index_t) { return index_t{154}; })});
+    samples.push_back({"pruned 2048, 90%", make_csr(2048, 2048, [](index_t) { return index_t{205}; })});
+    samples.push_back({"pruned 4096, 98%", make_csr(4096, 4096, [](index_t) { return index_t{82}; })});
+    std::printf("csr: A sparse, times N columns by rows; us, and over the best of cuSPARSE's algorithms\n");
+    double product = 0, worst = 1e9;
+    int count = 0;
+    for (sample const& s : samples) {
+        host_csr const& a = s.a;
+        auto const nonzeros = static_cast<index_t>(a.values.size());
+        sg::cuda::matrix<std::int32_t> begins(gpu, 1, a.rows + 1), columns(gpu, 1, nonzeros);
+        device_matrix values(gpu, 1, nonzeros);
+        begins.upload(sg::row_major(a.begins.data(), 1, a.rows + 1));
+        columns.upload(sg::row_major(a.columns.data(), 1, nonzeros));
+        values.upload(sg::row_major(a.values.data(), 1, nonzeros));
+        sg::csr<float, std::int32_t, sg::cuda::space> const x{a.rows,         a.cols,        begins.data(),
+                                                              columns.data(), values.data(), nonzeros};
+        for (index_t const n : {1, 8, 64, 512, 8192}) {
+            if (a.cols * n > index_t{1} << 28) continue;
+            device_matrix b(gpu, a.cols, n), c(gpu, a.rows, n), d(gpu, a.rows, n);
+            {
+                sg::matrix<float> here(a.cols, n, [](index_t i, index_t j) {
+                    return static_cast<float>((i * 31 + j * 7) % 17 - 8);
+                });
+                b.upload(here);
+            }
+            std::vector<way> ways;
+            ways.push_back({"stratagemm", [&](int) { sg::gemm(gpu, x, b, c); }});
+            void *matrix = nullptr, *dense_b = nullptr, *dense_c = nullptr;
+            float const one = 1, zero = 0;
+            std::vector<device_matrix> rooms;
+            auto const address = [](auto& m) { return reinterpret_cast<void*>(m.data().address); };
+            if (there) {
+                check(peer.create_csr(&matrix, a.rows, a.cols, nonzeros, address(begins), address(columns),
+                                      address(values), 2, 2, 0, 0),
+                      "cusparseCreateCsr");
+                if (n == 1)
+                    check(peer.create_vector(&dense_b, a.cols, address(b), 0), "a vector"),
+                        check(peer.create_vector(&dense_c, a.rows, address(d), 0), "a vector");
+                else
+                    check(peer.create_matrix(&dense_b, a.cols, n, n, address(b), 0, 2), "a matrix"),
+                        check(peer.create_matrix(&dense_c, a.rows, n, n, address(d), 0, 2), "a matrix");
+                for (int const algorithm : n == 1 ? std::vector<int>{2, 3} : std::vector<int>{4, 6, 12}) {
+                    std::size_t bytes = 0;
+                    int const ready = n == 1 ? peer.vector_room(peer.handle, 0, &one, matrix, dense_b, &zero,
+                                                                dense_c, 0, algorithm, &bytes)
+                                             : peer.room(peer.handle, 0, 0, &one, matrix, dense_b, &zero,
+                                                         dense_c, 0, algorithm, &bytes);
+                    if (ready != 0) continue;
+                    rooms.emplace_back(gpu, 1, static_cast<index_t>(bytes / 4 + 64));
+                    void* const room = address(rooms.back());
+                    if (n > 1 && peer.prepare(peer.handle, 0, 0, &one, matrix, dense_b, &zero, dense_c, 0,
+                                              algorithm, room) != 0)
+                        continue;
+                    ways.push_back({"cuSPARSE " + std::to_string(algorithm), [&, room, algorithm](int) {
+                                        check(n == 1
+                                                  ? peer.times_vector(peer.handle, 0, &one, matrix, dense_b,
+                                                                      &zero, dense_c, 0, algorithm, room)
+                                                  : peer.multiply(peer.handle, 0, 0, &one, matrix, dense_b,
+                                                                  &zero, dense_c, 0, algorithm, room),
+                                              "cuSPARSE");
+                                    }});
+                }
+            }
+            by.run(ways, 1, 3);
+            double best = 1e9;
+            for (std::size_t i = 1; i < ways.size(); ++i) best = std::min(best, median(ways[i].seconds));
+            double const own = median(ways[0].seconds), ratio = best / own;
+            double const bytes = static_cast<double>(nonzeros) * 8 + static_cast<double>(a.rows) * 4 +
+                                 static_cast<double>((a.rows + a.cols) * n) * 4;
+            int wrong = 0;
+            if (there) {
+                sg::matrix<float> mine(a.rows, n), theirs(a.rows, n);
+                c.download(mine), d.download(theirs);
+                for (index_t i = 0; i < a.rows; ++i)
+                    for (index_t j = 0; j < n; ++j) wrong += !(std::fabs(mine(i, j) - theirs(i, j)) <= 1e-2f);
+                product += std::log(ratio), ++count, worst = std::min(worst, ratio);
+            }
+            std::printf("%-18s N %5td  %9.1f us  %6.2f TB/s  best %9.1f us  ratio %.2f%s", s.name, n,
+                        own * 1e6, bytes / own / 1e12, best * 1e6, ratio, wrong ? "  DIFFERENT" : "");
+            for (std::size_t i = 1; i < ways.size(); ++i)
+                std::printf("  [%s %.1f]", ways[i].name.c_str() + 9, median(ways[i].seconds) * 1e6);
+            std::printf("\n");
+        }
+    }
+    if (count)
+        std::printf("geometric mean %.2f, worst %.2f, of %d\n", std::exp(product / count), worst, count);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::string const what = argc > 1 ? argv[1] : "";
+    index_t const side = argc > 2 ? std::atol(argv[2]) : 20000;
+    sg::cuda gpu;
+    if (sg::status s = gpu.ready(); !s) return std::printf("%s\n", s.error().what()), 77;
+    auto const in = sg::cuda_session::of(0).enter();
+    graphs const g;
+    graphs::stream stream = nullptr;
+    check(g.create(&stream, 1), "to create a stream");
+    gpu.stream = static_cast<CUstream>(stream);
+    std::printf("%s, driver for CUDA %d\n", gpu.where().name.c_str(), gpu.where().driver);
+    race const by(g, stream);
+    if (what != "csr") events(gpu, by, stream, side);
+    if (what != "events") csr(gpu, by, stream);
+    return 0;
+}

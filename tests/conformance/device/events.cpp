@@ -1,0 +1,100 @@
+// Events times dense matrices on a device, against the oracle: the kernels are one for all devices.
+#include "catch.hpp"
+#include "policies.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/events.hpp>
+
+using namespace trials;
+
+namespace {
+
+template <class T>
+sg::matrix<T> mostly_zero(sg::index_t rows, sg::index_t cols) {
+    return {rows, cols, [](sg::index_t i, sg::index_t j) {
+                bool const there = (7 * i + 13 * j + j / 61) % 9 == 0;
+                return T(static_cast<float>(there ? (i + j) % 5 - 2 : 0));
+            }};
+}
+
+// The rows of W are read where W lies by rows, its columns where it lies by columns.
+template <class T>
+void events_on_device(std::initializer_list<std::array<sg::index_t, 3>> sizes) {
+    under_test const device;
+    using S = sg::accumulator_t<T>;
+    for (auto const& [m, n, k] : sizes)
+        for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+            auto const x = mostly_zero<T>(m, k);
+            sg::matrix<T> const w = support::integers<T>(k, n, 1, order);
+            sg::matrix<S> const e = support::integers<S>(m, n, 2);
+            sg::matrix<S> c(m, n), expected(m, n), turned(n, m);
+            typename under_test::template matrix<T> const there_x(device, x);
+            typename under_test::template matrix<T> there_w(device, k, n, order);
+            there_w.upload(w);
+            typename under_test::template matrix<S> const there_e(device, e);
+            typename under_test::template matrix<S> there_c(device, m, n), there_turned(device, n, m);
+            int wrong = 0;
+            auto const compare = [&] {
+                there_c.download(c);
+                for (sg::index_t i = 0; i < m; ++i)
+                    for (sg::index_t j = 0; j < n; ++j) wrong += !(c(i, j) == expected(i, j));
+            };
+            sg::gemm(sg::reference{}, x, w, expected);
+            sg::gemm(device, sg::events(there_x), there_w, there_c);
+            compare();
+            auto const list = sg::compact(device, there_x);
+            device.leaf().fill(there_c.view(), S(sg::real_t<S>(5))).or_throw();
+            sg::gemm(device, list, there_w, there_c);
+            compare();
+            sg::gemm(device, sg::transposed(there_w), sg::events(sg::transposed(there_x)), there_turned);
+            there_turned.download(turned);
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j) wrong += !(turned(j, i) == expected(i, j));
+            sg::gemm(sg::reference{}, S(2), sg::conjugated(x), w, S(-1), e, expected, sg::scale(S(3)));
+            sg::gemm(device, S(2), sg::events(sg::conjugated(there_x)), there_w, S(-1), there_e, there_c,
+                     sg::scale(S(3)));
+            compare();
+            CHECK(wrong == 0);
+        }
+}
+
+} // namespace
+
+// One vector, short enough that groups count by themselves; longer; several; nothing to do.
+TEST_CASE("events on a device: float", "[events]") {
+    events_on_device<float>({{1, 132, 5000}, {1, 37, 70000}, {5, 70, 9000}, {40, 3, 300}, {1, 1, 1}});
+}
+TEST_CASE("events on a device: double", "[events]") { events_on_device<double>({{1, 66, 3000}}); }
+TEST_CASE("events on a device: half", "[events]") { events_on_device<sg::half>({{2, 33, 500}}); }
+TEST_CASE("events on a device: int8", "[events]") { events_on_device<std::int8_t>({{2, 33, 500}}); }
+TEST_CASE("events on a device: complex", "[events]") {
+    events_on_device<std::complex<float>>({{2, 33, 500}});
+}
+
+// Rows of very different lengths, for each number of columns that has a form of its own.
+TEST_CASE("csr times dense on a device: a long row among short ones", "[csr]") {
+    under_test const device;
+    sg::index_t const m = 70, k = 4000;
+    sg::matrix<float> const x(m, k, [](sg::index_t i, sg::index_t j) {
+        bool const there = i == 5 ? j % 7 != 0 : (i + j) % 500 == 0;
+        return there ? static_cast<float>((i + 3 * j) % 5 - 2) : 0.0f;
+    });
+    under_test::matrix<float> const there_x(device, x);
+    auto const kept = sg::compact(device, there_x);
+    auto list = kept.view();
+    list.nonzeros = 4000; // as a caller would give it: the room for all elements makes every row long
+    for (sg::index_t const n : {1, 3, 8, 40, 200})
+        for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+            sg::matrix<float> const b = support::integers<float>(k, n, 1, order);
+            sg::matrix<float> c(m, n), expected(m, n);
+            under_test::matrix<float> there_b(device, k, n, order), there_c(device, m, n);
+            there_b.upload(b);
+            sg::gemm(sg::reference{}, x, b, expected);
+            sg::gemm(device, list, there_b, there_c);
+            there_c.download(c);
+            int wrong = 0;
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j) wrong += !(c(i, j) == expected(i, j));
+            CHECK(wrong == 0);
+        }
+}

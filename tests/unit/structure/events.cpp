@@ -1,0 +1,150 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/events.hpp>
+
+#include <complex>
+#include <limits>
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+using support::integers;
+
+namespace {
+
+// Integers, most of them zero.
+template <class T>
+sg::matrix<T> mostly_zero(sg::index_t rows, sg::index_t cols, sg::layout order = sg::layout::row_major) {
+    support::random_source from(3);
+    sg::matrix<T> x = integers<T>(rows, cols, 1, order);
+    for (sg::index_t i = 0; i < rows; ++i)
+        for (sg::index_t j = 0; j < cols; ++j)
+            if (from.below(5) != 0) x(i, j) = T(static_cast<float>(0));
+    return x;
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("events times dense is the dense product, from both sides and in every layout", "", float,
+                   double, sg::half, std::complex<float>, std::int8_t) {
+    using T = TestType;
+    using S = sg::accumulator_t<T>;
+    sg::index_t const sizes[][3] = {{1, 1, 1}, {1, 70, 300}, {3, 5, 64}, {40, 300, 33}, {5, 1, 70}};
+    int wrong = 0;
+    for (auto const& [m, n, k] : sizes)
+        for (int layout = 0; layout < 8; ++layout) {
+            auto const order = [&](int bit) {
+                return layout >> bit & 1 ? sg::layout::col_major : sg::layout::row_major;
+            };
+            auto const x = mostly_zero<T>(m, k, order(0));
+            auto const w = integers<T>(k, n, 2, order(1));
+            auto const e = integers<S>(m, n, 3);
+            auto const twice_and_place = [](S y, sg::index_t i, sg::index_t j) {
+                return S(2) * y + S(static_cast<sg::real_t<S>>(3 * i + j));
+            };
+            for (int const threads : {1, 3}) {
+                sg::host const cpu{threads};
+                sg::matrix<S> c(
+                    m, n, [](sg::index_t, sg::index_t) { return S(77); }, order(2)),
+                    expected = c;
+                sg::gemm(sg::reference{}, x, w, expected);
+                sg::gemm(cpu, sg::events(x), w, c);
+                wrong += !equal(c, expected);
+                sg::gemm(cpu, sg::compact(cpu, x), w, c);
+                wrong += !equal(c, expected);
+                sg::gemm(sg::reference{}, sg::events(x), w, c);
+                wrong += !equal(c, expected);
+                // C^T = W^T X^T, with what else there may be.
+                sg::gemm(sg::reference{}, S(2), sg::conjugated(x), w, S(-3), e, expected, twice_and_place);
+                sg::gemm(cpu, S(2), sg::events(sg::conjugated(x)), w, S(-3), e, c, twice_and_place);
+                wrong += !equal(c, expected);
+                auto const turned = [](S y, sg::index_t j, sg::index_t i) {
+                    return S(2) * y + S(static_cast<sg::real_t<S>>(3 * i + j));
+                };
+                sg::gemm(cpu, S(2), sg::transposed(w), sg::events(sg::transposed(sg::conjugated(x))), S(-3),
+                         sg::transposed(e), sg::transposed(c), turned);
+                wrong += !equal(c, expected);
+            }
+        }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("events: factors, parts, batches and plans") {
+    auto const x = mostly_zero<float>(4, 30);
+    auto const w = integers<float>(30, 18, 2);
+    sg::matrix<float> c(4, 18), expected(4, 18);
+    sg::gemm(sg::scaled(-2.0f, x), w, expected);
+    sg::gemm(sg::events(sg::scaled(-2.0f, x)), w, c);
+    CHECK(equal(c, expected));
+    sg::gemm(sg::compact(sg::host{}, sg::scaled(-2.0f, x)), w, c);
+    CHECK(equal(c, expected));
+
+    sg::matrix<float> part(2, 18), of_part(2, 18);
+    sg::gemm(x.block(1, 3, 2, 20), w.block(3, 0, 20, 18), of_part);
+    sg::gemm(sg::events(x.block(1, 3, 2, 20)), w.block(3, 0, 20, 18), part);
+    CHECK(equal(part, of_part));
+
+    sg::gemm(x, w, expected);
+    sg::gemm(sg::host{}, sg::events(x), sg::batched(w.block(0, 0, 30, 6), 3, 6),
+             sg::batched(c.block(0, 0, 4, 6), 3, 6));
+    CHECK(equal(c, expected));
+
+    sg::plan const plan(sg::host{}, sg::product(sg::events(x), w, c).shape());
+    CHECK(contains(plan.describe(), "events, listed first; csr of at most 120 non-zeros"));
+    CHECK(plan.estimate() > 0);
+    auto memory = plan.reserve();
+    plan.run(sg::product(sg::events(x), w, c), memory);
+    CHECK(equal(c, expected));
+
+    auto const list = sg::compact(sg::host{}, x);
+    CHECK(list.rows() == 4);
+    CHECK(list.cols() == 30);
+    sg::index_t count = 0;
+    for (sg::index_t i = 0; i < 4; ++i)
+        for (sg::index_t j = 0; j < 30; ++j) count += x(i, j) != 0;
+    CHECK(list.view().nonzeros == count);
+    CHECK(static_cast<bool>(list.view().check()));
+}
+
+TEST_CASE("events: what is zero is not multiplied, and what is no number is") {
+    float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    sg::matrix<float> x(1, 4, [](sg::index_t, sg::index_t) { return 0.0f; });
+    x(0, 1) = 2, x(0, 3) = -0.0f;
+    sg::matrix<float> w(4, 2, [](sg::index_t i, sg::index_t) { return static_cast<float>(i); }), c(1, 2);
+    w(0, 0) = inf, w(3, 1) = nan;
+    sg::gemm(sg::events(x), w, c);
+    CHECK(c(0, 0) == 2);
+    CHECK(c(0, 1) == 2);
+    x(0, 2) = nan;
+    sg::gemm(sg::events(x), w, c);
+    CHECK(c(0, 0) != c(0, 0));
+    CHECK(sg::compact(sg::host{}, x).view().nonzeros == 2);
+    // Nothing at all.
+    x = sg::matrix<float>(1, 4, [](sg::index_t, sg::index_t) { return 0.0f; });
+    sg::gemm(sg::events(x), w, c);
+    CHECK(c(0, 0) == 0);
+}
+
+TEST_CASE("events: what is wrong is said") {
+    auto const x = mostly_zero<float>(3, 12);
+    auto const w = integers<float>(11, 6, 1);
+    sg::matrix<float> c(3, 6, [](sg::index_t, sg::index_t) { return 5.0f; });
+    sg::status s = sg::try_gemm(sg::host{}, sg::events(x), w, c);
+    REQUIRE(!s);
+    CHECK(s.error().code() == sg::errc::shape);
+    CHECK(c(0, 0) == 5);
+    sg::matrix<float> both(12, 12);
+    s = sg::try_gemm(sg::host{}, sg::events(both.block(0, 0, 3, 12)), both, both.block(0, 0, 3, 12));
+    REQUIRE(!s);
+    CHECK(s.error().code() == sg::errc::alias);
+
+    using term = sg::view<float const>;
+    using events = sg::event_matrix<float, sg::host_memory>;
+    using problem = sg::problem<events, term, sg::view<float>>;
+    static_assert(sg::answer<sg::strassen<sg::host>, problem>() == sg::verdict::structure);
+    static_assert(sg::takes<sg::event_product<sg::host>, problem>);
+    using two = sg::problem<events, events, sg::view<float>>;
+    static_assert(sg::answer<sg::event_product<sg::host>, two>() == sg::verdict::structure);
+}
