@@ -218,7 +218,7 @@ private:
     template <class File, class T, class F>
     static status each_run(file_view<File> const& file, view<T> const& host, F&& f) {
         constexpr auto size = static_cast<index_t>(sizeof(T));
-        bool const by_rows = magnitude(file.col_stride) <= magnitude(file.row_stride);
+        bool const by_rows = !rows_are_closer(file);
         index_t const lines = by_rows ? file.rows : file.cols, length = by_rows ? file.cols : file.rows;
         auto const strides = [&](auto const& v) {
             return by_rows ? std::pair(v.row_stride, v.col_stride) : std::pair(v.col_stride, v.row_stride);
@@ -256,14 +256,10 @@ private:
         return {};
     }
 
-    template <class T>
-    static bool lies_by_rows(file_view<T> const& v) {
-        return magnitude(v.col_stride) <= magnitude(v.row_stride);
-    }
     // f(a part of `to` in memory, its first row and column), read before if it is wanted, and written after.
     template <class To, class F>
     status by_lines(file_view<To> const& to, bool read, F&& f) const {
-        bool const by_rows = lies_by_rows(to);
+        bool const by_rows = !rows_are_closer(to);
         index_t const length = by_rows ? to.cols : to.rows, lines = by_rows ? to.rows : to.cols;
         if (length == 0) return {};
         index_t const at_once = 1 + (index_t{1} << 20) / length;
@@ -288,7 +284,7 @@ private:
         -> result<view<X const>> {
         auto const there = all.part(i, j, like.rows, like.cols);
         if (!room.resize(static_cast<std::size_t>(like.rows * like.cols))) return no_memory();
-        auto part = without_gaps<X, host_memory>(room.data(), like.rows, like.cols, lies_by_rows(all));
+        auto part = without_gaps<X, host_memory>(room.data(), like.rows, like.cols, !rows_are_closer(all));
         if (status s = copy_async(there, part); !s) return s;
         part.scale = all.scale, part.conjugate = all.conjugate;
         return view<X const>(part);

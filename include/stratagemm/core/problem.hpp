@@ -351,6 +351,11 @@ inline constexpr char const* vast_refusal =
     "gemm: A, B or C has more than 2^52 elements; multiply blocks of it";
 
 inline index_t magnitude(index_t x) { return x < 0 ? -x : x; }
+// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
+template <class T, class Space>
+bool rows_are_closer(view<T, Space> const& v) {
+    return magnitude(v.row_stride) < magnitude(v.col_stride);
+}
 
 // Whether i rs + j cs is the same for two different (i, j): rs/g and cs/g, with g their greatest common
 // divisor, is the smallest step between such a pair.

@@ -27,12 +27,6 @@ status check_sides(Problem const& p, char const* layer) {
     return {};
 }
 
-// Whether the rows of a matrix have the smaller stride, so that neighbours should follow them.
-template <class T, class Space>
-bool rows_are_closer(view<T, Space> const& v) {
-    return magnitude(v.row_stride) < magnitude(v.col_stride);
-}
-
 // E, or C if beta is 0: kernels always get a matrix there, and E may be null.
 template <class Problem>
 auto added_or_c(Problem const& p) {
