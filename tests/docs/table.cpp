@@ -103,7 +103,7 @@ int main() {
     row<layer<sg::strassen>>("`strassen`: 7 products instead of 8, per level");
     row<layer<sg::ozaki>>("`ozaki`: from exact int8 products");
     row<layer<sg::split>>("`split`: from bfloat16 products");
-    row<layer<sg::verified>>("`verified`: checked, operands on the host");
+    row<layer<sg::verified>>("`verified`: checked");
     row<staged>("`out_of_core`, `staged`: operands on the host");
     row<sum>("operands `sum`, results `spread`");
     row<csr>("operand `csr`: sparse A");

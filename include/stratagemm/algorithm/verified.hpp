@@ -1,7 +1,7 @@
 // Products that are checked: wrong elements of C are found and repaired, or the call fails.
 //
 //   sg::verified_report seen;
-//   sg::gemm(sg::verified{policy, {.report = &seen}}, a, b, c);   over any policy for operands in host memory
+//   sg::gemm(sg::verified{policy, {.report = &seen}}, a, b, c);   over any policy, on the host or on a device
 //
 // After the base has computed C = alpha A B + beta E, row and column checksums compare it with its operands:
 // C x with alpha A (B x) + beta E x, and y^T C with alpha (y^T A) B + beta y^T E, for vectors x and y of
@@ -26,28 +26,39 @@
 // between calls: the same call has the same vectors. The copy of E that a second try needs is made only where
 // C replaces E.
 //
+// On a device the sums are made by kernels, in double, or in float where the device lacks double; `limit` is larger
+// then. The sums, and the lines that cross in suspects, come to the host, which decides as it does for its own
+// memory. Complex products are checked on the host only.
+//
 // Freivalds: Probabilistic machines can use less running time, 1977. Huang, Abraham: Algorithm-based fault
 // tolerance for matrix operations, 1984.
 #pragma once
 
-#include "verified/check.hpp"
+#include "verified/device.hpp"
+#include "verified/host.hpp"
 
 STRATAGEMM_BEGIN
 
 template <policy Base>
 class verified {
+    static constexpr bool in_host_memory = std::is_same_v<typename Base::space, host_memory>;
+    static constexpr bool on_host = in_host_memory && host_leaf<leaf_of<Base>>,
+                          on_device = !in_host_memory && device_leaf<leaf_of<Base>, typename Base::space>;
+
 public:
     using space = typename Base::space;
     using arena = typename Base::arena;
 
-    // The base does the product without the epilogue; the check is done by the threads of a host.
+    // The base does the product without the epilogue. On a device, complex numbers are not summed up.
     template <class P>
     static constexpr verdict accepts = [] {
         using Plain = decltype(std::declval<P const&>().without_epilogue());
-        if constexpr (!std::is_same_v<space, host_memory> || !host_leaf<leaf_of<Base>>)
+        using OnHost = dense_problem<typename P::a_type, typename P::b_type, typename P::c_type>;
+        if constexpr (!on_host && !on_device)
             return verdict::leaf;
         else
-            return answer<Base, Plain>() & answer<reference, Plain>();
+            return types_if(on_host || !complex_like<typename P::c_type>) & answer<Base, Plain>() &
+                   answer<reference, OnHost>();
     }();
 
     explicit verified(Base base, verified_options options = {}) : base_(std::move(base)), options_(options) {}
@@ -58,11 +69,16 @@ public:
     template <class S>
     footprint workspace(S s) const {
         s.count = 1; // one after the other
+        using namespace verified_parts;
+        using T = typename S::a_type;
         using C = typename S::c_type;
-        using P = dense_problem<typename S::a_type, typename S::b_type, C>;
+        using W = number_of<C>;
         footprint check, copy;
-        space::share(check) =
-            verified_parts::room<P, verified_parts::number_of<C>>::template bytes<arena>(s.m, s.n, s.k);
+        if constexpr (on_host)
+            space::share(check) = bytes_of<arena, sums_of<T, W>>(s.m, s.n, s.k) +
+                                  bytes_of<arena, host_room<T, W>>(s.m, s.n, s.k);
+        else
+            space::share(check) = device_room<space, T, W>::template bytes<arena>(s.m, s.n, s.k);
         if (s.adds) space::share(copy) = arena::rounded(static_cast<std::size_t>(s.m * s.n) * sizeof(C));
         return copy + larger(base_.workspace(s), check);
     }
@@ -70,11 +86,16 @@ public:
     bound error_bound(S const& s) const {
         return base_.error_bound(s);
     }
-    // Four passes over the operands, which wait for memory.
+    // Four passes over the operands, which wait for memory; on a device, launches and a copy to the host, too.
     template <class S>
     double estimate(S s) const {
         auto const count = static_cast<double>(std::exchange(s.count, 1));
-        return count * (base_.estimate(s) + 1.5 * operand_bytes(s) / 8e9 / all_threads(leaf()));
+        double check = 0;
+        if constexpr (on_host)
+            check = 1.5 * operand_bytes(s) / 8e9 / all_threads(leaf());
+        else
+            check = 2.5 * operand_bytes(s) / leaf().limits().bandwidth + 200e-6;
+        return count * (base_.estimate(s) + check);
     }
     template <class S>
     std::string describe(S const& s) const {
@@ -95,14 +116,15 @@ private:
     template <class P>
     status multiply(P const& with_epilogue, arena& memory, verified_report& seen) const {
         auto p = with_epilogue.without_epilogue();
-        using Plain = decltype(p);
         using C = typename P::c_type;
         typename arena::scope const until_return(memory);
         auto again = p; // with an E that stays
-        if (p.beta != typename P::scalar(0) && p.e.data == p.c.data) {
-            bool const by_rows = magnitude(p.c.col_stride) <= magnitude(p.c.row_stride);
+        bool const in_place = space::buffer(p.e.data) == space::buffer(p.c.data) &&
+                              space::address(p.e.data) == space::address(p.c.data);
+        if (p.beta != typename P::scalar(0) && in_place) {
+            bool const by_rows = !rows_are_closer(p.c);
             index_t const m = p.c.rows, n = p.c.cols;
-            view<C> copy{memory.template take<C>(m * n), m, n, by_rows ? n : 1, by_rows ? 1 : m};
+            view<C, space> const copy{memory.template take<C>(m * n), m, n, by_rows ? n : 1, by_rows ? 1 : m};
             again.e.conjugate = false;
             if (status s = leaf().copy(again.e, copy); !s) return s;
             again.e = copy;
@@ -111,17 +133,50 @@ private:
         bound const allowed = base_.error_bound(p.shape());
         for (bool first = true;; first = false) {
             if (status s = base_(first ? p : again, memory); !s) return s;
-            typename arena::scope const until_checked(memory);
-            verified_parts::check<leaf_of<Base>, Plain> check(leaf(), again, allowed, options_, memory);
-            bool const right = check.run();
-            check.tell(seen, right);
-            if (right) break;
-            if (!first) return refusal(check.row(), check.col(), check.off_by());
+            status refused;
+            if (status s = check(again, allowed, memory, seen, refused); !s) return s;
+            if (refused) break;
+            if (!first) return refused;
             ++seen.repeated;
         }
         if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
             return leaf().apply(with_epilogue.epilogue, p.c, p.row0, p.col0);
         return {};
+    }
+
+    // Checks C, and repairs it; `refused` says what is wrong with it then, if anything is.
+    template <class P>
+    status check(P const& p, bound const& allowed, arena& memory, verified_report& seen,
+                 status& refused) const {
+        using namespace verified_parts;
+        typename arena::scope const until_checked(memory);
+        auto const with = [&](auto& place, auto& host) {
+            verified_parts::check check(place, p, allowed, options_, host);
+            bool const right = check.run();
+            if (!place.ok()) return;
+            check.tell(seen, right);
+            if (!right) refused = refusal(check.row(), check.col(), check.off_by());
+        };
+        if constexpr (on_host) {
+            verified_parts::on_host<leaf_of<Base>, P> place(leaf(), p, memory);
+            with(place, memory);
+            return {};
+        } else {
+            using W = number_of<typename P::c_type>;
+            footprint own;
+            own.host = bytes_of<host_arena, sums_of<typename P::a_type, W>>(p.c.rows, p.c.cols, p.a.cols);
+            auto host = reserve_host(own, "verified");
+            if (!host) return host.take_status();
+            auto const on = [&]<class N>(N) {
+                verified_parts::on_device<leaf_of<Base>, P, N> place(leaf(), p, memory);
+                if (place.ok()) with(place, *host);
+                return place.take_state();
+            };
+            if constexpr (std::is_same_v<W, double>)
+                return leaf().limits().has_double ? on(double{}) : on(float{});
+            else
+                return on(W{});
+        }
     }
 
     [[gnu::cold, gnu::noinline]] static status refusal(index_t row, index_t col, double by) {

@@ -8,6 +8,7 @@
 #include <stratagemm/algorithm/recursive.hpp>
 #include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
+#include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/backend/opencl.hpp>
 
 namespace trials {
@@ -100,7 +101,11 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     case 6:
         return f("ozaki{opencl, {.moduli = 9, .scaling = ozaki_scaling::product}}",
                  without_epilogue{mirrored{device, sg::ozaki{device, by_product}}});
+    case 7: return f("verified{opencl}", without_epilogue{mirrored{device, sg::verified{device}}});
     case 9: return f("split{opencl}", without_epilogue{mirrored{device, sg::split{eager{device}}}});
+    case 11:
+        return f("verified{strassen{opencl}}",
+                 without_epilogue{mirrored{device, sg::verified{sg::strassen{device}}}});
     case 12:
         return f("split{opencl, {.products = 3}}",
                  without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});

@@ -1,7 +1,7 @@
 // The two memories of `out_of_core`: where operands are, that of the base, and copies between them.
 //
-// A copy keeps a matrix in the order in which it lies and leaves its gaps out. What the device cannot read by itself is
-// packed on the way by a few threads.
+// A copy keeps a matrix in the order in which it lies and leaves its gaps out. What the device cannot read by itself
+// is packed on the way by a few threads.
 #pragma once
 
 #include "../../backend/host/memory.hpp"

@@ -1,8 +1,8 @@
 // How `out_of_core` runs a product on one device: as one part, or as a pipeline of parts.
 //
-// In a pipeline one thread loads blocks, one queues products and one stores blocks of C. A thread waits where it needs
-// a block that has not come, or the place of one that is still in use. After an error nothing more is begun. Both forms
-// return when all that was queued is done.
+// In a pipeline one thread loads blocks, one queues products and one stores blocks of C. A thread waits where it
+// needs a block that has not come, or the place of one that is still in use. After an error nothing more is begun.
+// Both forms return when all that was queued is done.
 #pragma once
 
 #include "tiling.hpp"

@@ -1,7 +1,8 @@
-// How `out_of_core` cuts a product into parts: the blocks, their order, and the model of time by which they are chosen.
+// How `out_of_core` cuts a product into parts: the blocks, their order, and the model of time by which they are
+// chosen.
 //
-// A tiling follows from the shape, the budget, the number of devices and what the base says of its speed and workspace.
-// It does not depend on which device takes which part.
+// A tiling follows from the shape, the budget, the number of devices and what the base says of its speed and
+// workspace. It does not depend on which device takes which part.
 #pragma once
 
 #include "memory.hpp"

@@ -1,9 +1,23 @@
 // The check of one product for `verified`: which elements of C are wrong, and their repair. verified.hpp says what is
 // found and what is not.
+//
+// It decides on the host, with sums over rows and columns and with a few elements that are computed again. Where the
+// operands are is left to a place: host.hpp has that of host memory, device.hpp that of a device. A place has
+//   add_up(sums, clean)        fills the sums of a product, for the vectors x and y there; if `clean`, Inf and NaN
+//                              count as zero
+//   mark_odd(rows, cols)       sets an entry for each row of A and E and each column of B: not 0 if it has Inf or NaN
+//   mark_odd_of_c(rows)        the same for the rows of C
+//   copy_row_of_a(i, to), copy_col_of_b(j, to)        k elements
+//   row_of_c(i), col_of_c(j)   views in host memory; one holds until another row, or another column, is asked for
+//   element_of_e(i, j), element_of_c(i, j), put(i, j, value)
+//   peaks()                    the largest magnitudes of A, B and E that are finite
+//   look_along(by_rows, line, sums, f)   f(i, j, row of A, column of B) for elements of a row or a column of C, until
+//                              f says false: for all of them, or for those that are off by most
+//   rounding                   the rounding error of its sums
+//   ok()                       false after a failure, after which the place does nothing
 #pragma once
 
 #include "../../backend/reference.hpp"
-#include "sums.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -24,6 +38,12 @@ struct verified_options {
 };
 
 namespace verified_parts {
+
+// What checksums are kept in: double, or integers modulo 2^32.
+template <class T>
+using number_of = std::conditional_t<std::is_integral_v<T>, std::uint32_t, double>;
+template <class T>
+inline constexpr index_t parts = complex_like<T> ? 2 : 1;
 
 // splitmix64 (Steele, Lea, Flood, 2014), as a function of the place.
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t place) {
@@ -59,49 +79,50 @@ constexpr double least_of() {
     return std::is_same_v<T, half> ? 0x1p-24 : static_cast<double>(std::numeric_limits<real_t<T>>::min());
 }
 
-// The workspace of a check; `Arena` gives it, or counts it.
-template <class P, class W>
-struct room {
-    using T = typename P::a_type;
+// What a check keeps of a product whose elements are T: vectors, the sums that C should have and those that it has,
+// and the lines of operands that it looks at.
+template <class T, class W>
+struct sums_of {
     static constexpr index_t several = parts<T>;
     static constexpr int most = 8; // rows, and columns, that are looked at closely
-    static constexpr index_t both = 2;
 
-    W *x, *y, *ones, *w, *w_size, *v, *v_size;
+    W *x, *y;
     W *rows, *rows_size, *rows_e, *rows_e_size, *rows_c, *cols, *cols_size, *cols_e, *cols_e_size, *cols_c;
-    W *partial, *apart[sweeper<int, W>::arrays];
     T *lines_a, *lines_b;
 
     template <class Take>
     void each(index_t m, index_t n, index_t k, Take&& take) {
-        index_t const longer = m < n ? n : m, longest = longer < k ? k : longer;
-        take(x, several * n), take(y, several * m), take(ones, longer);
-        take(w, several * k), take(w_size, k), take(v, several * k), take(v_size, k);
+        take(x, several * n), take(y, several * m);
         take(rows, several * m), take(rows_size, m), take(rows_e, several * m), take(rows_e_size, m);
         take(rows_c, several * m);
         take(cols, several * n), take(cols_size, n), take(cols_e, several * n), take(cols_e_size, n);
         take(cols_c, several * n);
-        index_t most_partial = 0;
-        for (index_t const count : {sweeper<int, W>::template partial_count<T>(m, k),
-                                    sweeper<int, W>::template partial_count<T>(k, n),
-                                    sweeper<int, W>::template partial_count<T>(m, n)})
-            most_partial = most_partial < count ? count : most_partial;
-        take(partial, most_partial);
-        for (W*& array : apart) take(array, several == 2 ? 2 * longest : 0);
         take(lines_a, most * k), take(lines_b, most * k);
     }
-    template <class Arena>
-    static std::size_t bytes(index_t m, index_t n, index_t k) {
-        std::size_t all = 0;
-        room{}.each(m, n, k, [&]<class E>(E*&, index_t count) {
-            all += Arena::rounded(static_cast<std::size_t>(count) * sizeof(E));
-        });
-        return all;
-    }
+};
+// The bytes that arrays of `Room` take in an arena, and the arrays.
+template <class Arena, class Room>
+std::size_t bytes_of(index_t m, index_t n, index_t k) {
+    std::size_t all = 0;
+    Room{}.each(m, n, k, [&]<class E>(E*&, index_t count) {
+        all += Arena::rounded(static_cast<std::size_t>(count) * sizeof(E));
+    });
+    return all;
+}
+template <class Room, class Arena>
+Room take_room(Arena& memory, index_t m, index_t n, index_t k) {
+    Room room{};
+    room.each(m, n, k, [&]<class E>(E*& array, index_t count) { array = memory.template take<E>(count); });
+    return room;
+}
+
+// The largest elements of A, B and E.
+struct magnitudes {
+    double a, b, e;
 };
 
 // Compares the C of a product without an epilogue with its operands, and repairs it.
-template <class Leaf, class P>
+template <class Place, class P>
 class check {
     using T = typename P::a_type;
     using C = typename P::c_type;
@@ -109,21 +130,17 @@ class check {
     using W = number_of<C>;
     static constexpr bool exact = std::is_integral_v<C>;
     static constexpr index_t several = parts<T>;
-    static constexpr int most = room<P, W>::most, most_repairs = most;
-    static constexpr int measured = exact ? 0 : int{sizes};
+    using sums = sums_of<T, W>;
+    static constexpr int most = sums::most, most_repairs = most;
 
 public:
+    // `memory` is the host's.
     template <class Arena>
-    check(Leaf const& leaf, P const& p, bound const& allowed, verified_options const& options, Arena& memory)
-        : p_(p), allowed_(allowed), options_(options), m_(p.c.rows), n_(p.c.cols), k_(p.a.cols) {
-        at_.each(m_, n_, k_,
-                 [&]<class E>(E*& array, index_t count) { array = memory.template take<E>(count); });
-        sweep_.leaf = leaf;
-        sweep_.partial = at_.partial;
-        for (int i = 0; i < sweep_.arrays; ++i) sweep_.apart[i] = at_.apart[i];
-    }
+    check(Place& place, P const& p, bound const& allowed, verified_options const& options, Arena& memory)
+        : place_(place), p_(p), allowed_(allowed), options_(options), m_(p.c.rows), n_(p.c.cols),
+          k_(p.a.cols), at_(take_room<sums>(memory, m_, n_, k_)) {}
 
-    // Whether C is right now.
+    // Whether C is right now, if the place is ok.
     bool run() {
         if constexpr (!exact)
             if (!is_finite(magnitude_of(p_.alpha)) || !is_finite(magnitude_of(p_.beta))) {
@@ -137,6 +154,7 @@ public:
             choose_vectors(round);
             round_limit_ = 0;
             add_up();
+            if (!place_.ok()) return false;
             if constexpr (!exact)
                 if (!sums_are_finite() && !leave_out()) return false;
             if (!search()) return false;
@@ -179,23 +197,12 @@ private:
             }
         };
         draw(0, at_.x, n_), draw(1, at_.y, m_);
-        for (index_t i = 0; i < (m_ < n_ ? n_ : m_); ++i) at_.ones[i] = W(1);
     }
 
     void add_up() {
-        using side = verified_parts::side<W>;
-        room<P, W>& r = at_;
-        sweep_.template times<sums | measured>(p_.a, side{}, side{r.y, r.ones, r.w, r.w_size});
-        sweep_.template times<dots | sums | measured>(p_.b, side{r.x, r.ones, r.v, r.v_size},
-                                                      side{r.w, r.w_size, r.cols, r.cols_size});
-        sweep_.template times<dots | measured>(p_.a, side{r.v, r.v_size, r.rows, r.rows_size}, side{});
-        sweep_.template times<dots | sums>(reading(p_.c), side{r.x, nullptr, r.rows_c, nullptr},
-                                           side{r.y, nullptr, r.cols_c, nullptr});
-        if (adds())
-            sweep_.template times<dots | sums | measured>(p_.e, side{r.x, r.ones, r.rows_e, r.rows_e_size},
-                                                          side{r.y, r.ones, r.cols_e, r.cols_e_size});
-        expect(m_, r.rows, r.rows_size, r.rows_e, r.rows_e_size);
-        expect(n_, r.cols, r.cols_size, r.cols_e, r.cols_e_size);
+        place_.add_up(at_, clean_);
+        expect(m_, at_.rows, at_.rows_size, at_.rows_e, at_.rows_e_size);
+        expect(n_, at_.cols, at_.cols_size, at_.cols_e, at_.cols_e_size);
     }
     // alpha times the sums of A B, and beta times those of E.
     void expect(index_t count, W* sum, W* size, W const* e, W const* e_size) const {
@@ -240,31 +247,33 @@ private:
     // wrong.
     bool leave_out() {
         index_t const before = skipped_;
-        for (index_t i = 0; i < m_; ++i) {
-            bool good = true;
-            for (index_t l = 0; l < k_; ++l) good &= finite(p_.a(i, l));
-            for (index_t j = 0; adds() && j < n_; ++j) good &= finite(p_.e(i, j));
-            if (!good) leave(at_.y, i);
-        }
-        for (index_t j = 0; j < n_; ++j) {
-            bool good = true;
-            for (index_t l = 0; l < k_; ++l) good &= finite(p_.b(l, j));
-            if (!good) leave(at_.x, j);
-        }
+        place_.mark_odd(at_.rows_c, at_.cols_c);
+        for (index_t i = 0; i < m_; ++i)
+            if (at_.rows_c[i] != W(0)) leave(at_.y, i);
+        for (index_t j = 0; j < n_; ++j)
+            if (at_.cols_c[j] != W(0)) leave(at_.x, j);
         // Such algorithms may spread what is not finite.
         if (allowed_.normwise && skipped_ > before) {
             for (index_t i = 0; i < m_; ++i) leave(at_.y, i);
             for (index_t j = 0; j < n_; ++j) leave(at_.x, j);
         }
-        for (index_t i = 0; i < m_; ++i)
-            for (index_t j = 0; j < n_; ++j) {
-                if (left_out(at_.y, i) || left_out(at_.x, j) || finite(p_.c(i, j))) continue;
-                finding const found = judge(i, j, p_.a.part(i, 0, 1, k_), p_.b.part(0, j, k_, 1));
+        W* const odd = at_.rows_e; // is summed up again, and repairs leave it as it is
+        place_.mark_odd_of_c(odd);
+        for (index_t i = 0; i < m_; ++i) {
+            if (odd[i] == W(0) || left_out(at_.y, i)) continue;
+            place_.copy_row_of_a(i, at_.lines_a);
+            view<C const> const row = place_.row_of_c(i); // with its repairs
+            for (index_t j = 0; j < n_ && !left_out(at_.y, i) && place_.ok(); ++j) {
+                if (left_out(at_.x, j) || finite(row(0, j))) continue;
+                place_.copy_col_of_b(j, at_.lines_b);
+                finding const found = judge(i, j, row_at(0), col_at(0));
                 if (found == finding::wrong && !repair(i, j)) return false;
                 if (found == finding::unknown) leave(at_.y, i);
             }
-        sweep_.clean = true;
+        }
+        clean_ = true;
         add_up();
+        if (!place_.ok()) return false;
         // Sums may overflow that are no element.
         auto const rest = [&](index_t count, W* x, W const* sum, W const* size, W const* of_c) {
             for (index_t i = 0; i < count; ++i) {
@@ -347,14 +356,9 @@ private:
         for (;;) {
             suspects const r = select(true), c = select(false);
             int found = cross(r, c);
-            if (found == 0 && stands_out(r) && r.at[0] != row_done) {
-                row_done = r.at[0];
-                for (index_t j = 0; found >= 0 && j < n_; ++j) found = look(row_done, j, found);
-            }
-            if (found == 0 && stands_out(c) && c.at[0] != col_done) {
-                col_done = c.at[0];
-                for (index_t i = 0; found >= 0 && i < m_; ++i) found = look(i, col_done, found);
-            }
+            if (found == 0 && stands_out(r) && r.at[0] != row_done) found = look(true, row_done = r.at[0]);
+            if (found == 0 && stands_out(c) && c.at[0] != col_done) found = look(false, col_done = c.at[0]);
+            if (!place_.ok()) return false;
             if (found < 0) return false;
             if (found > 0) continue;
             if (exact && r.count + c.count > 0) return false;
@@ -368,7 +372,8 @@ private:
         double rounding = 0;
         for (index_t i = 0; i < s.of; ++i) {
             double const size = (s.by_rows ? at_.rows_size : at_.cols_size)[i];
-            double const x = 0x1p-52 * magnitude_of((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
+            double const x =
+                place_.rounding * magnitude_of((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
             if (size > 0 && x > rounding * size && !left_out(s.by_rows ? at_.y : at_.x, i))
                 rounding = x / size;
         }
@@ -382,38 +387,49 @@ private:
     // How many elements were wrong where suspects cross, and have been repaired; -1: too many.
     int cross(suspects const& r, suspects const& c) {
         if (r.count == 0 || c.count == 0) return 0;
-        // Side by side: a column of B may be in as many pages as it has elements.
-        for (index_t l = 0; l < k_; ++l)
-            for (int x = 0; x < c.count; ++x) at_.lines_b[x * k_ + l] = p_.b(l, c.at[x]);
-        for (int x = 0; x < r.count; ++x)
-            for (index_t l = 0; l < k_; ++l) at_.lines_a[x * k_ + l] = p_.a(r.at[x], l);
+        for (int x = 0; x < r.count; ++x) place_.copy_row_of_a(r.at[x], at_.lines_a + x * k_);
+        for (int y = 0; y < c.count; ++y) place_.copy_col_of_b(c.at[y], at_.lines_b + y * k_);
+        if (!place_.ok()) return -1;
         int found = 0;
         for (int x = 0; x < r.count; ++x)
             for (int y = 0; y < c.count; ++y) {
-                view<T const> row{at_.lines_a + x * k_, 1, k_, k_, 1};
-                view<T const> col{at_.lines_b + y * k_, k_, 1, 1, k_};
-                row.conjugate = p_.a.conjugate, col.conjugate = p_.b.conjugate;
-                if (judge(r.at[x], c.at[y], row, col) != finding::wrong) continue;
+                if (judge(r.at[x], c.at[y], row_at(x), col_at(y)) != finding::wrong) continue;
                 if (!repair(r.at[x], c.at[y])) return -1;
                 ++found;
             }
         return found;
     }
-    int look(index_t i, index_t j, int found) {
-        if (left_out(at_.y, i) || left_out(at_.x, j)) return found;
-        if (judge(i, j, p_.a.part(i, 0, 1, k_), p_.b.part(0, j, k_, 1)) != finding::wrong) return found;
-        return repair(i, j) ? found + 1 : -1;
+    // The lines that were copied.
+    view<T const> row_at(int x) const {
+        return {at_.lines_a + x * k_, 1, k_, k_, 1, accumulator_t<T>{1}, p_.a.conjugate};
+    }
+    view<T const> col_at(int y) const {
+        return {at_.lines_b + y * k_, k_, 1, 1, k_, accumulator_t<T>{1}, p_.b.conjugate};
+    }
+    // The same of all elements of a row or a column.
+    int look(bool by_rows, index_t line) {
+        int found = 0;
+        place_.look_along(by_rows, line, at_,
+                          [&](index_t i, index_t j, view<T const> const& row, view<T const> const& col) {
+                              if (left_out(at_.y, i) || left_out(at_.x, j)) return true;
+                              if (judge(i, j, row, col) != finding::wrong) return true;
+                              found = repair(i, j) ? found + 1 : -1;
+                              return found >= 0;
+                          });
+        return found;
     }
 
     enum class finding { right, wrong, unknown };
     // Computes an element again, into value_, and compares.
     finding judge(index_t i, index_t j, view<T const> const& row, view<T const> const& col) {
-        P one = p_;
-        one.a = row, one.b = col, one.c = {&value_, 1, 1, 1, 1}, one.e = one.c;
-        if (adds()) one.e = p_.e.part(i, j, 1, 1);
+        C const added = adds() ? place_.element_of_e(i, j) : C{}, c = place_.element_of_c(i, j);
+        dense_problem<T, T, C> one;
+        one.alpha = p_.alpha, one.beta = p_.beta;
+        one.a = row, one.b = col, one.c = {&value_, 1, 1, 1, 1};
+        one.e = view<C const>{&added, 1, 1, 1, 1}, one.e.conjugate = p_.e.conjugate;
         host_arena none;
         (void)reference{}(one, none);
-        C const& c = p_.c(i, j);
+        if (!place_.ok()) return finding::unknown;
         if constexpr (exact) {
             if (c == value_) return finding::right;
             row_ = i, col_ = j, off_by_ = 0;
@@ -427,7 +443,7 @@ private:
                 size += x;
                 if (a < least || b < least) lost += x;
             }
-            double const e = adds() ? magnitude_of(p_.beta) * magnitude_of(p_.e(i, j)) : 0;
+            double const e = adds() ? magnitude_of(p_.beta) * magnitude_of(added) : 0;
             double const alpha = magnitude_of(p_.alpha), all = alpha * size + e;
             double const of_norm = allowed_.normwise ? norm() : all;
             double const exact_value = magnitude_of(value_), accumulates = largest_of<S>();
@@ -463,37 +479,19 @@ private:
     }
     double norm() {
         if (norm_ < 0) {
-            norm_ = magnitude_of(p_.alpha) * static_cast<double>(k_) * peak(p_.a) * peak(p_.b);
-            if (adds()) norm_ += magnitude_of(p_.beta) * peak(p_.e);
+            auto const [a, b, e] = place_.peaks();
+            norm_ = magnitude_of(p_.alpha) * static_cast<double>(k_) * a * b;
+            if (adds()) norm_ += magnitude_of(p_.beta) * e;
         }
         return norm_;
-    }
-    template <class E>
-    double peak(view<E const> m) const {
-        if (magnitude(m.row_stride) < magnitude(m.col_stride)) m = m.transposed();
-        double most_of[16] = {};
-        auto const n = static_cast<int>(parts_of(m.rows));
-        int const team = sweep_.leaf.team(4 * static_cast<double>(m.rows) * static_cast<double>(m.cols));
-        sweep_.leaf.each(team, n, [&](int, int part) {
-            double x[2] = {};
-            for (index_t i = m.rows * part / n; i < m.rows * (part + 1) / n; ++i)
-                for (index_t j = 0; j < m.cols; ++j) {
-                    double const size = magnitude_of(m(i, j));
-                    x[j % 2] = size > x[j % 2] && is_finite(size) ? size : x[j % 2];
-                }
-            most_of[part] = x[0] < x[1] ? x[1] : x[0];
-        });
-        double all = 0;
-        for (double const x : most_of) all = all < x ? x : all;
-        return all;
     }
 
     // Writes value_ to C, whose sums change; false if that was done too often.
     bool repair(index_t i, index_t j) {
         if (++repaired_ > most_repairs) return false;
-        p_.c(i, j) = value_;
-        renew(reading(p_.c).part(i, 0, 1, n_), at_.x, at_.rows_c + several * i);
-        renew(reading(p_.c).part(0, j, m_, 1).transposed(), at_.y, at_.cols_c + several * j);
+        place_.put(i, j, value_);
+        renew(place_.row_of_c(i), at_.x, at_.rows_c + several * i);
+        renew(place_.col_of_c(j).transposed(), at_.y, at_.cols_c + several * j);
         return true;
     }
     void renew(view<C const> const& line, W const* x, W* sum) const {
@@ -502,7 +500,7 @@ private:
             C const& c = line(0, l);
             if constexpr (exact) {
                 sum[0] += static_cast<W>(c) * x[l];
-            } else if (!sweep_.clean || finite(c)) {
+            } else if (!clean_ || finite(c)) {
                 if constexpr (complex_like<C>)
                     sum[0] += x[2 * l] * c.real(), sum[1] += x[2 * l] * c.imag();
                 else
@@ -511,12 +509,13 @@ private:
         }
     }
 
+    Place& place_;
     P const& p_;
     bound const allowed_;
     verified_options const& options_;
     index_t const m_, n_, k_;
-    room<P, W> at_{};
-    sweeper<Leaf, W> sweep_{};
+    sums at_;
+    bool clean_ = false; // Inf and NaN count as zero
     C value_{};
     double norm_ = -1;
     index_t repaired_ = 0, skipped_ = 0, row_ = -1, col_ = -1;

@@ -1,4 +1,4 @@
-// Sums over the rows and the columns of a matrix in host memory, by which `verified` compares it with others.
+// `verified` where operands are in host memory: sums over rows and columns, and the place that a check asks.
 //
 // A matrix is multiplied by a vector from the right, from the left, or both in one pass, and so is the matrix of its
 // magnitudes. The result does not depend on the number of threads or the instruction set, since each part of the
@@ -6,17 +6,11 @@
 #pragma once
 
 #include "../../backend/host/isa.hpp"
-#include "../../core/operand.hpp"
+#include "check.hpp"
 
 STRATAGEMM_BEGIN
 
 namespace verified_parts {
-
-// What checksums are kept in: double, or integers modulo 2^32.
-template <class T>
-using number_of = std::conditional_t<std::is_integral_v<T>, std::uint32_t, double>;
-template <class T>
-inline constexpr index_t parts = complex_like<T> ? 2 : 1;
 
 // ---- sums over lines of a matrix of real numbers -------------------------------------------------------
 
@@ -302,6 +296,142 @@ private:
             return clean && !is_finite(x) ? 0 : x;
         }
     }
+};
+
+// ---- the place ----------------------------------------------------------------------------------------
+
+template <class T, class W>
+struct host_room {
+    W *ones, *w, *w_size, *v, *v_size, *partial, *apart[sweeper<int, W>::arrays];
+
+    template <class Take>
+    void each(index_t m, index_t n, index_t k, Take&& take) {
+        constexpr index_t several = parts<T>;
+        index_t const longer = m < n ? n : m, longest = longer < k ? k : longer;
+        take(ones, longer);
+        take(w, several * k), take(w_size, k), take(v, several * k), take(v_size, k);
+        index_t most_partial = 0;
+        for (index_t const count : {sweeper<int, W>::template partial_count<T>(m, k),
+                                    sweeper<int, W>::template partial_count<T>(k, n),
+                                    sweeper<int, W>::template partial_count<T>(m, n)})
+            most_partial = most_partial < count ? count : most_partial;
+        take(partial, most_partial);
+        for (W*& array : apart) take(array, several == 2 ? 2 * longest : 0);
+    }
+};
+
+// See check.hpp.
+template <class Leaf, class P>
+class on_host {
+    using T = typename P::a_type;
+    using C = typename P::c_type;
+    using W = number_of<C>;
+    using room = host_room<T, W>;
+    static constexpr bool exact = std::is_integral_v<C>;
+    static constexpr int measured = exact ? 0 : int{sizes};
+
+public:
+    static constexpr double rounding = 0x1p-52;
+
+    template <class Arena>
+    on_host(Leaf const& leaf, P const& p, Arena& memory)
+        : p_(p), own_(take_room<room>(memory, p.c.rows, p.c.cols, p.a.cols)) {
+        sweep_.leaf = leaf;
+        sweep_.partial = own_.partial;
+        for (int i = 0; i < sweep_.arrays; ++i) sweep_.apart[i] = own_.apart[i];
+        for (index_t i = 0; i < (p.c.rows < p.c.cols ? p.c.cols : p.c.rows); ++i) own_.ones[i] = W(1);
+    }
+    static constexpr bool ok() { return true; }
+
+    void add_up(sums_of<T, W> const& r, bool clean) {
+        using side = verified_parts::side<W>;
+        room const& o = own_;
+        sweep_.clean = clean;
+        sweep_.template times<sums | measured>(p_.a, side{}, side{r.y, o.ones, o.w, o.w_size});
+        sweep_.template times<dots | sums | measured>(p_.b, side{r.x, o.ones, o.v, o.v_size},
+                                                      side{o.w, o.w_size, r.cols, r.cols_size});
+        sweep_.template times<dots | measured>(p_.a, side{o.v, o.v_size, r.rows, r.rows_size}, side{});
+        sweep_.template times<dots | sums>(reading(p_.c), side{r.x, nullptr, r.rows_c, nullptr},
+                                           side{r.y, nullptr, r.cols_c, nullptr});
+        if (adds())
+            sweep_.template times<dots | sums | measured>(p_.e, side{r.x, o.ones, r.rows_e, r.rows_e_size},
+                                                          side{r.y, o.ones, r.cols_e, r.cols_e_size});
+    }
+
+    void mark_odd(W* rows, W* cols) const {
+        for (index_t i = 0; i < p_.c.rows; ++i) {
+            bool good = true;
+            for (index_t l = 0; l < p_.a.cols; ++l) good &= finite(p_.a(i, l));
+            for (index_t j = 0; adds() && j < p_.c.cols; ++j) good &= finite(p_.e(i, j));
+            rows[i] = W(good ? 0 : 1);
+        }
+        for (index_t j = 0; j < p_.c.cols; ++j) {
+            bool good = true;
+            for (index_t l = 0; l < p_.a.cols; ++l) good &= finite(p_.b(l, j));
+            cols[j] = W(good ? 0 : 1);
+        }
+    }
+    void mark_odd_of_c(W* rows) const {
+        for (index_t i = 0; i < p_.c.rows; ++i) {
+            bool good = true;
+            for (index_t j = 0; j < p_.c.cols; ++j) good &= finite(p_.c(i, j));
+            rows[i] = W(good ? 0 : 1);
+        }
+    }
+
+    // Side by side: a column of B may be in as many pages as it has elements.
+    void copy_row_of_a(index_t i, T* to) const {
+        for (index_t l = 0; l < p_.a.cols; ++l) to[l] = p_.a(i, l);
+    }
+    void copy_col_of_b(index_t j, T* to) const {
+        for (index_t l = 0; l < p_.a.cols; ++l) to[l] = p_.b(l, j);
+    }
+    view<C const> row_of_c(index_t i) const { return p_.c.part(i, 0, 1, p_.c.cols); }
+    view<C const> col_of_c(index_t j) const { return p_.c.part(0, j, p_.c.rows, 1); }
+    C element_of_e(index_t i, index_t j) const { return p_.e(i, j); }
+    C element_of_c(index_t i, index_t j) const { return p_.c(i, j); }
+    void put(index_t i, index_t j, C const& value) const { p_.c(i, j) = value; }
+
+    template <class F>
+    void look_along(bool by_rows, index_t line, sums_of<T, W> const&, F&& f) const {
+        index_t const k = p_.a.cols;
+        for (index_t x = 0; x < (by_rows ? p_.c.cols : p_.c.rows); ++x) {
+            index_t const i = by_rows ? line : x, j = by_rows ? x : line;
+            if (!f(i, j, p_.a.part(i, 0, 1, k), p_.b.part(0, j, k, 1))) return;
+        }
+    }
+
+    magnitudes peaks() const { return {peak(p_.a), peak(p_.b), adds() ? peak(p_.e) : 0}; }
+
+private:
+    bool adds() const { return p_.beta != typename P::scalar(0); }
+    template <class E>
+    static bool finite(E const& x) {
+        return is_finite(magnitude_of(x));
+    }
+    template <class E>
+    double peak(view<E const> m) const {
+        if (rows_are_closer(m)) m = m.transposed();
+        double most_of[16] = {};
+        auto const n = static_cast<int>(parts_of(m.rows));
+        int const team = sweep_.leaf.team(4 * static_cast<double>(m.rows) * static_cast<double>(m.cols));
+        sweep_.leaf.each(team, n, [&](int, int part) {
+            double x[2] = {};
+            for (index_t i = m.rows * part / n; i < m.rows * (part + 1) / n; ++i)
+                for (index_t j = 0; j < m.cols; ++j) {
+                    double const size = magnitude_of(m(i, j));
+                    x[j % 2] = size > x[j % 2] && is_finite(size) ? size : x[j % 2];
+                }
+            most_of[part] = x[0] < x[1] ? x[1] : x[0];
+        });
+        double all = 0;
+        for (double const x : most_of) all = all < x ? x : all;
+        return all;
+    }
+
+    P const& p_;
+    room own_;
+    sweeper<Leaf, W> sweep_{};
 };
 
 } // namespace verified_parts
