@@ -184,13 +184,15 @@ private:
             rest = part_of(rest, rest.adds);
         if (options_.levels != strassen_options::automatic) return levels;
         s = of_one(s);
-        double least = estimate(s, 0) * worth_dividing;
+        double at_most = estimate(s, 0) * worth_dividing;
         int best = 0;
         for (int i = 1; i <= levels; ++i)
-            if (double const seconds = estimate(s, i); seconds < least) least = seconds, best = i;
+            if (double const seconds = estimate(s, i); seconds < at_most)
+                at_most = on_device ? seconds : seconds * worth_dividing, best = i;
         return best;
     }
-    // Of the base's estimate, which is rough.
+    // Of the base's estimate, which is rough; on the host, for each further level, of what fewer levels take. Threads
+    // share the memory that additions wait for there: a level that barely pays on one thread loses on two.
     static constexpr double worth_dividing = 0.97;
     static constexpr int most_automatic = 3;
 
@@ -573,7 +575,11 @@ private:
     }
 
     // The products and the additions. One of those reads two matrices and writes one, and so moves half as much again
-    // as a product of one term that adds to its C: that is what tells the speed of memory.
+    // as a product of one term that adds to its C: that is what tells the speed of memory. The last level counts
+    // likewise where it has no temporaries, because the host reads the terms of A once for each block of columns.
+    // (One level of Winograd's form at 4096 reads 7 further terms of A four or five times and 7 of B once, and passes
+    // over C 15 times; 15 additions are 45 passes. With AVX2, one thread took less time than that, two threads took
+    // more.)
     template <class S>
     [[gnu::cold, gnu::noinline]] double of_base(S const& s) const {
         return base_.estimate(s);

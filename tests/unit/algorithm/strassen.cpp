@@ -239,6 +239,18 @@ TEST_CASE("automatic levels: none where the base is estimated to be as fast, som
         CHECK(policy.estimate(s) == sg::host{}.estimate(s));
         CHECK(policy.workspace(s) == sg::host{}.workspace(s));
     }
+    // On the host a level has to be estimated 3% faster than fewer levels.
+    for (sg::index_t n = 256; n <= 65536; n *= 2) {
+        auto const s = shape_of<float>(n, n, n);
+        auto const with = [&](int levels) {
+            return sg::strassen(sg::host{}, {.levels = levels}).estimate(s);
+        };
+        double least = with(0);
+        for (int levels = 1; levels <= 3; ++levels)
+            if (with(levels) < 0.97 * least) least = with(levels);
+        CAPTURE(n);
+        CHECK(policy.estimate(s) == least);
+    }
     auto const large = shape_of<float>(50000, 50000, 50000);
     CHECK(!contains(policy.describe(large), "0 levels"));
     CHECK(policy.estimate(large) < sg::host{}.estimate(large));
