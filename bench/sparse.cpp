@@ -2,10 +2,11 @@
 //
 //   bench_sparse [events | csr] [SIDE]      both by default; SIDE of the events' matrix: 20000
 //
-// All numbers are floats. Times are those of a graph of many calls, replayed, so that they are the device's; "queued" is
-// what a call takes that is queued by itself, one after another. Rounds measure every way once; medians of the rounds. Active
-// sets rotate, so that no call finds the rows in the cache that the one before it read. Both libraries are opened at run
-// time; cuSPARSE is prepared (cusparseSpMM_preprocess) before it is timed, and the best of its algorithms counts.
+// All numbers are floats. Times are those of a graph of many calls, replayed, so that they are the device's;
+// "queued" is what a call takes that is queued by itself, one after another. Rounds measure every way once;
+// medians of the rounds. Active sets rotate, so that no call finds the rows in the cache that the one before
+// it read. Both libraries are opened at run time; cuSPARSE is prepared (cusparseSpMM_preprocess) before it is
+// timed, and the best of its algorithms counts.
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/events.hpp>
 

@@ -17,8 +17,8 @@
 //                                    initialised. T is float, double, int, uint, ulong or byte
 //   BARRIER()                        waits for all work-items of the group, and shows what they wrote to
 //                                    SHARED
-//   ANY(flag, x)                     sets flag, a SHARED int, to whether x holds for any work-item of the group; all of
-//                                    them call it, and it is a BARRIER()
+//   ANY(flag, x)                     sets flag, a SHARED int, to whether x holds for any work-item of the
+//                                    group; all of them call it, and it is a BARRIER()
 //   ITEM, GROUP, GROUPS              the number of the work-item in its group, of the group, and of groups;
 //                                    all int
 //   WARP, LANE                       ITEM / 32 and ITEM % 32, for less

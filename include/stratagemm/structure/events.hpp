@@ -1,5 +1,5 @@
-// Matrices that are mostly zero, times dense ones: of the dense matrix, only what meets an element that is not zero is
-// read.
+// Matrices that are mostly zero, times dense ones: of the dense matrix, only what meets an element that is
+// not zero is read.
 //
 //   sg::gemm(gpu, sg::events(x), w, y);      Y = X W: rows of W; X has few rows, such as one vector of activations
 //   sg::gemm(gpu, w, sg::events(x), y);      Y = W X: columns of W
@@ -7,9 +7,10 @@
 //   auto const list = sg::compact(gpu, x);   once: a csr_matrix
 //   sg::gemm(gpu, list, w, y);               many times
 //
-// The elements that are not zero are listed within the product, on the device, in workspace for all of them; nothing waits
-// for the host. Their order is that of the columns, and so the result is the same from run to run. What is zero is not
-// multiplied: 0 times Inf or NaN in W adds nothing. Leave events() away where it should.
+// The elements that are not zero are listed within the product, on the device, in workspace for all of them;
+// nothing waits for the host. Their order is that of the columns, and so the result is the same from run to
+// run. What is zero is not multiplied: 0 times Inf or NaN in W adds nothing. Leave events() away where it
+// should.
 #pragma once
 
 #include "csr.hpp"
@@ -66,8 +67,8 @@ class csr_matrix {
 public:
     using value_type = T;
 
-    // The elements of a matrix that are not zero, with its factor. The arrays have room for all elements, and the number
-    // of those that are listed stays on the device: nonzeros of the view is the room.
+    // The elements of a matrix that are not zero, with its factor. The arrays have room for all elements, and
+    // the number of those that are listed stays on the device: nonzeros of the view is the room.
     csr_matrix(Policy const& policy, view<T const, space> const& x) {
         using arena = typename Policy::arena;
         footprint room;

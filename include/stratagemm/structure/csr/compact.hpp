@@ -1,5 +1,5 @@
-// The elements of a matrix that are not zero, listed by rows and in order: dense to CSR, on the host or on a device, where
-// nothing waits for the host.
+// The elements of a matrix that are not zero, listed by rows and in order: dense to CSR, on the host or on a
+// device, where nothing waits for the host.
 //
 // Zero is what compares equal to it: -0 is left out, NaN is listed.
 #pragma once
@@ -10,10 +10,10 @@
 
 STRATAGEMM_BEGIN
 
-// A group has a part of a row, `span` columns of it, and lists it behind what is listed of the parts before. How much that
-// is, count_nonzeros has counted, or for a short row each group counts by itself, which takes less time than a second
-// kernel. A group marks what is not zero as neighbours read neighbours, and then each work-item lists the marks of its own
-// stretch.
+// A group has a part of a row, `span` columns of it, and lists it behind what is listed of the parts before.
+// How much that is, count_nonzeros has counted, or for a short row each group counts by itself, which takes
+// less time than a second kernel. A group marks what is not zero as neighbours read neighbours, and then each
+// work-item lists the marks of its own stretch.
 inline constexpr char compact_text[] = R"(
 #define STRETCH 8
 #define MARKS (STRETCH + 4) /* bytes from one stretch to the next, so that a warp reads without conflicts */
@@ -57,8 +57,9 @@ KERNEL(ITEMS) count_nonzeros(MATRIX(IN const, x), BUFFER(int, counts), index col
     if (ITEM == 0) counts[GROUP] = sums[0];
 }
 
-KERNEL(ITEMS) list_nonzeros(MATRIX(IN const, x), int conjugated, scalar factor, BUFFER(int const, counts), BUFFER(INDEX, begins),
-                            BUFFER(INDEX, columns), BUFFER(IN, values), index cols, int parts, index span, int counted) {
+KERNEL(ITEMS) list_nonzeros(MATRIX(IN const, x), int conjugated, scalar factor, BUFFER(int const, counts),
+                            BUFFER(INDEX, begins), BUFFER(INDEX, columns), BUFFER(IN, values), index cols,
+                            int parts, index span, int counted) {
     SHARED int sums[ITEMS];
     SHARED int of_warp[ITEMS / 32];
     SHARED byte marks[ITEMS * MARKS];
@@ -118,9 +119,10 @@ KERNEL(ITEMS) list_nonzeros(MATRIX(IN const, x), int conjugated, scalar factor, 
         for (int w = 0; own != 0; ++w, own >>= 1)
             if (own & 1) {
                 index const j = first + ITEM * STRETCH + w;
-                scalar const element = LOAD(IN, x, AT(x, i, j));
+                scalar const there = LOAD(IN, x, AT(x, i, j));
+                scalar const element = scale_by(factor, conjugate_if(conjugated, there));
                 columns[at] = (INDEX)j;
-                STORE(IN, values, at, CONVERT(OUT_VALUE, (value)scale_by(factor, conjugate_if(conjugated, element))));
+                STORE(IN, values, at, CONVERT(OUT_VALUE, (value)element));
                 ++at;
             }
         next += all;
@@ -155,8 +157,8 @@ std::size_t bytes_of_lists(index_t rows, index_t cols) {
            Arena::rounded(elements * sizeof(Index)) + Arena::rounded(elements * sizeof(T));
 }
 
-// Lists `factor` x, whatever the factor of x itself. `begins` has room for one number more than there are rows, the others for as many as x has
-// elements.
+// Lists `factor` x, whatever the factor of x itself. `begins` has room for one number more than there are
+// rows, the others for as many as x has elements.
 template <class Leaf, class T, class Space, class Index, class Arena>
 status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, accumulator_t<T> factor,
                      typename Space::template handle<Index> begins,

@@ -1,13 +1,13 @@
 // Sparse rows times a dense matrix on a device: the kernel, and the form of it that a product takes.
 //
-// The product is bound by memory. A group of 256 work-items has ROWS rows of C by STRIPES stripes of columns. For each, PARTS
-// parts of the row of A, interleaved, have LANES work-items each, and each of these WIDE columns of C. So many lanes lie
-// along C where B has its columns side by side, and one where a column of B lies along memory: then neighbours take
-// neighbouring elements of the row of A. A row that is far longer than its neighbours is done by the whole group, after the
-// others.
+// The product is bound by memory. A group of 256 work-items has ROWS rows of C by STRIPES stripes of columns.
+// For each, PARTS parts of the row of A, interleaved, have LANES work-items each, and each of these WIDE
+// columns of C. So many lanes lie along C where B has its columns side by side, and one where a column of B
+// lies along memory: then neighbours take neighbouring elements of the row of A. A row that is far longer
+// than its neighbours is done by the whole group, after the others.
 //
-// The order in which the products of a row are added follows from the shape, the layout of B and the number of stored
-// elements, and so the result is the same from run to run.
+// The order in which the products of a row are added follows from the shape, the layout of B and the number
+// of stored elements, and so the result is the same from run to run.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -85,8 +85,8 @@ KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, c
         if (j >= cols || is_long != alone) end = begin;
         scalar sum[WIDE];
         EACH_COLUMN(BEGIN_SUM)
-        /* IN_FLIGHT elements at a time; where the next are is read while these are multiplied. What is left goes FEW at a
-           time. */
+        /* IN_FLIGHT elements at a time; where the next are is read while these are multiplied. What is left goes
+           FEW at a time. */
         index at = begin + ITEM / LANES % parts;
         INDEX row_of[IN_FLIGHT];
         if (at + (IN_FLIGHT - 1) * parts < end)
@@ -116,7 +116,7 @@ KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, c
                 }
         }
 
-        /* Sums of the parts become one: within a warp by exchange, if the device can do that, and else by memory. */
+        /* Sums of parts become one: within a warp by exchange, if the device can do that, and else by memory. */
         int in_warp = 1;
 #if SHUFFLES && !COMPLEX
         for (; in_warp < parts && in_warp * LANES < 32; in_warp *= 2) { EACH_COLUMN(ADD_NEIGHBOUR) }
@@ -133,7 +133,8 @@ KERNEL(ITEMS) csr_times_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, c
             scalar all = ZERO;
             for (int q = 0; q < left; ++q)
                 all = all + part[column % WIDE * LINE + (nth * left + q) * LANES + column / WIDE];
-            index const row = first_i + of_unit / STRIPES, col = first_j + of_unit % STRIPES * (LANES * WIDE) + column;
+            index const row = first_i + of_unit / STRIPES;
+            index const col = first_j + of_unit % STRIPES * (LANES * WIDE) + column;
             if (row >= rows || col >= cols) continue;
             if (UNITS == 1 || alone || !any_long || !IS_LONG(row)) FINISH_ELEMENT(row, col, all);
         }
@@ -163,7 +164,8 @@ struct csr_work {
                std::to_string(parts) + (parts == 1 ? " part" : " parts");
     }
 };
-// `vector`: how many columns of B are loaded at once, if these lie side by side, or 0. `most_items`: of a group of the device.
+// `vector`: how many columns of B are loaded at once, if these lie side by side, or 0. `most_items`: of a
+// group of the device.
 inline csr_work choose_csr(index_t m, index_t n, index_t nonzeros, int vector, int most_items) {
     csr_work x;
     bool const along = vector > 0 && n > 1;
