@@ -140,6 +140,14 @@ TEST_CASE("events: what is wrong is said") {
     REQUIRE(!s);
     CHECK(s.error().code() == sg::errc::alias);
 
+    // More elements than their numbers can count, all of them one number; or no memory for so many.
+    float const zero = 0;
+    auto const large = sg::strided(&zero, 65536, 65536, 0, 0);
+    sg::matrix<float> column(65536, 1);
+    s = sg::try_gemm(sg::host{}, sg::events(large), sg::strided(&zero, 65536, 1, 0, 0), column);
+    REQUIRE(!s);
+    CHECK((s.error().code() == sg::errc::unsupported || s.error().code() == sg::errc::memory));
+
     using term = sg::view<float const>;
     using events = sg::event_matrix<float, sg::host_memory>;
     using problem = sg::problem<events, term, sg::view<float>>;

@@ -164,6 +164,8 @@ status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, accumulato
                      typename Space::template handle<Index> begins,
                      typename Space::template handle<Index> columns,
                      typename Space::template handle<T> values, Arena& memory) {
+    if (sizeof(Index) < 8 && x.rows > 0 && x.cols > 0x7fffffff / x.rows)
+        return error(errc::unsupported, "events: a matrix of more than 2^31 - 1 elements; multiply blocks");
     if constexpr (host_leaf<Leaf>) {
         (void)memory;
         index_t at = 0;
