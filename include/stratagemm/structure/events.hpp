@@ -1,5 +1,5 @@
-// Matrices that are mostly zero, times dense ones: of the dense matrix, only what meets an element that is
-// not zero is read.
+// Products of a matrix that is mostly zero with a dense matrix W. A product reads only the rows, or columns, of W
+// that meet a non-zero element.
 //
 //   sg::gemm(gpu, sg::events(x), w, y);      Y = X W: rows of W; X has few rows, such as one vector of activations
 //   sg::gemm(gpu, w, sg::events(x), y);      Y = W X: columns of W
@@ -7,10 +7,9 @@
 //   auto const list = sg::compact(gpu, x);   once: a csr_matrix
 //   sg::gemm(gpu, list, w, y);               many times
 //
-// The elements that are not zero are listed within the product, on the device, in workspace for all of them;
-// nothing waits for the host. Their order is that of the columns, and so the result is the same from run to
-// run. What is zero is not multiplied: 0 times Inf or NaN in W adds nothing. Leave events() away where it
-// should.
+// The product lists the non-zero elements on the device, in workspace that has room for all elements, and does not
+// wait for the host. The list is in the order of the columns, so the result is the same from run to run. Zeros are
+// not multiplied: 0 times Inf or NaN in W adds nothing. Where such a product must give NaN, pass x itself.
 #pragma once
 
 #include "csr.hpp"
@@ -67,8 +66,8 @@ class csr_matrix {
 public:
     using value_type = T;
 
-    // The elements of a matrix that are not zero, with its factor. The arrays have room for all elements, and
-    // the number of those that are listed stays on the device: nonzeros of the view is the room.
+    // Lists the non-zero elements of x, times its factor. On a device the host does not learn how many there are:
+    // `nonzeros` of the view is the number of elements of x then.
     csr_matrix(Policy const& policy, view<T const, space> const& x) {
         using arena = typename Policy::arena;
         footprint room;

@@ -1,7 +1,5 @@
-// The elements of a matrix that are not zero, listed by rows and in order: dense to CSR, on the host or on a
-// device, where nothing waits for the host.
-//
-// Zero is what compares equal to it: -0 is left out, NaN is listed.
+// Dense to CSR: lists the non-zero elements of a matrix by rows, in order, on the host or on a device. On a device
+// the call does not wait. -0 counts as zero, NaN as non-zero.
 #pragma once
 
 #include "../../core/policy.hpp"
@@ -10,10 +8,9 @@
 
 STRATAGEMM_BEGIN
 
-// A group has a part of a row, `span` columns of it, and lists it behind what is listed of the parts before.
-// How much that is, count_nonzeros has counted, or for a short row each group counts by itself, which takes
-// less time than a second kernel. A group marks what is not zero as neighbours read neighbours, and then each
-// work-item lists the marks of its own stretch.
+// A group lists `span` columns of a row, behind the elements of all groups before it. count_nonzeros counts those; if
+// there is one short row, each group counts them again, which takes less time than a second kernel. A group first
+// marks the non-zero elements of a tile with coalesced reads; then each work-item lists the marks of its stretch.
 inline constexpr char compact_text[] = R"(
 #define STRETCH 8
 #define MARKS (STRETCH + 4) /* bytes from one stretch to the next, so that a warp reads without conflicts */

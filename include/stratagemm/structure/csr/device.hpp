@@ -1,13 +1,13 @@
-// Sparse rows times a dense matrix on a device: the kernel, and the form of it that a product takes.
+// CSR times dense on a device: the kernel, and how it divides the work of a product.
 //
-// The product is bound by memory. A group of 256 work-items has ROWS rows of C by STRIPES stripes of columns.
-// For each, PARTS parts of the row of A, interleaved, have LANES work-items each, and each of these WIDE
-// columns of C. So many lanes lie along C where B has its columns side by side, and one where a column of B
-// lies along memory: then neighbours take neighbouring elements of the row of A. A row that is far longer
-// than its neighbours is done by the whole group, after the others.
+// The product is bound by memory. A group computes ROWS rows of C by STRIPES stripes of columns. The elements of a
+// row of A are dealt to PARTS parts in turn. A part has LANES work-items, and each of them computes WIDE columns of
+// C. If B is stored by rows, the lanes lie along a row of B. If B is stored by columns, LANES is 1, and
+// neighbouring work-items read neighbouring elements of A. The whole group computes a row that is much longer than
+// the others, after these.
 //
-// The order in which the products of a row are added follows from the shape, the layout of B and the number
-// of stored elements, and so the result is the same from run to run.
+// Shape, layout of B and number of stored elements determine the order in which the products of a row are added, so
+// the result is the same from run to run.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -15,7 +15,7 @@
 
 STRATAGEMM_BEGIN
 
-// VECTORS: the WIDE columns of B are loaded at once.
+// VECTORS is 1 if one load reads the WIDE columns of B.
 inline constexpr char csr_text[] = R"(
 #define IN_FLIGHT 4 /* loads of B that a work-item does not wait for; FEW of them at the end of a row */
 #define FEW 2
@@ -164,8 +164,7 @@ struct csr_work {
                std::to_string(parts) + (parts == 1 ? " part" : " parts");
     }
 };
-// `vector`: how many columns of B are loaded at once, if these lie side by side, or 0. `most_items`: of a
-// group of the device.
+// `vector` is what vector_of() gives for B; `most_items` is the largest group of the device.
 inline csr_work choose_csr(index_t m, index_t n, index_t nonzeros, int vector, int most_items) {
     csr_work x;
     bool const along = vector > 0 && n > 1;
@@ -178,7 +177,7 @@ inline csr_work choose_csr(index_t m, index_t n, index_t nonzeros, int vector, i
         x.vectors = vector > 1, x.wide = vector;
         while (x.lanes < 32 && x.lanes * x.wide < n) x.lanes *= 2;
         while (x.parts * x.lanes < x.items && items() < enough && x.parts * 4 <= average) x.parts *= 2;
-        // One or a few rows have few groups: these are larger then.
+        // A product of one or a few rows has too few groups to keep the device busy: make them larger.
         if (x.parts * x.lanes == x.items && items() < enough && most_items >= 512) x.items *= 2, x.parts *= 2;
     } else {
         x.wide = n >= 4 ? 4 : n >= 2 ? 2 : 1;
@@ -193,7 +192,7 @@ inline csr_work choose_csr(index_t m, index_t n, index_t nonzeros, int vector, i
     return x;
 }
 
-// How many columns of B a lane can load at once, if they lie side by side, or 0.
+// How many columns of B one load can read; 0 if B is stored by columns.
 template <class T, class Space>
 int vector_of(view<T, Space> const& b) {
     using V = std::remove_cv_t<T>;
@@ -203,7 +202,7 @@ int vector_of(view<T, Space> const& b) {
     return rows_are_closer(b) ? 0 : aligned ? most : 1;
 }
 
-// The product of one matrix A, whose rows begin where `begins` says: alpha A B + beta E, without the epilogue.
+// C = alpha A B + beta E, without the epilogue.
 template <class Index, class Leaf, class Q, class A>
 status multiply_csr(Leaf const& leaf, Q const& p, A const& a) {
     using In = typename Q::a_type;
