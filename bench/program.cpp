@@ -137,12 +137,12 @@ int run(std::string const& backend, options const& o, std::vector<bench_case> co
     if (results.empty()) return std::cout << "skipped: none of these cases is for this device\n", 77;
     if (arrange) arrange(results);
     if (!o.rule.errors) print_table(std::cout, results);
-    bool const good = write(o.json.empty() ? backend + ".json" : o.json,
-                            [&](std::ostream& out) { write_json(out, backend, about, results); }) &
-                      write(o.report.empty() ? "report.html" : o.report, [&](std::ostream& out) {
-                          write_html(out, "stratagemm, " + backend, about, results);
-                      });
-    return good ? 0 : 1;
+    bool const wrote_json = write(o.json.empty() ? backend + ".json" : o.json,
+                                  [&](std::ostream& out) { write_json(out, backend, about, results); });
+    bool const wrote_page = write(o.report.empty() ? "report.html" : o.report, [&](std::ostream& out) {
+        write_html(out, "stratagemm, " + backend, about, results);
+    });
+    return wrote_json && wrote_page ? 0 : 1;
 } catch (std::regex_error const& e) {
     return std::cerr << "the filter '" << o.filter << "' is no regular expression: " << e.what() << "\n", 2;
 }

@@ -22,8 +22,10 @@ template <class T>
 void events_on_device(std::initializer_list<std::array<sg::index_t, 3>> sizes) {
     under_test const device;
     using S = sg::accumulator_t<T>;
-    for (auto const& [m, n, k] : sizes)
+    for (auto const& size : sizes)
         for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+            auto const m = size[0], n = size[1],
+                       k = size[2]; // clang 14 does not let a lambda capture bindings
             auto const x = mostly_zero<T>(m, k);
             sg::matrix<T> const w = support::integers<T>(k, n, 1, order);
             sg::matrix<S> const e = support::integers<S>(m, n, 2);

@@ -117,7 +117,9 @@ TEST_CASE("matrices go to the device and come back in any layout") {
 }
 
 TEST_CASE("a queue of one's own, in order or not") {
-    for (cl_command_queue_properties const properties : {0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}) {
+    using properties_of_queue = cl_command_queue_properties;
+    for (auto const properties :
+         {properties_of_queue{0}, properties_of_queue{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE}}) {
         own_queue const own(properties);
         sg::opencl const gpu(own.queue);
         CHECK(gpu.queue() == own.queue);

@@ -65,7 +65,7 @@ public:
         : host_arena(std::move(own)), bases_(std::move(bases)), count_(count) {}
     bool fits(footprint f) const {
         for (int i = 0; i < count_; ++i)
-            if (!bases_[i].fits(f)) return false;
+            if (!bases_[static_cast<std::size_t>(i)].fits(f)) return false;
         return std::is_base_of_v<host_arena, Arena> || host_arena::fits(f);
     }
     Arena& operator[](int i) { return bases_[static_cast<std::size_t>(i)]; }
