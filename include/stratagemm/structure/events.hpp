@@ -143,7 +143,7 @@ public:
     bound error_bound(S const& s) const {
         return chain_bound<S>(s.k);
     }
-    // As if one element in ten were not zero.
+    // The host does not know how many elements are non-zero: assume one in ten.
     template <class S>
     double estimate(S const& s) const {
         return of_lists_.estimate(lists_shape(s, 10));
@@ -184,7 +184,7 @@ public:
     }
 
 private:
-    // Of the product of the lists, with one element in `one_in` listed.
+    // The shape of the CSR product, with one element in `one_in` non-zero.
     template <class S>
     static auto lists_shape(S const& s, index_t one_in) {
         using T = typename S::a_type;

@@ -142,11 +142,12 @@ struct compact_parts {
         parts = (cols - 1) / span + 1;
     }
 };
-// Bytes of workspace of a device that list_nonzeros takes, and so does one that makes these lists for itself.
+// Bytes of device workspace that list_nonzeros() takes for its counts.
 template <class Arena>
 std::size_t bytes_to_compact(index_t rows, index_t cols) {
     return Arena::rounded(static_cast<std::size_t>(rows * compact_parts(rows, cols).parts) * sizeof(int));
 }
+// Bytes of the three arrays of a list with room for all elements.
 template <class Arena, class T, class Index>
 std::size_t bytes_of_lists(index_t rows, index_t cols) {
     auto const elements = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
@@ -154,8 +155,8 @@ std::size_t bytes_of_lists(index_t rows, index_t cols) {
            Arena::rounded(elements * sizeof(Index)) + Arena::rounded(elements * sizeof(T));
 }
 
-// Lists `factor` x, whatever the factor of x itself. `begins` has room for one number more than there are
-// rows, the others for as many as x has elements.
+// Lists the non-zero elements of x, times `factor`; ignores the factor of the view. `begins` has room for
+// x.rows + 1 numbers, `columns` and `values` have room for x.rows * x.cols.
 template <class Leaf, class T, class Space, class Index, class Arena>
 status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, accumulator_t<T> factor,
                      typename Space::template handle<Index> begins,
