@@ -54,7 +54,7 @@ struct csr {
 struct events {
     template <class P, class T>
     static constexpr bool takes =
-        sg::takes<sg::event_product<P>,
+        sg::takes<sg::csr_product<P>,
                   sg::problem<sg::event_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
 };
 struct kept {

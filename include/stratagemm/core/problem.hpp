@@ -98,9 +98,11 @@ struct problem {
 
     // C^T = B^T A^T, which is the same product. row0 and col0 stay those of the user's C: whoever calls the
     // epilogue swaps the indices back.
-    problem<B, A, C, Epilogue> transposed() const {
-        return {alpha, b.transposed(), a.transposed(), beta,   e.transposed(), c.transposed(), epilogue,
-                count, b_step,         a_step,         e_step, c_step,         row0,           col0};
+    auto transposed() const {
+        return problem<decltype(b.transposed()), decltype(a.transposed()), decltype(c.transposed()),
+                       Epilogue>{alpha,          b.transposed(), a.transposed(), beta,   e.transposed(),
+                                 c.transposed(), epilogue,       count,          b_step, a_step,
+                                 e_step,         c_step,         row0,           col0};
     }
 
     // The i-th product of the batch.

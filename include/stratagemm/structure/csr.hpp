@@ -1,41 +1,158 @@
-// Sparse matrices by rows (CSR), and their product with a dense one.
+// Sparse matrices by rows (CSR) and by columns (CSC), and the products of all sparse operands with dense matrices.
 //
-//   sg::csr<float> a{m, k, row_begins, columns, values, nonzeros};   borrows the arrays
-//   sg::gemm(cpu, a, b, c);                                          also with alpha, beta, E and an epilogue
+//   sg::csr<float> a{m, k, row_begins, columns, values, nonzeros};          borrows the arrays
+//   auto d = sg::csc<float>(m, k, column_begins, rows, values, nonzeros);   the same by columns
+//   sg::gemm(cpu, a, b, c);                                  also with alpha, beta, E and an epilogue
+//   sg::gemm(cpu, b, a, c);                                  dense times sparse
+//   sg::gemm(cpu, a.transposed(), b, c);                     sg::scaled(2, a) and sg::conjugated(a) likewise
 //
 // Row i has the elements [row_begins[i], row_begins[i + 1]) of columns and values. The arrays are in the
 // memory of the policy: pointers on the host, handles on a device. The products of a row are summed in the
 // order in which they are stored, so the result does not depend on threads or scheduling. Elements that are
 // not stored are zero and not multiplied: Inf in B gives no NaN. Columns may come in any order, and repeat.
 //
-// Products do not check the arrays. check() does so on the host: rows in order, columns in range.
+// Products do not check the arrays. check() does so on the host: rows in order, columns in range. check_sorted()
+// also refuses columns that do not rise within a row.
+//
+// Every other sparse format is multiplied as CSR: X.listed(leaf, arena) writes it by rows into workspace of the
+// call. A format is one header with
+//   a form     is_sparse, has_facts, over<P>, index_type; bytes<Arena, Leaf>(rows, cols), which listed() takes at most;
+//              most(rows, cols) and likely(rows, cols) elements; conjugates(); origin() for describe(); transposed()
+//   an operand what core/operand.hpp lists, index_type, facts(), check(), listed(leaf, arena), transposed()
 #pragma once
 
 #include "../backend/host/combined.hpp"
 #include "../core/policy.hpp"
+#include "csr/arrays.hpp"
 #include "csr/device.hpp"
+#include "csr/transpose.hpp"
+
+#include <memory>
 
 STRATAGEMM_BEGIN
 
 template <policy P>
 class csr_product;
+template <class T, class Index = std::int32_t, class Space = host_memory>
+struct csr;
 
-template <class T>
+// ---- transposed -------------------------------------------------------------------------------------------
+
+template <class X>
+struct turned;
+
+// The form of the transposed of what has form F.
+template <class F>
+struct turned_form {
+    using value_type = typename F::value_type;
+    using index_type = typename F::index_type;
+    static constexpr bool has_facts = true, is_sparse = true;
+    template <class P>
+    requires P::is_backend using over = csr_product<P>;
+
+    F of{};
+    bool conjugate = false;
+
+    F transposed() const {
+        F form = of;
+        if constexpr (requires { form.conjugate; }) form.conjugate = conjugates();
+        return form;
+    }
+    template <class Arena, class Leaf>
+    std::size_t bytes(index_t rows, index_t cols) const {
+        return bytes_of_lists<Arena, value_type, index_type>(rows, most(rows, cols)) +
+               of.template bytes<Arena, Leaf>(cols, rows) +
+               bytes_to_transpose<Arena, index_type, Leaf>(most(rows, cols));
+    }
+    index_t most(index_t rows, index_t cols) const { return of.most(cols, rows); }
+    index_t likely(index_t rows, index_t cols) const { return of.likely(cols, rows); }
+    bool conjugates() const { return conjugate != of.conjugates(); }
+    std::string origin() const { return of.origin() + "transposed first; "; }
+};
+
+// The transposed of a sparse operand. Of a csr, it is the matrix by columns (CSC).
+template <class X>
+struct turned {
+    using value_type = typename X::value_type;
+    using space = typename X::space;
+    using form = turned_form<typename X::form>;
+    using index_type = typename X::index_type;
+    static constexpr int most_views = X::most_views;
+
+    index_t rows = 0, cols = 0;
+    X of{};
+    accumulator_t<value_type> scale{1};
+    bool conjugate = false;
+
+    form facts() const { return {of.facts(), conjugate}; }
+    template <class F>
+    void each_view(F&& f) const {
+        of.each_view(f);
+    }
+    // The messages name rows and columns of what was transposed.
+    status check() const requires std::is_same_v<space, host_memory> { return of.check(); }
+
+    X transposed() const {
+        X x = of;
+        x.conjugate = conjugate != of.conjugate;
+        x.scale = (conjugate ? stratagemm::conjugate(of.scale) : of.scale) * scale;
+        return x;
+    }
+    template <class Leaf, class Arena>
+    result<csr<value_type, index_type, space>> listed(Leaf const& leaf, Arena& memory) const {
+        using T = value_type;
+        index_t const most = facts().most(rows, cols);
+        auto const begins = memory.template take<index_type>(rows + 1);
+        auto const columns = memory.template take<index_type>(most);
+        auto const values = memory.template take<T>(most);
+        typename Arena::scope const scope(memory);
+        auto x = transposed().listed(leaf, memory);
+        if (!x) return x.take_status();
+        if (status s = transpose_csr<Leaf, T, index_type, space>(leaf, *x, begins, columns, values, memory);
+            !s)
+            return s;
+        return csr<T, index_type, space>{rows,   cols,        begins,   columns,
+                                         values, x->nonzeros, x->scale, x->conjugate};
+    }
+};
+
+template <class X>
+turned<X> turn(X x) {
+    turned<X> t{x.cols, x.rows, x, x.scale, x.conjugate};
+    t.of.scale = decltype(x.scale)(real_t<typename X::value_type>(1)), t.of.conjugate = false;
+    return t;
+}
+
+// ---- by rows, by columns ----------------------------------------------------------------------------------
+
+template <class T, class Index = std::int32_t>
 struct csr_form {
     using value_type = T;
-    static constexpr bool has_facts = true;
+    using index_type = Index;
+    static constexpr bool has_facts = true, is_sparse = true;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
     index_t nonzeros = 0;
+    bool conjugate = false;
+
+    turned_form<csr_form> transposed() const { return {*this, false}; }
+    template <class Arena, class Leaf>
+    std::size_t bytes(index_t, index_t) const {
+        return 0;
+    }
+    index_t most(index_t, index_t) const { return nonzeros; }
+    index_t likely(index_t, index_t) const { return nonzeros; }
+    bool conjugates() const { return conjugate; }
+    std::string origin() const { return {}; }
 };
 
 // Index: std::int32_t or std::int64_t.
-template <class T, class Index = std::int32_t, class Space = host_memory>
+template <class T, class Index, class Space>
 struct csr {
     using value_type = T;
     using space = Space;
-    using form = csr_form<T>;
+    using form = csr_form<T, Index>;
     using index_type = Index;
     static constexpr int most_views = 3;
 
@@ -43,34 +160,103 @@ struct csr {
     typename Space::template handle<Index const> row_begins{}; // rows + 1
     typename Space::template handle<Index const> columns{};
     typename Space::template handle<T const> values{};
-    index_t nonzeros = 0;
+    index_t nonzeros = 0; // on a device, it may be more than there are
+    accumulator_t<T> scale{1};
+    bool conjugate = false;
 
-    form facts() const { return {nonzeros}; }
+    form facts() const { return {nonzeros, conjugate}; }
     template <class F>
     void each_view(F&& f) const {
         f(view<Index const, Space>{row_begins, 1, rows + 1, rows + 1, 1});
         f(view<Index const, Space>{columns, 1, nonzeros, nonzeros, 1});
         f(view<T const, Space>{values, 1, nonzeros, nonzeros, 1});
     }
+    turned<csr> transposed() const { return turn(*this); }
+    template <class Leaf, class Arena>
+    result<csr> listed(Leaf const&, Arena&) const {
+        return *this;
+    }
 
     status check() const requires std::is_same_v<Space, host_memory> {
-        auto const wrong = [](char const* what, index_t at) {
-            char text[120];
-            __builtin_snprintf(text, sizeof(text), "%s%td", what, at);
-            return failure(errc::argument, "csr", text);
-        };
-        if (row_begins[0] != 0) return wrong("row_begins does not begin with 0 but with ", row_begins[0]);
+        if (status s = check_begins("csr", "row_begins", row_begins, rows, nonzeros); !s) return s;
+        return check_range_of("csr", "a column", columns, nonzeros, cols);
+    }
+    status check_sorted() const requires std::is_same_v<Space, host_memory> {
+        if (status s = check(); !s) return s;
         for (index_t i = 0; i < rows; ++i)
-            if (row_begins[i + 1] < row_begins[i]) return wrong("row_begins falls after row ", i);
-        if (row_begins[rows] != nonzeros)
-            return wrong("the number of non-zeros is not the last of row_begins, ", row_begins[rows]);
-        for (index_t at = 0; at < nonzeros; ++at)
-            if (columns[at] < 0 || columns[at] >= cols) return wrong("a column is out of range: number ", at);
+            for (index_t at = row_begins[i] + 1; at < row_begins[i + 1]; ++at)
+                if (columns[at] <= columns[at - 1])
+                    return wrong_at("csr", "the columns of a row do not rise: number ", at);
         return {};
     }
 };
+// Column j has the elements [column_begins[j], column_begins[j + 1]) of row_numbers and values.
+template <class T, class Index = std::int32_t, class Space = host_memory>
+turned<csr<T, Index, Space>> csc(index_t rows, index_t cols,
+                                 typename Space::template handle<Index const> column_begins,
+                                 typename Space::template handle<Index const> row_numbers,
+                                 typename Space::template handle<T const> values, index_t nonzeros) {
+    return csr<T, Index, Space>{cols, rows, column_begins, row_numbers, values, nonzeros}.transposed();
+}
 
-// Products of CSR matrices over the leaf of a backend.
+// A sparse matrix that owns its arrays, in the memory of a policy. Copies share them.
+template <class View, class Policy>
+class owned {
+public:
+    using value_type = typename View::value_type;
+    using arena = typename Policy::arena;
+
+    owned() = default;
+    owned(std::shared_ptr<arena> memory, View const& view) : memory_(std::move(memory)), view_(view) {}
+
+    index_t rows() const { return view_.rows; }
+    index_t cols() const { return view_.cols; }
+    View view() const { return view_; }
+
+private:
+    std::shared_ptr<arena> memory_;
+    View view_;
+};
+template <class T, class Index, class Policy>
+using csr_matrix = owned<csr<T, Index, typename Policy::space>, Policy>;
+
+// Memory for an owned matrix.
+template <class Policy>
+result<std::shared_ptr<typename Policy::arena>> reserve_for(Policy const& policy, std::size_t bytes) {
+    using arena = typename Policy::arena;
+    footprint room;
+    Policy::space::share(room) = bytes;
+    auto memory = policy.reserve(room);
+    if (!memory) return memory.take_status();
+    return or_no_memory(
+        [&]() -> result<std::shared_ptr<arena>> { return std::make_shared<arena>(std::move(*memory)); });
+}
+
+// Any sparse operand by rows, as arrays of its own. A factor and a conjugation stay marks of the view.
+template <policy P, operand M>
+auto to_csr(P const& policy, M const& matrix) {
+    auto const x = as_view(matrix);
+    using X = std::remove_const_t<decltype(x)>;
+    auto memory =
+        reserve_for(policy, x.facts().template bytes<typename P::arena, leaf_of<P>>(x.rows, x.cols));
+    memory.or_throw();
+    auto list = x.listed(policy.leaf(), **memory);
+    list.or_throw();
+    return csr_matrix<typename X::value_type, typename X::index_type, P>(std::move(*memory), *list);
+}
+
+// ---- products ---------------------------------------------------------------------------------------------
+
+template <class X>
+concept sparse_operand = requires {
+    requires X::form::is_sparse;
+};
+template <class F>
+concept sparse_form = requires {
+    requires F::is_sparse;
+};
+
+// Products of a sparse matrix and a dense one over the leaf of a backend.
 template <policy P>
 class csr_product : public product_over<P> {
     using Leaf = leaf_of<P>;
@@ -84,11 +270,14 @@ public:
 
     template <class Q>
     static constexpr verdict accepts_operands = [] {
+        using A = typename Q::a_operand;
+        using B = typename Q::b_operand;
         using T = typename Q::a_type;
         using C = typename Q::c_type;
         using Dense = dense_problem<T, T, accumulator_t<T>, space, typename Q::epilogue_type>;
-        if constexpr (!requires { typename Q::a_operand::index_type; } ||
-                      !is_view<typename Q::b_operand>::value || !is_view<typename Q::c_operand>::value)
+        if constexpr (!(sparse_operand<A> && is_view<B>::value) && !(is_view<A>::value && sparse_operand<B>))
+            return verdict::structure;
+        else if constexpr (!is_view<typename Q::c_operand>::value)
             return verdict::structure;
         else if constexpr (!on_host && !on_device)
             return verdict::leaf;
@@ -98,6 +287,14 @@ public:
                    (on_host ? verdict::yes : answer<P, Dense>());
     }();
 
+    template <class S>
+    footprint workspace(S const& s) const {
+        auto const r = sparse_first(s);
+        footprint need;
+        space::share(need) =
+            r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
+        return need;
+    }
     // No row has more than k terms, unless columns repeat.
     template <class S>
     bound error_bound(S const& s) const {
@@ -106,27 +303,83 @@ public:
     // The bytes that are read and written, over a rough bandwidth of a host or of a device.
     template <class S>
     double estimate(S const& s) const {
-        auto const rows = static_cast<double>(s.m), cols = static_cast<double>(s.n),
-                   nonzeros = static_cast<double>(s.a_facts.nonzeros);
+        auto const r = sparse_first(s);
+        auto const rows = static_cast<double>(r.m), cols = static_cast<double>(r.n),
+                   nonzeros = static_cast<double>(r.a_facts.likely(r.m, r.k));
         double const bytes = nonzeros * (sizeof(typename S::a_type) * (1 + cols) + 4) +
                              rows * cols * sizeof(typename S::c_type);
         return bytes / (on_host ? 10e9 : 500e9);
     }
     template <class S>
-    std::string describe(S const& s, char const* about = "") const {
-        return std::string("csr of ") + about + std::to_string(s.a_facts.nonzeros) + " non-zeros, " +
+    std::string describe(S const& s) const {
+        auto const r = sparse_first(s);
+        index_t const most = r.a_facts.most(r.m, r.k);
+        bool const exact = most == r.a_facts.likely(r.m, r.k);
+        return r.a_facts.origin() + "csr of " + (exact ? "" : "at most ") + std::to_string(most) +
+               " non-zeros, " +
                (on_host ? std::string("rows by the host's threads")
-                        : choose_csr(s.m, s.n, s.a_facts.nonzeros, 1, 256).describe());
+                        : choose_csr(r.m, r.n, most, 1, 256).describe());
     }
 
     template <class Q>
-    status operator()(Q const& p, arena&) const {
-        for (index_t i = 0; i < p.count; ++i)
-            if (status s = multiply(p.at(i)); !s) return s;
-        return {};
+    status operator()(Q const& p, arena& memory) const {
+        if constexpr (sparse_operand<typename Q::a_operand>) {
+            return list_and_multiply(p, memory);
+        } else { // C^T = B^T A^T
+            if (status s = list_and_multiply(p.without_epilogue().transposed(), memory); !s) return s;
+            for (index_t i = 0; i < p.count; ++i)
+                if (status s = apply_to_c(this->leaf(), p.at(i)); !s) return s;
+            return {};
+        }
     }
 
 private:
+    // The shape of the product with the sparse matrix on the left.
+    template <class S>
+    static auto sparse_first(S const& s) {
+        if constexpr (sparse_form<typename S::a_form>) {
+            return s;
+        } else {
+            auto const turned = s.b_facts.transposed();
+            return shape<std::remove_const_t<decltype(turned)>, typename S::a_form, typename S::c_form>{
+                s.n, s.m, s.k, s.count, s.adds, turned, s.a_facts};
+        }
+    }
+    // The kernels of devices read conjugated values from workspace.
+    template <class S, class Form>
+    static std::size_t bytes_to_conjugate(Form const& form, index_t rows, index_t cols) {
+        using T = typename S::a_type;
+        if (on_host || !complex_like<T> || !form.conjugates()) return 0;
+        return arena::rounded(static_cast<std::size_t>(form.most(rows, cols)) * sizeof(T));
+    }
+
+    template <class Q>
+    status list_and_multiply(Q const& p, arena& memory) const {
+        using A = typename Q::a_operand;
+        using T = typename Q::a_type;
+        typename arena::scope const scope(memory);
+        auto list = p.a.listed(this->leaf(), memory);
+        if (!list) return list.take_status();
+        csr<T, typename A::index_type, space>& a = *list;
+        if constexpr (!on_host && complex_like<T>)
+            if (a.conjugate) {
+                auto const values = memory.template take<T>(a.nonzeros);
+                view<T const, space> from{a.values, 1, a.nonzeros, a.nonzeros, 1};
+                from.conjugate = true;
+                if (status s = this->leaf().copy(from, view<T, space>{values, 1, a.nonzeros, a.nonzeros, 1});
+                    !s)
+                    return s;
+                a.values = values, a.conjugate = false;
+            }
+        problem<csr<T, typename A::index_type, space>, typename Q::b_operand, typename Q::c_operand,
+                typename Q::epilogue_type>
+            r{p.alpha * a.scale, a,        p.b,      p.beta,   p.e,      p.c,    p.epilogue,
+              p.count,           p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
+        for (index_t i = 0; i < p.count; ++i)
+            if (status s = multiply(r.at(i)); !s) return s;
+        return {};
+    }
+
     // Rows of C by 256 columns are a piece, whose sums stay in a thread's first cache.
     template <class Q>
     status multiply(Q const& p) const requires on_host {
@@ -142,11 +395,15 @@ private:
                 index_t const cols = smaller(width, p.c.cols - j);
                 for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
                 for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at)
-                    add_row(sum, p.a.values[at], p.b, p.a.columns[at], j, cols);
+                    add_row(sum, as_stored(p.a, at), p.b, p.a.columns[at], j, cols);
                 for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
             }
         });
         return {};
+    }
+    template <class A>
+    static typename A::value_type as_stored(A const& a, index_t at) {
+        return a.conjugate ? stratagemm::conjugate(a.values[at]) : a.values[at];
     }
     // sum += value * (row i of B, from column j).
     template <class S, class T>

@@ -15,18 +15,27 @@
 #include "csr.hpp"
 #include "csr/compact.hpp"
 
-#include <memory>
-
 STRATAGEMM_BEGIN
-
-template <policy P>
-class event_product;
 
 template <class T>
 struct event_form {
     using value_type = T;
+    using index_type = std::int32_t;
+    static constexpr bool has_facts = true, is_sparse = true;
     template <class P>
-    requires P::is_backend using over = event_product<P>;
+    requires P::is_backend using over = csr_product<P>;
+
+    event_form transposed() const { return {}; }
+    template <class Arena, class Leaf>
+    std::size_t bytes(index_t rows, index_t cols) const {
+        return bytes_of_lists<Arena, T, index_type>(rows, rows * cols) +
+               (host_leaf<Leaf> ? 0 : bytes_to_compact<Arena>(rows, cols));
+    }
+    // The host does not know how many elements are non-zero: assume one in ten.
+    index_t most(index_t rows, index_t cols) const { return rows * cols; }
+    index_t likely(index_t rows, index_t cols) const { return rows * cols / 10; }
+    bool conjugates() const { return false; } // by what lists the elements
+    std::string origin() const { return "events, listed first; "; }
 };
 
 template <class T, class Space>
@@ -34,23 +43,46 @@ struct event_matrix {
     using value_type = T;
     using space = Space;
     using form = event_form<T>;
+    using index_type = std::int32_t;
     static constexpr int most_views = 1;
 
     index_t rows = 0, cols = 0;
     view<T const, Space> elements{};
+    accumulator_t<T> scale{1};
+    bool conjugate = false;
 
     event_matrix() = default;
-    explicit event_matrix(view<T const, Space> const& x) : rows(x.rows), cols(x.cols), elements(x) {}
-    event_matrix transposed() const { return event_matrix(elements.transposed()); }
+    explicit event_matrix(view<T const, Space> const& x)
+        : rows(x.rows), cols(x.cols), elements(x), scale(x.scale), conjugate(x.conjugate) {
+        elements.scale = accumulator_t<T>(real_t<T>(1)), elements.conjugate = false;
+    }
+    form facts() const { return {}; }
+    event_matrix transposed() const {
+        event_matrix x = *this;
+        x.rows = cols, x.cols = rows, x.elements = elements.transposed();
+        return x;
+    }
     template <class F>
     void each_view(F&& f) const {
         f(elements);
     }
+    // On a device the host does not learn how many non-zero elements there are: `nonzeros` of the list is the number of
+    // all elements then.
+    template <class Leaf, class Arena>
+    result<csr<T, index_type, Space>> listed(Leaf const& leaf, Arena& memory) const {
+        auto const begins = memory.template take<index_type>(rows + 1);
+        auto const columns = memory.template take<index_type>(rows * cols);
+        auto const values = memory.template take<T>(rows * cols);
+        auto from = elements;
+        from.conjugate = conjugate;
+        status s = list_nonzeros<Leaf, T, Space, index_type>(leaf, from, accumulator_t<T>(real_t<T>(1)),
+                                                             begins, columns, values, memory);
+        if (!s) return s;
+        index_t nonzeros = rows * cols;
+        if constexpr (host_leaf<Leaf>) nonzeros = begins[rows];
+        return csr<T, index_type, Space>{rows, cols, begins, columns, values, nonzeros, scale};
+    }
 };
-template <class X>
-inline constexpr bool is_events = false;
-template <class T, class Space>
-inline constexpr bool is_events<event_matrix<T, Space>> = true;
 
 template <operand X>
 requires is_view<reading_t<decltype(as_view(std::declval<X const&>()))>>::value auto events(X const& x) {
@@ -58,143 +90,9 @@ requires is_view<reading_t<decltype(as_view(std::declval<X const&>()))>>::value 
     return event_matrix<typename decltype(v)::value_type, typename decltype(v)::space>(v);
 }
 
-// A CSR matrix that owns its arrays, in the memory of a policy. Copies share them.
-template <class T, class Index, class Policy>
-class csr_matrix {
-    using space = typename Policy::space;
-
-public:
-    using value_type = T;
-
-    // Lists the non-zero elements of x, times its factor. On a device the host does not learn how many there are:
-    // `nonzeros` of the view is the number of elements of x then.
-    csr_matrix(Policy const& policy, view<T const, space> const& x) {
-        using arena = typename Policy::arena;
-        footprint room;
-        space::share(room) =
-            bytes_of_lists<arena, T, Index>(x.rows, x.cols) + bytes_to_compact<arena>(x.rows, x.cols);
-        auto memory = policy.reserve(room);
-        memory.or_throw();
-        memory_ = std::make_shared<arena>(std::move(*memory));
-        auto const begins = memory_->template take<Index>(x.rows + 1);
-        auto const columns = memory_->template take<Index>(x.rows * x.cols);
-        auto const values = memory_->template take<T>(x.rows * x.cols);
-        auto const leaf = policy.leaf();
-        list_nonzeros<decltype(leaf), T, space, Index>(leaf, x, x.scale, begins, columns, values, *memory_)
-            .or_throw();
-        view_ = {x.rows, x.cols, begins, columns, values, x.rows * x.cols};
-        if constexpr (host_leaf<decltype(leaf)>) view_.nonzeros = begins[x.rows];
-    }
-
-    index_t rows() const { return view_.rows; }
-    index_t cols() const { return view_.cols; }
-    csr<T, Index, space> view() const { return view_; }
-
-private:
-    std::shared_ptr<typename Policy::arena> memory_;
-    csr<T, Index, space> view_;
-};
+// The list of a matrix that is mostly zero, for many products: a csr_matrix.
 template <policy P, operand X>
 requires std::is_same_v<typename decltype(as_view(std::declval<X const&>()))::space, typename P::space>
-auto compact(P const& policy, X const& x) {
-    auto const v = reading(as_view(x));
-    return csr_matrix<typename decltype(v)::value_type, std::int32_t, P>(policy, v);
-}
-
-// Lists X, and multiplies the list.
-template <policy P>
-class event_product : public product_over<P> {
-    using Leaf = leaf_of<P>;
-    using Index = std::int32_t;
-    using Space = typename P::space;
-
-    template <class S>
-    static constexpr bool on_left = !element<typename S::a_form>;
-    template <class Q>
-    using dense_of =
-        std::conditional_t<is_events<typename Q::a_operand>, typename Q::b_operand, typename Q::a_operand>;
-    template <class Q, class Epilogue>
-    using of_lists =
-        problem<csr<typename Q::a_type, Index, Space>, dense_of<Q>, typename Q::c_operand, Epilogue>;
-
-public:
-    using typename product_over<P>::space;
-    using typename product_over<P>::arena;
-
-    event_product(P policy) : product_over<P>(policy), of_lists_(policy) {}
-
-    template <class Q>
-    static constexpr verdict accepts_operands = [] {
-        if constexpr (is_events<typename Q::a_operand> == is_events<typename Q::b_operand>)
-            return verdict::structure;
-        else
-            return csr_product<P>::template accepts_operands<of_lists<Q, typename Q::epilogue_type>>;
-    }();
-
-    template <class S>
-    footprint workspace(S const& s) const {
-        index_t const rows = on_left<S> ? s.m : s.n;
-        footprint need = of_lists_.workspace(s);
-        space::share(need) += bytes_of_lists<arena, typename S::a_type, Index>(rows, s.k) +
-                              (host_leaf<Leaf> ? 0 : bytes_to_compact<arena>(rows, s.k));
-        return need;
-    }
-    template <class S>
-    bound error_bound(S const& s) const {
-        return chain_bound<S>(s.k);
-    }
-    // The host does not know how many elements are non-zero: assume one in ten.
-    template <class S>
-    double estimate(S const& s) const {
-        return of_lists_.estimate(lists_shape(s, 10));
-    }
-    template <class S>
-    std::string describe(S const& s) const {
-        return "events, listed first; " + of_lists_.describe(lists_shape(s, 1), "at most ");
-    }
-
-    template <class Q>
-    status operator()(Q const& p, arena& memory) const {
-        typename arena::scope const scope(memory);
-        auto const q = [&] {
-            if constexpr (is_events<typename Q::a_operand>)
-                return p.without_epilogue();
-            else
-                return p.without_epilogue().transposed();
-        }();
-        auto const& x = q.a.elements;
-        using T = typename Q::a_type;
-        auto const begins = memory.template take<Index>(x.rows + 1);
-        auto const columns = memory.template take<Index>(x.rows * x.cols);
-        auto const values = memory.template take<T>(x.rows * x.cols);
-        status s = list_nonzeros<Leaf, T, space, Index>(
-            this->leaf(), x, accumulator_t<T>(real_t<accumulator_t<T>>(1)), begins, columns, values, memory);
-        if (!s) return s;
-        of_lists<Q, identity> r{q.alpha * x.scale,
-                                {x.rows, x.cols, begins, columns, values, x.rows * x.cols},
-                                q.b,
-                                q.beta,
-                                q.e,
-                                q.c};
-        r.count = q.count, r.b_step = q.b_step, r.e_step = q.e_step, r.c_step = q.c_step;
-        if (s = of_lists_(r, memory); !s) return s;
-        for (index_t i = 0; i < p.count; ++i)
-            if (s = apply_to_c(this->leaf(), p.at(i)); !s) return s;
-        return {};
-    }
-
-private:
-    // The shape of the CSR product, with one element in `one_in` non-zero.
-    template <class S>
-    static auto lists_shape(S const& s, index_t one_in) {
-        using T = typename S::a_type;
-        shape<csr_form<T>, T, typename S::c_type> of{s.m, s.n, s.k, s.count, s.adds};
-        if (!on_left<S>) std::swap(of.m, of.n);
-        of.a_facts.nonzeros = of.m * s.k / one_in;
-        return of;
-    }
-
-    csr_product<P> of_lists_;
-};
+auto compact(P const& policy, X const& x) { return to_csr(policy, events(x)); }
 
 STRATAGEMM_END

@@ -79,6 +79,57 @@ TEMPLATE_TEST_CASE("csr times dense is the dense product, in every layout", "", 
     CHECK(wrong == 0);
 }
 
+TEMPLATE_TEST_CASE("csr: transposed, by columns, on the right, scaled and conjugated", "", float,
+                   std::complex<float>, std::int8_t) {
+    using T = TestType;
+    using S = sg::accumulator_t<T>;
+    sg::index_t const m = 23, n = 17, k = 40;
+    sparse<T> const a(k, m, 4), right(k, n, 3);
+    auto const b = integers<T>(k, n, 2), left = integers<T>(m, k, 4, sg::layout::col_major);
+    auto const e = integers<S>(m, n, 3);
+    auto const place = [](S y, sg::index_t i, sg::index_t j) {
+        return S(2) * y + S(static_cast<sg::real_t<S>>(3 * i + j));
+    };
+    sg::matrix<S> c(m, n), expected(m, n);
+    int wrong = 0;
+    auto const try_one = [&](auto const& x, auto const& y, auto const& dense_x, auto const& dense_y) {
+        for (int const threads : {1, 3}) {
+            sg::host const cpu{threads};
+            sg::gemm(sg::reference{}, dense_x, dense_y, expected);
+            sg::gemm(cpu, x, y, c);
+            wrong += !equal(c, expected);
+            auto const conjugated = [](auto const& z) { return sg::conjugated(sg::scaled(S(2), z)); };
+            sg::gemm(sg::reference{}, S(2), conjugated(dense_x), conjugated(dense_y), S(-3), e, expected,
+                     place);
+            sg::gemm(cpu, S(2), conjugated(x), conjugated(y), S(-3), e, c, place);
+            wrong += !equal(c, expected);
+        }
+    };
+    try_one(a.view().transposed(), b, sg::transposed(a.dense), b);
+    auto const by_columns = sg::csc<T>(m, k, a.begins.data(), a.columns.data(), a.values.data(),
+                                       static_cast<sg::index_t>(a.values.size()));
+    CHECK(static_cast<bool>(by_columns.check()));
+    try_one(by_columns, b, sg::transposed(a.dense), b);
+    try_one(left, right.view(), left, right.dense);
+    try_one(sg::transposed(a.dense), right.view(), sg::transposed(a.dense),
+            right.view().transposed().transposed());
+    try_one(left, sg::transposed(sg::conjugated(right.view().transposed())), left,
+            sg::conjugated(right.dense));
+    CHECK(wrong == 0);
+
+    // As arrays of its own.
+    sg::host const cpu;
+    auto const turned = sg::to_csr(cpu, sg::scaled(S(2), a.view().transposed()));
+    CHECK(static_cast<bool>(turned.view().check_sorted()));
+    sg::gemm(cpu, turned, b, c);
+    sg::gemm(cpu, S(2), sg::transposed(a.dense), b, S(0), expected);
+    CHECK(equal(c, expected));
+    auto const plan = sg::plan(cpu, sg::product(left, right.view(), c).shape());
+    CHECK(contains(plan.describe(), "transposed first; csr of"));
+    sg::index_t const size = static_cast<sg::index_t>(right.values.size());
+    CHECK(plan.workspace().host >= static_cast<std::size_t>(size) * (sizeof(T) + 4));
+}
+
 TEST_CASE("csr: plans, empty products, and what is not stored is not multiplied") {
     sparse<float> const a(10, 12, 3);
     auto b = integers<float>(12, 6, 1);
@@ -131,6 +182,9 @@ TEST_CASE("csr: what is wrong is said") {
         REQUIRE(!s);
         return std::string(s.error().what());
     };
+    std::swap(a.columns[0], a.columns[1]);
+    CHECK(static_cast<bool>(a.view().check()));
+    CHECK(contains(a.view().check_sorted().error().what(), "do not rise: number 1"));
     a.columns[4] = 12;
     CHECK(contains(complaint(), "out of range: number 4"));
     a.columns[4] = -1;

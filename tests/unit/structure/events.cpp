@@ -152,7 +152,7 @@ TEST_CASE("events: what is wrong is said") {
     using events = sg::event_matrix<float, sg::host_memory>;
     using problem = sg::problem<events, term, sg::view<float>>;
     static_assert(sg::answer<sg::strassen<sg::host>, problem>() == sg::verdict::structure);
-    static_assert(sg::takes<sg::event_product<sg::host>, problem>);
+    static_assert(sg::takes<sg::csr_product<sg::host>, problem>);
     using two = sg::problem<events, events, sg::view<float>>;
-    static_assert(sg::answer<sg::event_product<sg::host>, two>() == sg::verdict::structure);
+    static_assert(sg::answer<sg::csr_product<sg::host>, two>() == sg::verdict::structure);
 }

@@ -2,9 +2,9 @@
 // the call does not wait. -0 counts as zero, NaN as non-zero.
 #pragma once
 
-#include "../../core/policy.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
+#include "arrays.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -147,14 +147,6 @@ template <class Arena>
 std::size_t bytes_to_compact(index_t rows, index_t cols) {
     return Arena::rounded(static_cast<std::size_t>(rows * compact_parts(rows, cols).parts) * sizeof(int));
 }
-// Bytes of the three arrays of a list with room for all elements.
-template <class Arena, class T, class Index>
-std::size_t bytes_of_lists(index_t rows, index_t cols) {
-    auto const elements = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
-    return Arena::rounded(static_cast<std::size_t>(rows + 1) * sizeof(Index)) +
-           Arena::rounded(elements * sizeof(Index)) + Arena::rounded(elements * sizeof(T));
-}
-
 // Lists the non-zero elements of x, times `factor`; ignores the factor of the view. `begins` has room for
 // x.rows + 1 numbers, `columns` and `values` have room for x.rows * x.cols.
 template <class Leaf, class T, class Space, class Index, class Arena>

@@ -1,0 +1,55 @@
+// The arrays of sparse formats: how much memory they take, and checks of them on the host.
+#pragma once
+
+#include "../../core/policy.hpp"
+
+STRATAGEMM_BEGIN
+
+// Bytes of workspace for the three arrays of a matrix by rows.
+template <class Arena, class T, class Index>
+std::size_t bytes_of_lists(index_t rows, index_t elements) {
+    auto const n = static_cast<std::size_t>(elements);
+    return Arena::rounded(static_cast<std::size_t>(rows + 1) * sizeof(Index)) +
+           Arena::rounded(n * sizeof(Index)) + Arena::rounded(n * sizeof(T));
+}
+
+[[gnu::cold, gnu::noinline]] inline status wrong_at(char const* format, char const* what, index_t at) {
+    char text[160];
+    __builtin_snprintf(text, sizeof(text), "%s%td", what, at);
+    return failure(errc::argument, format, text);
+}
+// begins[0] = 0 <= begins[1] <= ... <= begins[lines] = elements.
+template <class Index>
+status check_begins(char const* format, char const* name, Index const* begins, index_t lines,
+                    index_t elements) {
+    auto const wrong = [&](char const* what, index_t at) {
+        char text[120];
+        __builtin_snprintf(text, sizeof(text), "%s%s", name, what);
+        return wrong_at(format, text, at);
+    };
+    if (begins[0] != 0) return wrong(" does not begin with 0 but with ", begins[0]);
+    for (index_t i = 0; i < lines; ++i)
+        if (begins[i + 1] < begins[i]) return wrong(" falls after row ", i);
+    if (begins[lines] != elements)
+        return wrong_at(format, "the number of non-zeros is not the last of row_begins, ", begins[lines]);
+    return {};
+}
+// Each number is in [0, side).
+template <class Index>
+status check_range_of(char const* format, char const* name, Index const* numbers, index_t count,
+                      index_t side) {
+    for (index_t at = 0; at < count; ++at)
+        if (numbers[at] < 0 || numbers[at] >= side) {
+            char text[120];
+            __builtin_snprintf(text, sizeof(text), "%s is out of range: number ", name);
+            return wrong_at(format, text, at);
+        }
+    return {};
+}
+// Whether numbers of type Index can count so many.
+template <class Index>
+constexpr bool can_count(index_t n) {
+    return sizeof(Index) >= sizeof(index_t) || n <= static_cast<index_t>(std::numeric_limits<Index>::max());
+}
+
+STRATAGEMM_END
