@@ -36,6 +36,15 @@ class csr_product;
 template <class T, class Index = std::int32_t, class Space = host_memory>
 struct csr;
 
+template <class X>
+concept sparse_operand = requires {
+    requires X::form::is_sparse;
+};
+template <class F>
+concept sparse_form = requires {
+    requires F::is_sparse;
+};
+
 // ---- transposed -------------------------------------------------------------------------------------------
 
 template <class X>
@@ -62,7 +71,7 @@ struct turned_form {
     std::size_t bytes(index_t rows, index_t cols) const {
         return bytes_of_lists<Arena, value_type, index_type>(rows, most(rows, cols)) +
                of.template bytes<Arena, Leaf>(cols, rows) +
-               bytes_to_transpose<Arena, index_type, Leaf>(most(rows, cols));
+               bytes_to_sort<Arena, index_type, Leaf>(most(rows, cols));
     }
     index_t most(index_t rows, index_t cols) const { return of.most(cols, rows); }
     index_t likely(index_t rows, index_t cols) const { return of.likely(cols, rows); }
@@ -233,28 +242,24 @@ result<std::shared_ptr<typename Policy::arena>> reserve_for(Policy const& policy
 }
 
 // Any sparse operand by rows, as arrays of its own. A factor and a conjugation stay marks of the view.
-template <policy P, operand M>
-auto to_csr(P const& policy, M const& matrix) {
-    auto const x = as_view(matrix);
-    using X = std::remove_const_t<decltype(x)>;
+template <policy P, sparse_operand X>
+auto try_to_csr(P const& policy, X const& x)
+    -> result<csr_matrix<typename X::value_type, typename X::index_type, P>> {
     auto memory =
         reserve_for(policy, x.facts().template bytes<typename P::arena, leaf_of<P>>(x.rows, x.cols));
-    memory.or_throw();
+    if (!memory) return memory.take_status();
     auto list = x.listed(policy.leaf(), **memory);
-    list.or_throw();
+    if (!list) return list.take_status();
     return csr_matrix<typename X::value_type, typename X::index_type, P>(std::move(*memory), *list);
+}
+template <policy P, operand M>
+auto to_csr(P const& policy, M const& matrix) {
+    auto made = try_to_csr(policy, as_view(matrix));
+    made.or_throw();
+    return std::move(*made);
 }
 
 // ---- products ---------------------------------------------------------------------------------------------
-
-template <class X>
-concept sparse_operand = requires {
-    requires X::form::is_sparse;
-};
-template <class F>
-concept sparse_form = requires {
-    requires F::is_sparse;
-};
 
 // Products of a sparse matrix and a dense one over the leaf of a backend.
 template <policy P>

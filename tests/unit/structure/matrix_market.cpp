@@ -1,0 +1,173 @@
+#include "catch.hpp"
+#include "sparse.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/structure/matrix_market.hpp>
+
+#include <complex>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+
+namespace {
+
+// A file that is gone when the test is over.
+struct temporary_file {
+    std::string path =
+        (std::filesystem::temp_directory_path() / ("stratagemm_" + std::to_string(::getpid()) + ".mtx"))
+            .string();
+
+    explicit temporary_file(std::string const& text) {
+        std::FILE* const file = std::fopen(path.c_str(), "wb");
+        std::fwrite(text.data(), 1, text.size(), file);
+        std::fclose(file);
+    }
+    temporary_file(temporary_file const&) = delete;
+    ~temporary_file() { std::remove(path.c_str()); }
+};
+
+template <class T>
+sg::matrix<T> dense(sg::csr_matrix<T, std::int32_t, sg::host> const& a) {
+    CHECK(static_cast<bool>(a.view().check()));
+    sg::matrix<T> const one(a.cols(), a.cols(),
+                            [](sg::index_t i, sg::index_t j) { return i == j ? 1.0f : 0.0f; });
+    sg::matrix<T> all(a.rows(), a.cols());
+    sg::gemm(sg::host{1}, a, one, all);
+    return all;
+}
+template <class T>
+sg::matrix<T> read(std::string const& text) {
+    temporary_file const file(text);
+    return dense(sg::read_matrix_market<T>(file.path));
+}
+template <class T>
+std::string refusal(std::string const& text) {
+    temporary_file const file(text);
+    auto const a = sg::try_read_matrix_market<T>(file.path.c_str());
+    return a ? "read" : a.error().what();
+}
+
+} // namespace
+
+TEST_CASE("matrix market: what is written is read, of every shape") {
+    auto const try_one = [](auto const& a) {
+        temporary_file const file("");
+        sg::write_matrix_market(file.path, a.view());
+        auto const back = sg::read_matrix_market<double>(file.path);
+        CHECK(static_cast<bool>(back.view().check_sorted()));
+        CHECK(back.view().nonzeros == static_cast<sg::index_t>(a.values.size()));
+        CHECK(equal(dense(back), a.dense()));
+    };
+    try_one(support::uniform_sparse<double>(40, 30, 0.2, 1));
+    try_one(support::power_law<double>(30, 60, 1.2, 2));
+    try_one(support::banded<double>(20, 25, 2, 3));
+    try_one(support::blocks<double>(24, 32, 4, 0.3, 4));
+    // Numbers that take all digits, and a factor.
+    sg::matrix<double> const x = support::fractions<double>(7, 9, 5);
+    std::vector<std::int32_t> begins{0}, columns;
+    for (int i = 0; i < 7; ++i) {
+        for (int j = 0; j < 9; ++j) columns.push_back(j);
+        begins.push_back(9 * (i + 1));
+    }
+    sg::csr<double> const all{7, 9, begins.data(), columns.data(), x.data(), 63};
+    temporary_file const file("");
+    sg::write_matrix_market(file.path, sg::scaled(-1.0, all));
+    auto const back = dense(sg::read_matrix_market<double>(file.path));
+    int wrong = 0;
+    for (int i = 0; i < 7; ++i)
+        for (int j = 0; j < 9; ++j) wrong += back(i, j) != -x(i, j);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("matrix market: a file of many pieces") {
+    auto const a = support::uniform_sparse<float>(700, 800, 0.5, 7);
+    temporary_file const file("");
+    sg::write_matrix_market(file.path, a.view());
+    CHECK(std::filesystem::file_size(file.path) > (2u << 20));
+    auto const back = sg::read_matrix_market<float>(file.path);
+    auto const v = back.view();
+    REQUIRE(v.nonzeros == static_cast<sg::index_t>(a.values.size()));
+    int wrong = 0;
+    for (sg::index_t at = 0; at < v.nonzeros; ++at)
+        wrong += v.columns[at] != a.columns[static_cast<std::size_t>(at)] ||
+                 v.values[at] != a.values[static_cast<std::size_t>(at)];
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("matrix market: fields and symmetries") {
+    auto x = read<double>("%%MatrixMarket matrix coordinate real general\n% a comment\n\n 2 3 3\n"
+                          "1 1 1.5\n2 3 -2e1\r\n\n1\t2 +4");
+    CHECK((x(0, 0) == 1.5 && x(1, 2) == -20 && x(0, 1) == 4 && x(1, 1) == 0));
+    x = read<double>("%%matrixmarket MATRIX coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n");
+    CHECK((x(1, 0) == 1 && x(0, 1) == 1 && x(2, 2) == 1 && x(0, 0) == 0));
+    x = read<double>("%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 5\n");
+    CHECK((x(1, 0) == 5 && x(0, 1) == -5));
+    x = read<double>("%%MatrixMarket matrix array real general\n2 2\n1\n2\n0\n4\n");
+    CHECK((x(0, 0) == 1 && x(1, 0) == 2 && x(0, 1) == 0 && x(1, 1) == 4));
+    x = read<double>("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n4\n");
+    CHECK((x(0, 0) == 1 && x(1, 0) == 2 && x(0, 1) == 2 && x(1, 1) == 4));
+    x = read<double>("%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n4\n");
+    CHECK((x(1, 0) == 1 && x(0, 1) == -1 && x(2, 0) == 2 && x(2, 1) == 4 && x(1, 2) == -4));
+    using Z = std::complex<double>;
+    auto const z = read<Z>("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 3 0\n2 1 1 2\n");
+    CHECK((z(0, 0) == Z(3, 0) && z(1, 0) == Z(1, 2) && z(0, 1) == Z(1, -2)));
+    temporary_file const file("");
+    std::vector<std::int32_t> const begins{0, 2}, columns{0, 1};
+    std::vector<Z> const values{{1, 2}, {3, 4}};
+    sg::csr<Z> const row{1, 2, begins.data(), columns.data(), values.data(), 2};
+    sg::write_matrix_market(file.path, sg::conjugated(row));
+    auto const back = sg::read_matrix_market<Z>(file.path);
+    CHECK((back.view().values[0] == Z(1, -2) && back.view().values[1] == Z(3, -4)));
+    auto const none = read<double>("%%MatrixMarket matrix coordinate real general\n4 5 0\n");
+    CHECK((none.rows() == 4 && none.cols() == 5 && none(3, 4) == 0));
+    // Beyond the type: Inf, and nothing.
+    auto const f = read<double>("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1e-400\n");
+    CHECK(f(0, 0) == 0);
+}
+
+TEST_CASE("matrix market: what is wrong is said, with its line") {
+    std::string const head = "%%MatrixMarket matrix coordinate real general\n";
+    auto const says = [](std::string const& text, char const* words) {
+        std::string const said = refusal<float>(text);
+        INFO(said);
+        CHECK(contains(said, words));
+    };
+    says("", "line 1: the file does not begin with %%MatrixMarket matrix");
+    says("1 1 1\n", "line 1: the file does not begin");
+    says("%%MatrixMarket matrix list real general\n", "line 1: the format is neither");
+    says("%%MatrixMarket matrix coordinate quaternion general\n", "line 1: the field");
+    says("%%MatrixMarket matrix coordinate real lower\n", "line 1: the symmetry");
+    says("%%MatrixMarket matrix coordinate real hermitian\n", "line 1: the symmetry");
+    says(head, "line 2: the file ends before its sizes");
+    says(head + "3 3\n", "line 2: expected the numbers of rows, columns and entries");
+    says(head + "3 x 1\n", "line 2: expected");
+    says(head + "3 3 1 1\n", "line 2: expected");
+    says(head + "3 3 2\n1 1 1\n", "line 4: the file ends after 1 of 2 entries");
+    says(head + "3 3 1\n1 1 1\n2 2 2\n", "line 4: there are more entries");
+    says(head + "3 3 1\n4 1 1\n", "line 3: the row is out of range");
+    says(head + "3 3 1\n0 1 1\n", "line 3: the row is out of range");
+    says(head + "3 3 1\n1 4 1\n", "line 3: the column is out of range");
+    says(head + "3 3 1\n-1 1 1\n", "line 3: expected a row and a column");
+    says(head + "3 3 1\n1 1\n", "line 3: a number is missing");
+    says(head + "3 3 1\n1 1 abc\n", "line 3: a number is missing, or is none");
+    says(head + "3 3 1\n1 1 1 1\n", "line 3: there is more in the line");
+    says(head + "3000000000 3 0\n", "32-bit indices");
+    says("%%MatrixMarket matrix coordinate real symmetric\n3 2 0\n",
+         "line 2: a symmetric matrix has as many");
+    says("%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n1 2 1\n",
+         "line 3: a symmetric matrix has no");
+    says("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "read into a real type");
+    says("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "line 6: the file ends after 3 of 4");
+    CHECK(contains(refusal<std::int8_t>(head + "1 1 1\n1 1 300\n"), "line 3: a number is none of the type"));
+    CHECK(contains(refusal<std::int8_t>(head + "1 1 1\n1 1 0.5\n"), "line 3: a number is none of the type"));
+    auto const missing = sg::try_read_matrix_market<float>("no such file.mtx");
+    REQUIRE(!missing);
+    CHECK(missing.error().code() == sg::errc::native);
+    CHECK(contains(missing.error().what(), "no such file.mtx: cannot be opened"));
+    CHECK(!sg::try_write_matrix_market("no such folder/a.mtx", support::banded<float>(2, 2, 1, 1).view()));
+}
