@@ -90,4 +90,47 @@ struct coo {
     }
 };
 
+inline constexpr char row_numbers_text[] = R"(
+KERNEL(ITEMS) write_rows(BUFFER(INDEX const, begins), BUFFER(INDEX, row_numbers), index rows) {
+    OPEN(INDEX const, begins);
+    OPEN(INDEX, row_numbers);
+    for (EACH(i, rows))
+        for (index at = (index)begins[i]; at < (index)begins[i + 1]; ++at) row_numbers[at] = (INDEX)i;
+}
+)";
+
+// Any sparse operand but a list, by rows. Columns and values are those of the operand, if it is a csr.
+template <policy P, operand M>
+auto to_coo(P const& policy, M const& matrix) {
+    auto const x = as_view(matrix);
+    using T = typename decltype(x)::value_type;
+    using Index = typename decltype(x)::index_type;
+    using space = typename P::space;
+    using arena = typename P::arena;
+    auto const list = by_rows(policy, x);
+    auto const a = list.view();
+    auto memory = reserve_for(policy, arena::rounded(static_cast<std::size_t>(a.nonzeros) * sizeof(Index)));
+    memory.or_throw();
+    auto const rows = (*memory)->template take<Index>(a.nonzeros);
+    if constexpr (host_leaf<leaf_of<P>>) {
+        for (index_t i = 0; i < a.rows; ++i)
+            for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at)
+                rows[at] = static_cast<Index>(i);
+    } else if (a.rows > 0) {
+        auto const leaf = policy.leaf();
+        leaf.launch(list_kernel<T, Index>("write_rows", row_numbers_text, ""), groups_for_each(a.rows, 256),
+                    a.row_begins, rows, a.rows)
+            .or_throw();
+        leaf.synchronize().or_throw();
+    }
+    // Both blocks of memory stay as long as either is in use.
+    struct both {
+        std::shared_ptr<arena> rows, rest;
+    };
+    auto const blocks = std::make_shared<both>(both{*memory, list.memory()});
+    std::shared_ptr<arena> const shared(blocks, blocks->rows.get());
+    return owned<coo<T, Index, space>, P>(
+        shared, {a.rows, a.cols, rows, a.columns, a.values, a.nonzeros, a.scale, a.conjugate});
+}
+
 STRATAGEMM_END

@@ -186,6 +186,12 @@ struct csr {
         return *this;
     }
 
+    // Element `at`, with the factor.
+    accumulator_t<T> number(index_t at) const requires std::is_same_v<Space, host_memory> {
+        auto const x = static_cast<accumulator_t<T>>(values[at]);
+        return scaled_by(scale, conjugate ? stratagemm::conjugate(x) : x);
+    }
+
     status check() const requires std::is_same_v<Space, host_memory> {
         if (status s = check_begins("csr", "row_begins", row_begins, rows, nonzeros); !s) return s;
         return check_range_of("csr", "a column", columns, nonzeros, cols);
@@ -221,6 +227,7 @@ public:
     index_t rows() const { return view_.rows; }
     index_t cols() const { return view_.cols; }
     View view() const { return view_; }
+    std::shared_ptr<arena> memory() const { return memory_; } // for another view of the same arrays
 
 private:
     std::shared_ptr<arena> memory_;
@@ -241,9 +248,10 @@ result<std::shared_ptr<typename Policy::arena>> reserve_for(Policy const& policy
         [&]() -> result<std::shared_ptr<arena>> { return std::make_shared<arena>(std::move(*memory)); });
 }
 
-// Any sparse operand by rows, as arrays of its own. A factor and a conjugation stay marks of the view.
+// Any sparse operand by rows. A csr keeps its arrays; of anything else the result owns them. A factor and a conjugation
+// stay marks of the view.
 template <policy P, sparse_operand X>
-auto try_to_csr(P const& policy, X const& x)
+auto try_by_rows(P const& policy, X const& x)
     -> result<csr_matrix<typename X::value_type, typename X::index_type, P>> {
     auto memory =
         reserve_for(policy, x.facts().template bytes<typename P::arena, leaf_of<P>>(x.rows, x.cols));
@@ -252,11 +260,57 @@ auto try_to_csr(P const& policy, X const& x)
     if (!list) return list.take_status();
     return csr_matrix<typename X::value_type, typename X::index_type, P>(std::move(*memory), *list);
 }
-template <policy P, operand M>
-auto to_csr(P const& policy, M const& matrix) {
-    auto made = try_to_csr(policy, as_view(matrix));
+template <policy P, sparse_operand X>
+auto by_rows(P const& policy, X const& x) {
+    auto made = try_by_rows(policy, x);
     made.or_throw();
     return std::move(*made);
+}
+
+// A sparse operand of any other format by rows, and any by columns, as arrays of its own.
+template <policy P, operand M>
+auto to_csr(P const& policy, M const& matrix) {
+    auto const x = as_view(matrix);
+    constexpr bool is_csr = requires { x.row_begins; };
+    static_assert(!is_csr, "stratagemm: this operand is a csr already");
+    return by_rows(policy, x);
+}
+template <policy P, operand M>
+auto to_csc(P const& policy, M const& matrix) {
+    auto const turned_list = to_csr(policy, as_view(matrix).transposed());
+    auto const columns = turned_list.view().transposed();
+    return owned<std::remove_const_t<decltype(columns)>, P>(turned_list.memory(), columns);
+}
+
+// C = X, with zeros where X has no element. Elements of one place add up.
+template <policy P, operand M, operand C>
+void to_dense(P const& policy, M const& matrix, C&& c) {
+    auto const x = as_view(matrix);
+    auto const to = as_view(c);
+    using T = typename decltype(x)::value_type;
+    using S = accumulator_t<T>;
+    static_assert(std::is_same_v<typename decltype(to)::value_type, T>,
+                  "stratagemm: C must have the element type of the sparse matrix");
+    if (to.rows != x.rows || to.cols != x.cols)
+        raise(error(errc::shape, "to_dense: C must have the sides of the sparse matrix"));
+    auto const list = by_rows(policy, x);
+    auto const leaf = policy.leaf();
+    leaf.fill(to, T(real_t<S>(0))).or_throw();
+    auto const a = list.view();
+    if constexpr (host_leaf<leaf_of<P>>) {
+        for (index_t i = 0; i < a.rows; ++i)
+            for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at) {
+                T& element = to(i, a.columns[at]);
+                element = static_cast<T>(sum_of_two(static_cast<S>(element), a.number(at)));
+            }
+    } else {
+        if (a.rows == 0 || a.cols == 0) return;
+        leaf.launch(list_kernel<T, typename decltype(a)::index_type>("write_dense", dense_text, ""),
+                    groups_for_each(a.rows, 256), a.row_begins, a.columns, a.values, to, a.rows, a.scale,
+                    int{a.conjugate})
+            .or_throw();
+        leaf.synchronize().or_throw();
+    }
 }
 
 // ---- products ---------------------------------------------------------------------------------------------

@@ -299,9 +299,9 @@ result<csr_matrix<T, Index, host>> try_read_matrix_market(char const* path) {
                                 entries.values.data(),
                                 static_cast<index_t>(entries.values.size())};
         host const one{1};
-        auto by_columns = try_to_csr(one, all.transposed());
+        auto by_columns = try_by_rows(one, all.transposed());
         if (!by_columns) return by_columns.take_status();
-        return try_to_csr(one, by_columns->view().transposed());
+        return try_by_rows(one, by_columns->view().transposed());
     });
 }
 template <class T, class Index = std::int32_t>
@@ -325,7 +325,7 @@ status try_write_matrix_market(char const* path,
         auto const wrong = [&](char const* what) {
             return failure(errc::native, "matrix_market", std::string(path) + ": " + what);
         };
-        auto listed = try_to_csr(host{1}, x);
+        auto listed = try_by_rows(host{1}, x);
         if (!listed) return listed.take_status();
         auto const a = listed->view();
         std::FILE* const file = std::fopen(path, "wb");

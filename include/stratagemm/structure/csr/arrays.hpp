@@ -52,4 +52,13 @@ constexpr bool can_count(index_t n) {
     return sizeof(Index) >= sizeof(index_t) || n <= static_cast<index_t>(std::numeric_limits<Index>::max());
 }
 
+// x * y elements of so many bytes, refused where there cannot be so many.
+inline index_t product_of_sides(char const* layer, index_t x, index_t y, std::size_t size) {
+    index_t elements = 0, bytes = 0;
+    if (__builtin_mul_overflow(x, y, &elements) ||
+        __builtin_mul_overflow(elements, static_cast<index_t>(size), &bytes))
+        raise(error(errc::overflow, layer, "the arrays have more bytes than there are"));
+    return elements;
+}
+
 STRATAGEMM_END

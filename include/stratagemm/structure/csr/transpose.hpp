@@ -1,7 +1,8 @@
-// Transposes a sparse matrix by rows: a stable counting sort by columns, so that the columns of each row of the result
-// rise, and the result does not depend on threads.
+// Sorts the elements of a sparse matrix by rows or by columns, on the host or on a device: the sort is stable and has no
+// atomics, so the result does not depend on threads. Transposing a matrix by rows is sorting by columns.
 #pragma once
 
+#include "../../device/dialect.hpp"
 #include "arrays.hpp"
 
 STRATAGEMM_BEGIN
@@ -9,10 +10,7 @@ STRATAGEMM_BEGIN
 template <class T, class Index, class Space>
 struct csr;
 
-template <class Arena, class Index, class Leaf>
-std::size_t bytes_to_sort(index_t) {
-    return 0;
-}
+// ---- on the host ------------------------------------------------------------------------------------------
 
 // Element `at` goes to place(at, to): behind all with a lower key, and behind those with the same that are before it.
 // begins[key] becomes the first place of that key; it has room for keys + 1 numbers.
@@ -26,26 +24,287 @@ void sort_stably(Index const* key_of, index_t count, index_t keys, Index* begins
     for (index_t at = count; at-- > 0;) place(at, --begins[key_of[at]]);
 }
 
+// ---- on a device ------------------------------------------------------------------------------------------
+
+// A radix sort of the numbers of the elements, four bits of the key at a time. A group has `span` elements. It counts
+// each digit; a scan over digits and then groups says where they go; and the group moves its elements there, tile by tile
+// and in order. BY_LINES: the elements are those of a matrix by rows, whose number is the last of line_begins; elements
+// behind them get the key `keys`. Otherwise the payload is `others`.
+inline constexpr char sort_text[] = R"(
+#define DIGITS 16
+#define STRETCH 8
+#if BY_LINES
+#define COUNT_OF_ELEMENTS (index)others[lines]
+#else
+#define COUNT_OF_ELEMENTS most
+#endif
+#define KEY(p) ((p) < count ? (index)key_of[p] : keys)
+#define DIGIT(p) ((int)(KEY(p) >> shift) & (DIGITS - 1))
+#define SORTED BUFFER(INDEX const, key_of), BUFFER(INDEX const, others), index lines, index keys, index most
+
+KERNEL(ITEMS) count_digits(SORTED, BUFFER(int const, from), int first_pass, BUFFER(int, counts), int shift,
+                           index span) {
+    SHARED int own[DIGITS * ITEMS];
+    OPEN(INDEX const, key_of);
+    OPEN(INDEX const, others);
+    OPEN(int const, from);
+    OPEN(int, counts);
+    index const count = COUNT_OF_ELEMENTS, begin = GROUP * span, end = min(begin + span, most);
+    for (int d = 0; d < DIGITS; ++d) own[d * ITEMS + ITEM] = 0;
+    for (index at = begin + ITEM; at < end; at += ITEMS) {
+        index const p = first_pass ? at : (index)from[at];
+        own[DIGIT(p) * ITEMS + ITEM] += 1;
+    }
+    BARRIER();
+    if (ITEM < DIGITS) {
+        int sum = 0;
+        for (int w = 0; w < ITEMS; ++w) sum += own[ITEM * ITEMS + w];
+        counts[(index)ITEM * GROUPS + GROUP] = sum;
+    }
+}
+
+KERNEL(ITEMS) place_digits(SORTED, BUFFER(int const, from), int first_pass, BUFFER(int, to), BUFFER(int const, counts),
+                           int shift, index span) {
+    SHARED int own[DIGITS * ITEMS];
+    SHARED int sums[ITEMS];
+    SHARED int next[DIGITS];
+    SHARED int total[DIGITS];
+    OPEN(INDEX const, key_of);
+    OPEN(INDEX const, others);
+    OPEN(int const, from);
+    OPEN(int, to);
+    OPEN(int const, counts);
+    index const count = COUNT_OF_ELEMENTS, begin = GROUP * span, end = min(begin + span, most);
+    if (ITEM < DIGITS) next[ITEM] = counts[(index)ITEM * GROUPS + GROUP];
+    for (index first = begin; first < end; first += ITEMS * STRETCH) {
+        int number[STRETCH], digit[STRETCH];
+        BARRIER();
+        for (int d = 0; d < DIGITS; ++d) own[d * ITEMS + ITEM] = 0;
+        for (int u = 0; u < STRETCH; ++u) {
+            index const at = first + ITEM * STRETCH + u;
+            digit[u] = -1, number[u] = 0;
+            if (at < end) {
+                number[u] = first_pass ? (int)at : from[at];
+                digit[u] = DIGIT(number[u]);
+                own[digit[u] * ITEMS + ITEM] += 1;
+            }
+        }
+        BARRIER();
+        /* How many of each digit the work-items before have: one work-item adds up those of ITEMS / DIGITS. */
+        int const stretch = ITEMS * DIGITS / ITEMS, of = ITEM / (ITEMS / DIGITS), part = ITEM % (ITEMS / DIGITS);
+        int mine = 0;
+        for (int w = 0; w < stretch; ++w) mine += own[of * ITEMS + part * stretch + w];
+        sums[ITEM] = mine;
+        BARRIER();
+        int before = 0;
+        for (int w = 0; w < part; ++w) before += sums[ITEM - part + w];
+        for (int w = 0; w < stretch; ++w) {
+            int const one = own[of * ITEMS + part * stretch + w];
+            own[of * ITEMS + part * stretch + w] = before;
+            before += one;
+        }
+        if (part == ITEMS / DIGITS - 1) total[of] = before;
+        BARRIER();
+        for (int u = 0; u < STRETCH; ++u)
+            if (digit[u] >= 0) {
+                int const place = own[digit[u] * ITEMS + ITEM];
+                own[digit[u] * ITEMS + ITEM] = place + 1;
+                to[next[digit[u]] + place] = number[u];
+            }
+        BARRIER();
+        if (ITEM < DIGITS) next[ITEM] += total[ITEM];
+    }
+}
+
+KERNEL(ITEMS) list_sorted(SORTED, BUFFER(int const, sorted), BUFFER(IN const, from_values), BUFFER(INDEX, begins),
+                          BUFFER(INDEX, columns), BUFFER(IN, values)) {
+    OPEN(INDEX const, key_of);
+    OPEN(INDEX const, others);
+    OPEN(int const, sorted);
+    OPEN(IN const, from_values);
+    OPEN(INDEX, begins);
+    OPEN(INDEX, columns);
+    OPEN(IN, values);
+    index const count = COUNT_OF_ELEMENTS;
+    for (EACH(at, most)) {
+        index const p = (index)sorted[at];
+        if (p < count) {
+#if BY_LINES
+            index low = 0, high = lines; /* others[low] <= p < others[high] */
+            while (high - low > 1) {
+                index const middle = (low + high) / 2;
+                if ((index)others[middle] <= p)
+                    low = middle;
+                else
+                    high = middle;
+            }
+            columns[at] = (INDEX)low;
+#else
+            columns[at] = others[p];
+#endif
+            scalar const element = LOAD(IN, from_values, p);
+            STORE(IN, values, at, CONVERT(OUT_VALUE, (value)element));
+        }
+    }
+    for (EACH(key, keys + 1)) {
+        index low = 0, high = most; /* the first whose key is not less */
+        while (low < high) {
+            index const middle = (low + high) / 2;
+            if (KEY((index)sorted[middle]) < key)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        begins[key] = (INDEX)low;
+    }
+}
+)";
+
+// A work-item writes a row, so that elements of one place add up in order.
+inline constexpr char dense_text[] = R"(
+KERNEL(ITEMS) write_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(IN const, values),
+                          MATRIX(IN, c), index rows, scalar factor, int conjugated) {
+    OPEN(INDEX const, begins);
+    OPEN(INDEX const, columns);
+    OPEN(IN const, values);
+    OPEN(IN, c);
+    for (EACH(i, rows))
+        for (index at = (index)begins[i]; at < (index)begins[i + 1]; ++at) {
+            index const to = AT(c, i, (index)columns[at]);
+            scalar const one = LOAD(IN, values, at), before = LOAD(IN, c, to);
+            scalar const element = scale_by(factor, conjugate_if(conjugated, one)) + before;
+            STORE(IN, c, to, CONVERT(OUT_VALUE, (value)element));
+        }
+}
+)";
+
+// One group replaces each of `count` numbers by the sum of those before it.
+inline constexpr char scan_text[] = R"(
+KERNEL(ITEMS) scan(BUFFER(NUMBER, x), index count) {
+    SHARED ulong sums[ITEMS];
+    OPEN(NUMBER, x);
+    index const stretch = (count + ITEMS - 1) / ITEMS, begin = ITEM * stretch, end = min(begin + stretch, count);
+    ulong mine = 0;
+    for (index at = begin; at < end; ++at) mine += (ulong)x[at];
+    sums[ITEM] = mine;
+    BARRIER();
+    ulong next = 0;
+    for (int w = 0; w < ITEM; ++w) next += sums[w];
+    for (index at = begin; at < end; ++at) {
+        ulong const one = (ulong)x[at];
+        x[at] = (NUMBER)next;
+        next += one;
+    }
+}
+)";
+template <class Number, class Leaf, class Handle>
+status scan_numbers(Leaf const& leaf, Handle x, index_t count) {
+    device_kernel const kernel{"scan", scan_text,
+                               sizeof(Number) == 8 ? "#define NUMBER index\n" : "#define NUMBER int\n"};
+    return leaf.launch(kernel, index_t{1}, x, count);
+}
+
+// How the elements are divided among groups.
+struct sort_parts {
+    index_t groups = 1, span = 1;
+    explicit sort_parts(index_t elements) {
+        constexpr index_t tile = 256 * 8, most = 1024;
+        index_t const tiles = elements == 0 ? 1 : (elements - 1) / tile + 1;
+        span = (tiles + most - 1) / most * tile;
+        groups = elements == 0 ? 1 : (elements - 1) / span + 1;
+    }
+};
+template <class Arena, class Index, class Leaf>
+std::size_t bytes_to_sort(index_t elements) {
+    if (host_leaf<Leaf>) return 0;
+    auto const numbers = [](index_t n) { return Arena::rounded(static_cast<std::size_t>(n) * sizeof(int)); };
+    return 2 * numbers(elements) + numbers(16 * sort_parts(elements).groups);
+}
+
+// The kernels that list elements with values of type T.
+template <class T, class Index>
+std::string list_types() {
+    return kernel_types<T, T>() + "#define INDEX " + (sizeof(Index) == 8 ? "index\n" : "int\n");
+}
+template <class T, class Index>
+device_kernel list_kernel(char const* name, static_text text, char const* definitions) {
+    return {name, text, definitions, 256, uses_double<T, T>, false, list_types<T, Index>};
+}
+
+template <class T, class Index, class Leaf, class Numbers, class Values, class ToNumbers, class ToValues,
+          class Arena>
+status sort_on_device(Leaf const& leaf, bool by_lines, Numbers key_of, Numbers others, index_t lines,
+                      index_t keys, index_t most, Values from_values, ToNumbers begins, ToNumbers columns,
+                      ToValues values, Arena& memory) {
+    if (most > device_longest)
+        return error(errc::unsupported, Leaf::layer,
+                     "a sparse matrix has more than 2^31 - 1 elements; sort it on the host");
+    typename Arena::scope const scope(memory);
+    sort_parts const by(most);
+    auto from = memory.template take<int>(most), to = memory.template take<int>(most);
+    auto const counts = memory.template take<int>(16 * by.groups);
+    auto const kernel = [&](char const* name) {
+        return list_kernel<T, Index>(name, sort_text,
+                                     by_lines ? "#define BY_LINES 1\n" : "#define BY_LINES 0\n");
+    };
+    for (int shift = 0; most > 0 && (shift == 0 || keys >> shift != 0); shift += 4) {
+        int const first = shift == 0;
+        if (status s = leaf.launch(kernel("count_digits"), by.groups, key_of, others, lines, keys, most, from,
+                                   first, counts, shift, by.span);
+            !s)
+            return s;
+        if (status s = scan_numbers<int>(leaf, counts, 16 * by.groups); !s) return s;
+        if (status s = leaf.launch(kernel("place_digits"), by.groups, key_of, others, lines, keys, most, from,
+                                   first, to, counts, shift, by.span);
+            !s)
+            return s;
+        std::swap(from, to);
+    }
+    return leaf.launch(kernel("list_sorted"), groups_for_each((keys > most ? keys : most) + 1, 256), key_of,
+                       others, lines, keys, most, from, from_values, begins, columns, values);
+}
+
+// ---- both -------------------------------------------------------------------------------------------------
+
 // Elements in any order, by rows. `begins` has room for rows + 1 numbers.
 template <class Leaf, class T, class Index, class Space, class Arena>
-status sort_by_rows(Leaf const&, index_t rows, index_t count, Index const* row_numbers,
-                    Index const* from_columns, T const* from_values, Index* begins, Index* columns, T* values,
-                    Arena&) requires host_leaf<Leaf> {
-    sort_stably(row_numbers, count, rows, begins,
-                [&](index_t at, Index to) { columns[to] = from_columns[at], values[to] = from_values[at]; });
-    return {};
+status sort_by_rows(Leaf const& leaf, index_t rows, index_t count,
+                    typename Space::template handle<Index const> row_numbers,
+                    typename Space::template handle<Index const> from_columns,
+                    typename Space::template handle<T const> from_values,
+                    typename Space::template handle<Index> begins,
+                    typename Space::template handle<Index> columns, typename Space::template handle<T> values,
+                    Arena& memory) {
+    if constexpr (host_leaf<Leaf>) {
+        (void)leaf, (void)memory;
+        sort_stably(row_numbers, count, rows, begins, [&](index_t at, Index to) {
+            columns[to] = from_columns[at], values[to] = from_values[at];
+        });
+        return {};
+    } else {
+        return sort_on_device<T, Index>(leaf, false, row_numbers, from_columns, index_t{0}, rows, count,
+                                        from_values, begins, columns, values, memory);
+    }
 }
 
 // `begins` has room for a.cols + 1 numbers, `columns` and `values` for a.nonzeros. The elements stay as they are stored.
 template <class Leaf, class T, class Index, class Space, class Arena>
-status transpose_csr(Leaf const&, csr<T, Index, Space> const& a, Index* begins, Index* columns, T* values,
-                     Arena&) requires host_leaf<Leaf> {
-    index_t i = a.rows;
-    sort_stably(a.columns, a.nonzeros, a.cols, begins, [&](index_t at, Index to) {
-        while (at < a.row_begins[i]) --i;
-        columns[to] = static_cast<Index>(i), values[to] = a.values[at];
-    });
-    return {};
+status transpose_csr(Leaf const& leaf, csr<T, Index, Space> const& a,
+                     typename Space::template handle<Index> begins,
+                     typename Space::template handle<Index> columns,
+                     typename Space::template handle<T> values, Arena& memory) {
+    if constexpr (host_leaf<Leaf>) {
+        (void)leaf, (void)memory;
+        index_t i = a.rows;
+        sort_stably(a.columns, a.nonzeros, a.cols, begins, [&](index_t at, Index to) {
+            while (at < a.row_begins[i]) --i;
+            columns[to] = static_cast<Index>(i), values[to] = a.values[at];
+        });
+        return {};
+    } else {
+        return sort_on_device<T, Index>(leaf, true, a.columns, a.row_begins, a.rows, a.cols, a.nonzeros,
+                                        a.values, begins, columns, values, memory);
+    }
 }
 
 STRATAGEMM_END

@@ -1,0 +1,213 @@
+// Sparse matrices of square blocks (BSR).
+//
+//   sg::bsr<float> a{m, k, side, block_begins, block_columns, values, blocks};   borrows the arrays
+//   sg::gemm(cpu, a, b, c);
+//   auto b = sg::to_bsr(cpu, csr, 4);                  of a sparse operand of the host
+//
+// Rows [i * side, (i + 1) * side) have the blocks [block_begins[i], block_begins[i + 1]). Block x begins with column
+// block_columns[x] * side, and has values[x * side * side], ..., by rows. All elements of a block are multiplied, zeros
+// as well. The side of the blocks divides the sides of the matrix.
+#pragma once
+
+#include "../core/list.hpp"
+#include "csr.hpp"
+
+#include <algorithm>
+
+STRATAGEMM_BEGIN
+
+template <class T, class Index>
+struct bsr_form {
+    using value_type = T;
+    using index_type = Index;
+    static constexpr bool has_facts = true, is_sparse = true;
+    template <class P>
+    requires P::is_backend using over = csr_product<P>;
+
+    index_t nonzeros = 0;
+    bool conjugate = false;
+
+    turned_form<bsr_form> transposed() const { return {*this, false}; }
+    template <class Arena, class Leaf>
+    std::size_t bytes(index_t rows, index_t) const {
+        return bytes_of_lists<Arena, T, Index>(rows, nonzeros);
+    }
+    index_t most(index_t, index_t) const { return nonzeros; }
+    index_t likely(index_t, index_t) const { return nonzeros; }
+    bool conjugates() const { return conjugate; }
+    std::string origin() const { return "bsr, listed first; "; }
+};
+
+inline constexpr char bsr_text[] = R"(
+KERNEL(ITEMS) list_bsr(BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns),
+                       BUFFER(IN const, from_values), BUFFER(INDEX, begins), BUFFER(INDEX, columns),
+                       BUFFER(IN, values), index lines, index blocks, index side) {
+    OPEN(INDEX const, block_begins);
+    OPEN(INDEX const, block_columns);
+    OPEN(IN const, from_values);
+    OPEN(INDEX, begins);
+    OPEN(INDEX, columns);
+    OPEN(IN, values);
+    for (EACH(i, lines * side + 1)) {
+        index const line = i / side;
+        index const before = (index)block_begins[line] * side * side;
+        begins[i] = (INDEX)before;
+        if (line < lines)
+            begins[i] = (INDEX)(before + i % side * ((index)block_begins[line + 1] - block_begins[line]) * side);
+    }
+    for (EACH(x, blocks * side * side)) {
+        index const block = x / (side * side), row = x / side % side, column = x % side;
+        index low = 0, high = lines; /* block_begins[low] <= block < block_begins[high] */
+        while (high - low > 1) {
+            index const middle = (low + high) / 2;
+            if ((index)block_begins[middle] <= block)
+                low = middle;
+            else
+                high = middle;
+        }
+        index const first = (index)block_begins[low], in_line = (index)block_begins[low + 1] - first;
+        index const at = first * side * side + row * in_line * side + (block - first) * side + column;
+        scalar const element = LOAD(IN, from_values, x);
+        columns[at] = (INDEX)((index)block_columns[block] * side + column);
+        STORE(IN, values, at, CONVERT(OUT_VALUE, (value)element));
+    }
+}
+)";
+
+template <class T, class Index = std::int32_t, class Space = host_memory>
+struct bsr {
+    using value_type = T;
+    using space = Space;
+    using form = bsr_form<T, Index>;
+    using index_type = Index;
+    static constexpr int most_views = 3;
+
+    index_t rows = 0, cols = 0, side = 1;
+    typename Space::template handle<Index const> block_begins{}; // rows / side + 1
+    typename Space::template handle<Index const> block_columns{};
+    typename Space::template handle<T const> values{};
+    index_t blocks = 0;
+    accumulator_t<T> scale{1};
+    bool conjugate = false;
+
+    index_t nonzeros() const { return blocks * side * side; }
+    form facts() const { return {nonzeros(), conjugate}; }
+    template <class F>
+    void each_view(F&& f) const {
+        index_t const lines = side > 0 ? rows / side : 0;
+        f(view<Index const, Space>{block_begins, 1, lines + 1, lines + 1, 1});
+        f(view<Index const, Space>{block_columns, 1, blocks, blocks, 1});
+        f(view<T const, Space>{values, 1, nonzeros(), nonzeros(), 1});
+    }
+    turned<bsr> transposed() const { return turn(*this); }
+    status usable() const {
+        if (side < 1 || rows % side != 0 || cols % side != 0)
+            return failure(errc::shape, "bsr: the side of the blocks must divide the sides of the matrix");
+        index_t elements = 0;
+        if (__builtin_mul_overflow(blocks, side, &elements) ||
+            __builtin_mul_overflow(elements, side, &elements) || !can_count<Index>(elements))
+            return failure(errc::overflow, "bsr: there are more elements than the indices can count");
+        return {};
+    }
+    status check() const requires std::is_same_v<Space, host_memory> {
+        if (status s = usable(); !s) return s;
+        if (status s = check_begins("bsr", "block_begins", block_begins, rows / side, blocks); !s) return s;
+        return check_range_of("bsr", "a column of blocks", block_columns, blocks, cols / side);
+    }
+    template <class Leaf, class Arena>
+    result<csr<T, Index, Space>> listed(Leaf const& leaf, Arena& memory) const {
+        if (status s = usable(); !s) return s;
+        index_t const lines = rows / side;
+        auto const begins = memory.template take<Index>(rows + 1);
+        auto const columns = memory.template take<Index>(nonzeros());
+        auto const to_values = memory.template take<T>(nonzeros());
+        if constexpr (host_leaf<Leaf>) {
+            (void)leaf;
+            index_t at = 0;
+            begins[0] = 0;
+            for (index_t i = 0; i < rows; ++i) {
+                for (index_t x = block_begins[i / side]; x < block_begins[i / side + 1]; ++x)
+                    for (index_t j = 0; j < side; ++j, ++at) {
+                        columns[at] = static_cast<Index>(block_columns[x] * side + j);
+                        to_values[at] = values[(x * side + i % side) * side + j];
+                    }
+                begins[i + 1] = static_cast<Index>(at);
+            }
+        } else {
+            index_t const work = nonzeros() > rows ? nonzeros() : rows + 1;
+            status s = leaf.launch(list_kernel<T, Index>("list_bsr", bsr_text, ""),
+                                   groups_for_each(work, 256), block_begins, block_columns, values, begins,
+                                   columns, to_values, lines, blocks, side);
+            if (!s) return s;
+        }
+        return csr<T, Index, Space>{rows, cols, begins, columns, to_values, nonzeros(), scale, conjugate};
+    }
+};
+
+// Of a sparse operand of the host: the blocks that have an element. What they have beside is zero. Elements of one place
+// add up.
+template <policy P, operand M>
+auto to_bsr(P const& policy, M const& matrix,
+            index_t side) requires std::is_same_v<typename P::space, host_memory> {
+    auto const x = as_view(matrix);
+    using T = typename decltype(x)::value_type;
+    using Index = typename decltype(x)::index_type;
+    using S = accumulator_t<T>;
+    using arena = typename P::arena;
+    bsr<T, Index> b{x.rows, x.cols, side};
+    b.usable().or_throw();
+    auto const list = by_rows(policy, x);
+    auto const a = list.view();
+    index_t const lines = a.rows / side, across = a.cols / side;
+    stratagemm::list<index_t> last; // the block of each column of blocks in this row of blocks, and one more
+    if (!last.resize(static_cast<std::size_t>(across)))
+        raise(error(errc::memory, "to_bsr: no host memory is left"));
+    auto const each_block = [&](index_t line, auto&& f) {
+        for (index_t at = a.row_begins[line * side]; at < a.row_begins[(line + 1) * side]; ++at)
+            f(at, static_cast<std::size_t>(a.columns[at] / side));
+    };
+    // A mark is beyond the blocks of the rows before.
+    index_t blocks = 0;
+    for (index_t line = 0; line < lines; ++line) {
+        index_t const before = blocks;
+        each_block(line, [&](index_t, std::size_t j) {
+            if (last[j] <= before) last[j] = ++blocks;
+        });
+    }
+    index_t const room =
+        product_of_sides("to_bsr", product_of_sides("to_bsr", blocks, side, 1), side, sizeof(T));
+    if (!can_count<Index>(room))
+        raise(error(errc::overflow, "to_bsr: there are more elements than the indices can count"));
+    auto const bytes = [](index_t n, std::size_t size) {
+        return arena::rounded(static_cast<std::size_t>(n) * size);
+    };
+    auto memory = reserve_for(policy, bytes(lines + 1, sizeof(Index)) + bytes(blocks, sizeof(Index)) +
+                                          bytes(room, sizeof(T)));
+    memory.or_throw();
+    auto const begins = (*memory)->template take<Index>(lines + 1);
+    auto const columns = (*memory)->template take<Index>(blocks);
+    auto const values = (*memory)->template take<T>(room);
+    for (index_t at = 0; at < room; ++at) values[at] = T(real_t<T>(0));
+    for (index_t& mark : last) mark = 0;
+    blocks = 0, begins[0] = 0;
+    for (index_t line = 0; line < lines; ++line) {
+        index_t const before = blocks;
+        each_block(line, [&](index_t, std::size_t j) {
+            if (last[j] <= before) last[j] = blocks + 1, columns[blocks++] = static_cast<Index>(j);
+        });
+        std::sort(columns + before, columns + blocks);
+        for (index_t at = before; at < blocks; ++at) last[static_cast<std::size_t>(columns[at])] = at + 1;
+        for (index_t i = 0; i < side; ++i)
+            for (index_t at = a.row_begins[line * side + i]; at < a.row_begins[line * side + i + 1]; ++at) {
+                index_t const block = last[static_cast<std::size_t>(a.columns[at] / side)] - 1;
+                T& to = values[(block * side + i) * side + a.columns[at] % side];
+                to = static_cast<T>(sum_of_two(static_cast<S>(to), static_cast<S>(a.values[at])));
+            }
+        begins[line + 1] = static_cast<Index>(blocks);
+    }
+    b.block_begins = begins, b.block_columns = columns, b.values = values, b.blocks = blocks;
+    b.scale = a.scale, b.conjugate = a.conjugate;
+    return owned<bsr<T, Index>, P>(std::move(*memory), b);
+}
+
+STRATAGEMM_END

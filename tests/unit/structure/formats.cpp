@@ -1,0 +1,165 @@
+#include "catch.hpp"
+#include "sparse.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/bsr.hpp>
+#include <stratagemm/structure/coo.hpp>
+#include <stratagemm/structure/ell.hpp>
+
+#include <complex>
+
+namespace sg = stratagemm;
+using support::contains;
+using support::equal;
+using support::integers;
+
+namespace {
+
+// The products of x, from both sides, transposed and with factors, and x as a dense matrix.
+template <class T, class X>
+int wrong_products(X const& x, sg::matrix<T> const& dense) {
+    sg::index_t const m = dense.rows(), k = dense.cols(), n = 9;
+    auto const right = integers<T>(k, n, 1), left = integers<T>(n, m, 2), across = integers<T>(m, n, 3);
+    sg::matrix<T> c(m, n), expected(m, n), back(m, k);
+    int wrong = 0;
+    sg::host const cpu{2};
+    sg::gemm(cpu, T(2), x, right, T(0), c);
+    sg::gemm(sg::reference{}, T(2), dense, right, T(0), expected);
+    wrong += !equal(c, expected);
+    sg::matrix<T> d(n, k), expected_d(n, k);
+    sg::gemm(cpu, left, sg::conjugated(sg::scaled(T(2), x)), d);
+    sg::gemm(sg::reference{}, left, sg::conjugated(sg::scaled(T(2), dense)), expected_d);
+    wrong += !equal(d, expected_d);
+    sg::matrix<T> t(k, n), expected_t(k, n);
+    sg::gemm(cpu, x.transposed(), across, t);
+    sg::gemm(sg::reference{}, sg::transposed(dense), across, expected_t);
+    wrong += !equal(t, expected_t);
+    sg::to_dense(cpu, x, back);
+    wrong += !equal(back, dense);
+    return wrong;
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("sparse formats: conversions among them, and the products of each", "", float,
+                   std::complex<double>) {
+    using T = TestType;
+    sg::host const cpu;
+    for (auto const& a : {support::uniform_sparse<T>(20, 28, 0.2, 1), support::power_law<T>(12, 36, 1.1, 2),
+                          support::banded<T>(24, 16, 2, 3), support::blocks<T>(16, 24, 4, 0.4, 4)}) {
+        auto const dense = a.dense();
+        auto const x = a.view();
+        CHECK(wrong_products<T>(x, dense) == 0);
+        auto const coo = sg::to_coo(cpu, x);
+        CHECK(static_cast<bool>(coo.view().check_sorted()));
+        CHECK(wrong_products<T>(coo.view(), dense) == 0);
+        auto const csc = sg::to_csc(cpu, coo);
+        CHECK(static_cast<bool>(csc.view().check()));
+        CHECK(wrong_products<T>(csc.view(), dense) == 0);
+        auto const ell = sg::to_ell(cpu, csc);
+        CHECK(static_cast<bool>(ell.view().check()));
+        CHECK(wrong_products<T>(ell.view(), dense) == 0);
+        auto const bsr = sg::to_bsr(cpu, ell, 4);
+        CHECK(static_cast<bool>(bsr.view().check()));
+        CHECK(wrong_products<T>(bsr.view(), dense) == 0);
+        // And back: blocks hold zeros, everything else is as it was.
+        auto const list = sg::to_csr(cpu, ell).view();
+        CHECK(list.nonzeros == x.nonzeros);
+        CHECK(static_cast<bool>(list.check_sorted()));
+        CHECK(static_cast<bool>(sg::to_csr(cpu, bsr).view().check_sorted()));
+        CHECK(sg::to_csr(cpu, bsr).view().nonzeros >= x.nonzeros);
+    }
+    auto const whole = support::blocks<T>(16, 24, 4, 0.4, 4);
+    CHECK(sg::to_bsr(cpu, whole.view(), 4).view().nonzeros() == whole.view().nonzeros);
+    CHECK(contains(
+        sg::plan(
+            cpu,
+            sg::product(sg::to_bsr(cpu, whole.view(), 4), sg::matrix<T>(24, 2), sg::matrix<T>(16, 2)).shape())
+            .describe(),
+        "bsr, listed first; csr of"));
+}
+
+TEST_CASE("sparse formats: elements in any order, and several of one place") {
+    std::vector<std::int64_t> const rows{2, 0, 2, 1, 2}, columns{1, 3, 0, 2, 1};
+    std::vector<float> const values{1, 2, 3, 4, 5};
+    sg::coo<float, std::int64_t> const x{3, 4, rows.data(), columns.data(), values.data(), 5};
+    CHECK(static_cast<bool>(x.check()));
+    CHECK(contains(x.check_sorted().error().what(), "not sorted, or repeat: number 1"));
+    sg::matrix<float> dense(3, 4);
+    dense(2, 1) = 6, dense(0, 3) = 2, dense(2, 0) = 3, dense(1, 2) = 4;
+    CHECK(wrong_products<float>(x, dense) == 0);
+    auto const by_rows = sg::to_csr(sg::host{}, x).view();
+    CHECK((by_rows.columns[2] == 1 && by_rows.columns[3] == 0 &&
+           by_rows.columns[4] == 1)); // as they were stored
+    CHECK(by_rows.check_sorted().error().code() == sg::errc::argument);
+    auto const sorted = sg::to_csr(sg::host{}, sg::to_csc(sg::host{}, x)).view();
+    CHECK((sorted.columns[2] == 0 && sorted.columns[3] == 1 && sorted.columns[4] == 1));
+    CHECK((sorted.values[3] == 1 && sorted.values[4] == 5));
+    // Nothing at all.
+    sg::coo<float> const none{3, 4, nullptr, nullptr, nullptr, 0};
+    CHECK(wrong_products<float>(none, sg::matrix<float>(3, 4)) == 0);
+    CHECK(wrong_products<float>(sg::to_ell(sg::host{}, none).view(), sg::matrix<float>(3, 4)) == 0);
+    CHECK(wrong_products<float>(sg::to_bsr(sg::host{}, none, 1).view(), sg::matrix<float>(3, 4)) == 0);
+}
+
+TEST_CASE("sparse formats: rows of a width, with columns a column apart") {
+    // Element e of row i is e * 3 + i.
+    std::vector<std::int32_t> const columns{0, 2, -1, 3, -1, -1};
+    std::vector<float> const values{1, 2, 99, 3, 99, 99};
+    sg::ell<float> const x(4, sg::col_major(columns.data(), 3, 2), sg::col_major(values.data(), 3, 2));
+    CHECK(static_cast<bool>(x.check()));
+    sg::matrix<float> dense(3, 4);
+    dense(0, 0) = 1, dense(1, 2) = 2, dense(0, 3) = 3;
+    CHECK(wrong_products<float>(x, dense) == 0);
+}
+
+TEST_CASE("sparse formats: what is wrong is said") {
+    auto const says = [](sg::status const& s, sg::errc code, char const* words) {
+        REQUIRE(!s);
+        CHECK(s.error().code() == code);
+        INFO(s.error().what());
+        CHECK(contains(s.error().what(), words));
+    };
+    std::vector<std::int32_t> rows{0, 1, 3}, columns{0, 1, 2};
+    std::vector<float> const values(16);
+    sg::coo<float> const list{3, 3, rows.data(), columns.data(), values.data(), 3};
+    says(list.check(), sg::errc::argument, "coo: a row is out of range: number 2");
+    rows[2] = 2, columns[1] = -1;
+    says(list.check(), sg::errc::argument, "coo: a column is out of range: number 1");
+    columns[1] = 7;
+    sg::ell<float> const wide(3, sg::row_major(columns.data(), 3, 1), sg::row_major(values.data(), 3, 1));
+    says(wide.check(), sg::errc::argument, "ell: a column is out of range in row 1");
+    sg::ell<float> const uneven(3, sg::row_major(columns.data(), 3, 1), sg::row_major(values.data(), 3, 2));
+    says(uneven.check(), sg::errc::shape, "the same shape");
+    sg::matrix<float> const b(4, 2), odd(3, 2);
+    sg::matrix<float> c(4, 2), odd_c(3, 2);
+    says(sg::try_gemm(sg::host{}, uneven, odd, odd_c), sg::errc::shape, "the same shape");
+    std::vector<std::int32_t> begins{0, 1, 2};
+    columns = {0, 1};
+    sg::bsr<float> blocks{4, 4, 2, begins.data(), columns.data(), values.data(), 2};
+    CHECK(static_cast<bool>(blocks.check()));
+    blocks.side = 3;
+    says(blocks.check(), sg::errc::shape, "must divide");
+    says(sg::try_gemm(sg::host{}, blocks, b, c), sg::errc::shape, "must divide");
+    blocks.side = 2, blocks.blocks = 3;
+    says(blocks.check(), sg::errc::argument, "bsr: the number of non-zeros is not the last");
+    blocks.blocks = std::int64_t{1} << 40;
+    says(blocks.check(), sg::errc::overflow, "than the indices can count");
+    blocks.blocks = 2, columns[1] = 2;
+    says(blocks.check(), sg::errc::argument, "bsr: a column of blocks is out of range: number 1");
+    begins[1] = 3;
+    says(blocks.check(), sg::errc::argument, "block_begins falls after row 1");
+    // As many elements as 32 bits do not count; none is read.
+    sg::coo<float> const vast{3, 3, rows.data(), rows.data(), values.data(), std::int64_t{1} << 32};
+    auto const made = sg::try_by_rows(sg::host{}, vast);
+    REQUIRE(!made);
+    CHECK((made.error().code() == sg::errc::overflow || made.error().code() == sg::errc::memory));
+    sg::matrix<float> wrong_sides(2, 2);
+    try {
+        sg::to_dense(sg::host{}, list, wrong_sides);
+        FAIL("taken");
+    } catch (sg::error const& e) {
+        CHECK(e.code() == sg::errc::shape);
+    }
+}
