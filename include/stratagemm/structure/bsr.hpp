@@ -116,7 +116,6 @@ struct bsr {
     }
     template <class Leaf, class Arena>
     result<csr<T, Index, Space>> listed(Leaf const& leaf, Arena& memory) const {
-        if (status s = usable(); !s) return s;
         index_t const lines = rows / side;
         auto const begins = memory.template take<Index>(rows + 1);
         auto const columns = memory.template take<Index>(nonzeros());

@@ -63,7 +63,13 @@ struct coo {
         x.rows = cols, x.cols = rows, x.row_numbers = columns, x.columns = row_numbers;
         return x;
     }
+    status usable() const {
+        if (!can_count<Index>(nonzeros))
+            return failure(errc::overflow, "coo: there are more elements than the indices can count");
+        return {};
+    }
     status check() const requires std::is_same_v<Space, host_memory> {
+        if (status s = usable(); !s) return s;
         if (status s = check_range_of("coo", "a row", row_numbers, nonzeros, rows); !s) return s;
         return check_range_of("coo", "a column", columns, nonzeros, cols);
     }
@@ -78,8 +84,6 @@ struct coo {
     }
     template <class Leaf, class Arena>
     result<csr<T, Index, Space>> listed(Leaf const& leaf, Arena& memory) const {
-        if (!can_count<Index>(nonzeros))
-            return failure(errc::overflow, "coo: there are more elements than 32-bit indices can count");
         auto const begins = memory.template take<Index>(rows + 1);
         auto const to_columns = memory.template take<Index>(nonzeros);
         auto const to_values = memory.template take<T>(nonzeros);

@@ -18,7 +18,8 @@
 // call. A format is one header with
 //   a form     is_sparse, has_facts, over<P>, index_type; bytes<Arena, Leaf>(rows, cols), which listed() takes at most;
 //              most(rows, cols) and likely(rows, cols) elements; conjugates(); origin() for describe(); transposed()
-//   an operand what core/operand.hpp lists, index_type, facts(), check(), listed(leaf, arena), transposed()
+//   an operand what core/operand.hpp lists, index_type, facts(), scale, conjugate, check(), transposed() and
+//              listed(leaf, arena); usable(), if there is something to check before listed()
 #pragma once
 
 #include "../backend/host/combined.hpp"
@@ -101,6 +102,10 @@ struct turned {
     // The messages name rows and columns of what was transposed.
     status check() const requires std::is_same_v<space, host_memory> { return of.check(); }
 
+    status usable() const {
+        if constexpr (requires { of.usable(); }) return of.usable();
+        return {};
+    }
     X transposed() const {
         X x = of;
         x.conjugate = conjugate != of.conjugate;
@@ -253,6 +258,8 @@ result<std::shared_ptr<typename Policy::arena>> reserve_for(Policy const& policy
 template <policy P, sparse_operand X>
 auto try_by_rows(P const& policy, X const& x)
     -> result<csr_matrix<typename X::value_type, typename X::index_type, P>> {
+    if constexpr (requires { x.usable(); })
+        if (status s = x.usable(); !s) return s;
     auto memory =
         reserve_for(policy, x.facts().template bytes<typename P::arena, leaf_of<P>>(x.rows, x.cols));
     if (!memory) return memory.take_status();

@@ -109,7 +109,6 @@ struct ell {
     }
     template <class Leaf, class Arena>
     result<csr<T, Index, Space>> listed(Leaf const& leaf, Arena& memory) const {
-        if (status s = usable(); !s) return s;
         index_t nonzeros = rows * columns.cols;
         auto const begins = memory.template take<Index>(rows + 1);
         auto const to_columns = memory.template take<Index>(nonzeros);

@@ -143,7 +143,7 @@ TEST_CASE("sparse formats: what is wrong is said") {
     says(blocks.check(), sg::errc::shape, "must divide");
     says(sg::try_gemm(sg::host{}, blocks, b, c), sg::errc::shape, "must divide");
     blocks.side = 2, blocks.blocks = 3;
-    says(blocks.check(), sg::errc::argument, "bsr: the number of non-zeros is not the last");
+    says(blocks.check(), sg::errc::argument, "bsr: the number of stored elements is not the last of block_begins, 2");
     blocks.blocks = std::int64_t{1} << 40;
     says(blocks.check(), sg::errc::overflow, "than the indices can count");
     blocks.blocks = 2, columns[1] = 2;

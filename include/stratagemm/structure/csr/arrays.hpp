@@ -30,8 +30,11 @@ status check_begins(char const* format, char const* name, Index const* begins, i
     if (begins[0] != 0) return wrong(" does not begin with 0 but with ", begins[0]);
     for (index_t i = 0; i < lines; ++i)
         if (begins[i + 1] < begins[i]) return wrong(" falls after row ", i);
-    if (begins[lines] != elements)
-        return wrong_at(format, "the number of non-zeros is not the last of row_begins, ", begins[lines]);
+    if (begins[lines] != elements) {
+        char text[120];
+        __builtin_snprintf(text, sizeof(text), "the number of stored elements is not the last of %s, ", name);
+        return wrong_at(format, text, begins[lines]);
+    }
     return {};
 }
 // Each number is in [0, side).
