@@ -195,8 +195,9 @@ struct over_form<P, Form> {
 };
 // What does the products of a shape for P: P itself where its operands are matrices.
 template <class P, class Shape>
-using multiplier =
-    typename over_form<typename over_form<P, typename Shape::a_form>::type, typename Shape::b_form>::type;
+using multiplier = typename over_form<
+    typename over_form<typename over_form<P, typename Shape::c_form>::type, typename Shape::a_form>::type,
+    typename Shape::b_form>::type;
 
 // A base for such an over<P>, with what all of them share. Dense products are P's.
 template <class P>
@@ -246,9 +247,11 @@ template <class Leaf, class Problem>
             if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
                 if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
         }
-    } else {
+    } else if constexpr (requires { p.c.targets; }) {
         for (int t = 0; t < p.c.targets; ++t)
             if (status s = keep_only(leaf, p.c.at[t].to, p.c.at[t].from, p.c.at[t].keep); !s) return s;
+    } else {
+        return p.c.keep_only(leaf, p);
     }
     return {};
 }

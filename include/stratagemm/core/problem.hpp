@@ -184,7 +184,7 @@ template <class V>
 using reading_t = std::remove_cvref_t<decltype(reading(first_of(std::declval<V const&>())))>;
 
 // Why a product that was built cannot be done; validate() says so.
-inline constexpr index_t counts_differ = -1, factor_is_lost = -2;
+inline constexpr index_t counts_differ = -1, factor_is_lost = -2, adds_another = -3;
 
 // Whether a scalar type has room for a factor: 0.5 is no integer, and 1e300 no float.
 template <class S, class Factor>
@@ -256,6 +256,9 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
                            (!is_batch<B>::value || count_of(b) == p.count) &&
                            (!is_batch<E>::value || count_of(e) == p.count);
         if (!agree) p.count = counts_differ;
+        // A result that is no matrix in memory can be added to itself only.
+        if constexpr (requires { c.is_same(e); })
+            if (!c.is_same(e)) p.count = adds_another;
         if (!held) p.count = factor_is_lost;
         return p;
     }
@@ -499,6 +502,8 @@ struct outline {
         return failure(errc::argument,
                        "gemm: alpha or beta is not a number that the scalar type of this product can hold; "
                        "with int8 operands both are 32-bit integers");
+    if (p.count == adds_another)
+        return failure(errc::argument, "gemm: the matrix that is added to a sparse C must be C itself");
     if (p.count < 0)
         return failure(errc::shape, "gemm: the batches of A, B and C must have the same, non-negative count");
     bool negative = p.a.cols < 0 || p.b.rows < 0, fits = true;
@@ -640,6 +645,7 @@ status validate_operands(Problem const& p) {
         x.each_view([&](auto const& v) { views[count++] = place(v, extent_of(v, p.count, step), used); });
         return {views, count, x.rows, x.cols, is_combination<std::remove_cvref_t<decltype(x)>>};
     };
+    constexpr bool is_spread = requires { p.c.targets; };
     outline all{list(p.a, a, p.a_step, reads_ab),
                 list(p.b, b, p.b_step, reads_ab),
                 list(p.c, to, p.c_step, true),
@@ -647,7 +653,7 @@ status validate_operands(Problem const& p) {
                 p.count,
                 p.c_step,
                 p.e_step,
-                !is_view<typename Problem::c_operand>::value,
+                is_spread,
                 has_beta,
                 epilogue_fits(p.epilogue, p.c.rows, p.c.cols)};
     auto const add = [&](auto const& e, bool used) {
@@ -655,7 +661,7 @@ status validate_operands(Problem const& p) {
     };
     if constexpr (is_view<typename Problem::c_operand>::value)
         add(p.e, has_beta);
-    else
+    else if constexpr (is_spread)
         for (int t = 0; t < p.c.targets; ++t)
             add(p.c.at[t].from, p.c.at[t].keep != typename Problem::scalar(0));
     if (status s = check(all); !s) return s;

@@ -1,0 +1,310 @@
+// Products into sparse matrices, on the host: elements that C stores are computed, and no others.
+//
+//   auto c = sg::pattern(cpu, a, b);                     of sparse a and b: where a b can be non-zero, as a csr_matrix
+//   sg::gemm(cpu, a, b, sg::sampled(c));                 sparse times sparse; again where only values change
+//   sg::gemm(cpu, x, y, sg::sampled(c));                 dense times dense, at the places of c (SDDMM)
+//   sg::gemm(cpu, 2, a, b, 1, sg::sampled(c));           C = 2 A B + C
+//
+// Each place of c is written once, and its products are summed in the order in which A stores them: the result does not
+// depend on threads. A row of c may not store a column twice; check_sorted() tells.
+#pragma once
+
+#include "csr.hpp"
+
+#include <algorithm>
+
+STRATAGEMM_BEGIN
+
+template <policy P>
+class sampled_product;
+
+template <class T>
+struct sampled_form {
+    using value_type = T;
+    template <class P>
+    requires P::is_backend using over = sampled_product<P>;
+};
+
+// A csr whose values are written.
+template <class T, class Index>
+struct sampled_matrix {
+    using element_type = T;
+    using value_type = T;
+    using space = host_memory;
+    using form = sampled_form<T>;
+    static constexpr int most_views = 1;
+    static constexpr bool is_sampled = true;
+
+    index_t rows = 0, cols = 0;
+    Index const* row_begins = nullptr;
+    Index const* columns = nullptr;
+    T* values = nullptr;
+
+    template <class F>
+    void each_view(F&& f) const {
+        index_t const nonzeros = rows > 0 && row_begins ? static_cast<index_t>(row_begins[rows]) : 0;
+        f(view<T>{values, 1, nonzeros, nonzeros, 1});
+    }
+    template <class E>
+    bool is_same(E const& e) const {
+        if constexpr (std::is_same_v<E, sampled_matrix>)
+            return e.values == values && e.row_begins == row_begins && e.columns == columns;
+        else
+            return false;
+    }
+
+    // Element `at`, in row i, becomes epilogue(alpha sum + beta itself).
+    template <class Problem>
+    void finish(Problem const& p, index_t i, index_t at, typename Problem::scalar sum) const {
+        using S = typename Problem::scalar;
+        S x = scaled_by(p.alpha, sum);
+        if (p.beta != S(0)) x = scaled_sum(p.beta, static_cast<S>(values[at]), x);
+        values[at] = static_cast<T>(apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + columns[at]));
+    }
+    // What is left of a product where k or alpha is zero.
+    template <class Leaf, class Problem>
+    status keep_only(Leaf const&, Problem p) const {
+        using S = typename Problem::scalar;
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at) finish(p, i, at, S(real_t<S>(0)));
+        return {};
+    }
+};
+
+// The values of an owned csr, which nothing else may read at the time.
+template <class T, class Index, class Space, class P>
+sampled_matrix<T, Index> sampled(owned<csr<T, Index, Space>, P>& c) {
+    static_assert(std::is_same_v<Space, host_memory>,
+                  "stratagemm: products into sparse matrices are the host's");
+    auto const x = c.view();
+    return {x.rows, x.cols, x.row_begins, x.columns, const_cast<T*>(x.values)}; // of memory that c owns
+}
+// Values of one's own, at the places of a csr.
+template <class T, class Index>
+sampled_matrix<T, Index> sampled(csr<T, Index> const& pattern, T* values) {
+    return {pattern.rows, pattern.cols, pattern.row_begins, pattern.columns, values};
+}
+
+// Row `part` of `parts` begins where as many elements lie before it as before any other.
+template <class Index>
+index_t first_row(Index const* begins, index_t rows, int part, int parts) {
+    auto const elements = static_cast<index_t>(begins[rows]);
+    if (part == parts) return rows;
+    // By elements and rows: an empty row takes time, too.
+    index_t const before = (elements + rows) / parts * part;
+    index_t low = 0, high = rows;
+    while (low < high) {
+        index_t const middle = (low + high) / 2;
+        if (static_cast<index_t>(begins[middle]) + middle < before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+template <policy P, class T, class Index>
+csr_matrix<T, Index, P> pattern_of_lists(P const& policy, csr<T, Index> const& a, csr<T, Index> const& b) {
+    using arena = typename P::arena;
+    if (a.cols != b.rows) raise(error(errc::shape, "pattern: A must have as many columns as B has rows"));
+    auto const leaf = policy.leaf();
+    int const team = leaf.team(static_cast<double>(a.nonzeros) * 8);
+    auto const bytes = [](index_t n, std::size_t size) {
+        return arena::rounded(static_cast<std::size_t>(n) * size);
+    };
+    auto scratch = reserve_for(policy, static_cast<std::size_t>(team) * bytes(b.cols, sizeof(index_t)) +
+                                           bytes(a.rows + 1, sizeof(index_t)));
+    scratch.or_throw();
+    auto const marks = (*scratch)->template take<index_t>(team * b.cols);
+    auto const begins = (*scratch)->template take<index_t>(a.rows + 1);
+    for (index_t at = 0; at < team * b.cols; ++at) marks[at] = 0;
+    // f(j) for each column j of row i, once; `mark` is a number that was not used with these marks.
+    auto const each_column = [&](index_t i, index_t* marked, index_t mark, auto&& f) {
+        for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at) {
+            index_t const k = a.columns[at];
+            for (index_t of_b = b.row_begins[k]; of_b < b.row_begins[k + 1]; ++of_b)
+                if (index_t const j = b.columns[of_b]; marked[j] != mark) marked[j] = mark, f(j);
+        }
+    };
+    auto const each_row = [&](auto&& f) {
+        leaf.each(team, team, [&](int, int part) {
+            index_t const end = first_row(a.row_begins, a.rows, part + 1, team);
+            for (index_t i = first_row(a.row_begins, a.rows, part, team); i < end; ++i)
+                f(i, marks + part * b.cols);
+        });
+    };
+    each_row([&](index_t i, index_t* marked) {
+        index_t count = 0;
+        each_column(i, marked, i + 1, [&](index_t) { ++count; });
+        begins[i + 1] = count;
+    });
+    begins[0] = 0;
+    for (index_t i = 0; i < a.rows; ++i) begins[i + 1] += begins[i];
+    index_t const nonzeros = begins[a.rows];
+    if (!can_count<Index>(nonzeros))
+        raise(error(errc::overflow, "pattern: A B has more elements than the indices can count"));
+
+    auto memory = reserve_for(policy, bytes_of_lists<arena, T, Index>(a.rows, nonzeros));
+    memory.or_throw();
+    auto const to_begins = (*memory)->template take<Index>(a.rows + 1);
+    auto const columns = (*memory)->template take<Index>(nonzeros);
+    auto const values = (*memory)->template take<T>(nonzeros);
+    for (index_t i = 0; i <= a.rows; ++i) to_begins[i] = static_cast<Index>(begins[i]);
+    each_row([&](index_t i, index_t* marked) {
+        index_t at = begins[i];
+        each_column(i, marked, -(i + 1), [&](index_t j) { columns[at++] = static_cast<Index>(j); });
+        std::sort(columns + begins[i], columns + at);
+        for (at = begins[i]; at < begins[i + 1]; ++at) values[at] = T(real_t<T>(0));
+    });
+    return {std::move(*memory), {a.rows, b.cols, to_begins, columns, values, nonzeros}};
+}
+
+// The places of A B that can be non-zero, columns in order; values are zero.
+template <policy P, operand A, operand B>
+auto pattern(P const& policy, A const& a,
+             B const& b) requires std::is_same_v<typename P::space, host_memory> {
+    auto const a_list = by_rows(policy, as_view(a)), b_list = by_rows(policy, as_view(b));
+    return pattern_of_lists(policy, a_list.view(), b_list.view());
+}
+
+// Products into sparse matrices over the leaf of a host's backend: of two sparse matrices, or of two dense ones.
+template <policy P>
+class sampled_product : public product_over<P> {
+    using Leaf = leaf_of<P>;
+
+public:
+    using typename product_over<P>::space;
+    using typename product_over<P>::arena;
+
+    using product_over<P>::product_over;
+
+    template <class Q>
+    static constexpr verdict accepts_operands = [] {
+        using A = typename Q::a_operand;
+        using B = typename Q::b_operand;
+        using T = typename Q::a_type;
+        using C = typename Q::c_type;
+        constexpr bool both_sparse = sparse_operand<A> && sparse_operand<B>;
+        constexpr bool both_dense = is_view<A>::value && is_view<B>::value;
+        if constexpr (!requires { requires Q::c_operand::is_sampled; } || (!both_sparse && !both_dense))
+            return verdict::structure;
+        else if constexpr (!host_leaf<Leaf>)
+            return verdict::leaf;
+        else
+            return types_if(element<T> && std::is_same_v<T, typename Q::b_type> &&
+                            (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>));
+    }();
+
+    // A row of sums for each thread, and both matrices by rows.
+    template <class S>
+    footprint workspace(S const& s) const {
+        using Sum = accumulator_t<typename S::a_type>;
+        footprint need;
+        need.host = static_cast<std::size_t>(all_threads(this->leaf())) *
+                    arena::rounded(static_cast<std::size_t>(s.n) * sizeof(Sum));
+        if constexpr (sparse_form<typename S::a_form>)
+            need.host += s.a_facts.template bytes<arena, Leaf>(s.m, s.k) +
+                         s.b_facts.template bytes<arena, Leaf>(s.k, s.n);
+        return need;
+    }
+    template <class S>
+    bound error_bound(S const& s) const {
+        return chain_bound<S>(s.k);
+    }
+    // The shape does not say what C stores: assume a hundredth.
+    template <class S>
+    double estimate(S const& s) const {
+        auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+        if constexpr (sparse_form<typename S::a_form>)
+            return static_cast<double>(s.a_facts.likely(s.m, s.k)) *
+                   static_cast<double>(s.b_facts.likely(s.k, s.n)) / (k < 1 ? 1 : k) * 2e-9;
+        else
+            return m * n * k / 100 * 1e-9;
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        if constexpr (sparse_form<typename S::a_form>)
+            return s.a_facts.origin() + s.b_facts.origin() +
+                   "sparse times sparse, at the places of a sparse C";
+        else
+            return "dense times dense, at the places of a sparse C";
+    }
+
+    template <class Q>
+    status operator()(Q const& p, arena& memory) const {
+        typename arena::scope const scope(memory);
+        if constexpr (sparse_operand<typename Q::a_operand>) {
+            auto a = p.a.listed(this->leaf(), memory);
+            if (!a) return a.take_status();
+            auto b = p.b.listed(this->leaf(), memory);
+            if (!b) return b.take_status();
+            auto const& x = *a;
+            auto const& y = *b;
+            double const work = static_cast<double>(x.nonzeros) *
+                                (1 + static_cast<double>(y.nonzeros) / static_cast<double>(p.b.rows));
+            by_row(p, memory, work, x.row_begins, [&](index_t i, auto const&, auto* sum) {
+                for (index_t at = x.row_begins[i]; at < x.row_begins[i + 1]; ++at) {
+                    auto const factor = x.number(at);
+                    index_t const k = x.columns[at];
+                    for (index_t of_b = y.row_begins[k]; of_b < y.row_begins[k + 1]; ++of_b) {
+                        auto& to = sum[y.columns[of_b]];
+                        to = scaled_sum(factor, y.number(of_b), to);
+                    }
+                }
+            });
+        } else {
+            using S = typename Q::scalar;
+            auto const& c = p.c;
+            double const work = static_cast<double>(c.row_begins[c.rows]) * static_cast<double>(p.a.cols);
+            bool const by_columns = rows_are_closer(p.b);
+            by_row(p, memory, work, c.row_begins, [&](index_t i, auto const& each_place, S* sum) {
+                if (by_columns) {
+                    each_place([&](index_t, index_t j) {
+                        S one(real_t<S>(0));
+                        for (index_t k = 0; k < p.a.cols; ++k)
+                            one = scaled_sum(element_as<S>(p.a, i, k), element_as<S>(p.b, k, j), one);
+                        sum[j] = one;
+                    });
+                } else {
+                    for (index_t k = 0; k < p.a.cols; ++k) {
+                        S const factor = element_as<S>(p.a, i, k);
+                        each_place([&](index_t, index_t j) {
+                            sum[j] = scaled_sum(factor, element_as<S>(p.b, k, j), sum[j]);
+                        });
+                    }
+                }
+            });
+        }
+        return {};
+    }
+
+private:
+    // f(i, each_place, sum) for each row of C: it adds to sum[j], which is 0 for each column j that the row stores. What it
+    // leaves elsewhere is not read. Rows are divided by the elements between `begins`.
+    template <class Q, class Begins, class F>
+    void by_row(Q const& p, arena& memory, double work, Begins begins, F&& f) const {
+        using S = typename Q::scalar;
+        auto const& c = p.c;
+        int const most = all_threads(this->leaf());
+        int team = this->leaf().team(work);
+        if (team > most) team = most;
+        auto const step =
+            static_cast<index_t>(arena::rounded(static_cast<std::size_t>(c.cols) * sizeof(S)) / sizeof(S));
+        S* const sums = memory.template take<S>(step * team);
+        this->leaf().each(team, team, [&](int, int part) {
+            S* const sum = sums + part * step;
+            for (index_t j = 0; j < c.cols; ++j) sum[j] = S(real_t<S>(0));
+            index_t const end = first_row(begins, c.rows, part + 1, team);
+            for (index_t i = first_row(begins, c.rows, part, team); i < end; ++i) {
+                auto const each_place = [&](auto&& g) {
+                    for (index_t at = c.row_begins[i]; at < c.row_begins[i + 1]; ++at) g(at, c.columns[at]);
+                };
+                each_place([&](index_t, index_t j) { sum[j] = S(real_t<S>(0)); });
+                f(i, each_place, sum);
+                each_place([&](index_t at, index_t j) { c.finish(p, i, at, sum[j]); });
+            }
+        });
+    }
+};
+
+STRATAGEMM_END
