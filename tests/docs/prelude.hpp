@@ -4,6 +4,8 @@
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/events.hpp>
+#include <stratagemm/structure/matrix_market.hpp>
+#include <stratagemm/structure/sampled.hpp>
 
 #include <array>
 #include <complex>

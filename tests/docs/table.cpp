@@ -106,7 +106,7 @@ int main() {
     row<layer<sg::verified>>("`verified`: checked");
     row<staged>("`out_of_core`, `staged`: operands on the host");
     row<sum>("operands `sum`, results `spread`");
-    row<csr>("operand `csr`: sparse A");
+    row<csr>("operands `csr`, `coo`, `ell`, `bsr`: sparse A or B");
     row<events>("operand `events`: mostly zero A or B");
     row<kept>("operand `keep`: reused by `ozaki`");
 }
