@@ -91,7 +91,6 @@ struct device_limits {
     std::size_t memory_bytes = 0; // what the device has, and can give in one piece
     double link = 10e9; // bytes a second between host and device in one direction: roughly, for estimates
     double bandwidth = 100e9; // bytes a second of its memory, likewise
-    int items = 256;          // of a group, at most
 };
 
 // A leaf whose memory is a device's.

@@ -6,6 +6,7 @@
 // multiple of 32. A kernel can rely on these words and on C. It must not use C++, which OpenCL C lacks.
 //
 //   KERNEL(items) name(parameters)   a kernel for groups of so many work-items; ITEMS is device_kernel::items
+//   KERNEL_AT_ONCE(items, n) ...     likewise, with registers for n groups at once on a multiprocessor
 //   FUNCTION type name(parameters)   a function that kernels call
 //   BUFFER(T, x)                     a parameter; the launch gives a handle. T is an element type, or T const
 //   OPEN(T, x)                       makes x a pointer; once for each BUFFER, before its use

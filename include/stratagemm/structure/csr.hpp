@@ -4,6 +4,7 @@
 //   auto d = sg::csc<float>(m, k, column_begins, rows, values, nonzeros);   the same by columns
 //   sg::gemm(cpu, a, b, c);                                  also with alpha, beta, E and an epilogue
 //   sg::gemm(cpu, b, a, c);                                  dense times sparse
+//   sg::gemm(gpu, sg::balanced(gpu, a), b, c);               long rows in pieces, for devices: made once for many products
 //   sg::gemm(cpu, a.transposed(), b, c);                     sg::scaled(2, a) and sg::conjugated(a) likewise
 //
 // Row i has the elements [row_begins[i], row_begins[i + 1]) of columns and values. The arrays are in the
@@ -26,6 +27,7 @@
 #include "../core/policy.hpp"
 #include "csr/arrays.hpp"
 #include "csr/device.hpp"
+#include "csr/pieces.hpp"
 #include "csr/transpose.hpp"
 
 #include <memory>
@@ -149,6 +151,7 @@ struct csr_form {
 
     index_t nonzeros = 0;
     bool conjugate = false;
+    index_t sums = 0; // of pieces of rows, kept in workspace
 
     turned_form<csr_form> transposed() const { return {*this, false}; }
     template <class Arena, class Leaf>
@@ -177,8 +180,9 @@ struct csr {
     index_t nonzeros = 0; // on a device, it may be more than there are
     accumulator_t<T> scale{1};
     bool conjugate = false;
+    csr_pieces<Index, Space> pieces{}; // balanced() makes them
 
-    form facts() const { return {nonzeros, conjugate}; }
+    form facts() const { return {nonzeros, conjugate, pieces.sums}; }
     template <class F>
     void each_view(F&& f) const {
         f(view<Index const, Space>{row_begins, 1, rows + 1, rows + 1, 1});
@@ -289,6 +293,31 @@ auto to_csc(P const& policy, M const& matrix) {
     return owned<std::remove_const_t<decltype(columns)>, P>(turned_list.memory(), columns);
 }
 
+// A csr whose rows are in pieces, for many products on a device; it borrows the arrays of `matrix`, whose values may
+// change. On the host, nothing is done: threads there share the rows as they are.
+template <policy P, operand M>
+auto balanced(P const& policy, M const& matrix) {
+    auto x = as_view(matrix);
+    using X = decltype(x);
+    using Index = typename X::index_type;
+    static_assert(
+        requires { x.pieces; }, "stratagemm: balanced() takes a csr");
+    if constexpr (host_leaf<leaf_of<P>>) {
+        return owned<X, P>(nullptr, x);
+    } else {
+        auto const leaf = policy.leaf();
+        std::vector<Index> begins(static_cast<std::size_t>(x.rows) + 1);
+        leaf.download(x.row_begins, begins.data(), x.rows + 1).or_throw();
+        cut_csr<Index> const cut(begins, x.nonzeros);
+        auto memory = reserve_for(policy, cut.template bytes<typename P::arena>());
+        memory.or_throw();
+        auto pieces = cut.template upload<typename P::space>(leaf, **memory);
+        pieces.or_throw();
+        x.pieces = *pieces;
+        return owned<X, P>(std::move(*memory), x);
+    }
+}
+
 // C = X, with zeros where X has no element. Elements of one place add up.
 template <policy P, operand M, operand C>
 void to_dense(P const& policy, M const& matrix, C&& c) {
@@ -359,6 +388,9 @@ public:
         footprint need;
         space::share(need) =
             r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
+        if constexpr (on_device && requires { r.a_facts.sums; })
+            space::share(need) +=
+                bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
         return need;
     }
     // No row has more than k terms, unless columns repeat.
@@ -384,7 +416,7 @@ public:
         return r.a_facts.origin() + "csr of " + (exact ? "" : "at most ") + std::to_string(most) +
                " non-zeros, " +
                (on_host ? std::string("rows by the host's threads")
-                        : choose_csr(r.m, r.n, most, 1, 256).describe());
+                        : choose_csr(r.m, r.k, r.n, most, 1).describe());
     }
 
     template <class Q>
@@ -441,8 +473,15 @@ private:
                 typename Q::epilogue_type>
             r{p.alpha * a.scale, a,        p.b,      p.beta,   p.e,      p.c,    p.epilogue,
               p.count,           p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
-        for (index_t i = 0; i < p.count; ++i)
-            if (status s = multiply(r.at(i)); !s) return s;
+        for (index_t i = 0; i < p.count; ++i) {
+            auto const one = r.at(i);
+            status s;
+            if constexpr (on_host)
+                s = multiply(one);
+            else if (s = multiply_csr(this->leaf(), one, memory); s)
+                s = apply_to_c(this->leaf(), one);
+            if (!s) return s;
+        }
         return {};
     }
 
@@ -482,13 +521,6 @@ private:
             }
         for (index_t x = 0; x < cols; ++x)
             sum[x] = sum[x] + static_cast<S>(value) * element_as<S>(b, i, j + x);
-    }
-
-    template <class Q>
-    status multiply(Q const& p) const requires(!on_host) {
-        auto const by = this->leaf();
-        status s = multiply_csr<typename Q::a_operand::index_type>(by, p, p.a);
-        return s ? apply_to_c(by, p) : std::move(s);
     }
 };
 

@@ -55,6 +55,11 @@ void csr_on_device() {
         sg::gemm(sg::host{}, S(2), here, sg::conjugated(b), S(-1), e, expected, sg::scale(S(3)));
         compare();
         CHECK(wrong == 0);
+        auto const in_pieces = sg::balanced(device, there);
+        sg::gemm(device, S(2), in_pieces, sg::conjugated(there_b), S(-1), there_e, there_c, sg::scale(S(3)));
+        there_c.download(c);
+        compare();
+        CHECK(wrong == 0);
         CHECK(sg::plan(device, sg::product(there, there_b, there_c).shape()).describe().find("csr of") == 0);
     }
 }

@@ -85,6 +85,7 @@ TEST_CASE("csr times dense on a device: a long row among short ones", "[csr]") {
     auto const kept = sg::compact(device, there_x);
     auto list = kept.view();
     list.nonzeros = 4000; // as a caller would give it: the room for all elements makes every row long
+    auto const in_pieces = sg::balanced(device, list);
     for (sg::index_t const n : {1, 3, 8, 40, 200})
         for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
             sg::matrix<float> const b = support::integers<float>(k, n, 1, order);
@@ -95,8 +96,17 @@ TEST_CASE("csr times dense on a device: a long row among short ones", "[csr]") {
             sg::gemm(device, list, there_b, there_c);
             there_c.download(c);
             int wrong = 0;
-            for (sg::index_t i = 0; i < m; ++i)
-                for (sg::index_t j = 0; j < n; ++j) wrong += !(c(i, j) == expected(i, j));
+            auto const compare = [&](float times) {
+                for (sg::index_t i = 0; i < m; ++i)
+                    for (sg::index_t j = 0; j < n; ++j) wrong += !(c(i, j) == times * expected(i, j));
+            };
+            compare(1);
+            sg::gemm(device, in_pieces, there_b, there_c);
+            there_c.download(c);
+            compare(1);
+            sg::gemm(device, 2, in_pieces, there_b, 1, there_c, there_c);
+            there_c.download(c);
+            compare(3);
             CHECK(wrong == 0);
         }
 }

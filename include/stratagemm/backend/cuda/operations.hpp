@@ -18,14 +18,11 @@ public:
         cuda_device const& d = session_->device();
         bool const hopper = d.capability >= 90, ampere = d.capability == 80;
         double const bandwidth_of_one = hopper ? 25e9 : ampere ? 14e9 : 8e9; // of a multiprocessor
-        return {device_longest,
-                true,
-                d.global_bytes,
+        return {device_longest, true, d.global_bytes,
                 hopper               ? 45e9
                 : d.capability >= 80 ? 20e9
                                      : 10e9,
-                bandwidth_of_one * d.units,
-                1024};
+                bandwidth_of_one * d.units};
     }
 
     // The same device, and a stream of its own, in no order with this one but by events.

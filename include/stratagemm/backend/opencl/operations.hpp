@@ -26,7 +26,6 @@ public:
         limits.groups = device_longest, limits.has_double = d.has_double;
         limits.memory_bytes = d.global_bytes < d.buffer_bytes ? d.global_bytes : d.buffer_bytes;
         limits.bandwidth = rates_of(d.family).bytes * d.compute_units;
-        limits.items = d.work_group < 1024 ? static_cast<int>(d.work_group) : 1024;
         return limits;
     }
 

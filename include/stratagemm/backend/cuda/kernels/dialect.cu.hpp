@@ -9,6 +9,7 @@ inline constexpr char cuda_dialect_text[] = R"cu(
 typedef unsigned long long ulong;
 
 #define KERNEL(items) extern "C" __global__ void __launch_bounds__(items)
+#define KERNEL_AT_ONCE(items, groups) extern "C" __global__ void __launch_bounds__(items, groups)
 #define FUNCTION inline
 #define BUFFER(T, x) T *x
 #define OPEN(T, x) ((void)0)

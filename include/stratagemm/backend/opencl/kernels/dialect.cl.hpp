@@ -12,6 +12,7 @@ inline constexpr char opencl_dialect_text[] = R"cl(
 typedef long index;
 
 #define KERNEL(items) kernel __attribute__((reqd_work_group_size(32, (items) / 32, 1))) void
+#define KERNEL_AT_ONCE(items, groups) KERNEL(items)
 #define FUNCTION static
 #define BUFFER(T, x) global T *x, long x##_from
 #define OPEN(T, x) x += x##_from
