@@ -295,6 +295,10 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                        })});
     samples.push_back({"banded 33", make_csr(
                                         100000, 100000, [](index_t) { return index_t{33}; }, true)});
+    // Larger than the caches: what the memory gives.
+    samples.push_back({"banded 33, long", make_csr(
+                                              2000000, 2000000, [](index_t) { return index_t{33}; }, true)});
+    samples.push_back({"uniform, large", make_csr(65536, 65536, [](index_t) { return index_t{512}; })});
     samples.push_back({"pruned 512, 70%", make_csr(512, 512, [](index_t) { return index_t{154}; })});
     samples.push_back({"pruned 2048, 90%", make_csr(2048, 2048, [](index_t) { return index_t{205}; })});
     samples.push_back({"pruned 4096, 98%", make_csr(4096, 4096, [](index_t) { return index_t{82}; })});
@@ -313,7 +317,7 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                                                               columns.data(), values.data(), nonzeros};
         auto const in_pieces = sg::balanced(gpu, x);
         for (index_t const n : {1, 8, 64, 512, 8192}) {
-            if (a.cols * n > index_t{1} << 28) continue;
+            if (a.cols * n > index_t{1} << 28 || (nonzeros > 10000000 && n > 1)) continue;
             device_matrix b(gpu, a.cols, n), c(gpu, a.rows, n), d(gpu, a.rows, n);
             {
                 sg::matrix<float> here(a.cols, n, [](index_t i, index_t j) {
