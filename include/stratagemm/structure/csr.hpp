@@ -8,8 +8,8 @@
 //   sg::gemm(cpu, a.transposed(), b, c);                     sg::scaled(2, a) and sg::conjugated(a) likewise
 //
 // Row i has the elements [row_begins[i], row_begins[i + 1]) of columns and values. The arrays are in the
-// memory of the policy: pointers on the host, handles on a device. The products of a row are summed in the
-// order in which they are stored, so the result does not depend on threads or scheduling. Elements that are
+// memory of the policy: pointers on the host, handles on a device. The order in which the products of a row are
+// summed follows from the shape and the device, so the result does not depend on threads or scheduling. Elements that are
 // not stored are zero and not multiplied: Inf in B gives no NaN. Columns may come in any order, and repeat.
 //
 // Products do not check the arrays. check() does so on the host: rows in order, columns in range. check_sorted()
@@ -23,10 +23,10 @@
 //              listed(leaf, arena); usable(), if there is something to check before listed()
 #pragma once
 
-#include "../backend/host/combined.hpp"
 #include "../core/policy.hpp"
 #include "csr/arrays.hpp"
 #include "csr/device.hpp"
+#include "csr/host.hpp"
 #include "csr/pieces.hpp"
 #include "csr/transpose.hpp"
 
@@ -485,42 +485,84 @@ private:
         return {};
     }
 
-    // Rows of C by 256 columns are a piece, whose sums stay in a thread's first cache.
+    // Rows are divided by the elements of A, which take the time; of a few rows, columns of C are divided.
     template <class Q>
     status multiply(Q const& p) const requires on_host {
-        using S = typename Q::scalar;
-        constexpr index_t width = 256;
         auto const by = this->leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
-        index_t const across = (p.c.cols - 1) / width + 1, pieces = p.c.rows * across;
+        bool const few_rows = p.c.rows < 4 * index_t{team};
+        bool const is_vector = p.c.cols == 1;
         by.each(team, team, [&](int, int part) {
-            S sum[width];
-            for (index_t at_c = pieces * part / team; at_c < pieces * (part + 1) / team; ++at_c) {
-                index_t const i = at_c / across, j = at_c % across * width;
-                index_t const cols = smaller(width, p.c.cols - j);
-                for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
-                for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at)
-                    add_row(sum, as_stored(p.a, at), p.b, p.a.columns[at], j, cols);
-                for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
-            }
+            if (!few_rows)
+                return multiply_part(p, is_vector, first_row(p.a.row_begins, p.c.rows, part, team),
+                                     first_row(p.a.row_begins, p.c.rows, part + 1, team));
+            index_t const pieces = (p.c.cols - 1) / 64 + 1, j = pieces * part / team * 64,
+                          end = smaller(pieces * (part + 1) / team * 64, p.c.cols);
+            Q q = p;
+            q.b = p.b.part(0, j, p.b.rows, end - j);
+            q.c = p.c.part(0, j, p.c.rows, end - j);
+            if (p.beta != typename Q::scalar(0)) q.e = p.e.part(0, j, p.c.rows, end - j);
+            q.col0 += j;
+            if (j < end) multiply_part(q, is_vector, 0, p.c.rows);
         });
         return {};
+    }
+    template <class Q>
+    static void multiply_part(Q const& p, bool is_vector, index_t first, index_t last) {
+        using S = typename Q::scalar;
+        if constexpr (std::is_same_v<S, typename Q::a_type> && std::is_floating_point_v<S>)
+            if (p.b.col_stride == 1 || is_vector) return multiply_real(p, is_vector, first, last);
+        multiply_any(p, first, last);
+    }
+    // Into C as it lies, or else by pieces of a row, which finish_element() writes.
+    template <class Q>
+    static void multiply_real(Q const& p, bool is_vector, index_t first, index_t last) {
+        using T = typename Q::a_type;
+        using Index = typename Q::a_operand::index_type;
+        sparse_rows<T, Index> g{first,       last,           p.c.cols,       p.a.row_begins,
+                                p.a.columns, p.a.values,     p.b.data,       p.b.row_stride,
+                                p.e.data,    p.e.row_stride, nullptr,        0,
+                                p.alpha,     p.beta,         p.beta != T(0), is_vector};
+        bool const lies = (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1)) || is_vector;
+        if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&
+                      std::is_same_v<typename Q::c_type, T>)
+            if (lies) {
+                g.c = p.c.data, g.c_row = p.c.row_stride;
+                return multiply_rows(g);
+            }
+        constexpr index_t width = 256;
+        T sum[width];
+        g.c = sum, g.alpha = 1, g.adds = false;
+        for (index_t i = first; i < last; ++i)
+            for (index_t j = 0; j < p.c.cols; j += width) {
+                g.first = i, g.last = i + 1, g.n = smaller(width, p.c.cols - j);
+                g.b = p.b.data + j * p.b.col_stride;
+                multiply_rows(g);
+                for (index_t x = 0; x < g.n; ++x) finish_element(p, i, j + x, sum[x]);
+            }
+    }
+    // Rows of C by 256 columns are a piece, whose sums stay in a thread's first cache.
+    template <class Q>
+    static void multiply_any(Q const& p, index_t first, index_t last) {
+        using S = typename Q::scalar;
+        constexpr index_t width = 256;
+        S sum[width];
+        for (index_t i = first; i < last; ++i)
+            for (index_t j = 0; j < p.c.cols; j += width) {
+                index_t const cols = smaller(width, p.c.cols - j);
+                for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
+                for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
+                    auto const factor = static_cast<S>(as_stored(p.a, at));
+                    index_t const k = p.a.columns[at];
+                    for (index_t x = 0; x < cols; ++x)
+                        sum[x] = scaled_sum(factor, element_as<S>(p.b, k, j + x), sum[x]);
+                }
+                for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
+            }
     }
     template <class A>
     static typename A::value_type as_stored(A const& a, index_t at) {
         return a.conjugate ? stratagemm::conjugate(a.values[at]) : a.values[at];
-    }
-    // sum += value * (row i of B, from column j).
-    template <class S, class T>
-    static void add_row(S* sum, T value, view<T const> const& b, index_t i, index_t j, index_t cols) {
-        if constexpr (std::is_same_v<S, T> && std::is_floating_point_v<S>)
-            if (b.col_stride == 1) {
-                S const* const terms[] = {sum, &b(i, j)};
-                S const factors[] = {S(1), value};
-                return combine(sum, cols, index_t{0}, terms, factors, 2, cols);
-            }
-        for (index_t x = 0; x < cols; ++x)
-            sum[x] = sum[x] + static_cast<S>(value) * element_as<S>(b, i, j + x);
     }
 };
 

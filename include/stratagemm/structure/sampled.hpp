@@ -85,24 +85,6 @@ sampled_matrix<T, Index> sampled(csr<T, Index> const& pattern, T* values) {
     return {pattern.rows, pattern.cols, pattern.row_begins, pattern.columns, values};
 }
 
-// Row `part` of `parts` begins where as many elements lie before it as before any other.
-template <class Index>
-index_t first_row(Index const* begins, index_t rows, int part, int parts) {
-    auto const elements = static_cast<index_t>(begins[rows]);
-    if (part == parts) return rows;
-    // By elements and rows: an empty row takes time, too.
-    index_t const before = (elements + rows) / parts * part;
-    index_t low = 0, high = rows;
-    while (low < high) {
-        index_t const middle = (low + high) / 2;
-        if (static_cast<index_t>(begins[middle]) + middle < before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 template <policy P, class T, class Index>
 csr_matrix<T, Index, P> pattern_of_lists(P const& policy, csr<T, Index> const& a, csr<T, Index> const& b) {
     using arena = typename P::arena;

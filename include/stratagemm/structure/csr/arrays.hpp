@@ -64,4 +64,22 @@ inline index_t product_of_sides(char const* layer, index_t x, index_t y, std::si
     return elements;
 }
 
+// Where part `part` of `parts` begins, if rows are divided by their elements.
+template <class Index>
+index_t first_row(Index const* begins, index_t rows, int part, int parts) {
+    auto const elements = static_cast<index_t>(begins[rows]);
+    if (part == parts) return rows;
+    // By elements and rows: an empty row takes time, too.
+    index_t const before = (elements + rows) / parts * part;
+    index_t low = 0, high = rows;
+    while (low < high) {
+        index_t const middle = (low + high) / 2;
+        if (static_cast<index_t>(begins[middle]) + middle < before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 STRATAGEMM_END

@@ -1,0 +1,62 @@
+// CSR times dense on the host, in float and double: kernels for each instruction set.
+//
+// The sum of an element of C depends on the row of A, whether C has one column and the instruction set alone, so the
+// result does not depend on threads.
+#pragma once
+
+#include "../../backend/host/kernels.hpp"
+
+STRATAGEMM_BEGIN
+
+// Rows [first, last) of C = alpha A B + beta E, which is not read unless `adds`. Columns of B, C and E have stride 1.
+template <class T, class Index>
+struct sparse_rows {
+    index_t first, last, n;
+    Index const* begins;
+    Index const* columns;
+    T const* values;
+    T const* b;
+    index_t b_row;
+    T const* e;
+    index_t e_row;
+    T* c;
+    index_t c_row;
+    T alpha, beta;
+    bool adds;
+    bool is_vector; // C has one column
+};
+
+#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
+namespace host_portable {
+#define STRATAGEMM_TARGET
+#include "rows.inl.hpp"
+#undef STRATAGEMM_TARGET
+} // namespace host_portable
+#if defined(__x86_64__)
+namespace host_avx2 {
+#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
+#    include "rows.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx2
+namespace host_avx512 {
+#    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+#    include "rows.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx512
+#endif
+#undef STRATAGEMM_OP
+
+// In the instruction set in force.
+template <class T, class Index>
+void multiply_rows(sparse_rows<T, Index> const& g) {
+#if defined(__x86_64__)
+    isa_choice const& choice = current_isa();
+    if (choice.available && choice.isa >= host_isa::avx512)
+        return g.is_vector ? host_avx512::sparse_times_vector(g) : host_avx512::sparse_times_rows(g);
+    if (choice.available && choice.isa >= host_isa::avx2)
+        return g.is_vector ? host_avx2::sparse_times_vector(g) : host_avx2::sparse_times_rows(g);
+#endif
+    return g.is_vector ? host_portable::sparse_times_vector(g) : host_portable::sparse_times_rows(g);
+}
+
+STRATAGEMM_END

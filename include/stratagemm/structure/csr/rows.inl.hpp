@@ -1,0 +1,66 @@
+// Rows of a sparse matrix times a dense one, in one instruction set. Included once for each, inside its namespace, by
+// host.hpp, which defines STRATAGEMM_TARGET and STRATAGEMM_OP; the vector operations are those of backend/host.
+
+// NV vectors of a row of C, from column j of B on: their sums are registers while the elements of the row run.
+template <class T, class Index, int NV, bool Tail>
+STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index> const& g, index_t i, index_t j, T* c, T const* e,
+                                int tail) {
+    constexpr int W = lanes<T>;
+    part const last = make_part<T>(tail);
+    vec<T> acc[NV] = {};
+    for (index_t at = g.begins[i]; at < g.begins[i + 1]; ++at) {
+        T const* const b = g.b + g.columns[at] * g.b_row + j;
+        vec<T> const x = broadcast<T>(g.values + at);
+        for (int v = 0; v < NV; ++v)
+            if constexpr (Tail)
+                multiply_add<T>(acc[v], x, load_part<T>(b + v * W, last));
+            else
+                multiply_add<T>(acc[v], x, load<T>(b + v * W));
+    }
+    vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta);
+    for (int v = 0; v < NV; ++v)
+        if constexpr (Tail) {
+            vec<T> sum = alpha * acc[v];
+            if (g.adds) multiply_add<T>(sum, beta, load_part<T>(e + v * W, last));
+            store_part<T>(c + v * W, sum, last);
+        } else {
+            vec<T> sum = alpha * acc[v];
+            if (g.adds) multiply_add<T>(sum, beta, load<T>(e + v * W));
+            store<T>(c + v * W, sum);
+        }
+}
+
+// B by rows.
+template <class T, class Index>
+STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index> const& g) {
+    constexpr int W = lanes<T>;
+    for (index_t i = g.first; i < g.last; ++i) {
+        T* const c = g.c + i * g.c_row;
+        T const* const e = g.adds ? g.e + i * g.e_row : c;
+        index_t j = 0;
+        for (; j + 8 * W <= g.n; j += 8 * W) sparse_strip<T, Index, 8, false>(g, i, j, c + j, e + j, W);
+        if (j + 4 * W <= g.n) sparse_strip<T, Index, 4, false>(g, i, j, c + j, e + j, W), j += 4 * W;
+        if (j + 2 * W <= g.n) sparse_strip<T, Index, 2, false>(g, i, j, c + j, e + j, W), j += 2 * W;
+        if (j + W <= g.n) sparse_strip<T, Index, 1, false>(g, i, j, c + j, e + j, W), j += W;
+        if (j < g.n) sparse_strip<T, Index, 1, true>(g, i, j, c + j, e + j, static_cast<int>(g.n - j));
+    }
+}
+
+// One column of B: four sums of a row, each of every fourth element, so that they do not wait for each other.
+template <class T, class Index>
+STRATAGEMM_TARGET void sparse_times_vector(sparse_rows<T, Index> const& g) {
+    for (index_t i = g.first; i < g.last; ++i) {
+        index_t at = g.begins[i];
+        index_t const end = g.begins[i + 1], b_row = g.b_row;
+        T x = 0, y = 0, z = 0, w = 0;
+        for (; at + 4 <= end; at += 4) {
+            x += g.values[at] * g.b[g.columns[at] * b_row];
+            y += g.values[at + 1] * g.b[g.columns[at + 1] * b_row];
+            z += g.values[at + 2] * g.b[g.columns[at + 2] * b_row];
+            w += g.values[at + 3] * g.b[g.columns[at + 3] * b_row];
+        }
+        for (; at < end; ++at) x += g.values[at] * g.b[g.columns[at] * b_row];
+        T const sum = g.alpha * ((x + y) + (z + w));
+        g.c[i * g.c_row] = g.adds ? sum + g.beta * g.e[i * g.e_row] : sum;
+    }
+}
