@@ -491,10 +491,11 @@ private:
         auto const by = this->leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
         bool const few_rows = p.c.rows < 4 * index_t{team};
-        bool const is_vector = p.c.cols == 1;
+        // A column of B by itself is read as it lies.
+        bool const by_columns = p.c.cols == 1 || rows_are_closer(p.b);
         by.each(team, team, [&](int, int part) {
             if (!few_rows)
-                return multiply_part(p, is_vector, first_row(p.a.row_begins, p.c.rows, part, team),
+                return multiply_part(p, by_columns, first_row(p.a.row_begins, p.c.rows, part, team),
                                      first_row(p.a.row_begins, p.c.rows, part + 1, team));
             index_t const pieces = (p.c.cols - 1) / 64 + 1, j = pieces * part / team * 64,
                           end = smaller(pieces * (part + 1) / team * 64, p.c.cols);
@@ -503,31 +504,46 @@ private:
             q.c = p.c.part(0, j, p.c.rows, end - j);
             if (p.beta != typename Q::scalar(0)) q.e = p.e.part(0, j, p.c.rows, end - j);
             q.col0 += j;
-            if (j < end) multiply_part(q, is_vector, 0, p.c.rows);
+            if (j < end) multiply_part(q, by_columns, 0, p.c.rows);
         });
         return {};
     }
     template <class Q>
-    static void multiply_part(Q const& p, bool is_vector, index_t first, index_t last) {
+    static void multiply_part(Q const& p, bool by_columns, index_t first, index_t last) {
         using S = typename Q::scalar;
         if constexpr (std::is_same_v<S, typename Q::a_type> && std::is_floating_point_v<S>)
-            if (p.b.col_stride == 1 || is_vector) return multiply_real(p, is_vector, first, last);
+            if (p.b.col_stride == 1 || by_columns) return multiply_real(p, by_columns, first, last);
         multiply_any(p, first, last);
     }
     // Into C as it lies, or else by pieces of a row, which finish_element() writes.
     template <class Q>
-    static void multiply_real(Q const& p, bool is_vector, index_t first, index_t last) {
+    static void multiply_real(Q const& p, bool by_columns, index_t first, index_t last) {
         using T = typename Q::a_type;
         using Index = typename Q::a_operand::index_type;
-        sparse_rows<T, Index> g{first,       last,           p.c.cols,       p.a.row_begins,
-                                p.a.columns, p.a.values,     p.b.data,       p.b.row_stride,
-                                p.e.data,    p.e.row_stride, nullptr,        0,
-                                p.alpha,     p.beta,         p.beta != T(0), is_vector};
-        bool const lies = (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1)) || is_vector;
+        sparse_rows<T, Index> g{first,
+                                last,
+                                p.c.cols,
+                                p.a.row_begins,
+                                p.a.columns,
+                                p.a.values,
+                                p.b.data,
+                                p.b.row_stride,
+                                p.b.col_stride,
+                                p.e.data,
+                                p.e.row_stride,
+                                p.e.col_stride,
+                                nullptr,
+                                0,
+                                1,
+                                p.alpha,
+                                p.beta,
+                                p.beta != T(0),
+                                by_columns};
+        bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&
                       std::is_same_v<typename Q::c_type, T>)
             if (lies) {
-                g.c = p.c.data, g.c_row = p.c.row_stride;
+                g.c = p.c.data, g.c_row = p.c.row_stride, g.c_col = p.c.col_stride;
                 return multiply_rows(g);
             }
         constexpr index_t width = 256;

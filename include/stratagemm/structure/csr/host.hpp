@@ -1,6 +1,6 @@
 // CSR times dense on the host, in float and double: kernels for each instruction set.
 //
-// The sum of an element of C depends on the row of A, whether C has one column and the instruction set alone, so the
+// The sum of an element of C depends on the row of A, the layout of B and the instruction set alone, so the
 // result does not depend on threads.
 #pragma once
 
@@ -8,7 +8,8 @@
 
 STRATAGEMM_BEGIN
 
-// Rows [first, last) of C = alpha A B + beta E, which is not read unless `adds`. Columns of B, C and E have stride 1.
+// Rows [first, last) of C = alpha A B + beta E, which is not read unless `adds`. Unless `by_columns`, columns of B, C and
+// E have stride 1.
 template <class T, class Index>
 struct sparse_rows {
     index_t first, last, n;
@@ -16,30 +17,49 @@ struct sparse_rows {
     Index const* columns;
     T const* values;
     T const* b;
-    index_t b_row;
+    index_t b_row, b_col;
     T const* e;
-    index_t e_row;
+    index_t e_row, e_col;
     T* c;
-    index_t c_row;
+    index_t c_row, c_col;
     T alpha, beta;
-    bool adds;
-    bool is_vector; // C has one column
+    bool adds, by_columns;
 };
 
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
 namespace host_portable {
 #define STRATAGEMM_TARGET
+template <class T>
+STRATAGEMM_OP void add_product(T& sum, T x, T y) {
+    sum += x * y;
+}
 #include "rows.inl.hpp"
 #undef STRATAGEMM_TARGET
 } // namespace host_portable
 #if defined(__x86_64__)
 namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
+// Assembly, because g++ makes vectors of four such sums, which takes longer than what it saves.
+template <class T>
+STRATAGEMM_OP void add_product(T& sum, T x, T y) {
+    if constexpr (sizeof(T) == 8)
+        asm("vfmadd231sd %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
+    else
+        asm("vfmadd231ss %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
+}
 #    include "rows.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx2
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+// Assembly, because g++ makes vectors of four such sums, which takes longer than what it saves.
+template <class T>
+STRATAGEMM_OP void add_product(T& sum, T x, T y) {
+    if constexpr (sizeof(T) == 8)
+        asm("vfmadd231sd %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
+    else
+        asm("vfmadd231ss %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
+}
 #    include "rows.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx512
@@ -52,11 +72,11 @@ void multiply_rows(sparse_rows<T, Index> const& g) {
 #if defined(__x86_64__)
     isa_choice const& choice = current_isa();
     if (choice.available && choice.isa >= host_isa::avx512)
-        return g.is_vector ? host_avx512::sparse_times_vector(g) : host_avx512::sparse_times_rows(g);
+        return g.by_columns ? host_avx512::sparse_times_columns(g) : host_avx512::sparse_times_rows(g);
     if (choice.available && choice.isa >= host_isa::avx2)
-        return g.is_vector ? host_avx2::sparse_times_vector(g) : host_avx2::sparse_times_rows(g);
+        return g.by_columns ? host_avx2::sparse_times_columns(g) : host_avx2::sparse_times_rows(g);
 #endif
-    return g.is_vector ? host_portable::sparse_times_vector(g) : host_portable::sparse_times_rows(g);
+    return g.by_columns ? host_portable::sparse_times_columns(g) : host_portable::sparse_times_rows(g);
 }
 
 STRATAGEMM_END

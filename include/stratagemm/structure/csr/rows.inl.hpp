@@ -46,21 +46,29 @@ STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index> const& g) {
     }
 }
 
-// One column of B: four sums of a row, each of every fourth element, so that they do not wait for each other.
+// One column of B, or of several one after the other: four sums of a row, each of every fourth element, so that they do not
+// wait for each other.
 template <class T, class Index>
-STRATAGEMM_TARGET void sparse_times_vector(sparse_rows<T, Index> const& g) {
-    for (index_t i = g.first; i < g.last; ++i) {
-        index_t at = g.begins[i];
-        index_t const end = g.begins[i + 1], b_row = g.b_row;
-        T x = 0, y = 0, z = 0, w = 0;
-        for (; at + 4 <= end; at += 4) {
-            x += g.values[at] * g.b[g.columns[at] * b_row];
-            y += g.values[at + 1] * g.b[g.columns[at + 1] * b_row];
-            z += g.values[at + 2] * g.b[g.columns[at + 2] * b_row];
-            w += g.values[at + 3] * g.b[g.columns[at + 3] * b_row];
+STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index> const& g) {
+    index_t const b_row = g.b_row;
+    Index const* const columns = g.columns;
+    T const* const values = g.values;
+    for (index_t j = 0; j < g.n; ++j) {
+        T const* const b = g.b + j * g.b_col;
+        for (index_t i = g.first; i < g.last; ++i) {
+            index_t at = g.begins[i];
+            index_t const end = g.begins[i + 1];
+            T x = 0, y = 0, z = 0, w = 0;
+            for (; at + 4 <= end; at += 4) {
+                add_product(x, values[at], b[columns[at] * b_row]);
+                add_product(y, values[at + 1], b[columns[at + 1] * b_row]);
+                add_product(z, values[at + 2], b[columns[at + 2] * b_row]);
+                add_product(w, values[at + 3], b[columns[at + 3] * b_row]);
+            }
+            for (; at < end; ++at) add_product(x, values[at], b[columns[at] * b_row]);
+            T const sum = g.alpha * ((x + y) + (z + w));
+            index_t const e_at = i * g.e_row + j * g.e_col;
+            g.c[i * g.c_row + j * g.c_col] = g.adds ? sum + g.beta * g.e[e_at] : sum;
         }
-        for (; at < end; ++at) x += g.values[at] * g.b[g.columns[at] * b_row];
-        T const sum = g.alpha * ((x + y) + (z + w));
-        g.c[i * g.c_row] = g.adds ? sum + g.beta * g.e[i * g.e_row] : sum;
     }
 }
