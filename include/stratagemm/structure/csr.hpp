@@ -498,7 +498,7 @@ private:
                 return multiply_part(p, by_columns, first_row(p.a.row_begins, p.c.rows, part, team),
                                      first_row(p.a.row_begins, p.c.rows, part + 1, team));
             index_t const pieces = (p.c.cols - 1) / 64 + 1, j = pieces * part / team * 64,
-                          end = smaller(pieces * (part + 1) / team * 64, p.c.cols);
+                          end = lesser(pieces * (part + 1) / team * 64, p.c.cols);
             Q q = p;
             q.b = p.b.part(0, j, p.b.rows, end - j);
             q.c = p.c.part(0, j, p.c.rows, end - j);
@@ -551,7 +551,7 @@ private:
         g.c = sum, g.alpha = 1, g.adds = false;
         for (index_t i = first; i < last; ++i)
             for (index_t j = 0; j < p.c.cols; j += width) {
-                g.first = i, g.last = i + 1, g.n = smaller(width, p.c.cols - j);
+                g.first = i, g.last = i + 1, g.n = lesser(width, p.c.cols - j);
                 g.b = p.b.data + j * p.b.col_stride;
                 multiply_rows(g);
                 for (index_t x = 0; x < g.n; ++x) finish_element(p, i, j + x, sum[x]);
@@ -565,7 +565,7 @@ private:
         S sum[width];
         for (index_t i = first; i < last; ++i)
             for (index_t j = 0; j < p.c.cols; j += width) {
-                index_t const cols = smaller(width, p.c.cols - j);
+                index_t const cols = lesser(width, p.c.cols - j);
                 for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
                 for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
                     auto const factor = static_cast<S>(as_stored(p.a, at));

@@ -1,9 +1,12 @@
 #include "catch.hpp"
+#include "sparse.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <limits>
 
@@ -128,6 +131,29 @@ TEMPLATE_TEST_CASE("csr: transposed, by columns, on the right, scaled and conjug
     CHECK(contains(plan.describe(), "transposed first; csr of"));
     sg::index_t const size = static_cast<sg::index_t>(right.values.size());
     CHECK(plan.workspace().host >= static_cast<std::size_t>(size) * (sizeof(T) + 4));
+}
+
+TEMPLATE_TEST_CASE("csr: the result does not depend on the number of threads", "", float, double) {
+    using T = TestType;
+    for (sg::index_t const n : {1, 65, 200})
+        for (auto const order : {sg::layout::row_major, sg::layout::col_major})
+            for (sg::index_t const m : {3, 300}) {
+                auto a = support::power_law<T>(m, 400, 0.3, 1);
+                auto const x = support::fractions<T>(1, static_cast<sg::index_t>(a.values.size()), 2);
+                std::copy(x.data(), x.data() + a.values.size(), a.values.begin());
+                auto const b = support::fractions<T>(400, n, 3, order);
+                sg::matrix<T> one(m, n, order), several(m, n, order);
+                sg::gemm(sg::host{1}, a.view(), b, one);
+                sg::gemm(sg::host{3}, a.view(), b, several);
+                CHECK(support::same_bits(one, several));
+                auto const expected = support::product_of(
+                    a.dense(), sg::matrix<T>(400, n, [&](sg::index_t i, sg::index_t j) { return b(i, j); }));
+                double most = 0;
+                for (sg::index_t i = 0; i < m; ++i)
+                    for (sg::index_t j = 0; j < n; ++j)
+                        most = std::max(most, std::abs(static_cast<double>(one(i, j) - expected(i, j))));
+                CHECK(most <= 400 * 0.25 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+            }
 }
 
 TEST_CASE("csr: plans, empty products, and what is not stored is not multiplied") {

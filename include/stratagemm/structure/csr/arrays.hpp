@@ -5,6 +5,8 @@
 
 STRATAGEMM_BEGIN
 
+constexpr index_t lesser(index_t x, index_t y) { return x < y ? x : y; }
+
 // Bytes of workspace for the three arrays of a matrix by rows.
 template <class Arena, class T, class Index>
 std::size_t bytes_of_lists(index_t rows, index_t elements) {
