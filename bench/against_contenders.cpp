@@ -45,8 +45,9 @@ make_contenders(role part, [[maybe_unused]] void* queue, contenders& all) {
     all.push_back(make_policy<forms{}, f32>(name("split, 6 products"), part, split({.products = 6})));
     all.push_back(
         make_policy<forms{}, f32>(name("split, fp32"), part, split({.accuracy = sg::accuracy::fp32})));
-    all.push_back(make_policy<forms{}, f32, f64>(name("strassen"), part,
-                                                 [=](problem const& p) { return sg::strassen{cpu(p)}; }));
+    all.push_back(make_policy<forms{}, f32, f64>(name("strassen"), part, [=](problem const& p) {
+        return sg::strassen{cpu(p), {.levels = 1}};
+    }));
     all.push_back(make_policy<forms{}, f64>(name("recursive"), part,
                                             [=](problem const& p) { return sg::recursive{cpu(p)}; }));
 #    else

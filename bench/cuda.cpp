@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
                 return sg::strassen{gpu, form};
             }));
         };
-        add_strassen("strassen{cuda, automatic}", role::library, {.levels = sg::strassen_options::automatic});
+        add_strassen("strassen{cuda, automatic}", role::library, {});
         add_strassen("1 level", role::information, {.levels = 1});
         add_strassen("2 levels", role::information, {.levels = 2});
         add_strassen("3 levels", role::information, {.levels = 3});

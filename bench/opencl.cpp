@@ -44,7 +44,7 @@ struct frugal : sg::opencl {
 };
 struct frugal_strassen_over : backend {
     sg::strassen<frugal> operator()(problem const&) const {
-        return sg::strassen{frugal{device}, {.variant = sg::strassen_variant::strassen}};
+        return sg::strassen{frugal{device}, {.levels = 1, .variant = sg::strassen_variant::strassen}};
     }
 };
 struct strassen_over : backend {
@@ -57,13 +57,12 @@ contenders make_strassen(backend const& base) {
     auto const add = [&](char const* name, role part, auto const& make) {
         all.push_back(make_policy<forms{}, element::f32, element::f64>(name, part, make));
     };
-    add("strassen{opencl, automatic}", role::library,
-        strassen_over{base, {.levels = sg::strassen_options::automatic}});
+    add("strassen{opencl, automatic}", role::library, strassen_over{base});
     for (auto const& [name, levels] : {std::pair{"1 level", 1}, {"2 levels", 2}, {"3 levels", 3}})
         add(name, role::information, strassen_over{base, {.levels = levels}});
     add("1 level, no temporaries", role::information, frugal_strassen_over{base});
     add("1 level, no temporaries, Winograd's form", role::information,
-        strassen_over{base, {.variant = sg::strassen_variant::winograd}});
+        strassen_over{base, {.levels = 1, .variant = sg::strassen_variant::winograd}});
     add("opencl", role::peer, base);
     return all;
 }

@@ -373,9 +373,12 @@ void enter_host(contest<T>& all) {
     all.enter("sg::host{}", cpu, n);
     all.enter("sg::recursive{sg::host{}}", sg::recursive{cpu}, n);
     all.enter("sg::strassen{sg::host{}}", sg::strassen{cpu}, n);
+    all.enter("sg::strassen{sg::host{}, {.levels = 1}}", sg::strassen{cpu, {.levels = 1}}, n);
     all.enter("sg::strassen{sg::host{}, {.levels = 2}}", sg::strassen{cpu, {.levels = 2}}, n);
-    all.enter("sg::strassen{sg::recursive{sg::host{}}}", sg::strassen{sg::recursive{cpu}}, n);
-    all.enter("sg::recursive{sg::strassen{sg::host{}}}", sg::recursive{sg::strassen{cpu}}, n);
+    all.enter("sg::strassen{sg::recursive{sg::host{}}, {.levels = 1}}",
+              sg::strassen{sg::recursive{cpu}, {.levels = 1}}, n);
+    all.enter("sg::recursive{sg::strassen{sg::host{}, {.levels = 1}}}",
+              sg::recursive{sg::strassen{cpu, {.levels = 1}}}, n);
     all.enter("sg::ozaki{sg::host{}}", sg::ozaki{cpu}, n);
     bool const wide = std::is_same_v<sg::real_t<T>, double>;
     all.enter(wide ? "sg::ozaki{sg::host{}, {.moduli = 15}}" : "sg::ozaki{sg::host{}, {.moduli = 8}}",
@@ -395,6 +398,7 @@ void enter_device(contest<T>& all, std::string const& backend, Make const& make,
         std::string const it = "sg::" + backend + "{}";
         all.enter(it, gpu, x);
         all.enter("sg::strassen{" + it + "}", sg::strassen{gpu}, x);
+        all.enter("sg::strassen{" + it + ", {.levels = 1}}", sg::strassen{gpu, {.levels = 1}}, x);
         all.enter("sg::staged{" + it + "}", sg::staged{gpu}, all.size());
         all.enter("sg::ozaki{" + it + "}", sg::ozaki{gpu}, x);
         if constexpr (std::is_same_v<sg::real_t<T>, float>)

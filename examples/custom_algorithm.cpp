@@ -128,7 +128,7 @@ int main() {
     sg::host const cpu;
     check("host", cpu);
     check("split_k{host}", mine::split_k{cpu});
-    check("split_k{strassen}", mine::split_k{sg::strassen{cpu}, 100});
-    check("strassen{split_k}", sg::strassen{mine::split_k{cpu, 100}});
+    check("split_k{strassen}", mine::split_k{sg::strassen{cpu, {.levels = 1}}, 100});
+    check("strassen{split_k}", sg::strassen{mine::split_k{cpu, 100}, {.levels = 1}});
     return failures;
 }

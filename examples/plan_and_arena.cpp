@@ -33,7 +33,7 @@ int main() {
     sg::matrix<float> b(n, n, [](index_t i, index_t j) { return (3 * i + j) % 7 - 3; });
     sg::matrix<float> c(n, n);
 
-    auto plan = sg::plan(sg::strassen{sg::host{}}, sg::shape<float>{.m = n, .n = n, .k = n});
+    auto plan = sg::plan(sg::strassen{sg::host{}, {.levels = 1}}, sg::shape<float>{.m = n, .n = n, .k = n});
     std::printf("runs:      %s\n", plan.describe().c_str());
     std::printf("workspace: %zu bytes\n", plan.workspace().host);
     sg::bound const bound = plan.error_bound();

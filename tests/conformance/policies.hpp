@@ -32,22 +32,27 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("host{.threads = 2}", two);
     f("recursive{host}", sg::recursive{two, small_blocks});
     f("recursive{reference}", sg::recursive{sg::reference{}, small_blocks});
-    f("strassen{host}", sg::strassen{one});
+    f("strassen{host, {.levels = 1}}", sg::strassen{one, {.levels = 1}});
     f("strassen{host, {.levels = 2}}", sg::strassen{two, {.levels = 2}});
-    f("strassen{host, {.variant = strassen_variant::strassen}}", sg::strassen{one, {.variant = original}});
+    f("strassen{host, {.levels = 1, .variant = strassen_variant::strassen}}",
+      sg::strassen{one, {.levels = 1, .variant = original}});
     f("strassen{host, {.levels = 2, .variant = strassen_variant::strassen}}",
       sg::strassen{two, {.levels = 2, .variant = original}});
     f("strassen{reference, {.levels = 2}}", sg::strassen{sg::reference{}, {.levels = 2}});
-    f("strassen{recursive{host}}", sg::strassen{sg::recursive{one, small_blocks}});
-    f("recursive{strassen{host}}", sg::recursive{sg::strassen{one}, small_blocks});
+    f("strassen{recursive{host}, {.levels = 1}}",
+      sg::strassen{sg::recursive{one, small_blocks}, {.levels = 1}});
+    f("recursive{strassen{host, {.levels = 1}}}",
+      sg::recursive{sg::strassen{one, {.levels = 1}}, small_blocks});
     f("verified{host}", sg::verified{two});
 
     switch (turn % 4) { // these, too
     case 0:
-        f("strassen{host, {.variant = strassen_variant::plain}}", sg::strassen{one, {.variant = plain}});
+        f("strassen{host, {.levels = 1, .variant = strassen_variant::plain}}",
+          sg::strassen{one, {.levels = 1, .variant = plain}});
         break;
     case 1:
-        f("strassen{host, {.variant = strassen_variant::by_323}}", sg::strassen{two, {.variant = by_323}});
+        f("strassen{host, {.levels = 1, .variant = strassen_variant::by_323}}",
+          sg::strassen{two, {.levels = 1, .variant = by_323}});
         break;
     case 2:
         f("strassen{host, {.levels = 2, .variant = strassen_variant::by_424}}",
@@ -65,16 +70,20 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     case 2:
         return f("ozaki{reference, {.moduli = 9, .scaling = ozaki_scaling::product}}",
                  sg::ozaki{sg::reference{}, {.moduli = 9, .scaling = by_product}});
-    case 3: return f("strassen{ozaki{host, {.moduli = 14}}}", sg::strassen{sg::ozaki{two, {.moduli = 14}}});
+    case 3:
+        return f("strassen{ozaki{host, {.moduli = 14}}, {.levels = 1}}",
+                 sg::strassen{sg::ozaki{two, {.moduli = 14}}, {.levels = 1}});
     case 4: return f("recursive{ozaki{host}}", sg::recursive{sg::ozaki{eager{untiled{one}}}, small_blocks});
     case 5: return f("split{host}", sg::split{eager{untiled{two}}});
     case 6: return f("split{host, {.products = 3}}", sg::split{one, {.products = 3}});
     case 7: return f("split{reference, {.products = 9}}", sg::split{sg::reference{}, {.products = 9}});
-    case 8: return f("strassen{split{host, {.products = 6}}}", sg::strassen{sg::split{two, {.products = 6}}});
+    case 8:
+        return f("strassen{split{host, {.products = 6}}, {.levels = 1}}",
+                 sg::strassen{sg::split{two, {.products = 6}}, {.levels = 1}});
     case 9:
         f("verified{reference}", sg::verified{sg::reference{}});
-        return f("recursive{verified{strassen{host}}}",
-                 sg::recursive{sg::verified{sg::strassen{one}}, small_blocks});
+        return f("recursive{verified{strassen{host, {.levels = 1}}}}",
+                 sg::recursive{sg::verified{sg::strassen{one, {.levels = 1}}}, small_blocks});
     default: return;
     }
 }

@@ -35,7 +35,8 @@ struct strassen_options {
     // As many levels as the estimate of the base says are faster by some per cent, which may be none.
     static constexpr int automatic = -1;
 
-    int levels = 1; // at most; a side that is smaller than the number of its parts is not divided
+    int levels =
+        automatic; // or at most so many; a side that is smaller than the number of its parts is not divided
     strassen_variant variant = strassen_variant::best;
     bilinear const* table = nullptr; // instead of the variant
 };

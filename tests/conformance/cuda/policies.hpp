@@ -93,12 +93,12 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("cuda{.tile = mma_fp8_tile}", only<sg::fp8_e4m3, sg::fp8_e5m2>(mma_fp8_tile));
     f("cuda{.tf32 = true, .tile = mma_tf32_tile}", only<float>(mma_tf32_tile, true));
     f("staged{cuda}", sg::staged{device});
-    f("strassen{cuda}", mirrored{device, sg::strassen{device}});
+    f("strassen{cuda, {.levels = 1}}", mirrored{device, sg::strassen{device, {.levels = 1}}});
     f("strassen{cuda, {.levels = 2}}", mirrored{device, sg::strassen{device, {.levels = 2}}});
-    f("strassen{cuda, {.variant = strassen_variant::winograd}}",
-      mirrored{device, sg::strassen{device, {.variant = sg::strassen_variant::winograd}}});
-    f("recursive{strassen{cuda}}",
-      mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
+    f("strassen{cuda, {.levels = 1, .variant = strassen_variant::winograd}}",
+      mirrored{device, sg::strassen{device, {.levels = 1, .variant = sg::strassen_variant::winograd}}});
+    f("recursive{strassen{cuda, {.levels = 1}}}",
+      mirrored{device, sg::recursive{sg::strassen{device, {.levels = 1}}, {.leaf_bytes = 6000}}});
 
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {
@@ -112,8 +112,8 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     case 7: return f("verified{cuda}", without_epilogue{mirrored{device, sg::verified{device}}});
     case 9: return f("split{cuda}", without_epilogue{mirrored{device, sg::split{eager{device}}}});
     case 11:
-        return f("verified{strassen{cuda}}",
-                 without_epilogue{mirrored{device, sg::verified{sg::strassen{device}}}});
+        return f("verified{strassen{cuda, {.levels = 1}}}",
+                 without_epilogue{mirrored{device, sg::verified{sg::strassen{device, {.levels = 1}}}}});
     case 12:
         return f("split{cuda, {.products = 3}}",
                  without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});

@@ -87,10 +87,10 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("opencl.with(small_tile)", for_float{mirrored{device, with_small_tiles()}});
     f("opencl.with(odd_tile)", for_float{mirrored{device, device.with(odd_tile)}});
     f("opencl.with(sliced_tile)", for_float{mirrored{device, device.with(sliced_tile)}});
-    f("strassen{opencl}", mirrored{device, sg::strassen{device}});
+    f("strassen{opencl, {.levels = 1}}", mirrored{device, sg::strassen{device, {.levels = 1}}});
     f("staged{opencl}", sg::staged{device});
-    f("recursive{strassen{opencl}}",
-      mirrored{device, sg::recursive{sg::strassen{device}, {.leaf_bytes = 6000}}});
+    f("recursive{strassen{opencl, {.levels = 1}}}",
+      mirrored{device, sg::recursive{sg::strassen{device, {.levels = 1}}, {.leaf_bytes = 6000}}});
 
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {
@@ -104,8 +104,8 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     case 7: return f("verified{opencl}", without_epilogue{mirrored{device, sg::verified{device}}});
     case 9: return f("split{opencl}", without_epilogue{mirrored{device, sg::split{eager{device}}}});
     case 11:
-        return f("verified{strassen{opencl}}",
-                 without_epilogue{mirrored{device, sg::verified{sg::strassen{device}}}});
+        return f("verified{strassen{opencl, {.levels = 1}}}",
+                 without_epilogue{mirrored{device, sg::verified{sg::strassen{device, {.levels = 1}}}}});
     case 12:
         return f("split{opencl, {.products = 3}}",
                  without_epilogue{mirrored{device, sg::split{device, {.products = 3}}}});

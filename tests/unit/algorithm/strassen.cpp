@@ -32,7 +32,7 @@ TEST_CASE("the test vector of 2 x 2, in all forms") {
     double const a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8};
     for (auto const variant : variants) {
         double c[4] = {};
-        sg::gemm(sg::strassen{sg::reference{}, {.variant = variant}}, sg::row_major(a, 2, 2),
+        sg::gemm(sg::strassen{sg::reference{}, {.levels = 1, .variant = variant}}, sg::row_major(a, 2, 2),
                  sg::row_major(b, 2, 2), sg::row_major(c, 2, 2));
         CHECK(c[0] == 19);
         CHECK(c[1] == 22);
@@ -112,7 +112,7 @@ TEST_CASE("no level is the base itself") {
     CHECK(none.error_bound(s).worst == sg::reference{}.error_bound(s).worst);
     CHECK(!none.error_bound(s).normwise);
     // A side of one cannot be halved.
-    sg::strassen const one(sg::reference{});
+    sg::strassen const one(sg::reference{}, {.levels = 1});
     CHECK(one.workspace(shape_of<float>(1, 60, 70)).host == 0);
     CHECK(one.workspace(shape_of<float>(60, 1, 70)).host == 0);
     CHECK(one.workspace(shape_of<float>(60, 70, 1)).host == 0);
@@ -149,7 +149,7 @@ TEST_CASE("what it accepts, and what it says") {
 TEST_CASE("strassen over strassen is two levels") {
     auto const a = integers<double>(30, 22, 1), b = integers<double>(22, 27, 2);
     sg::matrix<double> c(30, 27), d(30, 27);
-    sg::strassen const stacked{sg::strassen{sg::reference{}}};
+    sg::strassen const stacked{sg::strassen{sg::reference{}, {.levels = 1}}, {.levels = 1}};
     sg::gemm(stacked, a, b, c);
     CHECK(equal(c, product_of(a, b)));
     CHECK(support::try_arena(stacked, sg::product(a, b, d)).stayed_inside);
@@ -231,8 +231,35 @@ TEST_CASE("a table of the caller's") {
     CHECK(policy.error_bound(shape_of<float>(19, 5, 47)).normwise);
 }
 
+namespace {
+// Its additions are estimated to take no time, so that each level seems to pay.
+struct only_multiplies : sg::reference {
+    template <class S>
+    double estimate(S const& s) const {
+        return static_cast<double>(s.count * s.m * s.n) * static_cast<double>(s.k > 1 ? s.k : 0);
+    }
+};
+} // namespace
+
+TEST_CASE("automatic levels are the default, and are done where they seem to pay") {
+    for (auto const variant : variants) {
+        sg::strassen const policy(only_multiplies{}, {.variant = variant});
+        sg::index_t const m = 131, n = 133, k = 67;
+        auto const s = shape_of<float>(m, n, k);
+        CAPTURE(static_cast<int>(variant));
+        CHECK(contains(policy.describe(s), "0 levels") == (variant == strassen_variant::plain));
+        auto const a = integers<float>(m, k, 1), b = integers<float>(k, n, 2);
+        auto const ab = product_of(a, b);
+        sg::matrix<float> c(m, n);
+        CHECK(support::try_arena(policy, sg::product(a, b, c)).stayed_inside);
+        CHECK(equal(c, ab));
+        CHECK(support::try_arena(policy, sg::product(2, a, b, -1, c)).stayed_inside);
+        CHECK(equal(c, ab));
+    }
+}
+
 TEST_CASE("automatic levels: none where the base is estimated to be as fast, some for large products") {
-    sg::strassen const policy(sg::host{}, {.levels = sg::strassen_options::automatic});
+    sg::strassen const policy{sg::host{}};
     for (sg::index_t const n : {1, 2, 100, 500}) {
         auto const s = shape_of<float>(n, n, n);
         CHECK(contains(policy.describe(s), "0 levels"));

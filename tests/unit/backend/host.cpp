@@ -208,10 +208,10 @@ TEST_CASE("a call without memory for its workspace fails and leaves C alone") {
         CHECK(equal(c, before));
     };
     refused(sg::host{.threads = 1}, "host");
-    refused(sg::strassen{sg::reference{}}, "reference");
-    refused(sg::strassen{sg::host{.threads = 1}}, "host");
+    refused(sg::strassen{sg::reference{}, {.levels = 1}}, "reference");
+    refused(sg::strassen{sg::host{.threads = 1}, {.levels = 1}}, "host");
 
-    sg::plan const p(sg::strassen{sg::reference{}}, sg::shape<float>{300, 300, 300});
+    sg::plan const p(sg::strassen{sg::reference{}, {.levels = 1}}, sg::shape<float>{300, 300, 300});
     std::thread([&] {
         out_of_memory = true;
         CHECK_THROWS_AS(p.reserve(), sg::error);

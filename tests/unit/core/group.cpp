@@ -60,7 +60,7 @@ TEST_CASE("a group on every policy, with an arena and without") {
     check_on(sg::host{});
     check_on(sg::host{.threads = 1});
     check_on(sg::host{.threads = 3});
-    check_on(sg::strassen{sg::host{.threads = 2}});
+    check_on(sg::strassen{sg::host{.threads = 2}, {.levels = 1}});
     auto all = jobs();
     sg::gemm(products_of(all)); // the policy of these operands
     for (job const& j : all) CHECK(equal(j.c, j.exact));
