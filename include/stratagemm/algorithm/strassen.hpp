@@ -3,8 +3,8 @@
 // Winograd's form (7 products, 15 additions) has schedules of its own here; every other form is a table
 // (strassen/bilinear.hpp) that one function interprets: Strassen's own (7 and 18), <3,2,3> in 15 products for sides
 // that are divided by 3, 2 and 3, the definition in 8, or a table of the caller's. All go `levels` deep, over any base.
-// What the parts leave of a side is peeled: the even part, say, is divided, and the last row, the last column and the
-// last term of the sums are products of the base. Nothing is padded.
+// What all levels together leave of a side is peeled: with two levels, what four divides is divided twice, and the last
+// rows, columns and terms of the sums are products of the base. Nothing is padded.
 //
 // Over a base that takes sums of matrices as operands, and several matrices as a result, the last level needs no
 // temporary: sums are formed while the base reads them, and a product is added where it belongs while it is written.
@@ -131,11 +131,9 @@ private:
         return f;
     }
 
-    // The part of a side that is divided.
-    static constexpr index_t whole(index_t side, int parts) { return side / parts * parts; }
     // By so many levels.
-    static constexpr int parts_of(int parts, int levels) {
-        int all = 1;
+    static constexpr index_t parts_of(int parts, int levels) {
+        index_t all = 1;
         for (int i = 0; i < levels; ++i) all *= parts;
         return all;
     }
@@ -171,11 +169,6 @@ private:
         return levels;
     }
     template <class S>
-    bool is_together(S const& s, int levels) const {
-        return levels > 0 && levels_apart(s, levels) == 0;
-    }
-
-    template <class S>
     int levels_for(S s) const {
         bilinear const& t = table();
         int levels = 0;
@@ -207,6 +200,15 @@ private:
         bilinear const& t = table();
         return {s.m / t.m, s.n / t.n, s.k / t.k, 1, adds};
     }
+    // What so many levels divide of a product.
+    template <class S>
+    S divisible(S s, int levels) const {
+        bilinear const& t = table();
+        s.m -= s.m % parts_of(t.m, levels);
+        s.n -= s.n % parts_of(t.n, levels);
+        s.k -= s.k % parts_of(t.k, levels);
+        return s;
+    }
 
     // Problems of the last level, where the base takes them: S is a shape, or a problem.
     static constexpr int most_terms = 4, most_targets = 4;
@@ -225,37 +227,29 @@ private:
                (table().most_terms <= most_terms && table().most_targets <= most_targets);
     }
 
-    // What a side that the parts do not divide leaves to the base; with no elements where they do.
+    // What is left to the base of a product, of which the part `inner` is divided; with no elements where nothing is.
     template <class S>
     struct borders {
-        S last_term, last_column, last_row;
-        borders(S const& s, bilinear const& t, int levels)
-            : borders(s, parts_of(t.m, levels), parts_of(t.n, levels), parts_of(t.k, levels)) {}
-
-    private:
-        borders(S const& s, int m, int n, int k)
-            : last_term{whole(s.m, m), whole(s.n, n), s.k % k, 1, true},
-              last_column{s.m, s.n % n, s.k, 1, s.adds}, last_row{s.m % m, whole(s.n, n), s.k, 1, s.adds} {}
+        S last_terms, last_columns, last_rows;
+        borders(S const& s, S const& inner)
+            : last_terms{inner.m, inner.n, s.k - inner.k, 1, true},
+              last_columns{s.m, s.n - inner.n, s.k, 1, s.adds}, last_rows{s.m - inner.m, inner.n, s.k, 1,
+                                                                          s.adds} {}
     };
 
     // ---- the product -------------------------------------------------------------------------------------
 
     template <class P>
     status multiply(P const& p, int levels, arena& memory) const {
-        if (levels == 0) return base_(p, memory);
         index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
-        bilinear const& t = table();
-        bool const together = is_together(p.shape(), levels);
-        int const at_once = together ? levels : 1;
-        index_t const m2 = whole(m, parts_of(t.m, at_once)), n2 = whole(n, parts_of(t.n, at_once)),
-                      k2 = whole(k, parts_of(t.k, at_once));
-        P const inner = p.part(0, 0, 0, m2, n2, k2);
-        if (status s = divided(inner, levels, together, memory); !s) return s;
+        auto const inner = divisible(p.shape(), levels);
+        index_t const m2 = inner.m, n2 = inner.n, k2 = inner.k;
+        if (status s = divided(p.part(0, 0, 0, m2, n2, k2), levels, memory); !s) return s;
         if (k2 < k) {
-            P last_term = p.part(0, 0, k2, m2, n2, k - k2);
-            last_term.beta = typename P::scalar(1);
-            last_term.e = last_term.c;
-            if (status s = base_(last_term, memory); !s) return s;
+            P last_terms = p.part(0, 0, k2, m2, n2, k - k2);
+            last_terms.beta = typename P::scalar(1);
+            last_terms.e = last_terms.c;
+            if (status s = base_(last_terms, memory); !s) return s;
         }
         if (n2 < n)
             if (status s = base_(p.part(0, n2, 0, m, n - n2, k), memory); !s) return s;
@@ -264,11 +258,13 @@ private:
         return {};
     }
 
+    // All levels divide its sides.
     template <class P>
-    status divided(P const& p, int levels, bool together, arena& memory) const {
+    status divided(P const& p, int levels, arena& memory) const {
+        if (levels == 0) return base_(p, memory);
         if constexpr (on_device)
-            if (together) return multiply_together(base_, table(), levels, p, memory);
-        (void)together;
+            if (levels_apart(p.shape(), levels) == 0)
+                return multiply_together(base_, table(), levels, p, memory);
         return level<P>(*this, p, levels - 1, memory).run();
     }
 
@@ -455,9 +451,9 @@ private:
             if (!status_) return;
             in added = view_of(e);
             T const beta = e ? std::exchange(added.scale, T(1)) : T(0);
-            status_ = policy_.multiply(P{(x < 0) == (y < 0) ? p_.alpha : -p_.alpha, from_[x < 0 ? -x : x],
-                                         from_[y < 0 ? -y : y], beta, added, to_[to]},
-                                       below_, memory_);
+            status_ = policy_.divided(P{(x < 0) == (y < 0) ? p_.alpha : -p_.alpha, from_[x < 0 ? -x : x],
+                                        from_[y < 0 ? -y : y], beta, added, to_[to]},
+                                      below_, memory_);
         }
         // Adds alpha x y to each target, or takes it from a negated one. The first product to arrive brings
         // beta E.
@@ -510,15 +506,25 @@ private:
 
     template <class S>
     footprint workspace(S const& s, int levels) const {
+        S const inner = divisible(s, levels);
+        borders<S> const edge(s, inner);
+        footprint need = workspace_of_divided(inner, levels);
+        if (edge.last_terms.k) need = larger(need, base_.workspace(edge.last_terms));
+        if (edge.last_columns.n) need = larger(need, base_.workspace(edge.last_columns));
+        if (edge.last_rows.m) need = larger(need, base_.workspace(edge.last_rows));
+        return need;
+    }
+    template <class S>
+    footprint workspace_of_divided(S const& s, int levels) const {
         if (levels == 0) return base_.workspace(s);
-        if (is_together(s, levels)) {
+        if (levels_apart(s, levels) == 0) {
             S h = s;
             for (int i = 0; i < levels; ++i) h = part_of(h, false);
-            return with_borders(s, workspace_together(h, levels), levels);
+            return workspace_together(h, levels);
         }
         S const h = part_of(s, false);
         if constexpr (fuses<S>)
-            if (levels == 1 && fits_fused(s.adds)) return with_borders(s, workspace_of_fused(h), 1);
+            if (levels == 1 && fits_fused(s.adds)) return workspace_of_fused(h);
         auto bytes = [](index_t rows, index_t cols) {
             return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(typename S::c_type));
         };
@@ -527,9 +533,9 @@ private:
         footprint own, below;
         space::share(own) =
             (f.uses_t ? bytes(h.k, h.n) : 0) + (f.p_beside_s ? of_s + of_p : larger(of_s, of_p));
-        if (f.stores) below = workspace(h, levels - 1);
-        if (f.accumulates) below = larger(below, workspace(part_of(s, true), levels - 1));
-        return with_borders(s, own + below, 1);
+        if (f.stores) below = workspace_of_divided(h, levels - 1);
+        if (f.accumulates) below = larger(below, workspace_of_divided(part_of(s, true), levels - 1));
+        return own + below;
     }
     // Of all products of so many levels; h is the shape of one.
     template <class S>
@@ -547,14 +553,6 @@ private:
         footprint const need = larger(base_.workspace(h), base_.workspace(sums));
         h.adds = true;
         return larger(need, base_.workspace(h));
-    }
-    template <class S>
-    footprint with_borders(S const& s, footprint need, int levels) const {
-        borders<S> const edge(s, table(), levels);
-        if (edge.last_term.k) need = larger(need, base_.workspace(edge.last_term));
-        if (edge.last_column.n) need = larger(need, base_.workspace(edge.last_column));
-        if (edge.last_row.m) need = larger(need, base_.workspace(edge.last_row));
-        return need;
     }
 
     // What products that are done together take beside themselves: three launches move the blocks of A, B and C, and
@@ -586,28 +584,30 @@ private:
         return base_.estimate(s);
     }
     template <class S>
-    [[gnu::cold, gnu::noinline]] double estimate(S const& s, int levels) const {
+    double estimate(S const& s, int levels) const {
+        S const inner = divisible(s, levels);
+        borders<S> const edge(s, inner);
+        double seconds = estimate_of_divided(inner, levels);
+        if (edge.last_terms.k) seconds += of_base(edge.last_terms);
+        if (edge.last_columns.n) seconds += of_base(edge.last_columns);
+        if (edge.last_rows.m) seconds += of_base(edge.last_rows);
+        return seconds;
+    }
+    template <class S>
+    [[gnu::cold, gnu::noinline]] double estimate_of_divided(S const& s, int levels) const {
         if (levels == 0) return of_base(s);
-        bool const together = is_together(s, levels);
-        borders<S> const edge(s, table(), together ? levels : 1);
         S h = part_of(s, false);
-        double seconds = 0;
-        if (together) {
+        if (levels_apart(s, levels) == 0) {
             for (int i = 1; i < levels; ++i) h = part_of(h, false);
             h.count = parts_of(table().products, levels);
-            seconds = of_base(h) + seconds_to_move(h, levels);
-        } else {
-            level_facts const f = facts(false);
-            auto const addition = [&](index_t rows, index_t cols) {
-                return 1.5 * of_base(S{rows, cols, 1, 1, true});
-            };
-            seconds = table().products * estimate(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
-                      f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);
+            return of_base(h) + seconds_to_move(h, levels);
         }
-        if (edge.last_term.k) seconds += of_base(edge.last_term);
-        if (edge.last_column.n) seconds += of_base(edge.last_column);
-        if (edge.last_row.m) seconds += of_base(edge.last_row);
-        return seconds;
+        level_facts const f = facts(false);
+        auto const addition = [&](index_t rows, index_t cols) {
+            return 1.5 * of_base(S{rows, cols, 1, 1, true});
+        };
+        return table().products * estimate_of_divided(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
+               f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);
     }
 
     // Worst: let max|A| = max|B| = 1 and h = k / K the terms of a product's sums, x the base's bound and u the unit
@@ -624,36 +624,30 @@ private:
     // [1, 2], sides up to 512, 3 levels.
     template <class S>
     bound error_bound(S const& s, int levels) const {
-        if (levels == 0) return base_bound(s);
-        int const at_once = is_together(s, levels) ? levels : 1;
-        return with_borders(s, bound_of_divided(s, levels, at_once), at_once);
-    }
-    template <class S>
-    bound bound_of_divided(S const& s, int levels, int at_once) const {
-        level_facts const f = facts(s.adds);
-        double const parts = table().k, u = unit_roundoff<typename S::c_type>();
-        double const own = 3 * u * (1 + 1 / __builtin_sqrt(static_cast<double>(s.k / table().k)));
-        auto const below = [&](S const& h) {
-            return at_once > 1 ? bound_of_divided(h, levels - 1, at_once - 1) : error_bound(h, levels - 1);
-        };
-        bound x{};
-        if (f.stores) x = below(part_of(s, false));
-        if (f.accumulates) x = larger(x, below(part_of(s, true)));
-        double const of_c = (f.products * x.worst + 1.01 * (1 + x.worst) * f.additions * u) / parts,
-                     of_e = s.adds ? f.added * x.worst + 1.01 * f.additions_of_added * u : 0;
-        return {of_c < of_e ? of_e : of_c, __builtin_sqrt(f.mean_square) / parts * x.expected + own, true};
-    }
-    template <class S>
-    bound with_borders(S const& s, bound x, int levels) const {
-        borders<S> const edge(s, table(), levels);
-        if (edge.last_term.k) { // it adds to what is there, and wrong by x
-            bound const y = base_bound(edge.last_term);
+        S const inner = divisible(s, levels);
+        borders<S> const edge(s, inner);
+        bound x = bound_of_divided(inner, levels);
+        if (edge.last_terms.k) { // it adds to what is there, and wrong by x
+            bound const y = base_bound(edge.last_terms);
             x.worst += y.worst * (1 + x.worst);
             x.expected = __builtin_sqrt(x.expected * x.expected + y.expected * y.expected);
         }
-        if (edge.last_column.n) x = larger(x, base_bound(edge.last_column));
-        if (edge.last_row.m) x = larger(x, base_bound(edge.last_row));
+        if (edge.last_columns.n) x = larger(x, base_bound(edge.last_columns));
+        if (edge.last_rows.m) x = larger(x, base_bound(edge.last_rows));
         return x;
+    }
+    template <class S>
+    bound bound_of_divided(S const& s, int levels) const {
+        if (levels == 0) return base_bound(s);
+        level_facts const f = facts(s.adds);
+        double const parts = table().k, u = unit_roundoff<typename S::c_type>();
+        double const own = 3 * u * (1 + 1 / __builtin_sqrt(static_cast<double>(s.k / table().k)));
+        bound x{};
+        if (f.stores) x = bound_of_divided(part_of(s, false), levels - 1);
+        if (f.accumulates) x = larger(x, bound_of_divided(part_of(s, true), levels - 1));
+        double const of_c = (f.products * x.worst + 1.01 * (1 + x.worst) * f.additions * u) / parts,
+                     of_e = s.adds ? f.added * x.worst + 1.01 * f.additions_of_added * u : 0;
+        return {of_c < of_e ? of_e : of_c, __builtin_sqrt(f.mean_square) / parts * x.expected + own, true};
     }
 
     // The base's bound in the norm. |A||B| is at most k max|A| max|B|; where elements are spread evenly,
