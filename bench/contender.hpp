@@ -177,8 +177,9 @@ void split_batch(problem const& p, Part&& part) {
     for (int t = 0; t < p.threads; ++t) part(p.count * t / p.threads, p.count * (t + 1) / p.threads);
 }
 
-contenders make_libraries(); // host, as a newcomer compiles it
-contenders make_strassen();  // one level of it over host, and its base, which it has to beat
+contenders make_libraries();           // host, as a newcomer compiles it
+contenders make_strassen();            // over host, and one level of it, and its base, which it has to beat
+contenders make_odd_sides(int levels); // of it: what levels leave is peeled, or the operands are padded
 
 // What a contract looks at beside the data: whether it pays here, or nothing.
 enum class choice { speed, data };

@@ -1,5 +1,5 @@
-// bench_host: the CPU backend against every peer installed; and, where the filter names strassen, one level
-// of strassen{host} against its base. Its options are those of program.hpp.
+// bench_host: the CPU backend against every peer installed; and, where the filter names strassen, strassen{host} against
+// its base, and peeling of odd sides against padding. Its options are those of program.hpp.
 #include "program.hpp"
 
 namespace {
@@ -58,11 +58,18 @@ std::vector<listed_case> listed() {
         for (long n : {1024, 2048, 4096})
             add("bf16 and int8", type == element::i8 ? "int8 to int32" : "bf16 to float", std::to_string(n),
                 {type, n, n, n}, n == 1024);
-    for (element const type : floats) {
-        auto& c =
-            add("strassen to its base", gemm(type) + " strassen", "4096", {type, 4096, 4096, 4096}, true);
-        c.rounds = 7, c.only_if = "strassen", c.field = 1;
-    }
+    for (element const type : floats)
+        for (long n : {1024, 2048, 4096}) {
+            auto& c = add("strassen to its base", gemm(type) + " strassen", std::to_string(n),
+                          {type, n, n, n}, n == 4096);
+            c.rounds = 7, c.only_if = "strassen", c.field = 1;
+        }
+    for (int const levels : {1, 2})
+        for (long n : {1025, 2049, 3001}) {
+            auto& c = add("odd sides", "sgemm strassen " + std::to_string(levels) + " levels",
+                          std::to_string(n), {element::f32, n, n, n});
+            c.rounds = 7, c.only_if = "strassen", c.field = 1 + levels;
+        }
     return list;
 }
 
@@ -90,6 +97,7 @@ int main(int argc, char** argv) {
         a.fields.push_back(make_libraries());
         for (auto& peer : make_peers()) a.fields[0].push_back(std::move(peer));
         a.fields.push_back(make_strassen());
+        for (int const levels : {1, 2}) a.fields.push_back(make_odd_sides(levels));
         return a;
     });
 }
