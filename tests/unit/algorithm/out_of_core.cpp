@@ -2,6 +2,7 @@
 // whenever the process ends. Products over devices are in unit/backend/parts.hpp.
 #include "catch.hpp"
 #include "random.hpp"
+#include "unit/support.hpp"
 
 #include <stratagemm/algorithm/out_of_core/files.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -16,6 +17,7 @@
 
 namespace sg = stratagemm;
 using sg::index_t;
+using support::contains;
 
 namespace {
 
@@ -76,9 +78,6 @@ std::string message_of(F&& f) {
         return e.what();
     }
     return "";
-}
-bool contains(std::string const& text, std::string const& part) {
-    return text.find(part) != std::string::npos;
 }
 
 // Over one thread: children that fork() made have no others.

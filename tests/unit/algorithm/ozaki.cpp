@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "eager.hpp"
+#include "int8_products.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>

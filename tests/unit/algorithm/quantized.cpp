@@ -1,6 +1,7 @@
 // Run twice: with the kernels of this machine, and with STRATAGEMM_ISA=amx, where operands are kept as packed tiles.
 #include "catch.hpp"
 #include "eager.hpp"
+#include "int8_products.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/algorithm/quantized.hpp>
