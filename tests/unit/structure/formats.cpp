@@ -64,7 +64,8 @@ TEMPLATE_TEST_CASE("sparse formats: conversions among them, and the products of 
         CHECK(static_cast<bool>(bsr.view().check()));
         CHECK(wrong_products<T>(bsr.view(), dense) == 0);
         // And back: blocks hold zeros, everything else is as it was.
-        auto const list = sg::to_csr(cpu, ell).view();
+        auto const again = sg::to_csr(cpu, ell);
+        auto const list = again.view();
         CHECK(list.nonzeros == x.nonzeros);
         CHECK(static_cast<bool>(list.check_sorted()));
         CHECK(static_cast<bool>(sg::to_csr(cpu, bsr).view().check_sorted()));
@@ -89,11 +90,13 @@ TEST_CASE("sparse formats: elements in any order, and several of one place") {
     sg::matrix<float> dense(3, 4);
     dense(2, 1) = 6, dense(0, 3) = 2, dense(2, 0) = 3, dense(1, 2) = 4;
     CHECK(wrong_products<float>(x, dense) == 0);
-    auto const by_rows = sg::to_csr(sg::host{}, x).view();
+    auto const listed = sg::to_csr(sg::host{}, x);
+    auto const by_rows = listed.view();
     CHECK((by_rows.columns[2] == 1 && by_rows.columns[3] == 0 &&
            by_rows.columns[4] == 1)); // as they were stored
     CHECK(by_rows.check_sorted().error().code() == sg::errc::argument);
-    auto const sorted = sg::to_csr(sg::host{}, sg::to_csc(sg::host{}, x)).view();
+    auto const in_order = sg::to_csr(sg::host{}, sg::to_csc(sg::host{}, x));
+    auto const sorted = in_order.view();
     CHECK((sorted.columns[2] == 0 && sorted.columns[3] == 1 && sorted.columns[4] == 1));
     CHECK((sorted.values[3] == 1 && sorted.values[4] == 5));
     // Nothing at all.
@@ -143,7 +146,8 @@ TEST_CASE("sparse formats: what is wrong is said") {
     says(blocks.check(), sg::errc::shape, "must divide");
     says(sg::try_gemm(sg::host{}, blocks, b, c), sg::errc::shape, "must divide");
     blocks.side = 2, blocks.blocks = 3;
-    says(blocks.check(), sg::errc::argument, "bsr: the number of stored elements is not the last of block_begins, 2");
+    says(blocks.check(), sg::errc::argument,
+         "bsr: the number of stored elements is not the last of block_begins, 2");
     blocks.blocks = std::int64_t{1} << 40;
     says(blocks.check(), sg::errc::overflow, "than the indices can count");
     blocks.blocks = 2, columns[1] = 2;
