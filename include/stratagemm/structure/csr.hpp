@@ -235,7 +235,7 @@ public:
 
     index_t rows() const { return view_.rows; }
     index_t cols() const { return view_.cols; }
-    View view() const { return view_; }
+    View view() const { return view_; }                       // for as long as a copy of this is there
     std::shared_ptr<arena> memory() const { return memory_; } // for another view of the same arrays
 
 private:
