@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../../device/dialect.hpp"
+#include "../../device/product.hpp"
 #include "arrays.hpp"
 
 STRATAGEMM_BEGIN
