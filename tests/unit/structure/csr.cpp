@@ -242,3 +242,13 @@ TEST_CASE("csr: layers that know matrices alone refuse it when they are compiled
     static_assert(sg::answer<sg::csr_product<sg::host>, mixed>() == sg::verdict::types);
     SUCCEED();
 }
+
+TEST_CASE("balanced gives the same product on the host, where rows stay whole", "") {
+    sparse<float> const a(40, 33, 4);
+    sg::matrix<float> const b = integers<float>(33, 9, 2);
+    sg::matrix<float> c(40, 9), expected(40, 9);
+    sg::gemm(sg::host{}, a.dense, b, expected);
+    auto const kept = sg::balanced(sg::host{}, a.view());
+    sg::gemm(sg::host{}, kept, b, c);
+    CHECK(equal(c, expected));
+}
