@@ -48,7 +48,7 @@ struct frugal_strassen_over : backend {
     }
 };
 struct strassen_over : backend {
-    sg::strassen_options form;
+    sg::strassen_options form{};
 
     sg::strassen<sg::opencl> operator()(problem const&) const { return sg::strassen{device, form}; }
 };
