@@ -4,13 +4,13 @@
 //   auto d = sg::csc<float>(m, k, column_begins, rows, values, nonzeros);   the same by columns
 //   sg::gemm(cpu, a, b, c);                                  also with alpha, beta, E and an epilogue
 //   sg::gemm(cpu, b, a, c);                                  dense times sparse
-//   sg::gemm(gpu, sg::balanced(gpu, a), b, c);               long rows in pieces, for devices: made once for many products
+//   auto const cut = sg::balanced(gpu, a);                   for many products on a device: long rows in pieces
 //   sg::gemm(cpu, a.transposed(), b, c);                     sg::scaled(2, a) and sg::conjugated(a) likewise
 //
 // Row i has the elements [row_begins[i], row_begins[i + 1]) of columns and values. The arrays are in the
-// memory of the policy: pointers on the host, handles on a device. The order in which the products of a row are
-// summed follows from the shape and the device, so the result does not depend on threads or scheduling. Elements that are
-// not stored are zero and not multiplied: Inf in B gives no NaN. Columns may come in any order, and repeat.
+// memory of the policy: pointers on the host, handles on a device. Shape and device determine the order in which
+// the products of a row are summed, so the result does not depend on threads or scheduling. Elements that are not
+// stored are zero and not multiplied: Inf in B gives no NaN. Columns may come in any order, and repeat.
 //
 // Products do not check the arrays. check() does so on the host: rows in order, columns in range. check_sorted()
 // also refuses columns that do not rise within a row.

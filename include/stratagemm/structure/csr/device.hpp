@@ -116,14 +116,15 @@ FUNCTION void add_part(scalar *sum, GLOBAL INDEX const *columns, GLOBAL IN const
         }
 }
 
-KERNEL_AT_ONCE(ITEMS, (PIECES ? 10 : 8)) csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), BUFFER(IN const, values),
-                              MATRIX(IN const, b), int b_conjugated,
+KERNEL_AT_ONCE(ITEMS, (PIECES ? 10 : 8))
+csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), BUFFER(IN const, values),
+                MATRIX(IN const, b), int b_conjugated,
 #if PIECES
-                              BUFFER(int const, row_of_piece), BUFFER(SUM, sums), index pieces,
+                BUFFER(int const, row_of_piece), BUFFER(SUM, sums), index pieces,
 #else
-                              index long_row,
+                index long_row,
 #endif
-                              PRODUCT) {
+                PRODUCT) {
 #if SHARES
     SHARED scalar part[WIDE * LINE];
 #endif

@@ -8,8 +8,8 @@
 
 STRATAGEMM_BEGIN
 
-// Rows [first, last) of C = alpha A B + beta E, which is not read unless `adds`. Unless `by_columns`, columns of B, C and
-// E have stride 1.
+// Rows [first, last) of C = alpha A B + beta E; E is not read unless `adds`. Unless `by_columns`, columns of B, C
+// and E have stride 1.
 template <class T, class Index>
 struct sparse_rows {
     index_t first, last, n;
@@ -29,40 +29,22 @@ struct sparse_rows {
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
 namespace host_portable {
 #define STRATAGEMM_TARGET
-template <class T>
-STRATAGEMM_OP void add_product(T& sum, T x, T y) {
-    sum += x * y;
-}
 #include "rows.inl.hpp"
 #undef STRATAGEMM_TARGET
 } // namespace host_portable
 #if defined(__x86_64__)
+#    define STRATAGEMM_SCALAR_FMA
 namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
-// Assembly, because g++ makes vectors of four such sums, which takes longer than what it saves.
-template <class T>
-STRATAGEMM_OP void add_product(T& sum, T x, T y) {
-    if constexpr (sizeof(T) == 8)
-        asm("vfmadd231sd %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
-    else
-        asm("vfmadd231ss %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
-}
 #    include "rows.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx2
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
-// Assembly, because g++ makes vectors of four such sums, which takes longer than what it saves.
-template <class T>
-STRATAGEMM_OP void add_product(T& sum, T x, T y) {
-    if constexpr (sizeof(T) == 8)
-        asm("vfmadd231sd %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
-    else
-        asm("vfmadd231ss %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
-}
 #    include "rows.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx512
+#    undef STRATAGEMM_SCALAR_FMA
 #endif
 #undef STRATAGEMM_OP
 

@@ -46,8 +46,22 @@ STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index> const& g) {
     }
 }
 
-// One column of B, or of several one after the other: four sums of a row, each of every fourth element, so that they do not
-// wait for each other.
+// sum += x y. Assembly where there is an instruction for that, because g++ makes vectors of four such sums, which takes
+// longer than what it saves.
+template <class T>
+STRATAGEMM_OP void add_product(T& sum, T x, T y) {
+#ifdef STRATAGEMM_SCALAR_FMA
+    if constexpr (sizeof(T) == 8)
+        asm("vfmadd231sd %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
+    else
+        asm("vfmadd231ss %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
+#else
+    sum += x * y;
+#endif
+}
+
+// One column of B, or several one after the other: a row has four sums, each of every fourth element, which do not wait
+// for each other.
 template <class T, class Index>
 STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index> const& g) {
     index_t const b_row = g.b_row;
