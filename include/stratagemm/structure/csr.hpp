@@ -538,7 +538,8 @@ private:
                                 p.alpha,
                                 p.beta,
                                 p.beta != T(0),
-                                by_columns};
+                                by_columns,
+                                p.a.nonzeros < 12 * p.c.rows};
         bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&
                       std::is_same_v<typename Q::c_type, T>)

@@ -1,7 +1,7 @@
 // CSR times dense on the host, in float and double: kernels for each instruction set.
 //
-// The sum of an element of C depends on the row of A, the layout of B and the instruction set alone, so the
-// result does not depend on threads.
+// The sum of an element of C depends on the row of A, the average length of its rows, the layout of B and the
+// instruction set alone, so the result does not depend on threads.
 #pragma once
 
 #include "../../backend/host/kernels.hpp"
@@ -23,7 +23,7 @@ struct sparse_rows {
     T* c;
     index_t c_row, c_col;
     T alpha, beta;
-    bool adds, by_columns;
+    bool adds, by_columns, short_rows;
 };
 
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))

@@ -61,7 +61,8 @@ STRATAGEMM_OP void add_product(T& sum, T x, T y) {
 }
 
 // One column of B, or several one after the other: a row has four sums, each of every fourth element, which do not wait
-// for each other.
+// for each other. Short rows have one sum: neighbouring rows do not wait for each other either, and a processor guesses
+// wrong once at the end of a row, where it would guess wrong at the end of two loops.
 template <class T, class Index>
 STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index> const& g) {
     index_t const b_row = g.b_row;
@@ -73,7 +74,7 @@ STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index> const& g) {
             index_t at = g.begins[i];
             index_t const end = g.begins[i + 1];
             T x = 0, y = 0, z = 0, w = 0;
-            for (; at + 4 <= end; at += 4) {
+            for (; !g.short_rows && at + 4 <= end; at += 4) {
                 add_product(x, values[at], b[columns[at] * b_row]);
                 add_product(y, values[at + 1], b[columns[at + 1] * b_row]);
                 add_product(z, values[at + 2], b[columns[at + 2] * b_row]);
