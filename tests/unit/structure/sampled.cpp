@@ -97,8 +97,8 @@ TEST_CASE("sampled: workspace, and what is wrong is said") {
                b = support::uniform_sparse<float>(12, 9, 0.3, 2);
     sg::host const cpu{1};
     auto c = sg::pattern(cpu, a.view(), b.view());
-    auto const use =
-        support::try_arena(sg::sampled_product<sg::host>(cpu), sg::product(a.view(), b.view(), sg::sampled(c)));
+    auto const use = support::try_arena(sg::sampled_product<sg::host>(cpu),
+                                        sg::product(a.view(), b.view(), sg::sampled(c)));
     CHECK(use.stayed_inside);
     auto const refused = [](sg::status const& s, sg::errc code, char const* words) {
         REQUIRE(!s);
