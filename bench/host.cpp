@@ -1,5 +1,5 @@
-// bench_host: the CPU backend against every peer installed; and, where the filter names strassen, strassen{host} against
-// its base, and peeling of odd sides against padding. Its options are those of program.hpp.
+// bench_host: the CPU backend against every peer installed; and, where the filter names strassen, strassen{host}
+// against its base, and peeling of odd sides against padding. Its options are those of program.hpp.
 #include "program.hpp"
 
 namespace {

@@ -9,8 +9,8 @@ namespace {
 using enum element;
 sg::host cpu(problem const& p) { return {.threads = p.threads}; }
 
-// Strassen's product whose sides all levels divide: of copies of A and B with zeros in further rows and columns, whose
-// product is copied to C.
+// Strassen's product whose sides all levels divide: of copies of A and B with zeros in further rows and columns,
+// whose product is copied to C.
 class padded : public sg::strassen<sg::host> {
 public:
     padded(problem const& p, int levels) : strassen(cpu(p), {.levels = levels}), parts_(1 << levels) {}

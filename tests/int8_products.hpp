@@ -1,5 +1,5 @@
-// The products of int8 that ozaki makes over sg::reference, compiled once and with optimization (int8_products.cpp): they
-// take most of the time of tests that are compiled without.
+// The products of int8 that ozaki makes over sg::reference, compiled once and with optimization
+// (int8_products.cpp): they take most of the time of tests that are compiled without.
 #pragma once
 
 #include <stratagemm/backend/reference.hpp>

@@ -3,8 +3,8 @@
 // Winograd's form (7 products, 15 additions) has schedules of its own here; every other form is a table
 // (strassen/bilinear.hpp) that one function interprets: Strassen's own (7 and 18), <3,2,3> in 15 products for sides
 // that are divided by 3, 2 and 3, the definition in 8, or a table of the caller's. All go `levels` deep, over any base.
-// What all levels together leave of a side is peeled: with two levels, what four divides is divided twice, and the last
-// rows, columns and terms of the sums are products of the base. Nothing is padded.
+// What all levels together leave of a side is peeled: with two levels, what four divides is divided twice, and the
+// last rows, columns and terms of the sums are products of the base. Nothing is padded.
 //
 // Over a base that takes sums of matrices as operands, and several matrices as a result, the last level needs no
 // temporary: sums are formed while the base reads them, and a product is added where it belongs while it is written.

@@ -5,8 +5,8 @@
 //   auto b = sg::to_bsr(cpu, csr, 4);                  of a sparse operand of the host
 //
 // Rows [i * side, (i + 1) * side) have the blocks [block_begins[i], block_begins[i + 1]). Block x begins with column
-// block_columns[x] * side, and has values[x * side * side], ..., by rows. All elements of a block are multiplied, zeros
-// as well. The side of the blocks divides the sides of the matrix.
+// block_columns[x] * side, and has values[x * side * side], ..., by rows. All elements of a block are multiplied,
+// zeros as well. The side of the blocks divides the sides of the matrix.
 #pragma once
 
 #include "../core/list.hpp"
@@ -143,8 +143,8 @@ struct bsr {
     }
 };
 
-// Of a sparse operand of the host: the blocks that have an element. What they have beside is zero. Elements of one place
-// add up.
+// Of a sparse operand of the host: the blocks that have an element. What they have beside is zero. Elements of one
+// place add up.
 template <policy P, operand M>
 auto to_bsr(P const& policy, M const& matrix,
             index_t side) requires std::is_same_v<typename P::space, host_memory> {

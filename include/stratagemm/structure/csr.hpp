@@ -257,8 +257,8 @@ result<std::shared_ptr<typename Policy::arena>> reserve_for(Policy const& policy
         [&]() -> result<std::shared_ptr<arena>> { return std::make_shared<arena>(std::move(*memory)); });
 }
 
-// Any sparse operand by rows. A csr keeps its arrays; of anything else the result owns them. A factor and a conjugation
-// stay marks of the view.
+// Any sparse operand by rows. A csr keeps its arrays; of anything else the result owns them. A factor and a
+// conjugation stay marks of the view.
 template <policy P, sparse_operand X>
 auto try_by_rows(P const& policy, X const& x)
     -> result<csr_matrix<typename X::value_type, typename X::index_type, P>> {

@@ -4,8 +4,8 @@
 //   sg::gemm(cpu, a, b, c);
 //   auto e = sg::to_ell(cpu, csr);                       of a sparse operand of the host; as wide as its longest row
 //
-// Row i of `columns` and `values` has the elements of row i, in any order. A negative column is no element. Both are views,
-// so that the elements of a row may lie side by side or a column apart.
+// Row i of `columns` and `values` has the elements of row i, in any order. A negative column is no element. Both
+// are views, so that the elements of a row may lie side by side or a column apart.
 #pragma once
 
 #include "csr.hpp"

@@ -66,8 +66,8 @@ struct event_matrix {
     void each_view(F&& f) const {
         f(elements);
     }
-    // On a device the host does not learn how many non-zero elements there are: `nonzeros` of the list is the number of
-    // all elements then.
+    // On a device the host does not learn how many non-zero elements there are: `nonzeros` of the list is the
+    // number of all elements then.
     template <class Leaf, class Arena>
     result<csr<T, index_type, Space>> listed(Leaf const& leaf, Arena& memory) const {
         auto const begins = memory.template take<index_type>(rows + 1);

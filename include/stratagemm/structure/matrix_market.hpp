@@ -1,13 +1,13 @@
-// Sparse matrices in Matrix Market files (R. F. Boisvert, R. Pozo, K. A. Remington: The Matrix Market exchange formats,
-// 1996).
+// Sparse matrices in Matrix Market files (R. F. Boisvert, R. Pozo, K. A. Remington: The Matrix Market exchange
+// formats, 1996).
 //
 //   auto const a = sg::read_matrix_market<double>("a.mtx");   a csr_matrix on the host, columns in order
 //   sg::gemm(cpu, a, b, c);
 //   sg::write_matrix_market("b.mtx", a);                      any sparse operand of the host
 //
 // Reads coordinate and array files: real, integer, complex and pattern; general, symmetric, skew-symmetric and
-// hermitian. The other half of a symmetric matrix is written out; elements of a pattern are 1; zeros of an array are left
-// out. An error names the file and its line. try_ forms return errors instead of throwing.
+// hermitian. The other half of a symmetric matrix is written out; elements of a pattern are 1; zeros of an array
+// are left out. An error names the file and its line. try_ forms return errors instead of throwing.
 #pragma once
 
 #include "../backend/host.hpp"

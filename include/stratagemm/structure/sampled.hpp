@@ -5,8 +5,8 @@
 //   sg::gemm(cpu, x, y, sg::sampled(c));                 dense times dense, at the places of c (SDDMM)
 //   sg::gemm(cpu, 2, a, b, 1, sg::sampled(c));           C = 2 A B + C
 //
-// Each place of c is written once, and its products are summed in the order in which A stores them: the result does not
-// depend on threads. A row of c may not store a column twice; check_sorted() tells.
+// Each place of c is written once, and its products are summed in the order in which A stores them: the result does
+// not depend on threads. A row of c may not store a column twice; check_sorted() tells.
 #pragma once
 
 #include "csr.hpp"
@@ -261,8 +261,8 @@ public:
     }
 
 private:
-    // f(i, each_place, sum) for each row of C: it adds to sum[j], which is 0 for each column j that the row stores. What it
-    // leaves elsewhere is not read. Rows are divided by the elements between `begins`.
+    // f(i, each_place, sum) for each row of C: it adds to sum[j], which is 0 for each column j that the row stores.
+    // What it leaves elsewhere is not read. Rows are divided by the elements between `begins`.
     template <class Q, class Begins, class F>
     void by_row(Q const& p, arena& memory, double work, Begins begins, F&& f) const {
         using S = typename Q::scalar;

@@ -1,4 +1,5 @@
-// Sparse formats on a device, against the host: the kernels that list, sort and transpose are the same for all devices.
+// Sparse formats on a device, against the host: the kernels that list, sort and transpose are the same for all
+// devices.
 #include "sparse.hpp"
 #include "catch.hpp"
 #include "policies.hpp"

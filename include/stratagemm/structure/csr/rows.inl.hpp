@@ -46,8 +46,8 @@ STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index> const& g) {
     }
 }
 
-// sum += x y. Assembly where there is an instruction for that, because g++ makes vectors of four such sums, which takes
-// longer than what it saves.
+// sum += x y. Assembly where there is an instruction for that, because g++ makes vectors of four such sums, which
+// takes longer than what it saves.
 template <class T>
 STRATAGEMM_OP void add_product(T& sum, T x, T y) {
 #ifdef STRATAGEMM_SCALAR_FMA
@@ -60,9 +60,9 @@ STRATAGEMM_OP void add_product(T& sum, T x, T y) {
 #endif
 }
 
-// One column of B, or several one after the other: a row has four sums, each of every fourth element, which do not wait
-// for each other. Short rows have one sum: neighbouring rows do not wait for each other either, and a processor guesses
-// wrong once at the end of a row, where it would guess wrong at the end of two loops.
+// One column of B, or several one after the other: a row has four sums, each of every fourth element, which do not
+// wait for each other. Short rows have one sum: neighbouring rows do not wait for each other either, and a
+// processor guesses wrong once at the end of a row, where it would guess wrong at the end of two loops.
 template <class T, class Index>
 STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index> const& g) {
     index_t const b_row = g.b_row;

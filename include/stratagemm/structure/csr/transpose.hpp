@@ -1,5 +1,5 @@
-// Sorts the elements of a sparse matrix by rows or by columns, on the host or on a device: the sort is stable and has no
-// atomics, so the result does not depend on threads. Transposing a matrix by rows is sorting by columns.
+// Sorts the elements of a sparse matrix by rows or by columns, on the host or on a device: the sort is stable and
+// has no atomics, so the result does not depend on threads. Transposing a matrix by rows is sorting by columns.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -28,9 +28,9 @@ void sort_stably(Index const* key_of, index_t count, index_t keys, Index* begins
 // ---- on a device ------------------------------------------------------------------------------------------
 
 // A radix sort of the numbers of the elements, four bits of the key at a time. A group has `span` elements. It counts
-// each digit; a scan over digits and then groups says where they go; and the group moves its elements there, tile by tile
-// and in order. BY_LINES: the elements are those of a matrix by rows, whose number is the last of line_begins; elements
-// behind them get the key `keys`. Otherwise the payload is `others`.
+// each digit; a scan over digits and then groups says where they go; and the group moves its elements there, tile
+// by tile and in order. BY_LINES: the elements are those of a matrix by rows, whose number is the last of
+// line_begins; elements behind them get the key `keys`. Otherwise the payload is `others`.
 inline constexpr char sort_text[] = R"(
 #define DIGITS 16
 #define STRETCH 8
@@ -288,7 +288,8 @@ status sort_by_rows(Leaf const& leaf, index_t rows, index_t count,
     }
 }
 
-// `begins` has room for a.cols + 1 numbers, `columns` and `values` for a.nonzeros. The elements stay as they are stored.
+// `begins` has room for a.cols + 1 numbers, `columns` and `values` for a.nonzeros. The elements stay as they are
+// stored.
 template <class Leaf, class T, class Index, class Space, class Arena>
 status transpose_csr(Leaf const& leaf, csr<T, Index, Space> const& a,
                      typename Space::template handle<Index> begins,
