@@ -491,10 +491,10 @@ void print(table const& t) {
                 times.c_str(), t.exact ? "units" : "ulps of |A||B|");
     for (std::size_t g = 0; g < t.groups.size(); ++g) {
         std::printf("\n%s: %s\n", t.groups[g].name.c_str(), t.groups[g].where.c_str());
-        std::printf("  %-40s %9s %9s %9s %9s\n", "policy", "GFLOP/s", "error", "expected", "at most");
+        std::printf("  %-56s %9s %9s %9s %9s\n", "policy", "GFLOP/s", "error", "expected", "at most");
         for (row const& r : t.rows) {
             if (r.group != g) continue;
-            std::printf("  %-40s %9s", r.policy.c_str(), number(r.rate).c_str());
+            std::printf("  %-56s %9s", r.policy.c_str(), number(r.rate).c_str());
             if (r.oracle)
                 std::printf(" %9s\n", "oracle");
             else
@@ -578,7 +578,7 @@ constexpr char const *title = "font-size='22' font-weight='600' fill='#18212b'",
 constexpr char const *speed = "#2f6db3", *oracle = "#a9b4bf", *error = "#d9822b", *room = "#f8e7d3",
                      *expected = "#7a4a12", *beyond = "#c0262d", *track = "#f0f3f5", *rule = "#c9d0d7";
 constexpr double width = 420, left = 12, right = 408, bars = right - left, row_height = 66;
-constexpr std::size_t letters = 50; // of a note, on one line
+constexpr std::size_t letters = 50, letters_of_policy = 41; // of a note, and of a policy, on one line
 } // namespace look
 
 // The logarithmic axis of errors: whole decades around everything that is drawn.
@@ -619,9 +619,15 @@ double draw_key(drawing& d, double y) {
     return y;
 }
 
-void draw_row(drawing& d, table const& t, row const& r, double fastest, decades const& axis, double y) {
-    d.text(look::left, y, r.policy, look::policy, r.ran);
+// Returns where it ends.
+double draw_row(drawing& d, table const& t, row const& r, double fastest, decades const& axis, double y) {
+    // A name that would meet the number has a second line.
+    std::size_t const cut =
+        r.policy.size() > look::letters_of_policy ? r.policy.rfind("{sg::") : std::string::npos;
+    d.text(look::left, y, r.policy.substr(0, cut), look::policy, r.ran);
     d.text(look::right, y, number(r.rate), look::value);
+    if (cut != std::string::npos)
+        y += 18, d.text(look::left + 16, y, r.policy.substr(cut), look::policy, r.ran);
     d.box(look::left, y + 7, look::bars, 14, look::track, 2);
     d.box(look::left, y + 7, std::max(look::bars * r.rate / fastest, 2.0), 14,
           r.oracle ? look::oracle : look::speed, 2);
@@ -634,6 +640,7 @@ void draw_row(drawing& d, table const& t, row const& r, double fastest, decades 
         d.box(axis.at(r.expected) - 1.5, y + 24, 3, 14, look::expected);
         if (!(r.error <= r.worst)) d.text(look::left, y + 50, "the error is beyond its bound", look::note);
     }
+    return y + look::row_height;
 }
 
 // One type: its backends, and the policies of each. Returns where it ends.
@@ -652,7 +659,7 @@ double draw_panel(drawing& d, table const& t, double y) {
             d.text(look::left, y, line, look::note), y += 20;
         y += 12;
         for (row const& r : t.rows)
-            if (r.group == g) draw_row(d, t, r, fastest, axis, y), y += look::row_height;
+            if (r.group == g) y = draw_row(d, t, r, fastest, axis, y);
     }
     for (int e = axis.low; e <= axis.high && !t.exact; ++e)
         if ((e - axis.low) % ((axis.high - axis.low) / 7 + 1) == 0) {
