@@ -1,5 +1,6 @@
-// bench_cuda: the CUDA backend against cuBLAS, on one device and one stream; and, where the filter names strassen,
-// strassen{cuda} against cuBLAS and its base. Beside the options of program.hpp:
+// bench_cuda: the CUDA backend against cuBLAS, on one device and one stream; where the filter names strassen,
+// strassen{cuda} against cuBLAS and its base; and, where it names verified, verified{cuda} against its base. Beside the
+// options of program.hpp:
 //
 //   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS
 //                      one tile, by the number of its engine, for every product that can use it
@@ -9,6 +10,7 @@
 #include "policy.hpp"
 #include "program.hpp"
 
+#include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/backend/cuda.hpp>
 
 #include <cstdlib>
@@ -80,6 +82,12 @@ std::vector<bench_case> cases() {
                 std::to_string(n), {type, n, n, n, 0});
             list.back().only_if = "strassen", list.back().field = 1;
         }
+    for (long n : {1024, 2048, 4096, 8192})
+        for (element const type : {element::f32, element::f64}) {
+            add("verified to its base", type == element::f32 ? "sgemm verified" : "dgemm verified",
+                std::to_string(n), {type, n, n, n, 0});
+            list.back().only_if = "verified", list.back().field = 2;
+        }
     add("grouped", "grouped sgemm", "16..128*512", group(element::f32, 512, 16, 128));
     add("grouped", "grouped sgemm", "16..128*64", group(element::f32, 64, 16, 128));
     add("grouped", "grouped sgemm", "128..512*64", group(element::f32, 64, 128, 512));
@@ -145,6 +153,11 @@ int main(int argc, char** argv) {
         fast.push_back(
             make_policy<forms{}, f32, f64>("cuda", role::peer, [gpu](problem const&) { return gpu; }));
         if (auto peer = make_cublas(*a.on)) fast.push_back(std::move(peer));
+        contenders& checked = a.fields.emplace_back();
+        checked.push_back(make_policy<forms{}, f32, f64>(
+            "verified{cuda}", role::library, [gpu](problem const&) { return sg::verified{gpu}; }));
+        checked.push_back(
+            make_policy<forms{}, f32, f64>("cuda", role::peer, [gpu](problem const&) { return gpu; }));
         return a;
     });
 }

@@ -1,5 +1,6 @@
-// bench_host: the CPU backend against every peer installed; and, where the filter names strassen, strassen{host}
-// against its base, and peeling of odd sides against padding. Its options are those of program.hpp.
+// bench_host: the CPU backend against every peer installed; where the filter names strassen, strassen{host} against its
+// base, and peeling of odd sides against padding; and, where it names verified, verified{host} against its base. Its
+// options are those of program.hpp.
 #include "program.hpp"
 
 namespace {
@@ -64,6 +65,12 @@ std::vector<listed_case> listed() {
                           {type, n, n, n}, n == 4096);
             c.rounds = 7, c.only_if = "strassen", c.field = 1;
         }
+    for (element const type : floats)
+        for (long n : {1024, 2048, 4096, 8192}) {
+            auto& c = add("verified to its base", gemm(type) + " verified", std::to_string(n),
+                          {type, n, n, n}, n == 1024);
+            c.rounds = n < 4096 ? 7 : 3, c.only_if = "verified", c.field = 4;
+        }
     for (int const levels : {1, 2})
         for (long n : {1025, 2049, 3001}) {
             auto& c = add("odd sides", "sgemm strassen " + std::to_string(levels) + " levels",
@@ -98,6 +105,7 @@ int main(int argc, char** argv) {
         for (auto& peer : make_peers()) a.fields[0].push_back(std::move(peer));
         a.fields.push_back(make_strassen());
         for (int const levels : {1, 2}) a.fields.push_back(make_odd_sides(levels));
+        a.fields.push_back(make_verified());
         return a;
     });
 }

@@ -1,5 +1,8 @@
-// The library as its user has it; Strassen's product over it beside its base, and beside one that pads odd sides.
+// The library as its user has it; Strassen's product over it beside its base, and beside one that pads odd sides; and
+// checked products beside those of their base.
 #include "policy.hpp"
+
+#include <stratagemm/algorithm/verified.hpp>
 
 namespace sg = stratagemm;
 
@@ -80,6 +83,14 @@ contenders make_odd_sides(int levels) {
     auto const copied = [=](problem const& p) { return padded(p, levels); };
     all.push_back(make_policy<forms{}, f32, f64>("peeled", role::library, peeled));
     all.push_back(make_policy<forms{}, f32, f64>("padded", role::peer, copied));
+    return all;
+}
+
+contenders make_verified() {
+    contenders all;
+    auto const checked = [](problem const& p) { return sg::verified{cpu(p)}; };
+    all.push_back(make_policy<forms{}, f32, f64>("verified{host}", role::library, checked));
+    all.push_back(make_policy<forms{}, f32, f64>("host", role::peer, cpu));
     return all;
 }
 
