@@ -26,9 +26,10 @@
 // between calls: the same call has the same vectors. The copy of E that a second try needs is made only where
 // C replaces E.
 //
-// On a device the sums are made by kernels, in double, or in float where the device lacks double; `limit` is larger
-// then. The sums, and the lines that cross in suspects, come to the host, which decides as it does for its own
-// memory. Complex products are checked on the host only.
+// On a device kernels do all this, in double, or in float where the device lacks double; `limit` is larger then. The
+// host waits for their verdict. Only if they find an element that is not right beyond doubt, the sums and the lines
+// that cross in suspects come to the host, which decides as it does for its own memory. Complex products are checked
+// on the host only.
 //
 // Freivalds: Probabilistic machines can use less running time, 1977. Huang, Abraham: Algorithm-based fault
 // tolerance for matrix operations, 1984.
@@ -78,7 +79,7 @@ public:
             space::share(check) = bytes_of<arena, sums_of<T, W>>(s.m, s.n, s.k) +
                                   bytes_of<arena, host_room<T, W>>(s.m, s.n, s.k);
         else
-            space::share(check) = device_room<space, T, W>::template bytes<arena>(s.m, s.n, s.k);
+            space::share(check) = device_room<space, T, C, W>::template bytes<arena>(s.m, s.n, s.k);
         if (s.adds) space::share(copy) = arena::rounded(static_cast<std::size_t>(s.m * s.n) * sizeof(C));
         return copy + larger(base_.workspace(s), check);
     }
@@ -86,7 +87,7 @@ public:
     bound error_bound(S const& s) const {
         return base_.error_bound(s);
     }
-    // Four passes over the operands, which wait for memory; on a device, launches and a copy to the host, too.
+    // Four passes over the operands, which wait for memory; on a device, a dozen launches and a wait, too.
     template <class S>
     double estimate(S s) const {
         auto const count = static_cast<double>(std::exchange(s.count, 1));
@@ -94,7 +95,7 @@ public:
         if constexpr (on_host)
             check = 1.5 * operand_bytes(s) / 8e9 / all_threads(leaf());
         else
-            check = 2.5 * operand_bytes(s) / leaf().limits().bandwidth + 200e-6;
+            check = 1.5 * operand_bytes(s) / leaf().limits().bandwidth + 60e-6;
         return count * (base_.estimate(s) + check);
     }
     template <class S>
@@ -169,7 +170,7 @@ private:
             if (!host) return host.take_status();
             auto const on = [&]<class N>(N) {
                 verified_parts::on_device<leaf_of<Base>, P, N> place(leaf(), p, memory);
-                if (place.ok()) with(place, *host);
+                if (place.ok() && !place.is_right(allowed, options_, seen) && place.ok()) with(place, *host);
                 return place.take_state();
             };
             if constexpr (std::is_same_v<W, double>)

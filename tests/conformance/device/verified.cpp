@@ -7,6 +7,7 @@
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/backend/host.hpp>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -30,6 +31,24 @@ struct narrow_leaf : Leaf {
         all.has_double = false;
         return all;
     }
+};
+
+// A leaf that counts what comes to the host, and a base of it.
+template <class Leaf>
+struct counting_leaf : Leaf {
+    int* downloads;
+    counting_leaf(Leaf leaf, int* count) : Leaf(std::move(leaf)), downloads(count) {}
+    template <class... Arguments>
+    sg::status download(Arguments&&... arguments) const {
+        ++*downloads;
+        return Leaf::download(std::forward<Arguments>(arguments)...);
+    }
+};
+template <class Base>
+struct counted : Base {
+    int* downloads;
+    counted(Base base, int& count) : Base(std::move(base)), downloads(&count) {}
+    auto leaf() const { return counting_leaf<sg::leaf_of<Base>>(Base::leaf(), downloads); }
 };
 
 // A base whose results are tampered with. C has no gaps.
@@ -284,6 +303,37 @@ TEST_CASE("verified on a device: over strassen, with an epilogue, in a batch", "
     sg::gemm(policy, there_a, there_b, sg::batched(many.block(0, 0, 64, 80), 3, 64 * 80));
     CHECK(seen.products == 3);
     CHECK(seen.repaired == 3);
+}
+
+// The host waits once for a product that is right, whatever the layouts, the sides and the numbers.
+template <class TA, class TC>
+void wait_once() {
+    if (!has_type<TC>()) return;
+    using S = sg::accumulator_t<TA>;
+    under_test const device;
+    for (auto const [m, n, k] :
+         {std::array<index_t, 3>{60, 70, 150}, {1, 1, 1}, {300, 5, 1100}, {3, 1201, 40}})
+        for (auto const lies : {sg::layout::row_major, sg::layout::col_major}) {
+            auto const other = lies == sg::layout::row_major ? sg::layout::col_major : sg::layout::row_major;
+            typename under_test::template matrix<TA> a(device, m, k, lies), b(device, k, n, other);
+            typename under_test::template matrix<TC> c(device, m, n, lies);
+            a.upload(random<TA>(m, k, 1)), b.upload(random<TA>(k, n, 2)), c.upload(random<TC>(m, n, 3));
+            int downloads = 0;
+            sg::verified_report seen;
+            sg::verified const policy{counted<under_test>(device, downloads), {.report = &seen}};
+            for (S const beta : {S(0), S(3)}) sg::gemm(policy, S(-2), a, b, beta, c);
+            INFO(m << " x " << n << " x " << k);
+            CHECK(downloads == 2);
+            CHECK(seen.products == 1);
+            CHECK(seen.error <= 1);
+        }
+}
+TEST_CASE("verified on a device: the host waits once", "[verified]") {
+    wait_once<float, float>();
+    wait_once<double, double>();
+    wait_once<std::int8_t, std::int32_t>();
+    wait_once<sg::half, float>();
+    wait_once<sg::bfloat16, sg::bfloat16>();
 }
 
 TEST_CASE("verified on a device: what it takes, and what it says", "[verified]") {

@@ -79,12 +79,50 @@ constexpr double least_of() {
     return std::is_same_v<T, half> ? 0x1p-24 : static_cast<double>(std::numeric_limits<real_t<T>>::min());
 }
 
+// How many pairs of vectors a product is checked with.
+template <class C>
+int rounds_of(index_t m, index_t n, index_t k, verified_options const& options) {
+    bool const small = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= 0x1p24;
+    return std::is_integral_v<C> || small ? options.rounds : 1;
+}
+
+// What underflow in one element may come to.
+template <class C, class S>
+double underflow_of(S const& alpha, S const& beta, index_t k) {
+    double const each = (static_cast<double>(k) + 4) * least_of<S>();
+    return 2 * (magnitude_of(alpha) + magnitude_of(beta) + 1) * each + least_of<C>();
+}
+
+// How far the sums of lines, all rows or all columns, are off relative to |A||B|.
+struct lines_off {
+    static constexpr int most = 8; // that are suspects, and looked at closely
+
+    index_t lines = 0, length = 0; // how many there are, and how many elements each has
+    double worst = 0;              // the bound of an element
+    int count = 0;                 // of suspects: those that are off by most
+    double first = 0, last = 0;    // of the suspects; `last` is 0 if there are fewer than `most`
+    double mean = 0;               // of the others
+    double rounding = 0;           // the largest rounding error of a sum
+
+    // As a multiple of the bound of an average element.
+    double in_bounds(double x) const { return x * static_cast<double>(length) / worst; }
+    // Whether all of the first line is to be looked at, since no crossing explains how far its sum is off: far beyond
+    // the others and enough for one wrong element, or more than all its elements may be off together.
+    bool stand_out() const {
+        if (count == 0 || lines <= 2 * most) return false;
+        double const by = in_bounds(first);
+        return (first > 12 * mean && by > 0.5) || by > static_cast<double>(length);
+    }
+    // An error that is less may be hidden by those of its line, or be lost in the rounding of its sum.
+    double limit() const { return lines <= most || worst == 0 ? 0 : in_bounds(first + last + rounding); }
+};
+
 // What a check keeps of a product whose elements are T: vectors, the sums that C should have and those that it has,
 // and the lines of operands that it looks at.
 template <class T, class W>
 struct sums_of {
     static constexpr index_t several = parts<T>;
-    static constexpr int most = 8; // rows, and columns, that are looked at closely
+    static constexpr int most = lines_off::most;
 
     W *x, *y;
     W *rows, *rows_size, *rows_e, *rows_e_size, *rows_c, *cols, *cols_size, *cols_e, *cols_e_size, *cols_c;
@@ -147,9 +185,7 @@ public:
                 skipped_ = m_ + n_;
                 return true;
             }
-        bool const small =
-            static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(k_) <= 0x1p24;
-        int const rounds = exact || small ? options_.rounds : 1;
+        int const rounds = rounds_of<C>(m_, n_, k_, options_);
         for (int round = 0; round < rounds; ++round) {
             choose_vectors(round);
             round_limit_ = 0;
@@ -310,20 +346,16 @@ private:
             return size > 0 && is_finite(y) ? y : 1e300;
         }
     }
-    // The lines that are off by most, in order, and the mean of the others.
-    struct suspects {
+    // Which lines are off by most, in order, and by how much.
+    struct suspects : lines_off {
         index_t at[most];
         double by[most];
-        int count = 0;
-        index_t of = 0;
-        bool by_rows = true;
-        double mean = 0;
     };
     suspects select(bool by_rows) const {
         suspects s;
-        s.of = by_rows ? m_ : n_, s.by_rows = by_rows;
+        s.lines = by_rows ? m_ : n_, s.length = by_rows ? n_ : m_, s.worst = allowed_.worst;
         double sum = 0;
-        for (index_t i = 0; i < s.of; ++i) {
+        for (index_t i = 0; i < s.lines; ++i) {
             double const x = off(by_rows, i);
             if (x == 0) continue;
             if (s.count == most && x <= s.by[most - 1]) {
@@ -336,28 +368,28 @@ private:
                 s.by[place] = s.by[place - 1], s.at[place] = s.at[place - 1];
             s.by[place] = x, s.at[place] = i;
         }
-        if (s.of > most) s.mean = sum / static_cast<double>(s.of - most);
+        if (s.count > 0) s.first = s.by[0];
+        if (s.count == most) s.last = s.by[most - 1];
+        if (s.lines > most) s.mean = sum / static_cast<double>(s.lines - most);
+        if constexpr (!exact)
+            for (index_t i = 0; i < s.lines; ++i) {
+                double const size = (by_rows ? at_.rows_size : at_.cols_size)[i];
+                double const x =
+                    place_.rounding * magnitude_of((by_rows ? at_.rows_c : at_.cols_c)[several * i]);
+                if (size > 0 && x > s.rounding * size && !left_out(by_rows ? at_.y : at_.x, i))
+                    s.rounding = x / size;
+            }
         return s;
     }
-    // An error relative to |A||B| of all a line, as a multiple of the bound of an average element.
-    double in_bounds(suspects const& s, double x) const {
-        return x * static_cast<double>(s.by_rows ? n_ : m_) / allowed_.worst;
-    }
-    // Whether all of a line is to be looked at, since no crossing explains how far its sum is off: far beyond
-    // the others and enough for one wrong element, or more than all its elements may be off together.
-    bool stands_out(suspects const& s) const {
-        if (exact || s.count == 0 || s.of <= 2 * most) return false;
-        double const by = in_bounds(s, s.by[0]);
-        return (s.by[0] > 12 * s.mean && by > 0.5) || by > static_cast<double>(s.by_rows ? n_ : m_);
-    }
+    bool stand_out(suspects const& s) const { return !exact && s.stand_out(); }
 
     bool search() {
         index_t row_done = -1, col_done = -1;
         for (;;) {
             suspects const r = select(true), c = select(false);
             int found = cross(r, c);
-            if (found == 0 && stands_out(r) && r.at[0] != row_done) found = look(true, row_done = r.at[0]);
-            if (found == 0 && stands_out(c) && c.at[0] != col_done) found = look(false, col_done = c.at[0]);
+            if (found == 0 && stand_out(r) && r.at[0] != row_done) found = look(true, row_done = r.at[0]);
+            if (found == 0 && stand_out(c) && c.at[0] != col_done) found = look(false, col_done = c.at[0]);
             if (!place_.ok()) return false;
             if (found < 0) return false;
             if (found > 0) continue;
@@ -366,19 +398,8 @@ private:
             return true;
         }
     }
-    // An error that is less may be hidden by those of its line, or be lost in the rounding of its sum.
     void note_limit(suspects const& s) {
-        if (exact || s.of <= most || allowed_.worst == 0) return;
-        double rounding = 0;
-        for (index_t i = 0; i < s.of; ++i) {
-            double const size = (s.by_rows ? at_.rows_size : at_.cols_size)[i];
-            double const x =
-                place_.rounding * magnitude_of((s.by_rows ? at_.rows_c : at_.cols_c)[several * i]);
-            if (size > 0 && x > rounding * size && !left_out(s.by_rows ? at_.y : at_.x, i))
-                rounding = x / size;
-        }
-        double const first = s.count > 0 ? s.by[0] : 0, last = s.count == most ? s.by[most - 1] : 0;
-        double const x = in_bounds(s, first + last + rounding);
+        double const x = exact ? 0 : s.limit();
         round_limit_ = round_limit_ < x ? x : round_limit_;
     }
 
@@ -453,7 +474,8 @@ private:
             auto const k = static_cast<double>(k_);
             double const wide = sizeof(real_t<S>) == 8 ? (4 * k + 8) * 0x1p-104 : (k + 8) * 0x1p-52;
             double const may = allowed_.worst * of_norm + alpha * lost + wide * all +
-                               1.001 * unit_roundoff<C>() * exact_value + slack();
+                               1.001 * unit_roundoff<C>() * exact_value +
+                               underflow_of<C>(p_.alpha, p_.beta, k_);
             double const by = distance(c, value_) / may;
             if (is_finite(by) && by <= 1) {
                 error_ = error_ < by ? by : error_;
@@ -471,11 +493,6 @@ private:
         else
             return __builtin_fabs(static_cast<double>(static_cast<R>(x)) -
                                   static_cast<double>(static_cast<R>(y)));
-    }
-    // What underflow may come to.
-    double slack() const {
-        double const each = (static_cast<double>(k_) + 4) * least_of<S>();
-        return 2 * (magnitude_of(p_.alpha) + magnitude_of(p_.beta) + 1) * each + least_of<C>();
     }
     double norm() {
         if (norm_ < 0) {

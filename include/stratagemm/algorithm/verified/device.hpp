@@ -1,129 +1,81 @@
-// `verified` where operands are in a device's memory: kernels for the sums over rows and columns, and the place that
-// a check asks.
+// `verified` where operands are in a device's memory: the place that a check asks, and a verdict by kernels alone.
 //
-// What comes to the host are the sums, a few numbers for each row and column, and the lines that a check looks at.
-// Sums are in double, or in float on a device without double; those of integers are modulo 2^32. Each is added up in
-// one order, so that the same call has the same sums.
+// Kernels add up rows and columns, choose the lines that are off by most, and compute again the elements where these
+// cross. If all of these are right, C is, and the host waits once, for that word. If not, check.hpp decides on the
+// host, with the sums and with the lines that it asks for.
 #pragma once
 
 #include "../../core/list.hpp"
-#include "../../device/dialect.hpp"
+#include "../../device/product.hpp"
 #include "check.hpp"
+#include "kernels.hpp"
 
 STRATAGEMM_BEGIN
 
 namespace verified_parts {
 
-// NUMBER is the type of sums. USED(x) is what counts of an element x, JOIN(s, x) adds a magnitude to others.
-// A vector may be left out, and its elements are 1 then.
-inline constexpr char device_sums_text[] = R"(
-#define ADD_TERM(i, j, l)                                                                            \
-    do {                                                                                             \
-        NUMBER const element = (NUMBER)LOAD(IN, m, AT(m, i, j)), used = USED(element);               \
-        sum += used * (has_x ? x[l] : (NUMBER)1);                                                    \
-        if (MEASURED) size = JOIN(size, MAGNITUDE(used) * (has_size ? x_size[l] : (NUMBER)1));       \
-    } while (0)
-)";
-
-// y = M x and y_size = |M| x_size: a warp for each row. The columns have the smaller stride.
-inline constexpr char device_along_text[] = R"(
-KERNEL(ITEMS) along(MATRIX(IN const, m), index rows, index cols, BUFFER(NUMBER const, x), int has_x,
-                    BUFFER(NUMBER const, x_size), int has_size, BUFFER(NUMBER, y), BUFFER(NUMBER, y_size)) {
-    SHARED NUMBER all[ITEMS];
-    SHARED NUMBER all_size[ITEMS];
-    OPEN(IN const, m);
-    OPEN(NUMBER const, x);
-    OPEN(NUMBER const, x_size);
-    OPEN(NUMBER, y);
-    OPEN(NUMBER, y_size);
-    index const i = (index)GROUP * (ITEMS / 32) + WARP;
-    NUMBER sum = 0, size = 0;
-    if (i < rows)
-        for (index j = LANE; j < cols; j += 32)
-            ADD_TERM(i, j, j);
-    all[ITEM] = sum;
-    all_size[ITEM] = size;
-    BARRIER();
-    for (int other = 16; other > 0; other /= 2) {
-        if (LANE < other) {
-            all[ITEM] += all[ITEM + other];
-            all_size[ITEM] = JOIN(all_size[ITEM], all_size[ITEM + other]);
-        }
-        BARRIER();
-    }
-    if (LANE == 0 && i < rows) {
-        y[i] = all[ITEM];
-        if (MEASURED) y_size[i] = all_size[ITEM];
-    }
-}
-)";
-
-// y = x M and y_size = x_size |M| of each of some parts of the rows; then, their sums.
-inline constexpr char device_across_text[] = R"(
-KERNEL(ITEMS) across(MATRIX(IN const, m), index rows, index cols, BUFFER(NUMBER const, x), int has_x,
-                     BUFFER(NUMBER const, x_size), int has_size, BUFFER(NUMBER, partial), index parts) {
-    OPEN(IN const, m);
-    OPEN(NUMBER const, x);
-    OPEN(NUMBER const, x_size);
-    OPEN(NUMBER, partial);
-    for (EACH(at, parts * cols)) {
-        index const part = at / cols, j = at % cols, end = rows * (part + 1) / parts;
-        NUMBER sum = 0, size = 0;
-        for (index i = rows * part / parts; i < end; ++i)
-            ADD_TERM(i, j, i);
-        partial[2 * part * cols + j] = sum;
-        partial[(2 * part + 1) * cols + j] = size;
-    }
-}
-)";
-inline constexpr char device_add_parts_text[] = R"(
-KERNEL(ITEMS) add_parts(BUFFER(NUMBER const, partial), index parts, index cols, BUFFER(NUMBER, y),
-                        BUFFER(NUMBER, y_size)) {
-    OPEN(NUMBER const, partial);
-    OPEN(NUMBER, y);
-    OPEN(NUMBER, y_size);
-    for (EACH(j, cols)) {
-        NUMBER sum = 0, size = 0;
-        for (index part = 0; part < parts; ++part) {
-            sum += partial[2 * part * cols + j];
-            size = JOIN(size, partial[(2 * part + 1) * cols + j]);
-        }
-        y[j] = sum;
-        if (MEASURED) y_size[j] = size;
-    }
-}
-)";
-
 // What counts of elements: themselves, those that are finite, how many are not, or their magnitudes' largest.
 enum class counted { all, finite, odd, largest };
 
-// Arrays of N in a device's memory. `results` has ten arrays, which come to the host together.
-template <class Space, class T, class N>
+// How a matrix of E is swept. A line has its elements side by side; `across` groups have the elements of some lines.
+template <class E>
+struct sweep_work {
+    static constexpr int items = 256, wide = sizeof(E) == 8 ? 2 : 4;
+    static constexpr index_t batch = 16, enough = 1024 / wide; // groups, measured on an H200
+
+    index_t lines, length, across, lines_each, parts;
+
+    sweep_work(index_t lines_, index_t length_) : lines(lines_), length(length_) {
+        auto const up = [](index_t x, index_t by) { return (x + by - 1) / by; };
+        across = up(length, index_t{items} * wide);
+        index_t const batches = up(lines, batch), wanted = enough / across;
+        lines_each = batch * up(batches, wanted < 1 ? 1 : wanted);
+        parts = up(lines, lines_each);
+    }
+    index_t dots() const { return 2 * across * lines; }
+    index_t sums() const { return 2 * parts * length; }
+    index_t groups() const { return across * parts; }
+};
+
+// Arrays of N in a device's memory. Vectors are pairs of arrays (kernels.hpp). `results` has ten arrays, which come to
+// the host together.
+template <class Space, class T, class C, class N>
 struct device_room {
     template <class E>
     using handle = typename Space::template handle<E>;
-    static constexpr int arrays = 5; // of results, of rows and of columns
-    static constexpr index_t most_parts = 32;
+    static constexpr int arrays = 5;      // of results, of rows and of columns
+    static constexpr int most_rounds = 4; // whose verdicts come to the host together
+    static constexpr int verdict = 10 + lines_off::most * lines_off::most;
 
-    handle<N> x, y, w, w_size, v, v_size, results, partial;
+    handle<N> x, y, w, v, ones, results, dots, sums, found;
+    handle<std::int32_t> suspects;
     handle<std::byte> line;
 
     template <class Take>
     void each(index_t m, index_t n, index_t k, Take&& take) {
         index_t const longer = m < n ? n : m, longest = longer < k ? k : longer;
-        // A line is one of A or B, or a vector of N made of it, or one of C.
-        constexpr index_t element = 8;
-        take(x, n), take(y, m), take(w, k), take(w_size, k), take(v, k), take(v_size, k);
-        take(results, arrays * (m + n)), take(partial, 2 * most_parts * longest);
+        take(x, 2 * n), take(y, 2 * m), take(w, 2 * k), take(v, 2 * k), take(ones, 2 * longest);
+        take(results, arrays * (m + n));
+        index_t most_dots = 0, most_sums = 0;
+        auto const sweep = [&]<class E>(E, index_t lines, index_t length) {
+            sweep_work<E> const work(lines, length);
+            most_dots = most_dots < work.dots() ? work.dots() : most_dots;
+            most_sums = most_sums < work.sums() ? work.sums() : most_sums;
+        };
+        auto const either = [&](auto type, index_t rows, index_t cols) {
+            sweep(type, rows, cols), sweep(type, cols, rows);
+        };
+        either(T{}, m, k), either(T{}, k, n), either(C{}, m, n);
+        take(dots, most_dots), take(sums, most_sums);
+        take(found, most_rounds * verdict), take(suspects, 2 * lines_off::most);
+        constexpr index_t element = 8; // a line is one of A or B, or a vector of N made of it, or one of C
         take(line, element * longest);
     }
     template <class Arena>
     static std::size_t bytes(index_t m, index_t n, index_t k) {
         std::size_t all = 0;
-        device_room{}.each(m, n, k, [&]<class Handle>(Handle& array, index_t count) {
-            constexpr std::size_t size = std::is_same_v<Handle, handle<N>> ? sizeof(N) : 1;
-            (void)array;
-            all += Arena::rounded(static_cast<std::size_t>(count) * size);
+        device_room{}.each(m, n, k, [&]<class E>(handle<E>&, index_t count) {
+            all += Arena::rounded(static_cast<std::size_t>(count) * sizeof(E));
         });
         return all;
     }
@@ -136,7 +88,7 @@ class on_device {
     using C = typename P::c_type;
     using W = number_of<C>;
     using space = typename P::space;
-    using room = device_room<space, T, N>;
+    using room = device_room<space, T, C, N>;
     template <class E>
     using handle = typename space::template handle<E>;
     static constexpr bool exact = std::is_integral_v<C>;
@@ -148,8 +100,7 @@ public:
     template <class Arena>
     on_device(Leaf leaf, P const& p, Arena& memory)
         : leaf_(std::move(leaf)), p_(p), m_(p.c.rows), n_(p.c.cols), k_(p.a.cols) {
-        there_.each(m_, n_, k_, [&]<class Handle>(Handle& array, index_t count) {
-            using E = std::conditional_t<std::is_same_v<Handle, handle<N>>, N, std::byte>;
+        there_.each(m_, n_, k_, [&]<class E>(handle<E>& array, index_t count) {
             array = memory.template take<E>(count);
         });
         auto const count = [](index_t x) { return static_cast<std::size_t>(x); };
@@ -163,19 +114,35 @@ public:
     bool ok() const { return static_cast<bool>(state_); }
     status take_state() { return std::move(state_); }
 
-    void add_up(sums const& r, bool clean) {
-        counted const what = clean ? counted::finite : counted::all;
-        send(r.x, n_, there_.x), send(r.y, m_, there_.y);
-        times(p_.a.transposed(), &there_.y, nullptr, there_.w, there_.w_size, what);
-        times(p_.b, &there_.x, nullptr, there_.v, there_.v_size, what);
-        times(p_.a, &there_.v, &there_.v_size, of_rows(0), of_rows(1), what);
-        times(p_.b.transposed(), &there_.w, &there_.w_size, of_cols(0), of_cols(1), what);
-        times(reading(p_.c), &there_.x, nullptr, of_rows(2), of_rows(3), what);
-        times(reading(p_.c).transposed(), &there_.y, nullptr, of_cols(2), of_cols(3), what);
-        if (adds()) { // after those of C, which leave sizes there
-            times(p_.e, &there_.x, nullptr, of_rows(3), of_rows(4), what);
-            times(p_.e.transposed(), &there_.y, nullptr, of_cols(3), of_cols(4), what);
+    // Whether C is right, as kernels see it; the report is told then. If not, it may be right all the same.
+    bool is_right(bound const& allowed, verified_options const& options, verified_report& seen) {
+        if (!is_finite(magnitude_of(p_.alpha)) || !is_finite(magnitude_of(p_.beta))) return false;
+        int const rounds = rounds_of<C>(m_, n_, k_, options);
+        double limit = 0, error = 0;
+        for (int first = 0; first < rounds; first += room::most_rounds) {
+            int const some = rounds - first < room::most_rounds ? rounds - first : room::most_rounds;
+            for (int round = first; round < first + some; ++round) {
+                draw(options.seed, round);
+                add_up(counted::all);
+                find_and_judge(allowed, there_.found + (round - first) * room::verdict);
+            }
+            N found[room::most_rounds * room::verdict];
+            if (ok()) state_ = leaf_.download(there_.found, found, index_t{some} * room::verdict);
+            for (int round = 0; round < some; ++round) {
+                double of_round = 0;
+                if (!ok() || !is_right(allowed, found + round * room::verdict, of_round, error)) return false;
+                limit = first + round == 0 || of_round < limit ? of_round : limit;
+            }
         }
+        seen.products += 1;
+        seen.error = seen.error < error ? error : seen.error;
+        seen.limit = seen.limit < limit ? limit : seen.limit;
+        return true;
+    }
+
+    void add_up(sums const& r, bool clean) {
+        send(r.x, n_, there_.x), send(r.y, m_, there_.y);
+        add_up(clean ? counted::finite : counted::all);
         fetch(there_.results, room::arrays * (m_ + n_));
         index_t const cols = room::arrays * m_;
         give(r.rows, 0, m_), give(r.rows_c, 2 * m_, m_);
@@ -187,15 +154,17 @@ public:
     }
 
     void mark_odd(W* rows, W* cols) {
-        times(p_.a, nullptr, nullptr, of_rows(0), of_rows(1), counted::odd);
-        if (adds()) times(p_.e, nullptr, nullptr, of_rows(2), of_rows(3), counted::odd);
-        times(p_.b.transposed(), nullptr, nullptr, of_cols(0), of_cols(1), counted::odd);
+        set_ones();
+        times(p_.a, there_.ones, of_rows(0), counted::odd);
+        if (adds()) times(p_.e, there_.ones, of_rows(2), counted::odd);
+        times(p_.b.transposed(), there_.ones, of_cols(0), counted::odd);
         fetch(there_.results, room::arrays * (m_ + n_));
         give(rows, 0, m_), give(cols, room::arrays * m_, n_);
         for (index_t i = 0; adds() && i < m_; ++i) rows[i] += static_cast<W>(result(2 * m_ + i));
     }
     void mark_odd_of_c(W* rows) {
-        times(reading(p_.c), nullptr, nullptr, of_rows(0), of_rows(1), counted::odd);
+        set_ones();
+        times(reading(p_.c), there_.ones, of_rows(0), counted::odd);
         fetch(of_rows(0), m_);
         give(rows, 0, m_);
     }
@@ -239,8 +208,9 @@ public:
     }
 
     magnitudes peaks() {
+        set_ones();
         auto const peak = [&](auto const& m, handle<N> const& to) {
-            times(m, nullptr, nullptr, to, to + m.rows, counted::largest);
+            times(m, there_.ones, to, counted::largest);
             fetch(to + m.rows, m.rows);
             double most = 0;
             for (index_t i = 0; i < m.rows; ++i)
@@ -265,6 +235,14 @@ private:
     void send(W const* from, index_t count, handle<N> const& to) {
         for (index_t i = 0; i < count; ++i) vector_[static_cast<std::size_t>(i)] = static_cast<N>(from[i]);
         if (ok()) state_ = leaf_.upload(static_cast<N const*>(vector_.data()), to, count);
+        fill(to + count, count);
+    }
+    void fill(handle<N> const& to, index_t count) {
+        if (!exact && ok()) state_ = leaf_.fill(view<N, space>{to, 1, count, count, 1}, N(1));
+    }
+    void set_ones() {
+        index_t const longer = m_ < n_ ? n_ : m_;
+        fill(there_.ones, 2 * (longer < k_ ? k_ : longer));
     }
     template <class E>
     void copy_row(view<E const, space> row, E* to) {
@@ -287,11 +265,11 @@ private:
                 double const x = static_cast<double>(static_cast<real_t<T>>(own[l]));
                 vector_[static_cast<std::size_t>(l)] = static_cast<N>(sizes && x < 0 ? -x : x);
             }
-            handle<N> const& to = sizes ? there_.w_size : there_.w;
-            if (ok()) state_ = leaf_.upload(static_cast<N const*>(vector_.data()), to, k_);
+            if (ok())
+                state_ = leaf_.upload(static_cast<N const*>(vector_.data()), there_.w + (sizes ? k_ : 0), k_);
         }
         auto const to = by_rows ? of_cols(0) : of_rows(0);
-        times(by_rows ? p_.b.transposed() : p_.a, &there_.w, &there_.w_size, to, to + count, counted::finite);
+        times(by_rows ? p_.b.transposed() : p_.a, there_.w, to, counted::finite);
         fetch(to, 2 * count);
         C const* const c = (by_rows ? row_of_c(line) : col_of_c(line)).data;
         if (adds())
@@ -321,54 +299,126 @@ private:
         return found;
     }
 
-    // y = M x, and y_size = |M| x_size unless sums are exact; null for a vector of ones.
-    template <class E>
-    void times(view<E const, space> const& m, handle<N> const* x, handle<N> const* x_size, handle<N> const& y,
-               handle<N> const& y_size, counted what) {
-        if (!ok()) return;
-        handle<N> const& some = there_.x; // a launch needs a buffer
-        auto const given = [&](auto const& f) {
-            return f(x ? *x : some, int{x != nullptr}, x_size ? *x_size : some, int{x_size != nullptr});
-        };
-        if (!rows_are_closer(m)) {
-            given([&](auto const&... vectors) {
-                launch<E>("along", device_along_text, what, (m.rows + items / 32 - 1) / (items / 32), m,
-                          m.rows, m.cols, vectors..., y, y_size);
-            });
-            return;
+    // The sums of a product for the vectors x and y that are there. The smaller of A and B is read twice.
+    void add_up(counted what) {
+        handle<N> const &x = there_.x, &y = there_.y, &v = there_.v, &w = there_.w;
+        if (m_ < n_) {
+            sweep(p_.a, nullptr, {}, &y, w, what);
+            sweep(p_.b, &x, v, &w, of_cols(0), what);
+            sweep(p_.a, &v, of_rows(0), nullptr, {}, what);
+        } else {
+            sweep(p_.b, &x, v, nullptr, {}, what);
+            sweep(p_.a, &v, of_rows(0), &y, w, what);
+            sweep(p_.b, nullptr, {}, &w, of_cols(0), what);
         }
-        view<E const, space> const t = m.transposed();
-        index_t const wanted = t.rows / 64, parts = wanted < 1                  ? 1
-                                                    : wanted < room::most_parts ? wanted
-                                                                                : room::most_parts;
-        given([&](auto const&... vectors) {
-            launch<E>("across", device_across_text, what, groups_for_each(parts * t.cols, items), t, t.rows,
-                      t.cols, vectors..., there_.partial, parts);
-        });
-        launch<E>("add_parts", device_add_parts_text, what, groups_for_each(t.cols, items), there_.partial,
-                  parts, t.cols, y, y_size);
+        sweep(reading(p_.c), &x, of_rows(2), &y, of_cols(2), what, false);
+        if (adds()) sweep(p_.e, &x, of_rows(3), &y, of_cols(3), what);
     }
-    template <class E, class... Arguments>
-    void launch(char const* name, static_text text, counted what, index_t groups,
-                Arguments const&... arguments) {
-        if (!ok()) return;
-        constexpr bool wide = std::is_same_v<N, double> || uses_double<E, E>;
-        state_ = or_no_memory([&] {
-            return leaf_.launch({name, text, definitions(what), items, wide, false, typed<E>}, groups,
-                                arguments...);
-        });
-    }
+
     template <class E>
-    static std::string typed() {
-        return kernel_types<E, E>() + device_sums_text;
+    void times(view<E const, space> const& m, handle<N> const& x, handle<N> const& y, counted what) {
+        sweep(m, &x, y, nullptr, {}, what);
+    }
+    // M x to `right`, unless x is null, and y M to `left`, unless y is; both with sizes, if `measured`.
+    template <class E>
+    void sweep(view<E const, space> const& m, handle<N> const* x, handle<N> const& right, handle<N> const* y,
+               handle<N> const& left, counted what, bool measured = true) {
+        if (rows_are_closer(m)) return sweep(m.transposed(), y, left, x, right, what, measured);
+        sweep_work<E> const work(m.rows, m.cols);
+        measured &= !exact;
+        bool const aligned =
+            m.col_stride == 1 && m.row_stride % work.wide == 0 && m.cols % work.wide == 0 &&
+            space::address(m.data) % static_cast<std::intptr_t>(work.wide * sizeof(E)) == 0 &&
+            (sizeof(E) >= 4 || std::is_integral_v<E>);
+        std::string const text = definitions(what) + define("MEASURED", measured) +
+                                 define("DOTS", x != nullptr) + define("SUMS", y != nullptr) +
+                                 define("WIDE", work.wide) + define("VECTORS", aligned);
+        handle<N> const& none = there_.ones; // a launch needs a buffer
+        launch<E>({"sweep", sweep_text, text}, work.groups(), m, work.lines, work.length, work.lines_each,
+                  work.across, x ? *x : none, y ? *y : none, there_.dots, there_.sums);
+        index_t const rows = x ? work.lines : 0, cols = y ? work.length : 0, several = measured ? 2 : 1;
+        launch<E>({"add_parts", add_parts_text, definitions(what) + define("MEASURED", measured)},
+                  (several * rows + 31) / 32 + (several * cols + 31) / 32, there_.dots, work.across, rows,
+                  x ? right : none, there_.sums, work.parts, cols, y ? left : none);
+    }
+    void draw(std::uint64_t seed, int round) {
+        auto const of = [&](std::uint64_t which) {
+            return static_cast<index_t>(random_bits(seed, 2 * static_cast<std::uint64_t>(round) + which));
+        };
+        launch<C>({"draw", draw_text, definitions(counted::all)}, groups_for_each(m_ + n_, items), there_.x,
+                  n_, of(0), there_.y, m_, of(1), int{round == 0});
+    }
+
+    // Where the elements of a verdict are: find_suspects_text and judge_text say what they are.
+    void find_and_judge(bound const& allowed, handle<N> const& found) {
+        auto const number = [](auto const& x) {
+            if constexpr (exact)
+                return static_cast<std::int32_t>(x);
+            else
+                return static_cast<N>(x);
+        };
+        auto const alpha = number(p_.alpha), beta = number(p_.beta);
+        std::string const text = definitions(counted::all) + define("SUSPECTS", lines_off::most);
+        launch<C>({"find_suspects", find_suspects_text, text}, 2, there_.results, m_, n_, alpha, beta,
+                  int{adds()}, there_.dots, there_.sums, found, there_.suspects);
+        if constexpr (!exact) {
+            using S = typename P::scalar;
+            double const of_s = largest_of<S>() / 64, of_c = 0.9 * largest_of<C>();
+            device_kernel judge{"judge", judge_text, text};
+            judge.exact = true;
+            launch<T, C>(judge, lines_off::most * lines_off::most, p_.a, p_.b, k_, added_or_c(p_),
+                         reading(p_.c), alpha, beta, int{adds()}, number(allowed.worst),
+                         number(underflow_of<C>(p_.alpha, p_.beta, k_)), number(of_s < of_c ? of_s : of_c),
+                         there_.suspects, found);
+        }
+    }
+    bool is_right(bound const& allowed, N const* found, double& limit, double& error) const {
+        for (int side = 0; side < 2; ++side) {
+            N const* const own = found + 5 * side;
+            if constexpr (exact) {
+                if (own[2] != 0) return false;
+            } else {
+                auto const at = [&](int i) { return static_cast<double>(own[i]); };
+                lines_off off;
+                off.lines = side ? n_ : m_, off.length = side ? m_ : n_, off.worst = allowed.worst;
+                off.first = at(0), off.last = at(1), off.count = static_cast<int>(own[2]), off.mean = at(3),
+                off.rounding = at(4);
+                if (!(off.first < far) || off.stand_out()) return false;
+                double const x = off.limit();
+                limit = limit < x ? x : limit;
+            }
+        }
+        if constexpr (!exact)
+            for (int i = 10; i < room::verdict; ++i) {
+                auto const by = static_cast<double>(found[i]);
+                if (!(by <= 1)) return false;
+                error = error < by ? by : error;
+            }
+        return true;
+    }
+
+    // ---- launches --------------------------------------------------------------------------------------
+
+    static std::string define(char const* name, int value) {
+        return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
+    }
+    template <class E, class Out = E, class... Arguments>
+    void launch(device_kernel kernel, index_t groups, Arguments const&... arguments) {
+        if (!ok()) return;
+        kernel.items = items;
+        kernel.uses_double = std::is_same_v<N, double> || uses_double<E, Out>;
+        kernel.types = kernel_types<E, Out>;
+        state_ = leaf_.launch(kernel, groups, arguments...);
     }
     static std::string definitions(counted what) {
-        std::string text = exact
-                               ? "#define NUMBER uint\n#define MEASURED 0\n#define MAGNITUDE(x) (x)\n"
-                               : std::string("#define NUMBER ") + kernel_type<N>() +
-                                     "\n#define MEASURED 1\n#define MAGNITUDE(x) fabs(x)\n#define "
-                                     "IS_FINITE(x) (fabs(x) <= " +
-                                     (sizeof(N) == 8 ? "0x1.fffffffffffffp1023" : "0x1.fffffep127f") + ")\n";
+        std::string text =
+            exact ? "#define NUMBER uint\n#define INTEGERS 1\n#define MAGNITUDE(x) (x)\n"
+                  : std::string("#define NUMBER ") + kernel_type<N>() +
+                        "\n#define INTEGERS 0\n#define MAGNITUDE(x) fabs(x)\n" +
+                        (sizeof(N) == 8 ? "#define IS_FINITE(x) (fabs(x) <= 0x1.fffffffffffffp1023)\n"
+                                          "#define ROUNDING 0x1p-52\n#define FAR 1e300\n"
+                                        : "#define IS_FINITE(x) (fabs(x) <= 0x1.fffffep127f)\n"
+                                          "#define ROUNDING 0x1p-23f\n#define FAR 1e30f\n");
         text +=
             what == counted::largest ? "#define JOIN(s, x) max(s, x)\n" : "#define JOIN(s, x) ((s) + (x))\n";
         if (what == counted::all || exact) return text + "#define USED(x) (x)\n";
@@ -377,6 +427,7 @@ private:
     }
 
     static constexpr int items = 256;
+    static constexpr double far = sizeof(N) == 8 ? 1e300 : 0x1p99; // find_suspects_text has it, and not less
     Leaf leaf_;
     P const& p_;
     index_t const m_, n_, k_;
