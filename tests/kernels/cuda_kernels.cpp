@@ -43,7 +43,7 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
     sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
     std::string const name = std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
                              std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
-                             std::to_string(tile.k);
+                             std::to_string(tile.k) + (std::is_same_v<Out, std::int8_t> ? "-to-b" : "");
     if (group) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.table = 100;
@@ -82,7 +82,9 @@ void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile, bo
     case 't': return add_tile<float, float>(to, tile, group);
     case 'd': return add_tile<double, double>(to, tile, group);
     case 'h': return add_tile<sg::half, sg::half>(to, tile, group);
-    case 'b': return add_tile<std::int8_t, std::int32_t>(to, tile, group);
+    case 'b':
+        add_tile<std::int8_t, std::int8_t>(to, tile, group);
+        return add_tile<std::int8_t, std::int32_t>(to, tile, group);
     case '4': return add_tile<sg::fp8_e4m3, float>(to, tile, group);
     case 'c': return add_tile<complex64, complex64>(to, tile, group);
     case 'z': return add_tile<complex128, complex128>(to, tile, group);

@@ -178,6 +178,9 @@ void ld_shared_v4_b32(char const*, T& x, T& y, T& z, T& w, unsigned at) {
 inline void st_shared_b16(char const*, unsigned at, unsigned short x) {
     stand_in_shared<unsigned short>(at) = x;
 }
+inline void st_shared_b8(char const*, unsigned at, unsigned x) {
+    stand_in_shared<unsigned char>(at) = static_cast<unsigned char>(x);
+}
 inline void st_shared_b32(char const*, unsigned at, unsigned x) { stand_in_shared<unsigned>(at) = x; }
 inline void st_shared_v2_f32(char const*, unsigned at, float x, float y) {
     stand_in_shared<float>(at) = x, stand_in_shared<float>(at + 4) = y;

@@ -47,6 +47,10 @@ class ozaki {
     using integer_problem = dense_problem<std::int8_t, std::int8_t, std::int32_t, typename Base::space>;
     using integer_shape = shape<std::int8_t, std::int8_t, std::int32_t>;
     using leaf_type = leaf_of<Base>;
+    // A product of residues that ends with the reduction of its sums, if the base has such.
+    using residue_problem = dense_problem<std::int8_t, std::int8_t, std::int8_t, typename Base::space,
+                                          ozaki_parts::nearest_residue>;
+    static constexpr bool ends_in_residues = takes<Base, residue_problem>;
     static constexpr bool on_device = device_leaf<leaf_type, typename Base::space>;
 
 public:
@@ -242,7 +246,7 @@ private:
             for (int x = least_slices; x <= most_chosen_slices && slices_may_do<typename S::c_type>(); ++x)
                 phase = larger(phase, of_slices(r, x));
         }
-        if constexpr (on_device) phase = phase + own(bytes<double>(ozaki_parts::device_system::size, 1));
+        if constexpr (on_device) phase = phase + own(bytes<double>(8, 1)); // facts
         return larger(native,
                       own((kept_a ? 0 : bytes_of_lines(r.m)) + (kept_b ? 0 : bytes_of_lines(r.n))) + phase);
     }
@@ -269,6 +273,22 @@ private:
         if constexpr (tiled)
             if (std::size_t const fused = on_host().bytes(s.m, s.n, s.k, count, kept_a, kept_b))
                 return own(fused);
+        if constexpr (on_device) {
+            ozaki_parts::residue_room const room(s.k);
+            index_t const last = s.k % room.chunk,
+                          pitch = std::max(room.rounded(s.m) * s.n, room.rounded(s.n) * s.m);
+            using sums = std::conditional_t<ends_in_residues, std::int8_t, std::int32_t>;
+            auto const base = [&](index_t k) {
+                return base_.workspace(shape<std::int8_t, std::int8_t, sums>{s.m, s.n, k});
+            };
+            footprint most = base(room.chunk);
+            if (last > 0) most = larger(most, base(last));
+            std::size_t own_bytes = bytes<std::int8_t>(count * s.m, room.pitch) +
+                                    bytes<std::int8_t>(count * s.n, room.pitch) +
+                                    bytes<std::int8_t>(count, pitch);
+            if (!ends_in_residues) own_bytes += bytes<std::int32_t>(s.m, s.n);
+            return most + own(own_bytes);
+        }
         return of_planes(s, 1, kept_a, kept_b) + own(bytes<std::int8_t>(s.m * s.n, count));
     }
     footprint of_probe(real_shape const& s) const {

@@ -50,7 +50,8 @@ public:
     using space = typename Base::space;
     using arena = typename Base::arena;
 
-    // The base does the product without the epilogue. On a device, complex numbers are not summed up.
+    // The base does the product without the epilogue. On a device, complex numbers are not summed up; nor, anywhere,
+    // what is left of integers in int8.
     template <class P>
     static constexpr verdict accepts = [] {
         using Plain = decltype(std::declval<P const&>().without_epilogue());
@@ -58,8 +59,10 @@ public:
         if constexpr (!on_host && !on_device)
             return verdict::leaf;
         else
-            return types_if(on_host || !complex_like<typename P::c_type>) & answer<Base, Plain>() &
-                   answer<reference, OnHost>();
+            return types_if((
+                       on_host ||
+                       !complex_like<typename P::c_type>)&&!std::is_same_v<typename P::c_type, std::int8_t>) &
+                   answer<Base, Plain>() & answer<reference, OnHost>();
     }();
 
     explicit verified(Base base, verified_options options = {}) : base_(std::move(base)), options_(options) {}

@@ -63,15 +63,15 @@ struct cuda {
     status ready() const { return session().ready(); }
     status synchronize() const { return session().synchronize(stream); }
 
-    // C in the accumulator's type, or, for 16-bit operands, in their own, or in either for fp8; epilogues
-    // that have a device source.
+    // C in the accumulator's type, or, for 16-bit and int8 operands, in their own, or in either for fp8; epilogues
+    // that have a device source. In int8 are sums modulo 2^8.
     template <class P>
     static constexpr verdict accepts =
         types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
                  !std::is_same_v<typename P::a_type, std::int32_t> &&
                  (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
                   (std::is_same_v<typename P::c_type, typename P::a_type> &&
-                   sizeof(typename P::a_type) == 2) ||
+                   (sizeof(typename P::a_type) == 2 || std::is_integral_v<typename P::a_type>)) ||
                   (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2))) &
         epilogue_if(has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>);
 

@@ -1,13 +1,13 @@
 // `ozaki` over a leaf of a device: a kernel for each step of maps.hpp, and tables of the lines on both sides.
 //
-// The kernels repeat arithmetic.hpp operation by operation, so results have the same bits as on the host.
-// This is the plain form: each step is one launch, and one work-item measures a whole line. A call waits for
-// the tables of lines, because the host decides with them. A later version should measure by groups and
-// decide on the device.
+// The kernels repeat arithmetic.hpp operation by operation, so results have the same bits as on the host. With explicit
+// moduli scaled by norms, the host waits once, for the word that there are no Inf, NaN or overflows. Anything else is a
+// plain form: the host decides with the tables of lines, and planes and crossing lines have a kernel for each step.
 #pragma once
 
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
+#include "device_residues.hpp"
 #include "maps.hpp"
 
 #include "../../core/list.hpp"
@@ -72,14 +72,6 @@ FUNCTION int digit(integer v, int j) {
         high = v.m * ((index)1 << -drop);
     return signed_byte((int)(high & 0xff));
 }
-FUNCTION int residue(integer v, int p) {
-    ulong r = (ulong)(v.m < 0 ? -v.m : v.m) % (ulong)p;
-    for (int q = v.q; q > 0; q -= 32) r = (r << (q < 32 ? q : 32)) % (ulong)p;
-    int centred = (int)r;
-    if (v.m < 0 && centred != 0) centred = p - centred;
-    return centred > (p - 1) / 2 ? centred - p : centred;
-}
-
 typedef struct { double high, low; } twofold;
 FUNCTION twofold plus(twofold s, double x) {
     double const high = s.high + x, t = high - s.high;
@@ -122,45 +114,136 @@ FUNCTION double element(LINES_OF(x), index line, index l) {
 }
 )";
 
+// What a line has by itself, in one read: 32 lines for a group, eight work-items for each, which add up every eighth
+// element, as on the host. ACROSS: elements of neighbouring lines are closer than those of one line. `room` is not 0 if
+// lines are to be scaled by norms.
+//
+// Sums are of elements times a power of two that each work-item has from its first one, since the largest is not known
+// yet. Where that turns out to be too far from the line's own power, these are added up once more.
 inline constexpr char device_measure_text[] = R"(
-KERNEL(ITEMS) measure(LINES(x), index length, BUFFER(double, table)) {
+FUNCTION int lowest_of(double x) { /* of x not 0, as lowest_bit() has it */
+    ulong const bits = bits_of(x);
+    int const e = (int)(bits >> 52 & 0x7ff);
+    index const m = (index)(bits & 0xfffffffffffffu) | (e ? (index)1 << 52 : 0);
+    return (e ? e : 1) - 1076 + exponent_of((double)(m & -m));
+}
+KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table), BUFFER(int, shift)) {
+    SHARED double peaks[ITEMS];
+    SHARED double sums[ITEMS];
+    SHARED double others[ITEMS];
+    SHARED int places[ITEMS];
+    SHARED int lowests[ITEMS];
+    SHARED int powers[ITEMS];
     OPEN(IN const, x);
     OPEN(double, table);
-    for (EACH(i, x_count)) {
-        GLOBAL double *const of = table + i * columns;
-        double most = 0, at = -1;
-        int lowest = 2000;
-        for (index l = 0; l < length; ++l) {
-            double const v = element(GIVEN(x), i, l), size = fabs(v);
-            if (!(size <= 0x1.fffffffffffffp1023)) {
-                at = -2;
-                break;
-            }
-            if (size > most) most = size, at = (double)l;
-            if (v == 0) continue;
-            int const bit = lowest_bit(v);
-            if (bit < lowest) lowest = bit;
+    OPEN(int, shift);
+    int const own = ACROSS ? LANE : ITEM / 8, part = ACROSS ? WARP : ITEM % 8;
+#define AT_PART(t) (ACROSS ? (t) * 32 + LANE : ITEM / 8 * 8 + (t))
+    index const i = (index)GROUP * 32 + own;
+    double most = 0, total = 0, other = 0, scale = 1;
+    int at = -1, lowest = 2000, first = 0, begun = 0;
+    for (index l0 = part; i < x_count && l0 < length; l0 += 8 * AT_ONCE) {
+        double some[AT_ONCE];
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; ++u) {
+            index const l = l0 + 8 * u;
+            some[u] = l < length ? element(GIVEN(x), i, l) : 0;
         }
-        int const e = at < 0 ? 0 : exponent_of(most);
-        double sums[8], others[8]; /* in eight parts, as on the host */
-        for (int t = 0; t < 8; ++t) sums[t] = others[t] = 0;
-        if (at >= 0)
-            for (index l = 0; l < length; ++l) {
-                double const v = times_power(fabs(element(GIVEN(x), i, l)), -e);
-                sums[l % 8] = sums[l % 8] + v;
-                others[l % 8] = fma(v, v, others[l % 8]);
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; ++u) {
+            double const v = some[u], size = fabs(v);
+            if (v == 0) continue;
+            if (!(size <= 0x1.fffffffffffffp1023)) at = -2;
+            if (at != -2 && size > most) most = size, at = (int)(l0 + 8 * u);
+            if (!begun) {
+                begun = 1;
+                first = exponent_of(size);
+                first = first > 1000 ? 1000 : first < -1000 ? -1000 : first;
+                scale = power(-first);
             }
-        double const above = 1 + (double)(length + 2) * 0x1p-52;
-        of[peak] = at;
-        of[exponent] = e;
-        of[sum] = (((sums[0] + sums[4]) + (sums[2] + sums[6])) +
-                   ((sums[1] + sums[5]) + (sums[3] + sums[7]))) * above;
-        of[squares] = (((others[0] + others[4]) + (others[2] + others[6])) +
-                       ((others[1] + others[5]) + (others[3] + others[7]))) * above;
-        of[lowest_set] = at < 0 ? 0 : lowest;
-        of[ceiling] = of[spread] = of[thinnest] = 0;
-        of[largest] = at < 0 ? 0 : times_power(most, -e);
+            double const scaled_size = size * scale;
+            total = total + scaled_size;
+            other = fma(scaled_size, scaled_size, other);
+            if (LOWEST && at != -2) {
+                int const bit = lowest_of(v);
+                if (bit < lowest) lowest = bit;
+            }
+        }
     }
+    peaks[ITEM] = most;
+    places[ITEM] = at;
+    lowests[ITEM] = lowest;
+    powers[ITEM] = begun ? first : 5000;
+    BARRIER();
+    int not_finite = 0, far = 0;
+    most = 0, at = -1;
+    for (int t = 0; t < 8; ++t) {
+        int const p = AT_PART(t);
+        if (places[p] == -2) not_finite = 1;
+        if (peaks[p] > most || (peaks[p] == most && most > 0 && places[p] < at)) most = peaks[p], at = places[p];
+        if (lowests[p] < lowest) lowest = lowests[p];
+    }
+    int const e = most > 0 && !not_finite ? exponent_of(most) : 0;
+    if (begun && (e - first > 400 || first - e > 400)) {
+        total = other = 0;
+        for (index l = part; l < length; l += 8) {
+            double const v = times_power(fabs(element(GIVEN(x), i, l)), -e);
+            total = total + v;
+            other = fma(v, v, other);
+        }
+    } else if (begun) {
+        total *= power(first - e);
+        other *= power(2 * (first - e));
+    }
+    sums[ITEM] = total;
+    others[ITEM] = other;
+    BARRIER();
+    if (part > 0 || i >= x_count) return;
+#define PARTS(s)                                                                         \
+    (((s[AT_PART(0)] + s[AT_PART(4)]) + (s[AT_PART(2)] + s[AT_PART(6)])) +                \
+     ((s[AT_PART(1)] + s[AT_PART(5)]) + (s[AT_PART(3)] + s[AT_PART(7)])))
+    int const counts = most > 0 && !not_finite;
+    double const above = 1 + (double)(length + 2) * 0x1p-52, of_squares = counts ? PARTS(others) * above : 0;
+    GLOBAL double *const of = table + i * columns;
+    of[peak] = not_finite ? -2 : counts ? (double)at : -1;
+    of[exponent] = e;
+    of[sum] = counts ? PARTS(sums) * above : 0;
+    of[squares] = of_squares;
+    of[lowest_set] = counts ? lowest : 0;
+    of[ceiling] = of[spread] = of[thinnest] = 0;
+    of[largest] = counts ? times_power(most, -e) : 0;
+    if (room > 0)
+        shift[i] = counts ? exponent_of((room - 0.5 * sqrt((double)length)) / sqrt(of_squares)) - 1 - e : 0;
+}
+)";
+
+// Of all lines of a side: whether any is not finite, the largest exponent, the least and the largest shift.
+inline constexpr char device_look_text[] = R"(
+KERNEL(ITEMS) look(BUFFER(double const, table), BUFFER(int const, shift), index count, BUFFER(double, facts)) {
+    SHARED double all[4 * ITEMS];
+    OPEN(double const, table);
+    OPEN(int const, shift);
+    OPEN(double, facts);
+    double own[4] = {0, -5000, 5000, -5000};
+    for (index i = ITEM; i < count; i += ITEMS) {
+        double const at = table[i * columns + peak], e = table[i * columns + exponent], s = shift[i];
+        if (at == -2) own[0] = 1;
+        if (at < 0) continue;
+        own[1] = max(own[1], e);
+        own[2] = min(own[2], s);
+        own[3] = max(own[3], s);
+    }
+    for (int f = 0; f < 4; ++f) all[f * ITEMS + ITEM] = own[f];
+    for (int other = ITEMS / 2; other > 0; other /= 2) {
+        BARRIER();
+        if (ITEM < other)
+            for (int f = 0; f < 4; ++f) {
+                double const x = all[f * ITEMS + ITEM], y = all[f * ITEMS + ITEM + other];
+                all[f * ITEMS + ITEM] = f == 2 ? min(x, y) : max(x, y);
+            }
+    }
+    BARRIER();
+    if (ITEM < 4) facts[ITEM] = all[ITEM * ITEMS];
 }
 )";
 
@@ -217,11 +300,10 @@ KERNEL(ITEMS) cross_lines(LINES(x), LINES(y), index length, BUFFER(double, table
 }
 )";
 
-// One plane of int8: the leading bits, one digit, or one residue of each scaled element. Row i of `to` is
-// line i.
+// One plane of int8: the leading bits or one digit of each scaled element. Row i of `to` is line i.
 inline constexpr char device_plane_text[] = R"(
 KERNEL(ITEMS) plane(LINES(x), index first, index length, BUFFER(double const, table),
-                    BUFFER(int const, shift), int position, int p, MATRIX(byte, to)) {
+                    BUFFER(int const, shift), int position, MATRIX(byte, to)) {
     OPEN(IN const, x);
     OPEN(double const, table);
     OPEN(int const, shift);
@@ -230,9 +312,7 @@ KERNEL(ITEMS) plane(LINES(x), index first, index length, BUFFER(double const, ta
         index const i = x_left ? at / length : at % x_count, l = x_left ? at % length : at / x_count;
         double const v = element(GIVEN(x), i, first + l);
         int number;
-        if (p > 0)
-            number = residue(scaled(v, shift[i]), p);
-        else if (position >= 0)
+        if (position >= 0)
             number = digit(scaled(v, shift[i]), position);
         else
             number = (int)times_power(fabs(v), 7 - (int)table[i * columns + exponent]);
@@ -259,54 +339,14 @@ KERNEL(ITEMS) add_up(BUFFER(int const, x), BUFFER(double, high), BUFFER(double, 
     }
 }
 )";
-inline constexpr char device_residues_text[] = R"(
-KERNEL(ITEMS) add_residues(BUFFER(int const, x), BUFFER(byte, total), index count, int p, int weight) {
-    OPEN(int const, x);
-    OPEN(byte, total);
-    for (EACH(at, count)) {
-        integer v;
-        v.m = (index)weight * x[at] + total[at];
-        v.q = 0;
-        total[at] = (byte)residue(v, p);
-    }
-}
-)";
-
-// C before its epilogue. If there are moduli, the sums are residues, and `constants` is the residue system
-// (device_system below). Otherwise each sum is two doubles.
+// C before its epilogue, from sums of digits, each of which is two doubles.
 inline constexpr char device_finish_text[] = R"(
-FUNCTION twofold integer_of(GLOBAL byte const *weighted, index step, GLOBAL double const *system, int count,
-                            int pieces) {
-    GLOBAL double const *const whole = system + 1, *const rounding = system + 6;
-    double sums[5];
-    for (int t = 0; t < 5; ++t) sums[t] = 0;
-    for (int x = 0; x < (count + 1) / 2; ++x) {
-        GLOBAL double const *const of = system + 11 + 7 * x;
-        double pair = of[0] * weighted[2 * x * step];
-        if (2 * x + 1 < count) pair += of[1] * weighted[(2 * x + 1) * step];
-        for (int t = 0; t < pieces; ++t) sums[t] += pair * of[2 + t];
-    }
-    double const multiple = (sums[0] + sums[1]) * system[0] + rounding[0] - rounding[0];
-    for (int t = 0; t < pieces; ++t) sums[t] -= multiple * whole[t];
-    for (int t = pieces - 1; t > 0; --t) {
-        double const carry = sums[t] + rounding[t] - rounding[t];
-        sums[t] -= carry;
-        sums[t - 1] += carry;
-    }
-    twofold x;
-    x.high = x.low = 0;
-    for (int t = 0; t < pieces; ++t) x = plus(x, sums[t]);
-    return x;
-}
 FUNCTION twofold unscaled(twofold x, int e) {
     x.high = times_power(x.high, e);
     x.low = times_power(x.low, e);
     return x;
 }
-
-#define INTEGER_AT(i, j)                                                                   \
-    (moduli > 0 ? integer_of(weighted + (i) * cols + (j), step, constants, moduli, pieces) \
-                : digits(high, low, (i) * cols + (j)))
+#define INTEGER_AT(i, j) digits(high, low, (i) * cols + (j))
 #define SUM_AT(i, j) unscaled(INTEGER_AT(i, j), shift - left[i] - right[j])
 FUNCTION twofold digits(GLOBAL double const *high, GLOBAL double const *low, index at) {
     twofold x;
@@ -314,12 +354,8 @@ FUNCTION twofold digits(GLOBAL double const *high, GLOBAL double const *low, ind
     x.low = low[at];
     return x;
 }
-KERNEL(ITEMS) finish(int moduli, int pieces, BUFFER(double const, constants), BUFFER(byte const, weighted),
-                     index step, BUFFER(double const, high), BUFFER(double const, low),
-                     BUFFER(int const, left), BUFFER(int const, right), int shift, IN alpha, IN beta,
+KERNEL(ITEMS) finish(BUFFER(double const, high), BUFFER(double const, low), BUFFER(int const, left), BUFFER(int const, right), int shift, IN alpha, IN beta,
                      int adds, MATRIX(IN const, e), int e_conjugated, MATRIX(IN, c), index rows, index cols) {
-    OPEN(double const, constants);
-    OPEN(byte const, weighted);
     OPEN(double const, high);
     OPEN(double const, low);
     OPEN(int const, left);
@@ -353,28 +389,6 @@ KERNEL(ITEMS) finish(int moduli, int pieces, BUFFER(double const, constants), BU
 }
 )";
 
-// The numbers of a residue system as the kernels above take them.
-class device_system {
-public:
-    static constexpr int pieces = residue_system::most_pieces,
-                         size = 1 + 2 * pieces + residue_system::most_pairs * (2 + pieces);
-
-    explicit device_system(residue_system const& s) {
-        double* to = numbers_;
-        *to++ = s.reciprocal();
-        for (int t = 0; t < pieces; ++t) *to++ = s.whole(t);
-        for (int t = 0; t < pieces; ++t) *to++ = s.rounding(t);
-        for (int x = 0; x < s.pairs(); ++x) {
-            *to++ = s.factor(x, 0), *to++ = s.factor(x, 1);
-            for (int t = 0; t < pieces; ++t) *to++ = s.cofactors(x)[t];
-        }
-    }
-    double const* numbers() const { return numbers_; }
-
-private:
-    double numbers_[size] = {};
-};
-
 // The steps of products of T on a device. After the first failure nothing more is queued, as in product.hpp.
 template <class Leaf, class Space, class T>
 class on_device {
@@ -382,9 +396,9 @@ class on_device {
     using handle = typename Space::template handle<Element>;
 
 public:
-    on_device(Leaf leaf, handle<std::byte> constants) : leaf_(std::move(leaf)), constants_(constants) {}
+    on_device(Leaf leaf, handle<double> to) : leaf_(std::move(leaf)), facts_(to) {}
 
-    static constexpr index_t constant_bytes = device_system::size * index_t{sizeof(double)};
+    static constexpr index_t facts = 8; // four of each side
 
     // Allocates host memory for the tables of lines.
     template <class Lines>
@@ -399,13 +413,32 @@ public:
         return {};
     }
 
+    // Fills the table on the device, and, if `room` is not 0, finds the shifts for lines that are scaled by norms.
     template <class Lines>
-    status measure(measured<Lines> const& x) const {
-        if (status s = with_lines("measure", device_measure_text, x.line.count(), x.line, x.line.length(),
-                                  x.there.table);
-            !s)
-            return s;
-        return fetch(x);
+    status measure(measured<Lines> const& x, double room) const {
+        std::string const text =
+            "#define AT_ONCE 8\n" + across(x) + "#define LOWEST " + (room > 0 ? "0\n" : "1\n");
+        auto const with = strides(x.line);
+        return leaf_.launch({"measure", device_measure_text, text, 256, true, true, typed},
+                            (x.line.count() + 31) / 32, x.line.of.data, with.line, with.element,
+                            int{Lines::is_left}, int{x.line.of.conjugate}, x.line.count(), x.line.length(),
+                            room, x.there.table, x.there.shift);
+    }
+    template <class Lines>
+    status fetch(measured<Lines> const& x) const {
+        return leaf_.download(x.there.table, x.table.data, x.table.rows * x.table.cols);
+    }
+    // What `look` finds, for both sides.
+    template <class Lefts, class Rights>
+    status look(measured<Lefts> const& a, measured<Rights> const& b, double (&found)[facts]) const {
+        auto const one = [&](auto const& x, handle<double> const& to) {
+            return leaf_.launch({"look", device_look_text, {}, 256, true, true, plain}, 1,
+                                handle<double const>(x.there.table),
+                                handle<std::int32_t const>(x.there.shift), x.line.count(), to);
+        };
+        if (status s = one(a, facts_); !s) return s;
+        if (status s = one(b, facts_ + 4); !s) return s;
+        return leaf_.download(facts_, found, facts);
     }
     template <class Mine, class Other>
     status cross(measured<Mine> const& x, measured<Other> const& y, view<double, Space> const& q) const {
@@ -428,15 +461,11 @@ public:
     // The steps of maps.hpp.
     template <class Lines, side Side>
     status run(plane<leading_bits<Lines>, Side> const& x, view<std::int8_t, Space> const& to) const {
-        return form(x.of.of, x.of.first, -1, 0, Side == side::left ? to : transposed(to));
+        return form(x.of.of, x.of.first, -1, Side == side::left ? to : transposed(to));
     }
     template <class Lines, side Side>
     status run(plane<digits<Lines>, Side> const& x, view<std::int8_t, Space> const& to) const {
-        return form(x.of.of, x.of.first, x.of.position, 0, Side == side::left ? to : transposed(to));
-    }
-    template <class Lines, side Side>
-    status run(plane<residues<Lines>, Side> const& x, view<std::int8_t, Space> const& to) const {
-        return form(x.of.of, x.of.first, -1, x.of.mod.number(), Side == side::left ? to : transposed(to));
+        return form(x.of.of, x.of.first, x.of.position, Side == side::left ? to : transposed(to));
     }
     status run(add_integers<Space> const& f, view<double, Space> const& to) const {
         return add_up(f.x, to.data, to.data, 1, 0);
@@ -447,26 +476,56 @@ public:
     status run(add_lost<Space> const& f, view<double, Space> const& low) const {
         return add_up(f.x, f.high.data, low.data, f.factor, 1);
     }
-    status run(add_residues<Space> const& f, view<std::int8_t, Space> const& to) const {
-        return launch("add_residues", device_residues_text, plain, to.rows * to.cols, f.x.data, to.data,
-                      to.rows * to.cols, f.mod.number(), f.weight);
+    // All residues of elements [first, first + length) of each line, whose bytes are `pitch` apart.
+    template <class Lines>
+    status split(measured<Lines> const& x, residue_system const& system, index_t first, index_t length,
+                 index_t pitch, handle<std::byte> const& to) const {
+        auto const with = strides(x.line);
+        return or_no_memory([&] {
+            return leaf_.launch(
+                {"split", split_text, system_text(system).for_split(Lines::is_left, is_across(x)), 256, true,
+                 true, typed},
+                (x.line.count() + 15) / 16 * ((length + 127) / 128), x.line.of.data, with.line, with.element,
+                int{Lines::is_left}, int{x.line.of.conjugate}, x.line.count(), first, length, pitch,
+                handle<std::int32_t const>(x.there.shift), Space::template cast<std::int32_t>(to));
+        });
     }
-
-    // C, from its integers.
+    status reduce(view<std::int32_t const, Space> const& x, nearest_residue const& by, bool adds,
+                  view<std::int8_t, Space> const& to) const {
+        return leaf_.launch({"reduce", reduce_text, {}, 256, false, true, nullptr},
+                            groups_for_elements(to.rows, to.cols), x, to, to.rows, to.cols, int{adds}, by.p,
+                            by.inverse);
+    }
+    // C, from its integers: of digits, or of weighted residues in rows, or, `turned`, columns, `pitch` apart.
     template <class P, class Lefts, class Rights>
     status finish(P const& p, from_digits<Space> const& sums, measured<Lefts> const& a,
                   measured<Rights> const& b, int shift) const {
-        auto const none = Space::template cast<std::int8_t>(constants_);
-        return finish(p, 0, 0, none, 0, sums.high.data, sums.low.data, a, b, shift);
+        auto const e = added_or_c(p);
+        status s = launch("finish", device_finish_text, typed, p.c.rows * p.c.cols,
+                          handle<double const>(sums.high.data), handle<double const>(sums.low.data),
+                          a.there.shift, b.there.shift, shift, p.alpha, p.beta,
+                          int{p.beta != typename P::scalar(0)}, e, int{e.conjugate}, p.c, p.c.rows, p.c.cols);
+        return s ? apply_to_c(leaf_, p) : std::move(s); // the epilogue's argument has been rounded already
     }
     template <class P, class Lefts, class Rights>
-    status finish(P const& p, from_residues<Space> const& sums, measured<Lefts> const& a,
-                  measured<Rights> const& b, int shift) const {
-        handle<double> const constants = Space::template cast<double>(constants_);
-        device_system const system(sums.system);
-        if (status s = leaf_.upload(system.numbers(), constants, index_t{device_system::size}); !s) return s;
-        return finish(p, sums.system.count(), sums.system.pieces(), sums.weighted.data, sums.step, constants,
-                      constants, a, b, shift);
+    status combine(P const& p, residue_system const& system, handle<std::byte> const& sums, index_t step,
+                   index_t pitch, bool turned, measured<Lefts> const& a, measured<Rights> const& b) const {
+        auto e = added_or_c(p);
+        auto c = p.c;
+        if (turned) e = e.transposed(), c = c.transposed();
+        bool const vectors = !complex_like<T> && c.col_stride == 1 && c.row_stride % 2 == 0 &&
+                             c.cols % 4 == 0 &&
+                             Space::address(c.data) % static_cast<std::intptr_t>(2 * sizeof(T)) == 0;
+        handle<std::int32_t const> const left = a.there.shift, right = b.there.shift;
+        return or_no_memory([&] {
+            status s = leaf_.launch(
+                {"combine", combine_text, system_text(system).for_combine(vectors), 256, true, true, typed},
+                groups_for_each(c.rows * ((c.cols + 3) / 4), 256),
+                handle<std::int32_t const>(Space::template cast<std::int32_t>(sums)), step, pitch,
+                turned ? right : left, turned ? left : right, p.alpha, p.beta,
+                int{p.beta != typename P::scalar(0)}, e, int{e.conjugate}, c, c.rows, c.cols);
+            return s ? apply_to_c(leaf_, p) : std::move(s);
+        });
     }
 
 private:
@@ -501,37 +560,30 @@ private:
                device_numbers_text + device_lines_text;
     }
 
+    // Whether elements of neighbouring lines are closer than those of one line.
     template <class Lines>
-    status fetch(measured<Lines> const& x) const {
-        return leaf_.download(x.there.table, x.table.data, x.table.rows * x.table.cols);
+    static bool is_across(measured<Lines> const& x) {
+        auto const with = strides(x.line);
+        return magnitude(with.line) < magnitude(with.element);
+    }
+    template <class Lines>
+    static std::string across(measured<Lines> const& x) {
+        return is_across(x) ? "#define ACROSS 1\n" : "#define ACROSS 0\n";
     }
     // Row i of `to` is line i.
     template <class Lines>
-    status form(measured<Lines> const& x, index_t first, int position, int p,
+    status form(measured<Lines> const& x, index_t first, int position,
                 view<std::int8_t, Space> const& to) const {
         return with_lines("plane", device_plane_text, to.rows * to.cols, x.line, first, to.cols,
-                          x.there.table, x.there.shift, position, p, to);
+                          x.there.table, x.there.shift, position, to);
     }
     status add_up(view<std::int32_t const, Space> const& x, handle<double const> high, handle<double> low,
                   double factor, int lost) const {
         index_t const count = x.rows * x.cols;
         return launch("add_up", device_sums_text, plain, count, x.data, high, low, count, factor, lost);
     }
-    template <class P, class Lefts, class Rights>
-    status finish(P const& p, int count, int pieces, handle<std::int8_t const> weighted, index_t step,
-                  handle<double const> high, handle<double const> low, measured<Lefts> const& a,
-                  measured<Rights> const& b, int shift) const {
-        bool const adds = p.beta != typename P::scalar(0);
-        auto const e = added_or_c(p);
-        status s = launch("finish", device_finish_text, typed, p.c.rows * p.c.cols, count, pieces,
-                          Space::template cast<double>(constants_), weighted, step, high, low, a.there.shift,
-                          b.there.shift, shift, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c,
-                          p.c.rows, p.c.cols);
-        return s ? apply_to_c(leaf_, p) : std::move(s); // the epilogue's argument has been rounded already
-    }
-
     Leaf leaf_;
-    handle<std::byte> constants_;
+    handle<double> facts_;
     struct {
         list<double> table;
         list<std::int32_t> shift;

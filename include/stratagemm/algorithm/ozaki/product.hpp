@@ -21,6 +21,17 @@ struct ozaki_report {
 
 namespace ozaki_parts {
 
+// How much of k is split at a time on a device, and how far apart lines of residues are.
+struct residue_room {
+    index_t chunk, pitch;
+
+    explicit residue_room(index_t k) : chunk(k < most ? k : most), pitch(rounded(chunk)) {}
+    static constexpr index_t most = 1 << 14;
+    static constexpr index_t rounded(index_t x) {
+        return (x + 15) / 16 * 16;
+    } // as hardware fetches and stores
+};
+
 // All of a product but its last step, in the arena: the sums of A and B that C is made of. Epilogues have no part in
 // it, so that products that differ in nothing else share its code. The first failure ends all that follows.
 template <class Policy, class T>
@@ -53,6 +64,8 @@ public:
         auto const& options = policy_.options_;
         bool const by_contract = policy_.by_contract(),
                    probes = by_contract || policy_.probes(options.moduli);
+        if constexpr (Policy::on_device)
+            if (!probes && options.moduli > 0) return plan_by_norms();
         typename arena::scope const scope(memory_);
         planes leading{};
         if (probes) leading = take_planes(1);
@@ -64,6 +77,21 @@ public:
         if (!surveyed_) find(probes ? sum : squares);
         if (probes) probe(leading, {ceiling});
         return scale_residues(policy_.explicit_plan(), probes);
+    }
+
+    // The same for explicit moduli on a device, where kernels scale the lines.
+    ozaki_report plan_by_norms() {
+        double const r = room(policy_.options_.moduli);
+        double of[device_steps::facts] = {};
+        then([&] { return device_.measure(a_, r); });
+        then([&] { return device_.measure(b_, r); });
+        then([&] { return device_.look(a_, b_, of); });
+        char const* reason = reason_against(of[0] != 0 || of[4] != 0, of[1] + of[5]);
+        for (int side = 0; side < 8; side += 4)
+            if (of[side + 3] >= of[side + 2] && (of[side + 2] < -1000 || of[side + 3] > 1000))
+                reason = out_of_reach;
+        if (reason) return {ozaki_report::native, 0, 0, 0, reason};
+        return policy_.explicit_plan();
     }
 
     // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep,
@@ -152,19 +180,25 @@ protected:
     // Why not, if so. Where sums might overflow, they are to do what the base's do.
     char const* not_for_integers() {
         ready();
-        if (any_not_finite(a_) || any_not_finite(b_)) return "there are Inf or NaN";
+        return reason_against(any_not_finite(a_) || any_not_finite(b_),
+                              largest(a_, exponent) + largest(b_, exponent));
+    }
+    char const* reason_against(bool odd, double exponents) const {
+        if (odd) return "there are Inf or NaN";
         if (size_.m == 0 || size_.n == 0) return nullptr; // there are no sums
-        double const reach =
-            largest(a_, exponent) + largest(b_, exponent) + exponent_of(static_cast<double>(size_.k));
+        double const reach = exponents + exponent_of(static_cast<double>(size_.k));
         return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
     }
+    static constexpr char const* out_of_reach = "a line is too near the ends of double's range";
 
     // All that a line has by itself at once: on a device, or with the host's vectors, which also leave the
     // leading bits of its elements.
     bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
         if constexpr (Policy::on_device) {
-            then([&] { return device_.measure(a_); });
-            then([&] { return device_.measure(b_); });
+            then([&] { return device_.measure(a_, 0); });
+            then([&] { return device_.measure(b_, 0); });
+            then([&] { return device_.fetch(a_); });
+            then([&] { return device_.fetch(b_); });
             return true;
         } else if constexpr (Policy::tiled)
             return (kept_a_ || policy_.on_host().survey(a_, leading_of(a_.line, leading.a_all), norms)) &&
@@ -283,7 +317,7 @@ protected:
         }
         ready();
         if (in_reach(a_) && in_reach(b_)) return plan;
-        return {ozaki_report::native, 0, 0, plan.spread, "a line is too near the ends of double's range"};
+        return {ozaki_report::native, 0, 0, plan.spread, out_of_reach};
     }
     template <class Lines>
     static bool in_reach(measured<Lines> const& x) {
@@ -439,7 +473,7 @@ protected:
         std::conditional_t<Policy::on_device, on_device<typename Policy::leaf_type, space, T>, nothing>;
     static device_steps on_device_at([[maybe_unused]] Policy const& policy, [[maybe_unused]] arena& memory) {
         if constexpr (Policy::on_device)
-            return device_steps(policy.leaf(), memory.template take<std::byte>(device_steps::constant_bytes));
+            return device_steps(policy.leaf(), memory.template take<double>(device_steps::facts));
         else
             return {};
     }
@@ -462,7 +496,7 @@ template <class Policy, class P>
 class product : public integer_sums<Policy, typename P::c_type> {
     using sums = integer_sums<Policy, typename P::c_type>;
     using sums::a_, sums::b_, sums::kept_a_, sums::kept_b_, sums::memory_, sums::policy_, sums::status_;
-    using typename sums::arena, typename sums::space;
+    using typename sums::arena, typename sums::bytes_view, typename sums::space;
 
 public:
     using typename sums::left, typename sums::right;
@@ -478,7 +512,10 @@ public:
             store(this->sum_slices(plan.count), 8 * (plan.count - 1));
         } else {
             residue_system const system(plan.count);
-            if (!fused_residues(system)) store(this->sum_residues(system), 0);
+            if constexpr (Policy::on_device)
+                device_residues(system);
+            else if (!fused_residues(system))
+                store(this->sum_residues(system), 0);
         }
         return std::move(status_);
     }
@@ -500,6 +537,41 @@ private:
         } else {
             return false;
         }
+    }
+    // On a device: the residues of a part of k at once, a product for each modulus, and C.
+    void device_residues(residue_system const& system) {
+        int const count = system.count();
+        auto const& size = this->size_;
+        // Kernels write rows of C.
+        bool const turned = !complex_like<typename P::c_type> && rows_are_closer(p_.c);
+        residue_room const room(size.k);
+        index_t const rows = turned ? size.n : size.m,
+                      pitch = residue_room::rounded(turned ? size.m : size.n), step = rows * pitch;
+        auto const take = [&](index_t bytes) { return memory_.template take<std::byte>(bytes); };
+        auto const a = take(count * size.m * room.pitch), b = take(count * size.n * room.pitch),
+                   of_c = take(count * step);
+        auto const bytes = [](auto const& at) { return space::template cast<std::int8_t>(at); };
+        view<std::int32_t, space> wide{};
+        if constexpr (!Policy::ends_in_residues) wide = this->template take<std::int32_t>(size.m, size.n);
+        for (index_t first = 0; first < size.k; first += room.chunk) {
+            index_t const k = this->smaller(room.chunk, size.k - first);
+            this->then([&] { return this->device_.split(a_, system, first, k, room.pitch, a); });
+            this->then([&] { return this->device_.split(b_, system, first, k, room.pitch, b); });
+            for (int r = 0; r < count; ++r) {
+                nearest_residue const modulus(system.modulus_of(r));
+                bytes_view const of_a{bytes(a + r * size.m * room.pitch), size.m, k, room.pitch, 1},
+                    of_b{bytes(b + r * size.n * room.pitch), k, size.n, 1, room.pitch},
+                    to{bytes(of_c + r * step), size.m, size.n, turned ? 1 : pitch, turned ? pitch : 1};
+                if constexpr (Policy::ends_in_residues) {
+                    typename Policy::residue_problem q{1, of_a, of_b, first > 0, to, to, modulus};
+                    this->then([&] { return policy_.base_(q, memory_); });
+                } else {
+                    this->multiply(of_a, of_b, wide);
+                    this->then([&] { return this->device_.reduce(wide, modulus, first > 0, to); });
+                }
+            }
+        }
+        this->then([&] { return this->device_.combine(p_, system, of_c, step, pitch, turned, a_, b_); });
     }
     template <class Sum>
     void store(Sum const& integers, int scale) {

@@ -102,7 +102,7 @@ inline int lane_now() {
     return lane;
 }
 template <int BYTES> unsigned place_in_row(unsigned byte, int row) {
-    return byte ^ (BYTES == 2 ? row & 7 : (row & 3) << 1 | (row >> 2 & 1)) << 4;
+    return byte ^ (BYTES < 4 ? row & 7 : (row & 3) << 1 | (row >> 2 & 1)) << 4;
 }
 inline unsigned word_at(unsigned address) {
     unsigned x;
@@ -124,6 +124,15 @@ template <class T> unsigned word_within(unsigned row_at, int col, int row) {
     unsigned const next = byte % 4 ? at + 4 : at; /* there may be none after the last */
     return __funnelshift_r(x, word_at(row_at + place_in_row<sizeof(T)>(next, row)), byte % 4 * 8);
 }
+/* Neighbours, the first of them at an even place. */
+template <class T> struct two_of { T x[2]; };
+template <class T> two_of<T> two_at(unsigned address) {
+    union { unsigned word[(sizeof(T) + 1) / 2]; two_of<T> two; } u;
+#pragma unroll
+    for (int w = 0; w < (int)(sizeof(T) + 1) / 2; ++w)
+        u.word[w] = sizeof(T) == 1 ? word_at(address / 4 * 4) >> address % 4 * 8 : word_at(address + 4 * w);
+    return u.two;
+}
 template <class T> T element_at(unsigned row_at, int col, int row) {
     unsigned const byte = col * sizeof(T);
     union { unsigned word; T x; } u = {word_at(row_at + place_in_row<sizeof(T)>(byte / 4 * 4, row)) >> byte % 4 * 8};
@@ -136,12 +145,13 @@ template <class T> T element_at(unsigned row_at, int col, int row) {
 template <class T, int width> inline void write_rows(unsigned from, T *to, index row, index col, int rows, int cols) {
     constexpr int each = 16 / sizeof(T), lanes = width / each, in_word = 4 / sizeof(T);
     int const lane = lane_now(), end = min(width, cols);
-    if (col != 1) {
+    bool const aligned = ((unsigned long long)to | row * sizeof(T)) % 16 == 0;
+    if (col != 1 || (sizeof(T) == 1 && !aligned)) {
 #pragma unroll 1
         for (int r = 0; r < rows; ++r, to += row)
 #pragma unroll 1
             for (int j = lane; j < end; j += 32) to[j * col] = element_at<T>(from + r * ROW_BYTES, j, r);
-    } else if (((unsigned long long)to | row * sizeof(T)) % 16 == 0) {
+    } else if (aligned) {
         constexpr int at_once = 32 / lanes, times = 16 / at_once < 4 ? 1 : 4;
         int const first = lane / lanes % at_once, at = lane % lanes;
         T *c = to + (first * row + at * each);
@@ -202,6 +212,9 @@ inline void put(unsigned at, unsigned x, unsigned y) {
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(x), "r"(y) : "memory");
 }
 inline void put(unsigned at, int x, int y) { put(at, (unsigned)x, (unsigned)y); }
+inline void put(unsigned at, signed char x, signed char y) {
+    asm volatile("st.shared.b16 [%0], %1;" ::"r"(at), "h"((unsigned short)((unsigned char)x | y << 8)) : "memory");
+}
 template <class T> void put(unsigned at, T x, T y) {
     asm volatile("st.shared.v2.b16 [%0], {%1, %2};" ::"r"(at), "h"(x.bits), "h"(y.bits) : "memory");
 }
@@ -216,7 +229,10 @@ inline void read_rows(unsigned staging, T const *from, index row, index col, int
         for (int j = lane; j < width; j += 32)
             if (j < cols) {
                 unsigned const to = staging + r * ROW_BYTES + place_in_row<sizeof(T)>(j * sizeof(T), r);
-                if (sizeof(T) == 2)
+                if (sizeof(T) == 1)
+                    asm volatile("st.shared.b8 [%0], %1;" ::"r"(to), "r"((unsigned)*(unsigned char const *)(from + j * col))
+                                 : "memory");
+                else if (sizeof(T) == 2)
                     asm volatile("st.shared.b16 [%0], %1;" ::"r"(to), "h"(*(unsigned short const *)(from + j * col))
                                  : "memory");
                 else
@@ -248,9 +264,7 @@ inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int 
                 scalar const *const s = &sum[4 * (first / 8 + b) + 2 * h];
                 unsigned const at =
                     staging + (i + 8 * h) * ROW_BYTES + place_in_row<sizeof(T)>((8 * b + j) * sizeof(T), i);
-                union { T x[2]; unsigned word[sizeof(T) / 2]; } before;
-#pragma unroll
-                for (int w = 0; w < (int)sizeof(T) / 2; ++w) before.word[w] = e ? word_at(at + 4 * w) : 0;
+                two_of<T> const before = e ? two_at<T>(at) : two_of<T>{};
                 T x[2];
                 /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
 #pragma unroll
