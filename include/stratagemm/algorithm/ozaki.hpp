@@ -246,13 +246,17 @@ private:
             for (int x = least_slices; x <= most_chosen_slices && slices_may_do<typename S::c_type>(); ++x)
                 phase = larger(phase, of_slices(r, x));
         }
-        if constexpr (on_device) phase = phase + own(bytes<double>(8, 1)); // facts
+        if constexpr (on_device)
+            phase =
+                phase +
+                own(bytes<double>(ozaki_parts::on_device<leaf_type, space, typename S::c_type>::facts, 1));
         return larger(native,
                       own((kept_a ? 0 : bytes_of_lines(r.m)) + (kept_b ? 0 : bytes_of_lines(r.n))) + phase);
     }
     static std::size_t bytes_of_lines(index_t count) {
-        // A device has a column more (ozaki_parts::measured).
-        return bytes<double>(count, ozaki_parts::quantities + on_device) + bytes<std::int32_t>(count, 1);
+        // A device has two columns more (ozaki_parts::measured).
+        return bytes<double>(count, ozaki_parts::quantities + (on_device ? 2 : 0)) +
+               bytes<std::int32_t>(count, 1);
     }
     // Planes of both operands, `products` side by side, and their product; with what the base needs.
     footprint of_planes(real_shape const& s, int products, bool kept_a = false, bool kept_b = false) const {
@@ -292,6 +296,15 @@ private:
         return of_planes(s, 1, kept_a, kept_b) + own(bytes<std::int8_t>(s.m * s.n, count));
     }
     footprint of_probe(real_shape const& s) const {
+        if constexpr (on_device) {
+            ozaki_parts::residue_room const room(s.k, chunk_of(s.k, 1));
+            index_t const last = s.k % room.chunk;
+            footprint most = base_.workspace(integer_shape{s.m, s.n, room.chunk});
+            if (last > 0) most = larger(most, base_.workspace(integer_shape{s.m, s.n, last}));
+            return most +
+                   own(bytes<std::int8_t>(s.m, room.pitch) + bytes<std::int8_t>(s.n, room.pitch) +
+                       bytes<std::int32_t>(s.m, s.n) + (room.chunk < s.k ? bytes<double>(s.m, s.n) : 0));
+        }
         std::size_t rest = bytes<double>(s.m, s.n);
         if constexpr (tiled) {
             std::size_t const fused = bytes<std::int32_t>(s.m, 1) + bytes<std::int32_t>(s.n, 1) +
@@ -344,6 +357,18 @@ private:
                         (looked ? 0 : on_host().seconds_to_look(r.m, r.n, r.k))) /
                        threads;
         auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n), k = static_cast<double>(r.k);
+        if constexpr (on_device) {
+            // Operands are measured and taken apart, C is put together from its residues; once more, for their leading
+            // bits. Traffic at three quarters of the memory's rate, a launch for each step, and a wait.
+            constexpr double size = sizeof(typename S::c_type) / ozaki_parts::parts<typename S::c_type>;
+            double const in = m * k + k * n, out = m * n, count = plan.count;
+            bool const probed = plan.products > plan.count;
+            double bytes = in * (size + count) + out * (2 * count + size);
+            if (!looked) bytes += in * size + (probed ? in * (size + 1) + 3 * out * 4 : 0);
+            return (plan.products - (looked && probed)) * base_.estimate(r.integers()) +
+                   bytes / (0.75 * leaf().limits().bandwidth) + 3e-6 * plan.products +
+                   (looked ? 10e-6 : 60e-6);
+        }
         return plan.products *
                (base_.estimate(r.integers()) + (m * k + k * n + m * n) * of_an_element / threads);
     }

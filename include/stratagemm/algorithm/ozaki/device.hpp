@@ -18,7 +18,9 @@ namespace ozaki_parts {
 
 // All kernels begin with this: powers of two, scaled integers, sums of two doubles.
 inline constexpr char device_numbers_text[] = R"(
-enum { peak, exponent, sum, squares, lowest_set, ceiling, spread, thinnest, largest, columns };
+/* The columns of a table of lines, one behind the other. */
+enum { peak, exponent, sum, squares, lowest_set, ceiling, spread, thinnest, largest, inverse_sum };
+#define OF(table, count, quantity, i) table[(index)(quantity) * (count) + (i)]
 
 typedef union { double number; ulong bits; } double_bits;
 FUNCTION double from_bits(ulong bits) {
@@ -204,34 +206,105 @@ KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table)
      ((s[AT_PART(1)] + s[AT_PART(5)]) + (s[AT_PART(3)] + s[AT_PART(7)])))
     int const counts = most > 0 && !not_finite;
     double const above = 1 + (double)(length + 2) * 0x1p-52, of_squares = counts ? PARTS(others) * above : 0;
-    GLOBAL double *const of = table + i * columns;
-    of[peak] = not_finite ? -2 : counts ? (double)at : -1;
-    of[exponent] = e;
-    of[sum] = counts ? PARTS(sums) * above : 0;
-    of[squares] = of_squares;
-    of[lowest_set] = counts ? lowest : 0;
-    of[ceiling] = of[spread] = of[thinnest] = 0;
-    of[largest] = counts ? times_power(most, -e) : 0;
+    double const of_sum = counts ? PARTS(sums) * above : 0;
+#define PUT(quantity, value) OF(table, x_count, quantity, i) = value
+    PUT(peak, not_finite ? -2 : counts ? (double)at : -1);
+    PUT(exponent, e);
+    PUT(sum, of_sum);
+    PUT(squares, of_squares);
+    PUT(lowest_set, counts ? lowest : 0);
+    PUT(ceiling, 0);
+    PUT(spread, 0);
+    PUT(thinnest, 0);
+    PUT(largest, counts ? times_power(most, -e) : 0);
+    PUT(inverse_sum, counts ? 1 / of_sum : 0);
     if (room > 0)
         shift[i] = counts ? exponent_of((room - 0.5 * sqrt((double)length)) / sqrt(of_squares)) - 1 - e : 0;
 }
 )";
 
-// Of all lines of a side: whether any is not finite, the largest exponent, the least and the largest shift.
+// Of all lines of a side, which has a group: whether any is not finite, the largest exponent, the least and the largest shift, the largest
+// spread.
 inline constexpr char device_look_text[] = R"(
-KERNEL(ITEMS) look(BUFFER(double const, table), BUFFER(int const, shift), index count, BUFFER(double, facts)) {
-    SHARED double all[4 * ITEMS];
-    OPEN(double const, table);
-    OPEN(int const, shift);
+#define FACTS 5
+KERNEL(ITEMS) look(BUFFER(double const, left), BUFFER(int const, left_shift), index rows,
+                   BUFFER(double const, right), BUFFER(int const, right_shift), index cols, BUFFER(double, facts)) {
+    SHARED double all[FACTS * ITEMS];
+    OPEN(double const, left);
+    OPEN(int const, left_shift);
+    OPEN(double const, right);
+    OPEN(int const, right_shift);
     OPEN(double, facts);
-    double own[4] = {0, -5000, 5000, -5000};
+    GLOBAL double const *table = GROUP ? right : left;
+    GLOBAL int const *shift = GROUP ? right_shift : left_shift;
+    index const count = GROUP ? cols : rows;
+    double own[FACTS] = {0, -5000, 5000, -5000, 0};
+    for (index i0 = ITEM; i0 < count; i0 += 4 * ITEMS) {
+        double at[4], e[4], s[4], wide[4];
+#pragma unroll
+        for (int u = 0; u < 4; ++u) {
+            index const i = min(i0 + u * ITEMS, count - 1);
+            at[u] = OF(table, count, peak, i);
+            e[u] = OF(table, count, exponent, i);
+            s[u] = shift[i];
+            wide[u] = OF(table, count, spread, i);
+        }
+#pragma unroll
+        for (int u = 0; u < 4; ++u) {
+            if (at[u] == -2) own[0] = 1;
+            if (at[u] < 0) continue;
+            own[1] = max(own[1], e[u]);
+            own[2] = min(own[2], s[u]);
+            own[3] = max(own[3], s[u]);
+            own[4] = max(own[4], wide[u]);
+        }
+    }
+    for (int f = 0; f < FACTS; ++f) all[f * ITEMS + ITEM] = own[f];
+    for (int other = ITEMS / 2; other > 0; other /= 2) {
+        BARRIER();
+        if (ITEM < other)
+            for (int f = 0; f < FACTS; ++f) {
+                double const x = all[f * ITEMS + ITEM], y = all[f * ITEMS + ITEM + other];
+                all[f * ITEMS + ITEM] = f == 2 ? min(x, y) : max(x, y);
+            }
+    }
+    BARRIER();
+    if (ITEM < FACTS) facts[GROUP * FACTS + ITEM] = all[ITEM * ITEMS];
+}
+)";
+
+// Scales from the product of leading bits, as scale_by_product of maps.hpp; and, for each number of moduli that may be
+// chosen, what cut_off() of product.hpp finds for a side: the most that scaling takes off, the fewest bits that a line
+// keeps, the least and the largest shift. A group has one number and one side.
+inline constexpr char device_scales_text[] = R"(
+FUNCTION int shift_of(GLOBAL double const *table, index count, index i, double room) {
+    double const most = OF(table, count, ceiling, i) > 1 ? OF(table, count, ceiling, i) : 1;
+    return exponent_of(room / sqrt(most) - 0.5) - 1 + 7 - (int)OF(table, count, exponent, i);
+}
+KERNEL(ITEMS) scale_lines(BUFFER(double const, table), index count, double room, BUFFER(int, shift)) {
+    OPEN(double const, table);
+    OPEN(int, shift);
+    for (EACH(i, count)) shift[i] = OF(table, count, peak, i) < 0 ? 0 : shift_of(table, count, i, room);
+}
+KERNEL(ITEMS) try_counts(BUFFER(double const, left), index rows, BUFFER(double const, right), index cols,
+                         BUFFER(double, to)) {
+    SHARED double all[4 * ITEMS];
+    OPEN(double const, left);
+    OPEN(double const, right);
+    OPEN(double, to);
+    double const rooms[] = ROOMS;
+    double const room = rooms[GROUP / 2];
+    GLOBAL double const *table = GROUP % 2 ? right : left;
+    index const count = GROUP % 2 ? cols : rows;
+    double own[4] = {0, 1000, 5000, -5000};
     for (index i = ITEM; i < count; i += ITEMS) {
-        double const at = table[i * columns + peak], e = table[i * columns + exponent], s = shift[i];
-        if (at == -2) own[0] = 1;
-        if (at < 0) continue;
-        own[1] = max(own[1], e);
-        own[2] = min(own[2], s);
-        own[3] = max(own[3], s);
+        if (OF(table, count, peak, i) < 0) continue;
+        int const s = shift_of(table, count, i, room), kept = s + (int)OF(table, count, exponent, i);
+        own[1] = min(own[1], (double)kept);
+        own[2] = min(own[2], (double)s);
+        own[3] = max(own[3], (double)s);
+        if (s + OF(table, count, lowest_set, i) >= 0) continue; /* all bits fit */
+        own[0] = max(own[0], power(-kept - 1) * OF(table, count, spread, i));
     }
     for (int f = 0; f < 4; ++f) all[f * ITEMS + ITEM] = own[f];
     for (int other = ITEMS / 2; other > 0; other /= 2) {
@@ -239,84 +312,125 @@ KERNEL(ITEMS) look(BUFFER(double const, table), BUFFER(int const, shift), index 
         if (ITEM < other)
             for (int f = 0; f < 4; ++f) {
                 double const x = all[f * ITEMS + ITEM], y = all[f * ITEMS + ITEM + other];
-                all[f * ITEMS + ITEM] = f == 2 ? min(x, y) : max(x, y);
+                all[f * ITEMS + ITEM] = f == 1 || f == 2 ? min(x, y) : max(x, y);
             }
     }
     BARRIER();
-    if (ITEM < 4) facts[ITEM] = all[ITEM * ITEMS];
+    if (ITEM < 4) to[4 * GROUP + ITEM] = all[ITEM * ITEMS];
 }
 )";
 
-// Lines against the lines that they cross: all quantities of `cross` at once.
+// Lines against the lines that they cross: all quantities of `cross` at once, from their products of leading bits, which
+// are Q. A line has 32 work-items side by side, or, if Q lies ACROSS, 8, with those of other lines beside them.
 inline constexpr char device_cross_text[] = R"(
+#define PARTS (ACROSS ? 8 : 32)
 FUNCTION double term(LINES_OF(x), double x_power, LINES_OF(y), double y_power, index i, index j, index l) {
     double const f = element(GIVEN(x), i, l), g = element(GIVEN(y), j, l);
     if (f == 0 || g == 0) return 0;
     double const size = times_power(fabs(f), -(int)x_power) * times_power(fabs(g), -(int)y_power);
     return size > 0x1p-1000 ? size : 0x1p-1000;
 }
-#define TERM(l) term(GIVEN(x), of[exponent], GIVEN(y), other[exponent], i, j, l)
-KERNEL(ITEMS) cross_lines(LINES(x), LINES(y), index length, BUFFER(double, table),
-                          BUFFER(double const, others), MATRIX(double const, q)) {
+#define OTHER(quantity, j) OF(others, y_count, quantity, j)
+#define TERM(j, l) term(GIVEN(x), e, GIVEN(y), OTHER(exponent, j), i, j, l)
+KERNEL(ITEMS) cross_lines(LINES(x), LINES(y), index length, BUFFER(double, table), BUFFER(double const, others),
+                          MATRIX(Q const, q)) {
+    SHARED double mosts[ITEMS];
+    SHARED double spreads[ITEMS];
+    SHARED double leasts[ITEMS];
+    SHARED int lookeds[ITEMS];
     OPEN(IN const, x);
     OPEN(IN const, y);
     OPEN(double, table);
     OPEN(double const, others);
-    OPEN(double const, q);
-    for (EACH(i, x_count)) {
-        GLOBAL double *const of = table + i * columns;
-        if (of[peak] < 0) continue;
-        double const infinite = from_bits((ulong)0x7ff << 52);
-        double most = 0, least_spread = infinite, least = infinite;
-        int looked = 0, hopeless = 0;
-        for (index j = 0; j < y_count; ++j) {
-            GLOBAL double const *const other = others + j * columns;
-            if (other[peak] < 0) continue;
-            double const bits = q[AT(q, i, j)], here = bits + 128 * other[sum];
-            if (here > most) most = here;
-            if (hopeless) continue;
-            double share = bits * 0x1p-14;
-            if (bits < 32) {
-                double const mine = TERM((index)of[peak]), crossing = TERM((index)other[peak]);
-                if (mine > share) share = mine;
-                if (crossing > share) share = crossing;
-                if (!(share > 0)) {
-                    hopeless = ++looked > MOST_LOOKED;
-                    if (hopeless) continue;
-                    share = 0;
-                    for (index l = 0; l < length; ++l) share += TERM(l);
-                    share /= 1 + (double)(length + 2) * 0x1p-52;
-                }
-            }
-            if (share == 0) continue;
-            double const part = share * (1 / other[sum]);
-            if (part < least_spread) least_spread = part;
-            if (share < least) least = share;
+    OPEN(Q const, q);
+    int const own = ACROSS ? LANE : WARP, part = ACROSS ? WARP : LANE;
+#define AT_PART(t) (ACROSS ? (t) * 32 + LANE : WARP * 32 + (t))
+    index const i = (index)GROUP * (ITEMS / PARTS) + own;
+    int const counts = i < x_count && OF(table, x_count, peak, i) >= 0;
+    double const infinite = from_bits((ulong)0x7ff << 52), e = counts ? OF(table, x_count, exponent, i) : 0;
+    index const at = counts ? (index)OF(table, x_count, peak, i) : 0;
+    double most = 0, least_spread = infinite;
+    double least = infinite;
+    int looked = 0, few = 0;
+    for (index j0 = part; counts && j0 < y_count; j0 += 8 * PARTS) {
+        double some[8], sums[8], inverse[8];
+#pragma unroll
+        for (int u = 0; u < 8; ++u) {
+            index const j = min(j0 + u * PARTS, y_count - 1);
+            sums[u] = OTHER(sum, j); /* 0 of lines that do not count */
+            inverse[u] = OTHER(inverse_sum, j);
+            some[u] = (double)q[AT(q, i, j)];
         }
-        of[ceiling] = most == 0 ? 0 : most + 128 * of[sum] + (double)length;
-        of[spread] = hopeless ? infinite : (1 + 0x1p-50) / least_spread;
-        of[thinnest] = hopeless ? infinite : (1 + 0x1p-50) / least;
+#pragma unroll
+        for (int u = 0; u < 8; ++u) { /* the last line again and again, behind it: that changes nothing */
+            double const here = some[u] + 128 * sums[u], of_sum = some[u] * 0x1p-14 * inverse[u];
+            int const is_few = some[u] < 32, is_used = sums[u] > 0;
+            most = is_used && here > most ? here : most;
+            least_spread = is_used && !is_few && of_sum < least_spread ? of_sum : least_spread;
+            least = is_used && !is_few && some[u] < least ? some[u] : least;
+            few |= is_used && is_few;
+        }
     }
+    least *= 0x1p-14;
+    /* Lines with little in common with this one: the largest of their terms count. */
+    for (index j = part; few && j < y_count; j += PARTS) {
+        double const bits = q[AT(q, i, j)];
+        if (OTHER(sum, j) == 0 || bits >= 32) continue;
+        double share = bits * 0x1p-14;
+        double const mine = TERM(j, at), crossing = TERM(j, (index)OTHER(peak, j));
+        if (mine > share) share = mine;
+        if (crossing > share) share = crossing;
+        if (!(share > 0)) {
+            ++looked;
+            continue;
+        }
+        double const of_sum = share * OTHER(inverse_sum, j);
+        if (of_sum < least_spread) least_spread = of_sum;
+        if (share < least) least = share;
+    }
+    lookeds[ITEM] = looked;
+    BARRIER();
+    int all_looked = 0;
+    for (int t = 0; t < PARTS; ++t) all_looked += lookeds[AT_PART(t)];
+    /* Few lines with which this one has no term of the two largest: all terms, of each. */
+    for (index j = part; all_looked <= MOST_LOOKED && looked > 0 && j < y_count; j += PARTS) {
+        if (OTHER(sum, j) == 0 || q[AT(q, i, j)] > 0 || TERM(j, at) > 0 || TERM(j, (index)OTHER(peak, j)) > 0)
+            continue;
+        double share = 0;
+        for (index l = 0; l < length; ++l) share += TERM(j, l);
+        share /= 1 + (double)(length + 2) * 0x1p-52;
+        if (share == 0) continue;
+        double const of_sum = share * OTHER(inverse_sum, j);
+        if (of_sum < least_spread) least_spread = of_sum;
+        if (share < least) least = share;
+    }
+    mosts[ITEM] = most;
+    spreads[ITEM] = least_spread;
+    leasts[ITEM] = least;
+    BARRIER();
+    if (part > 0 || !counts) return;
+    for (int t = 1; t < PARTS; ++t) {
+        most = max(most, mosts[AT_PART(t)]);
+        least_spread = min(least_spread, spreads[AT_PART(t)]);
+        least = min(least, leasts[AT_PART(t)]);
+    }
+    int const hopeless = all_looked > MOST_LOOKED;
+    OF(table, x_count, ceiling, i) = most == 0 ? 0 : most + 128 * OF(table, x_count, sum, i) + (double)length;
+    OF(table, x_count, spread, i) = hopeless ? infinite : (1 + 0x1p-50) / least_spread;
+    OF(table, x_count, thinnest, i) = hopeless ? infinite : (1 + 0x1p-50) / least;
 }
 )";
 
-// One plane of int8: the leading bits or one digit of each scaled element. Row i of `to` is line i.
+// One plane of int8: one digit of each scaled element. Row i of `to` is line i.
 inline constexpr char device_plane_text[] = R"(
-KERNEL(ITEMS) plane(LINES(x), index first, index length, BUFFER(double const, table),
-                    BUFFER(int const, shift), int position, MATRIX(byte, to)) {
+KERNEL(ITEMS) plane(LINES(x), index first, index length, BUFFER(int const, shift), int position,
+                    MATRIX(byte, to)) {
     OPEN(IN const, x);
-    OPEN(double const, table);
     OPEN(int const, shift);
     OPEN(byte, to);
     for (EACH(at, x_count * length)) {
         index const i = x_left ? at / length : at % x_count, l = x_left ? at % length : at / x_count;
-        double const v = element(GIVEN(x), i, first + l);
-        int number;
-        if (position >= 0)
-            number = digit(scaled(v, shift[i]), position);
-        else
-            number = (int)times_power(fabs(v), 7 - (int)table[i * columns + exponent]);
-        to[AT(to, i, l)] = (byte)number;
+        to[AT(to, i, l)] = (byte)digit(scaled(element(GIVEN(x), i, first + l), shift[i]), position);
     }
 }
 )";
@@ -398,7 +512,8 @@ class on_device {
 public:
     on_device(Leaf leaf, handle<double> to) : leaf_(std::move(leaf)), facts_(to) {}
 
-    static constexpr index_t facts = 8; // four of each side
+    static constexpr int facts_of_side = 5, least_count = 7, counts = most_moduli - least_count + 1;
+    static constexpr index_t facts = 2 * facts_of_side + 8 * counts;
 
     // Allocates host memory for the tables of lines.
     template <class Lines>
@@ -408,7 +523,7 @@ public:
         if (!copy.table.resize(count * static_cast<std::size_t>(measured<Lines>::columns)) ||
             !copy.shift.resize(count))
             return error(errc::memory, "ozaki: cannot allocate host memory for what is measured of A and B");
-        x.table = {copy.table.data(), x.line.count(), measured<Lines>::columns, measured<Lines>::columns, 1};
+        x.table = {copy.table.data(), x.line.count(), measured<Lines>::columns, 1, x.line.count()};
         x.shift = {copy.shift.data(), x.line.count(), 1, 1, 1};
         return {};
     }
@@ -417,7 +532,7 @@ public:
     template <class Lines>
     status measure(measured<Lines> const& x, double room) const {
         std::string const text =
-            "#define AT_ONCE 8\n" + across(x) + "#define LOWEST " + (room > 0 ? "0\n" : "1\n");
+            "#define AT_ONCE 16\n" + across(x) + "#define LOWEST " + (room > 0 ? "0\n" : "1\n");
         auto const with = strides(x.line);
         return leaf_.launch({"measure", device_measure_text, text, 256, true, true, typed},
                             (x.line.count() + 31) / 32, x.line.of.data, with.line, with.element,
@@ -426,30 +541,55 @@ public:
     }
     template <class Lines>
     status fetch(measured<Lines> const& x) const {
-        return leaf_.download(x.there.table, x.table.data, x.table.rows * x.table.cols);
+        return leaf_.download(x.there.table, x.table.data, x.table.rows * measured<Lines>::columns);
     }
-    // What `look` finds, for both sides.
+    // What `look` finds, for both sides; and, if `probed`, what `try_counts` does.
     template <class Lefts, class Rights>
-    status look(measured<Lefts> const& a, measured<Rights> const& b, double (&found)[facts]) const {
-        auto const one = [&](auto const& x, handle<double> const& to) {
-            return leaf_.launch({"look", device_look_text, {}, 256, true, true, plain}, 1,
-                                handle<double const>(x.there.table),
-                                handle<std::int32_t const>(x.there.shift), x.line.count(), to);
-        };
-        if (status s = one(a, facts_); !s) return s;
-        if (status s = one(b, facts_ + 4); !s) return s;
-        return leaf_.download(facts_, found, facts);
-    }
-    template <class Mine, class Other>
-    status cross(measured<Mine> const& x, measured<Other> const& y, view<double, Space> const& q) const {
-        auto const with = strides(y.line);
-        if (status s = with_lines("cross_lines", device_cross_text, x.line.count(), x.line, y.line.of.data,
-                                  with.line, with.element, int{Other::is_left}, int{y.line.of.conjugate},
-                                  y.line.count(), x.line.length(), x.there.table,
-                                  handle<double const>(y.there.table), view<double const, Space>(q));
+    status look(measured<Lefts> const& a, measured<Rights> const& b, bool probed,
+                double (&found)[facts]) const {
+        if (status s =
+                leaf_.launch({"look", device_look_text, {}, 256, true, true, plain}, 2,
+                             handle<double const>(a.there.table), handle<std::int32_t const>(a.there.shift),
+                             a.line.count(), handle<double const>(b.there.table),
+                             handle<std::int32_t const>(b.there.shift), b.line.count(), facts_);
             !s)
             return s;
-        return fetch(x);
+        if (probed)
+            if (status s = leaf_.launch({"try_counts", device_scales_text, {}, 256, true, true, with_rooms},
+                                        2 * counts, handle<double const>(a.there.table), a.line.count(),
+                                        handle<double const>(b.there.table), b.line.count(),
+                                        facts_ + 2 * facts_of_side);
+                !s)
+                return s;
+        return leaf_.download(facts_, found, probed ? facts : index_t{2 * facts_of_side});
+    }
+    // The leading bits of all elements, as split() has residues; and lines with the lines that they cross, from their
+    // products, which are whole numbers of type Q.
+    template <class Lines>
+    status lead(measured<Lines> const& x, index_t first, index_t length, index_t pitch,
+                handle<std::byte> const& to) const {
+        return split_by(x, "#define LEADING 1\n" + across(x), first, length, pitch, to);
+    }
+    template <class Mine, class Other, class Q>
+    status cross(measured<Mine> const& x, measured<Other> const& y, view<Q, Space> const& q) const {
+        auto const mine = strides(x.line), with = strides(y.line);
+        bool const across_q = rows_are_closer(q);
+        index_t const lines_of_group = across_q ? 32 : 8;
+        return leaf_.launch(
+            {"cross_lines", device_cross_text,
+             std::string(std::is_same_v<Q, double> ? "#define Q double\n" : "#define Q int\n") +
+                 (across_q ? "#define ACROSS 1\n" : "#define ACROSS 0\n"),
+             256, true, true, typed},
+            (x.line.count() - 1) / lines_of_group + 1, x.line.of.data, mine.line, mine.element,
+            int{Mine::is_left}, int{x.line.of.conjugate}, x.line.count(), y.line.of.data, with.line,
+            with.element, int{Other::is_left}, int{y.line.of.conjugate}, y.line.count(), x.line.length(),
+            x.there.table, handle<double const>(y.there.table), view<Q const, Space>(q));
+    }
+    template <class Lines>
+    status scale(measured<Lines> const& x, double room) const {
+        return leaf_.launch({"scale_lines", device_scales_text, {}, 256, true, true, with_rooms},
+                            groups_for_each(x.line.count(), 256), handle<double const>(x.there.table),
+                            x.line.count(), room, x.there.shift);
     }
     // The host finds the shifts.
     template <class Scale, class Lines>
@@ -459,10 +599,6 @@ public:
     }
 
     // The steps of maps.hpp.
-    template <class Lines, side Side>
-    status run(plane<leading_bits<Lines>, Side> const& x, view<std::int8_t, Space> const& to) const {
-        return form(x.of.of, x.of.first, -1, Side == side::left ? to : transposed(to));
-    }
     template <class Lines, side Side>
     status run(plane<digits<Lines>, Side> const& x, view<std::int8_t, Space> const& to) const {
         return form(x.of.of, x.of.first, x.of.position, Side == side::left ? to : transposed(to));
@@ -480,14 +616,9 @@ public:
     template <class Lines>
     status split(measured<Lines> const& x, residue_system const& system, index_t first, index_t length,
                  index_t pitch, handle<std::byte> const& to) const {
-        auto const with = strides(x.line);
         return or_no_memory([&] {
-            return leaf_.launch(
-                {"split", split_text, system_text(system).for_split(Lines::is_left, is_across(x)), 256, true,
-                 true, typed},
-                (x.line.count() + 15) / 16 * ((length + 127) / 128), x.line.of.data, with.line, with.element,
-                int{Lines::is_left}, int{x.line.of.conjugate}, x.line.count(), first, length, pitch,
-                handle<std::int32_t const>(x.there.shift), Space::template cast<std::int32_t>(to));
+            return split_by(x, system_text(system).for_split(Lines::is_left) + across(x), first, length,
+                            pitch, to);
         });
     }
     status reduce(view<std::int32_t const, Space> const& x, nearest_residue const& by, bool adds,
@@ -555,6 +686,12 @@ private:
     }
     // Definitions of kernels that read no operand, and of those that read one of elements T.
     static std::string plain() { return device_numbers_text; }
+    static std::string with_rooms() {
+        std::string list;
+        for (int x = least_count; x <= most_moduli; ++x)
+            list += (list.empty() ? "" : ", ") + system_text::number(room(x));
+        return plain() + "#define ROOMS {" + list + "}\n";
+    }
     static std::string typed() {
         return kernel_types<T, T>() + "#define MOST_LOOKED " + std::to_string(most_looked) + '\n' +
                device_numbers_text + device_lines_text;
@@ -570,12 +707,23 @@ private:
     static std::string across(measured<Lines> const& x) {
         return is_across(x) ? "#define ACROSS 1\n" : "#define ACROSS 0\n";
     }
+    template <class Lines>
+    status split_by(measured<Lines> const& x, std::string const& text, index_t first, index_t length,
+                    index_t pitch, handle<std::byte> const& to) const {
+        auto const with = strides(x.line);
+        return leaf_.launch({"split", split_text, text, 256, true, true, typed},
+                            (x.line.count() + 15) / 16 * ((length + 127) / 128), x.line.of.data, with.line,
+                            with.element, int{Lines::is_left}, int{x.line.of.conjugate}, x.line.count(),
+                            first, length, pitch, handle<double const>(x.there.table),
+                            handle<std::int32_t const>(x.there.shift),
+                            Space::template cast<std::int32_t>(to));
+    }
     // Row i of `to` is line i.
     template <class Lines>
     status form(measured<Lines> const& x, index_t first, int position,
                 view<std::int8_t, Space> const& to) const {
         return with_lines("plane", device_plane_text, to.rows * to.cols, x.line, first, to.cols,
-                          x.there.table, x.there.shift, position, to);
+                          handle<std::int32_t const>(x.there.shift), position, to);
     }
     status add_up(view<std::int32_t const, Space> const& x, handle<double const> high, handle<double> low,
                   double factor, int lost) const {

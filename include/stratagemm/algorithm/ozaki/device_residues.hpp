@@ -31,18 +31,23 @@ struct nearest_residue {
     }
 };
 
-// All residues of an operand: ROWS lines by 128 elements for a group. ACROSS: elements of neighbouring lines are closer
-// than those of one line, so that they pass through shared memory.
+// All residues of an operand, or (LEADING) the seven leading bits of its magnitudes, counted from the largest of a line:
+// ROWS lines by 128 elements for a group. ACROSS: elements of neighbouring lines are closer than those of one line, so
+// that they pass through shared memory.
 inline constexpr char split_text[] = R"(
 #define ROWS 16
-KERNEL(ITEMS) split(LINES(x), index first, index length, index pitch, BUFFER(int const, shift), BUFFER(int, to)) {
+KERNEL(ITEMS) split(LINES(x), index first, index length, index pitch, BUFFER(double const, table),
+                    BUFFER(int const, shift), BUFFER(int, to)) {
 #if ACROSS
     SHARED double tile[ROWS * 133]; /* strides such that a warp reads and writes different banks */
 #endif
     OPEN(IN const, x);
+    OPEN(double const, table);
     OPEN(int const, shift);
     OPEN(int, to);
+#if !LEADING
     int const modulus[MODULI] = MODULUS, inverse[MODULI] = INVERSE, factor[MODULI][PIECES] = FACTOR;
+#endif
     index const across = (length + 127) / 128, line0 = GROUP / across * ROWS, l0 = GROUP % across * 128;
 #if ACROSS
     for (int u = ITEM / ROWS; u < 128; u += ITEMS / ROWS) {
@@ -55,17 +60,27 @@ KERNEL(ITEMS) split(LINES(x), index first, index length, index pitch, BUFFER(int
     for (int row = WARP; row < ROWS; row += ITEMS / 32) {
         index const line = line0 + row, l = l0 + 4 * LANE;
         if (line >= x_count || l >= length) continue;
+        double some[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+#if ACROSS
+            some[e] = l + e < length ? tile[row * 133 + e * 33 + LANE] : 0;
+#else
+            some[e] = l + e < length ? element(GIVEN(x), line, first + l + e) : 0;
+#endif
+        GLOBAL int *at = to + (line * pitch + l) / 4;
+#if LEADING
+        int const above = 7 - (int)OF(table, x_count, exponent, line);
+        int word = 0;
+#pragma unroll
+        for (int e = 0; e < 4; ++e) word |= ((int)times_power(fabs(some[e]), above) & 255) << 8 * e;
+        *at = word;
+#else
         double const scale = power(shift[line]);
         int piece[4][PIECES];
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-            double y = 0;
-            if (l + e < length)
-#if ACROSS
-                y = rint(tile[row * 133 + e * 33 + LANE] * scale);
-#else
-                y = rint(element(GIVEN(x), line, first + l + e) * scale);
-#endif
+            double y = rint(some[e] * scale);
 #pragma unroll
             for (int t = PIECES - 1; t > 0; --t) {
                 double const high = rint(y * power(-20 * t));
@@ -74,7 +89,6 @@ KERNEL(ITEMS) split(LINES(x), index first, index length, index pitch, BUFFER(int
             }
             piece[e][0] = (int)y;
         }
-        GLOBAL int *at = to + (line * pitch + l) / 4;
 #pragma unroll
         for (int r = 0; r < MODULI; ++r) {
             int word = 0;
@@ -89,6 +103,7 @@ KERNEL(ITEMS) split(LINES(x), index first, index length, index pitch, BUFFER(int
             *at = word;
             at += x_count * pitch / 4;
         }
+#endif
     }
 }
 )";
@@ -215,8 +230,13 @@ class system_text {
 public:
     explicit system_text(residue_system const& s) : system_(s) {}
 
+    static std::string number(double x) {
+        char text[40];
+        __builtin_snprintf(text, sizeof(text), "%a", x);
+        return text;
+    }
     // `weighted`: times the weights of the system.
-    std::string for_split(bool weighted, bool across) const {
+    std::string for_split(bool weighted) const {
         int const count = system_.count(), pieces = split_pieces(count);
         std::string modulus, inverse, factor;
         for (int r = 0; r < count; ++r) {
@@ -233,7 +253,7 @@ public:
             add(factor, '{' + of + '}');
         }
         return define("MODULI", std::to_string(count)) + define("PIECES", std::to_string(pieces)) +
-               define("ACROSS", across ? "1" : "0") + define("MODULUS", '{' + modulus + '}') +
+               define("LEADING", "0") + define("MODULUS", '{' + modulus + '}') +
                define("INVERSE", '{' + inverse + '}') + define("FACTOR", '{' + factor + '}');
     }
     std::string for_combine(bool vectors) const {
@@ -261,12 +281,6 @@ private:
     static std::string define(char const* name, std::string const& value) {
         return std::string("#define ") + name + ' ' + value + '\n';
     }
-    static std::string number(double x) {
-        char text[40];
-        __builtin_snprintf(text, sizeof(text), "%a", x);
-        return text;
-    }
-
     residue_system const& system_;
 };
 

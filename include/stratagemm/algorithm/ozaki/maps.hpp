@@ -80,10 +80,9 @@ struct device_tables<host_memory> {};
 // Lines with their table, and the powers of two that scale them.
 template <class Lines>
 struct measured {
-    // A device also keeps |x| 2^-E of the largest element: the host, which decides, cannot read the element
-    // there.
+    // A device also keeps |x| 2^-E of the largest element, since the host cannot read the element there, and 1 / sum.
     static constexpr bool on_host = std::is_same_v<typename Lines::space, host_memory>;
-    static constexpr index_t columns = on_host ? index_t{quantities} : quantities + 1;
+    static constexpr index_t columns = on_host ? index_t{quantities} : quantities + 2;
 
     Lines line;
     view<double> table;

@@ -25,8 +25,8 @@ namespace ozaki_parts {
 struct residue_room {
     index_t chunk, pitch;
 
-    explicit residue_room(index_t k) : chunk(k < most ? k : most), pitch(rounded(chunk)) {}
-    static constexpr index_t most = 1 << 14;
+    explicit residue_room(index_t k, index_t most = 1 << 14)
+        : chunk(k < most ? k : most), pitch(rounded(chunk)) {}
     static constexpr index_t rounded(index_t x) {
         return (x + 15) / 16 * 16;
     } // as hardware fetches and stores
@@ -65,10 +65,11 @@ public:
         bool const by_contract = policy_.by_contract(),
                    probes = by_contract || policy_.probes(options.moduli);
         if constexpr (Policy::on_device)
-            if (!probes && options.moduli > 0) return plan_by_norms();
+            if (options.moduli > 0 || (by_contract && !policy_.template slices_may_do<T>()))
+                return plan_on_device(probes);
         typename arena::scope const scope(memory_);
         planes leading{};
-        if (probes) leading = take_planes(1);
+        if (probes && !Policy::on_device) leading = take_planes(1);
         surveyed_ = survey(leading, options.moduli > 0 && !probes);
         if (!surveyed_) find(peak), find(exponent);
         if (char const* const reason = not_for_integers()) return {ozaki_report::native, 0, 0, 0, reason};
@@ -79,19 +80,50 @@ public:
         return scale_residues(policy_.explicit_plan(), probes);
     }
 
-    // The same for explicit moduli on a device, where kernels scale the lines.
-    ozaki_report plan_by_norms() {
-        double const r = room(policy_.options_.moduli);
-        double of[device_steps::facts] = {};
+    // The same for moduli on a device: kernels look at the lines, scale them, and try all numbers of moduli. The host
+    // waits once, for what they found.
+    ozaki_report plan_on_device(bool probes) {
+        using steps = device_steps;
+        int const count = policy_.options_.moduli;
+        double of[steps::facts] = {};
+        double const r = probes ? 0 : room(count);
         then([&] { return device_.measure(a_, r); });
         then([&] { return device_.measure(b_, r); });
-        then([&] { return device_.look(a_, b_, of); });
-        char const* reason = reason_against(of[0] != 0 || of[4] != 0, of[1] + of[5]);
-        for (int side = 0; side < 8; side += 4)
-            if (of[side + 3] >= of[side + 2] && (of[side + 2] < -1000 || of[side + 3] > 1000))
-                reason = out_of_reach;
-        if (reason) return {ozaki_report::native, 0, 0, 0, reason};
-        return policy_.explicit_plan();
+        if (probes) probe_on_device();
+        then([&] { return device_.look(a_, b_, probes, of); });
+        double const *const of_a = of, *const of_b = of + steps::facts_of_side,
+                            *const tried = of + 2 * steps::facts_of_side;
+        if (char const* const reason = reason_against(of_a[0] != 0 || of_b[0] != 0, of_a[1] + of_b[1]))
+            return {ozaki_report::native, 0, 0, 0, reason};
+        ozaki_report plan = policy_.explicit_plan();
+        if (count == 0) {
+            double const widest = of_a[4] < of_b[4] ? of_b[4] : of_a[4], eps = policy_.template wanted<T>();
+            plan = {ozaki_report::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
+                    "the exponents of the data spread too far"};
+            for (int x = steps::least_count; x <= most_moduli && plan.count == 0; ++x) {
+                double const *const by_a = tried + 8 * (x - steps::least_count), *const by_b = by_a + 4;
+                double const lost =
+                    by_a[0] * (1 + static_cast<double>(size_.k) * power(-static_cast<int>(by_b[1]))) +
+                    by_b[0];
+                if (lost <= eps)
+                    plan = {ozaki_report::moduli, x, x + 1, plan.spread,
+                            "the fewest that are accurate enough"};
+            }
+            if (plan.count > 0 && policy_.native_is_faster(shape_, plan, true))
+                plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
+            if (plan.count == 0) return plan;
+        }
+        for (int side = 0; side < 2; ++side) {
+            double const* const shifts = probes ? tried + 8 * (plan.count - steps::least_count) + 4 * side + 2
+                                                : of + side * steps::facts_of_side + 2;
+            if (shifts[0] <= shifts[1] && (shifts[0] < -1000 || shifts[1] > 1000))
+                return {ozaki_report::native, 0, 0, plan.spread, out_of_reach};
+        }
+        if (probes) {
+            then([&] { return device_.scale(a_, room(plan.count)); });
+            then([&] { return device_.scale(b_, room(plan.count)); });
+        }
+        return plan;
     }
 
     // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep,
@@ -197,8 +229,7 @@ protected:
         if constexpr (Policy::on_device) {
             then([&] { return device_.measure(a_, 0); });
             then([&] { return device_.measure(b_, 0); });
-            then([&] { return device_.fetch(a_); });
-            then([&] { return device_.fetch(b_); });
+            fetch_lines();
             return true;
         } else if constexpr (Policy::tiled)
             return (kept_a_ || policy_.on_host().survey(a_, leading_of(a_.line, leading.a_all), norms)) &&
@@ -216,8 +247,43 @@ protected:
         return {all.data, count, length, length, 1};
     }
 
+    void fetch_lines() {
+        then([&] { return device_.fetch(a_); });
+        then([&] { return device_.fetch(b_); });
+    }
+    void probe_on_device() {
+        typename arena::scope const scope(memory_);
+        residue_room const room(size_.k, Policy::chunk_of(size_.k, 1));
+        auto const a = memory_.template take<std::byte>(size_.m * room.pitch),
+                   b = memory_.template take<std::byte>(size_.n * room.pitch);
+        auto const q = take<std::int32_t>(size_.m, size_.n);
+        view_of<double> total{};
+        if (room.chunk < size_.k) total = take<double>(size_.m, size_.n), fill(total);
+        for (index_t first = 0; first < size_.k; first += room.chunk) {
+            index_t const k = smaller(room.chunk, size_.k - first);
+            then([&] { return device_.lead(a_, first, k, room.pitch, a); });
+            then([&] { return device_.lead(b_, first, k, room.pitch, b); });
+            multiply({space::template cast<std::int8_t>(a), size_.m, k, room.pitch, 1},
+                     {space::template cast<std::int8_t>(b), k, size_.n, 1, room.pitch}, q);
+            if (room.chunk < size_.k) map(add_integers<space>{q}, total);
+        }
+        auto const cross_with = [&](auto const& of_q) {
+            then([&] { return device_.cross(a_, b_, of_q); });
+            then([&] { return device_.cross(b_, a_, transposed(of_q)); });
+        };
+        room.chunk < size_.k ? cross_with(total) : cross_with(q);
+    }
+
     // The product of leading bits, and what follows from it for each line.
-    void probe(planes const& t, std::initializer_list<quantity> wanted) {
+    void probe([[maybe_unused]] planes const& t, [[maybe_unused]] std::initializer_list<quantity> wanted) {
+        if constexpr (Policy::on_device) {
+            probe_on_device();
+            fetch_lines();
+        } else {
+            probe_on_host(t, wanted);
+        }
+    }
+    void probe_on_host(planes const& t, std::initializer_list<quantity> wanted) {
         if constexpr (Policy::tiled)
             if (surveyed_ && t.chunk == size_.k && *(wanted.end() - 1) <= spread) {
                 multiply(leading_of(a_.line, t.a_all), transposed(leading_of(b_.line, t.b_all)), t.c);
@@ -237,16 +303,11 @@ protected:
             multiply(t.a(k), t.b(k), t.c);
             map(add_integers<space>{t.c}, q);
         }
-        if constexpr (Policy::on_device) {
-            then([&] { return device_.cross(a_, b_, q); });
-            then([&] { return device_.cross(b_, a_, transposed(q)); });
-        } else {
-            for (quantity const what : wanted) {
-                map(cross<left, right>{a_, b_, q}, column(a_, what), what);
-                map(cross<right, left>{b_, a_, transposed(q)}, column(b_, what), what);
-            }
-            ready();
+        for (quantity const what : wanted) {
+            map(cross<left, right>{a_, b_, q}, column(a_, what), what);
+            map(cross<right, left>{b_, a_, transposed(q)}, column(b_, what), what);
         }
+        ready();
     }
 
     // ---- choosing ------------------------------------------------------------------------------------
