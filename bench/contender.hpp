@@ -184,7 +184,8 @@ contenders make_verified();            // over host, and its base
 
 // What a contract looks at beside the data: whether it pays here, or nothing.
 enum class choice { speed, data };
-contenders make_emulators(choice); // the native product first
+// The native product first. In emulators.cpp, and over a device in emulators_cuda.cpp: a program is linked with one.
+contenders make_emulators(choice);
 
 // Null where the peer is not installed.
 std::unique_ptr<contender> make_openblas();
@@ -197,5 +198,7 @@ std::unique_ptr<contender> make_libxsmm();
 std::unique_ptr<contender> make_inlined();
 contenders make_peers();                          // of the CPU: all that are installed
 std::unique_ptr<contender> make_cublas(machine&); // on what make_cuda_machine() gives
+// FP64 from fixed-point numbers and FP32 from bfloat16, since cuBLAS 13; it refuses a product where it cannot do that
+std::unique_ptr<contender> make_cublas_emulation(machine&);
 
 } // namespace bench

@@ -1,14 +1,9 @@
 // The settings whose speed and error are compared: the library's own product, and those made of narrower
 // ones.
-#include "policy.hpp"
+#include "emulators.hpp"
 
 #include <limits>
 #include <optional>
-
-#include <limits>
-#include <optional>
-
-namespace sg = stratagemm;
 
 namespace bench {
 namespace {
@@ -20,62 +15,6 @@ struct eager : sg::host {
     double estimate(S const& s) const {
         return sizeof(typename S::a_type) <= 2 ? sg::host::estimate(s)
                                                : std::numeric_limits<double>::infinity();
-    }
-};
-
-// What an emulator makes of the call: a policy over `base`, and the report in words.
-struct native {
-    template <class Base>
-    Base over(Base const& base) const {
-        return base;
-    }
-    std::string ran() const { return ""; }
-};
-
-struct by_ozaki {
-    sg::ozaki_options options;
-    sg::ozaki_report report{};
-
-    template <class Base>
-    auto over(Base const& base) {
-        options.report = &report;
-        return sg::ozaki{base, options};
-    }
-    std::string ran() const {
-        char const* const scheme = report.scheme == sg::ozaki_report::native   ? "native"
-                                   : report.scheme == sg::ozaki_report::slices ? " slices"
-                                                                               : " moduli";
-        bool const counted = report.scheme != sg::ozaki_report::native;
-        return (counted ? std::to_string(report.count) : "") + scheme + ": " + report.reason;
-    }
-};
-
-struct by_split {
-    sg::split_options options;
-    sg::split_report report{};
-
-    template <class Base>
-    auto over(Base const& base) {
-        options.report = &report;
-        return sg::split{base, options};
-    }
-    std::string ran() const {
-        return (report.products ? std::to_string(report.products) + " products: " : "native: ") +
-               report.reason;
-    }
-};
-
-// The one over the other, so that the fastest runs.
-struct by_both {
-    by_ozaki integers;
-    by_split parts;
-
-    template <class Base>
-    auto over(Base const& base) {
-        return integers.over(parts.over(base));
-    }
-    std::string ran() const {
-        return integers.report.scheme == sg::ozaki_report::native ? parts.ran() : integers.ran();
     }
 };
 
@@ -166,5 +105,6 @@ contenders over() {
 } // namespace
 
 contenders make_emulators(choice by) { return by == choice::speed ? over<sg::host>() : over<eager>(); }
+std::unique_ptr<machine> make_emulation_machine() { return make_host_machine(30e-3); }
 
 } // namespace bench

@@ -62,4 +62,7 @@ private:
 std::unique_ptr<machine> make_host_machine(double sample_seconds); // host_machine.cpp
 std::unique_ptr<machine> make_cuda_machine(); // peers/cublas.cpp; null where there is no device
 
+// Where the policies of make_emulators() have their operands; with these in emulators.cpp or emulators_cuda.cpp.
+std::unique_ptr<machine> make_emulation_machine();
+
 } // namespace bench

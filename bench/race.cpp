@@ -62,11 +62,22 @@ struct race::typed_data final : race::data {
     std::vector<band> bands;
     std::vector<wide> expected;
     std::unique_ptr<oracle<In>> judge;
+    static constexpr bool is_emulated = std::is_same_v<In, Out> &&
+                                        std::is_same_v<In, stratagemm::accumulator_t<In>> &&
+                                        std::is_floating_point_v<stratagemm::real_t<In>>;
+    std::unique_ptr<sampled_oracle<std::conditional_t<is_emulated, In, float>>> sample; // on a device
 
     typed_data(problem const& problem, bool on_host, bool errors) : p(problem) {
         member const size = p.sizes();
         auto const block = [&](long n) { return std::size_t(on_host ? n : std::min(n, 2097143L)); };
         a.resize(block(size.a)), b.resize(block(size.b)), e.resize(p.added ? block(size.c) : 0);
+        if constexpr (is_emulated)
+            if (errors && !on_host) {
+                a = draw<In>(long(a.size()), 0.5, 1), b = draw<In>(long(b.size()), 0.5, 2);
+                sample = std::make_unique<sampled_oracle<In>>(p, a, b);
+                for (long const row : sample->rows()) bands.push_back({row, 1});
+                return;
+            }
         if constexpr (std::is_floating_point_v<In>)
             if (errors) {
                 a = draw<In>(size.a, 0.5, 1), b = draw<In>(size.b, 0.5, 2);
@@ -213,6 +224,8 @@ struct race::typed_data final : race::data {
     double error(place& at) const override {
         if constexpr (std::is_same_v<In, Out> && std::is_floating_point_v<In>)
             if (judge) return judge->error(result(at).data());
+        if constexpr (is_emulated)
+            if (sample) return sample->error(result(at).data());
         return -1;
     }
 };
@@ -229,7 +242,8 @@ race::race(problem const& p, limit l, std::vector<contender*> const& all, machin
         return who->part() == role::library && who->takes(p);
     });
     for (contender* who : all) {
-        if (!ours || !who->takes(p) || (r.errors && who->part() == role::information)) continue;
+        bool const only_shown = r.errors && on.is_host() && who->part() == role::information;
+        if (!ours || !who->takes(p) || only_shown) continue;
         double& speed = speeds[{who->name() + '/' + std::to_string(int(p.type)), p.threads}];
         std::string why = speed > 0 && p.flops() * 1e-9 / speed > patience ? "slow" : "";
         lane entry{who->name(), who->part(), {}, who->workspace(p), "", -1, {}, -1};
@@ -240,7 +254,7 @@ race::race(problem const& p, limit l, std::vector<contender*> const& all, machin
             if (why.empty()) racers_.push_back(one), lanes_.push_back(entry);
         }
         if (!why.empty()) left_out_.push_back(entry.name + ": " + why);
-        if (r.errors && racers_.size() == 1 && p.flops() > 3e9)
+        if (r.errors && on.is_host() && racers_.size() == 1 && p.flops() > 3e9)
             patience = std::min(r.patience, 3 * racers_[0].seconds);
     }
 }
@@ -302,7 +316,7 @@ void race::round() {
     for (std::size_t turn = 0; turn < racers_.size(); ++turn) {
         std::size_t const i = rules_.alternate && roof_.size() % 2 == 0 ? racers_.size() - 1 - turn : turn;
         lane& l = lanes_[i];
-        if (l.part == role::information && !l.rates.empty()) { // once
+        if (l.part == role::information && !l.rates.empty() && !rules_.errors) { // once
             l.rates.push_back(l.rates.front());
             continue;
         }
@@ -316,7 +330,7 @@ void race::round() {
 }
 
 void race::finish() {
-    for (std::size_t i = 0; i < racers_.size(); ++i)
+    for (std::size_t i = 0; i < racers_.size() && !rules_.errors; ++i)
         if (lanes_[i].part == role::library) lanes_[i].queued = racers_[i].at->on.queued(runs_of(racers_[i]));
 }
 

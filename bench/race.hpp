@@ -26,8 +26,9 @@ double median(std::vector<double>);
 struct rules {
     double patience = std::numeric_limits<double>::infinity(); // seconds that one product may take
     // Measure errors, on data whose exponents are spread, instead of refusing a result that is too far off;
-    // leave out, of long cases, what takes three times as long as the first; and take the rate of the tile
-    // unit before each round.
+    // on the host leave out, of long cases, what takes three times as long as the first, and take the rate of the
+    // tile unit before each round. On a device errors are those of some elements, and peers that are shown for
+    // information race in every round.
     bool errors = false;
     // Run every other round backwards: short samples of two contenders fall into step with the scheduler.
     bool alternate = false;

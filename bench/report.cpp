@@ -141,18 +141,20 @@ void print_errors(std::ostream& out, result const& r) {
     std::vector<std::size_t> fast, slow;
     for (std::size_t i = 0; i < r.pace.size(); ++i) (r.pace[i] >= 0.6 * best_pace ? fast : slow).push_back(i);
     auto const [least, most] = std::minmax_element(r.pace.begin(), r.pace.end());
-    out << "\n"
-        << r.family << ", " << r.label << ", " << r.setting << "; tile unit " << fixed(*least, 0) << " to "
-        << fixed(*most, 0) << " Gop/s a thread, fast in " << fast.size() << " rounds of " << r.pace.size()
-        << "\n";
+    out << "\n" << r.family << ", " << r.label;
+    if (!r.setting.empty()) out << ", " << r.setting;
+    if (best_pace > 0 && !r.pace.empty()) // a device has no such unit
+        out << "; tile unit " << fixed(*least, 0) << " to " << fixed(*most, 0) << " Gop/s a thread, fast in "
+            << fast.size() << " rounds of " << r.pace.size();
+    out << "\n";
     auto const row = [&](auto const& name, auto const& ours, auto const& native, auto const& peer,
                          auto const& error, auto const& rest) {
-        out << "  " << std::left << std::setw(20) << name << std::right;
+        out << "  " << std::left << std::setw(24) << name << std::right;
         for (auto const& x : {std::string(ours), std::string(native), std::string(peer), std::string(error)})
             out << " " << std::setw(9) << x;
         out << rest << "\n";
     };
-    row("", "GFLOP/s", "/ native", "/ peer", "error", "     bound  what ran");
+    row("", r.unit, "/ native", "/ peer", "error", "     bound  what ran");
     auto const brief = [](double x) {
         std::ostringstream s;
         s << std::scientific << std::setprecision(1) << x;

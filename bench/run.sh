@@ -1,12 +1,19 @@
 #!/bin/sh
 # Builds and runs the benchmark program of a backend, with its report.
 #   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy, a size
+#   bench/run.sh emulation cuda [filter]   and bench/run.sh accuracy cuda [size]: the same on a CUDA device
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events | csr [SIDE]]
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 
 backend=${1:?usage: bench/run.sh BACKEND [filter]}
+case $backend-${2-} in
+emulation-cuda | accuracy-cuda)
+    backend=${backend}_cuda
+    shift
+    ;;
+esac
 # A label as the tables print it, "square 512, packed", is the name square/512_packed.
 filter=$(printf '%s' "${2-}" | sed 's/, / /g; s/ /[\/_]/g')
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,7 +26,7 @@ out_of_core | sparse)
     sh "$root/bench/build.sh" "$program"
     exec "$build/bench/$program" "$@"
     ;;
-host | opencl | cuda | emulation | accuracy) ;;
+host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
     echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, out_of_core, sparse" >&2
     exit 2
@@ -27,12 +34,15 @@ host | opencl | cuda | emulation | accuracy) ;;
 esac
 sh "$root/bench/build.sh" "$program"
 
-set -- --report="$build/report.html"
-if [ "$backend" != accuracy ]; then set -- "$@" --json="$build/$backend.json"; fi
+pages=$build
+if [ "$backend" = accuracy_cuda ]; then pages=$build/cuda; fi # its pictures have the names of those of the host
+mkdir -p "$pages"
+set -- --report="$pages/report.html"
+case $backend in accuracy*) ;; *) set -- "$@" --json="$build/$backend.json" ;; esac
 case $filter in
 '') ;;
 quick) set -- "$@" --quick ;;
-*) if [ "$backend" = accuracy ]; then set -- "$@" "$filter"; else set -- "$@" --filter="$filter"; fi ;;
+*) case $backend in accuracy*) set -- "$@" "$filter" ;; *) set -- "$@" --filter="$filter" ;; esac ;;
 esac
 
 # The first product of a process, with an empty cache and with a full one.
@@ -46,9 +56,13 @@ opencl | cuda)
     ;;
 esac
 "$build/bench/$program" "$@"
+if [ "$backend" = emulation_cuda ]; then # where the time goes
+    echo
+    "$build/bench/$program" "$@" --phases
+fi
 
 echo
 case $backend in
-accuracy) echo "pictures: $build/accuracy-fp64.svg, $build/accuracy-fp32.svg" ;;
+accuracy*) echo "pictures: $pages/accuracy-fp64.svg, $pages/accuracy-fp32.svg" ;;
 *) printf 'JSON: %s\nHTML: %s\n' "$build/$backend.json" "$build/report.html" ;;
 esac

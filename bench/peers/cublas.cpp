@@ -115,6 +115,8 @@ kinds kinds_of(element e) {
     case element::bf16: return {14, 0, 68};
     case element::bf16_bf16: return {14, 14, 68};
     case element::i8: return {3, 10, 72};
+    case element::c32: return {4, 4, 68};
+    case element::c64: return {5, 5, 70};
     default: return {-1, -1, -1}; // of fp8, cuBLASLt alone has products
     }
 }
@@ -122,7 +124,7 @@ kinds kinds_of(element e) {
 // Column by column C is the transpose of ours: C' = B' A'.
 class cublas final : public contender {
 public:
-    explicit cublas(machine& on) : on_(on) {
+    cublas(machine& on, bool emulates) : on_(on), emulates_(emulates) {
         void* library = nullptr;
         for (char const* name :
              {"libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"})
@@ -133,29 +135,40 @@ public:
         int (*get_version)(void*, int*) = nullptr;
         find(library, create, "cublasCreate_v2"), find(library, get_version, "cublasGetVersion_v2");
         find(library, set_workspace, "cublasSetWorkspace_v2");
-        find(library, gemm_, "cublasGemmStridedBatchedEx");
+        find(library, gemm_, "cublasGemmStridedBatchedEx"), find(library, plain_gemm_, "cublasGemmEx");
+        int (*set_strategy)(void*, int) = nullptr;
+        find(library, set_strategy, "cublasSetEmulationStrategy"); // since 13.0
+        if (emulates && (!set_strategy || !plain_gemm_)) return;
         find(library, grouped_, "cublasGemmGroupedBatchedEx"); // since 12.5
         if (!create || !get_version || !set_workspace || !gemm_ || create(&handle_) != 0) {
             handle_ = nullptr;
             return;
         }
         get_version(handle_, &version_);
-        workspace_ = on.allocate(1L << 26);
-        set_workspace(handle_, workspace_.get(), std::size_t{1} << 26);
+        set_workspace_ = set_workspace;
+        give(1L << 26);
+        if (emulates) set_strategy(handle_, 2); // wherever it can, and not where it is faster
     }
     bool found() const { return handle_ != nullptr; }
 
-    std::string name() const override { return "cuBLAS"; }
+    std::string name() const override { return emulates_ ? "cuBLAS, emulation" : "cuBLAS"; }
+    role part() const override { return emulates_ ? role::information : role::peer; }
     std::string version() const override { return std::to_string(version_); }
     machine* home() override { return &on_; }
     bool takes(problem const& p) const override {
         if (kinds_of(p.type).in < 0 || p.added || p.relu) return false;
+        if (emulates_) return emulated(p.type) != 0 && p.plain() && p.group.empty();
         if (!p.group.empty()) return grouped_ != nullptr && p.type != element::i8;
         return p.type != element::i8 || (p.n % 4 == 0 && p.k % 4 == 0);
     }
     // Each product of a group is a group of its own. Pointers are on the device.
     void prepare(problem const& p, operands const& x) override {
         if (x.set == 0) pointers_.clear(), m_.clear(), n_.clear(), k_.clear();
+        if (emulates_ &&
+            x.set == 0) { // slices of both operands, and sums of C: without room for them it runs natively
+            long const parts = p.type == element::c32 || p.type == element::c64 ? 4 : 1;
+            give((1L << 28) + parts * (12 * (p.m * p.k + p.k * p.n) + 16 * p.m * p.n));
+        }
         if (p.group.empty()) return;
         std::vector<void const*> all;
         long const in = size_of(p.type), out = size_of_result(p.type);
@@ -174,7 +187,7 @@ public:
     }
     void run(problem const& p, operands const& x) override {
         auto const [in, out, compute] = kinds_of(p.type);
-        bool const is_wide = p.type == element::f64;
+        bool const is_wide = p.type == element::f64 || p.type == element::c64;
         if (!p.group.empty()) {
             auto** const at = static_cast<void**>(pointers_[std::size_t(x.set)].get());
             auto const count = p.group.size();
@@ -186,16 +199,22 @@ public:
                   "a group of products");
             return;
         }
-        struct {
-            float f;
-            double d;
+        struct { // with an imaginary part
+            float f[2];
+            double d[2];
             int i;
-        } const one{1, 1, 1}, zero{0, 0, 0};
+        } const one{{1, 0}, {1, 0}, 1}, zero{{0, 0}, {0, 0}, 0};
         auto const scalar = [&](auto const& s) -> void const* {
             if (is_wide) return &s.d;
             if (p.type == element::i8) return &s.i;
             return &s.f;
         };
+        if (emulates_) {
+            check(plain_gemm_(handle_, 0, 0, int(p.n), int(p.m), int(p.k), scalar(one), x.b, in, int(p.ldb()),
+                              x.a, in, int(p.lda()), scalar(zero), x.c, out, int(p.n), emulated(p.type), -1),
+                  "an emulated product");
+            return;
+        }
         check(gemm_(handle_, p.b_transposed, p.a_transposed, int(p.n), int(p.m), int(p.k), scalar(one), x.b,
                     in, int(p.ldb()), p.k * p.n, x.a, in, int(p.lda()), p.m * p.k, scalar(zero), x.c, out,
                     int(p.n), p.m * p.n, int(p.count), compute, -1),
@@ -203,8 +222,28 @@ public:
     }
 
 private:
+    // cublasComputeType_t of emulation, or 0.
+    static int emulated(element e) {
+        switch (e) {
+        case element::f32:
+        case element::c32: return 78;
+        case element::f64:
+        case element::c64: return 79;
+        default: return 0;
+        }
+    }
+    void give(long bytes) {
+        workspace_ = nullptr; // first, or both would be there for a moment
+        workspace_ = on_.allocate(bytes);
+        check(set_workspace_(handle_, workspace_.get(), std::size_t(bytes)), "cublasSetWorkspace");
+    }
+
     machine& on_;
+    bool emulates_;
     void* handle_ = nullptr;
+    int (*set_workspace_)(void*, void*, std::size_t) = nullptr;
+    int (*plain_gemm_)(void*, int, int, int, int, int, void const*, void const*, int, int, void const*, int,
+                       int, void const*, void*, int, int, int, int) = nullptr;
     int version_ = 0;
     int (*gemm_)(void*, int, int, int, int, int, void const*, void const*, int, int, long long, void const*,
                  int, int, long long, void const*, void*, int, int, long long, int, int, int) = nullptr;
@@ -226,7 +265,12 @@ std::unique_ptr<machine> make_cuda_machine() {
     return on;
 }
 std::unique_ptr<contender> make_cublas(machine& on) {
-    auto p = std::make_unique<cublas>(on);
+    auto p = std::make_unique<cublas>(on, false);
+    if (!p->found()) return nullptr;
+    return p;
+}
+std::unique_ptr<contender> make_cublas_emulation(machine& on) {
+    auto p = std::make_unique<cublas>(on, true);
     if (!p->found()) return nullptr;
     return p;
 }
