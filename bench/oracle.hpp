@@ -58,7 +58,7 @@ public:
                 std::size_t const x = r * std::size_t(p_.n) + std::size_t(j);
                 double const off = double(c[at_[r] * p_.n + j]) - sums_[x].high;
                 double const error = std::abs(off - low(sums_[x])) / sizes_[x];
-                if (!(error <= worst)) worst = error;
+                if (worst <= error || std::isnan(error)) worst = error; // once NaN, it stays
             }
         return worst;
     }
@@ -131,7 +131,7 @@ public:
                 auto const judge = [&](real seen) {
                     part const& of = *which++;
                     double const error = of.off(double(seen)) / of.size;
-                    if (!(error <= worst)) worst = error;
+                    if (worst <= error || std::isnan(error)) worst = error; // once NaN, it stays
                 };
                 if constexpr (is_complex)
                     judge(x.real()), judge(x.imag());

@@ -1,10 +1,12 @@
 // The framework of the benchmarks, with contenders of its own: what a filter picks, that a wrong result does not race,
 // and what is reported. Nothing here depends on a time.
+#include "../../bench/oracle.hpp"
 #include "../../bench/program.hpp"
 
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <sstream>
 
 namespace {
@@ -82,9 +84,39 @@ outcome run_with(std::vector<std::string> arguments) {
     return x;
 }
 
+// The rows of C that the oracle asks for, by a plain loop over operands that repeat; then one element wrong, or NaN.
+template <class T>
+void check_sampled(element type) {
+    problem const p{type, 37, 29, 23};
+    auto const a = draw<T>(101, 0.5, 1), b = draw<T>(97, 0.5, 2);
+    sampled_oracle<T> const judge(p, a, b);
+    check(judge.rows().size() == 8 && judge.rows().front() == 0 && judge.rows().back() == 36,
+          "the first row, the last one, and some between");
+    std::vector<T> c;
+    for (long const i : judge.rows())
+        for (long j = 0; j < p.n; ++j) {
+            T sum{};
+            for (long l = 0; l < p.k; ++l)
+                sum += a[std::size_t(i * p.k + l) % a.size()] * b[std::size_t(l * p.n + j) % b.size()];
+            c.push_back(sum);
+        }
+    double const u = stratagemm::unit_roundoff<T>();
+    check(judge.error(c.data()) < 30 * u, "a plain loop is accurate");
+    T& last = c.back();
+    last += stratagemm::real_t<T>(0.5);
+    check(judge.error(c.data()) > 1e-3, "a wrong element is found");
+    c.front() = T(std::numeric_limits<stratagemm::real_t<T>>::quiet_NaN());
+    check(!(judge.error(c.data()) < 1), "NaN is an error");
+}
+
 } // namespace
 
 int main() {
+    check_sampled<double>(element::f64);
+    check_sampled<float>(element::f32);
+    check_sampled<std::complex<double>>(element::c64);
+    check_sampled<std::complex<float>>(element::c32);
+
     outcome const none = run_with({"--filter=sgemm/7"});
     check(none.status == 1, "a filter that matches no case is an error");
     check(none.err.find("sgemm/9_odd/threads:1\n") != none.err.npos, "and lists the names");
