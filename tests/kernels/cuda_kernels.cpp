@@ -6,6 +6,7 @@
 // PARTS processes, numbered from 0, share a check: each takes every PARTS-th kernel.
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
 #include <stratagemm/backend/cuda.hpp>
+#include <stratagemm/structure/bsr.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -178,6 +179,13 @@ std::vector<kernel> kernels_for(int capability) {
     for (sg::cuda_entry const& e : sg::cuda_group_entries)
         for (char const* type = e.types; *type; ++type)
             if (*type != 't') add_entry(all, *type, e.tile, true);
+    for (int const side : {16, 32, 64})
+        for (sg::bsr_tile const& tile : sg::bsr_tiles)
+            if (capability == 90)
+                all.push_back({"bsr-h-" + std::to_string(side) + "-in-" + std::to_string(tile.rows) + "x" +
+                                   std::to_string(tile.cols),
+                               sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side)),
+                               true});
     form = {};
     form.table = form.table_states = 60; // products with epilogues of their own values
     sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;

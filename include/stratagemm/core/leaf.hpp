@@ -84,6 +84,7 @@ struct device_kernel {
     bool uses_double = false;
     bool exact = false;               // a b + c is not to be contracted
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
+    std::size_t shared_bytes = 0;     // only for a warpgroup_leaf: shared memory whose size the launch sets
 };
 struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension
@@ -107,6 +108,20 @@ concept device_leaf = requires(L const& l, device_kernel const& kernel,
     { l.limits() } -> std::same_as<device_limits>;
     { l.upload(host, p, index_t{1}) } -> std::same_as<status>;
     { l.download(p, host, index_t{1}) } -> std::same_as<status>;
+};
+
+// A device leaf whose devices may multiply tiles in shared memory by warpgroups (NVIDIA's sm_90a). A kernel for these is
+// in CUDA C++.
+//   warpgroup_units()      how many multiprocessors do that; 0 if this device does not
+//   map_tiles(x, lines, length, map)   sets how the hardware fetches tiles of x: the argument of a launch, a tile_map,
+//                          for a parameter `__grid_constant__ const tensor_map`. The columns of x have stride 1, x and
+//                          its rows begin at multiples of 16 bytes, and lines of a tile have 32, 64 or 128 bytes, which
+//                          are swizzled in shared memory
+template <class L, class Space>
+concept warpgroup_leaf = device_leaf<L, Space> &&
+    requires(L const& l, view<float const, Space> x, typename L::tile_map& map) {
+    { l.warpgroup_units() } -> std::same_as<int>;
+    { l.map_tiles(x, index_t{1}, index_t{1}, map) } -> std::same_as<status>;
 };
 
 // A leaf with queues of its own.

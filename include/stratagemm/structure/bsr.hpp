@@ -7,14 +7,22 @@
 // Rows [i * side, (i + 1) * side) have the blocks [block_begins[i], block_begins[i + 1]). Block x begins with column
 // block_columns[x] * side, and has values[x * side * side], ..., by rows. All elements of a block are multiplied,
 // zeros as well. The side of the blocks divides the sides of the matrix.
+//
+// On CUDA devices of sm_90a, products A B in half and bfloat16 with blocks of side 16, 32 or 64 run on the tensor cores
+// if the columns of B have stride 1, and the values and the rows of B begin at multiples of 16 bytes. All others are
+// listed by rows, and multiplied as a csr.
 #pragma once
 
 #include "../core/list.hpp"
+#include "bsr/warpgroups.hpp"
 #include "csr.hpp"
 
 #include <algorithm>
 
 STRATAGEMM_BEGIN
+
+template <policy P>
+class bsr_product;
 
 template <class T, class Index>
 struct bsr_form {
@@ -22,9 +30,9 @@ struct bsr_form {
     using index_type = Index;
     static constexpr bool has_facts = true, is_sparse = true;
     template <class P>
-    requires P::is_backend using over = csr_product<P>;
+    requires P::is_backend using over = bsr_product<P>;
 
-    index_t nonzeros = 0;
+    index_t nonzeros = 0, side = 1;
     bool conjugate = false;
 
     turned_form<bsr_form> transposed() const { return {*this, false}; }
@@ -91,7 +99,7 @@ struct bsr {
     bool conjugate = false;
 
     index_t nonzeros() const { return blocks * side * side; }
-    form facts() const { return {nonzeros(), conjugate}; }
+    form facts() const { return {nonzeros(), side, conjugate}; }
     template <class F>
     void each_view(F&& f) const {
         index_t const lines = side > 0 ? rows / side : 0;
@@ -140,6 +148,63 @@ struct bsr {
             if (!s) return s;
         }
         return csr<T, Index, Space>{rows, cols, begins, columns, to_values, nonzeros(), scale, conjugate};
+    }
+};
+
+// Products with blocks on the left that stay blocks, and those of csr_product.
+template <policy P>
+class bsr_product : public csr_product<P> {
+    template <class S>
+    bool may_stay_blocks(S const& s) const {
+        if constexpr (requires { s.a_facts.side; })
+            return has_bsr_kernel<typename P::space, typename S::a_type>(this->leaf(), s.a_facts.side);
+        else
+            return false;
+    }
+
+public:
+    using typename csr_product<P>::arena;
+    using csr_product<P>::csr_product;
+
+    // Tensor cores cut off where others round, once for 16 terms or so.
+    template <class S>
+    bound error_bound(S const& s) const {
+        bound b = csr_product<P>::error_bound(s);
+        if (may_stay_blocks(s))
+            b = {2 * b.worst, b.expected + static_cast<double>(s.k) / 16 * unit_roundoff<float>()};
+        return b;
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        std::string text;
+        if (may_stay_blocks(s))
+            text = "bsr in blocks of " + std::to_string(s.a_facts.side) +
+                   " on the tensor cores, if the rows of B begin at multiples of 16 bytes; otherwise ";
+        return text + csr_product<P>::describe(s);
+    }
+    template <class Q>
+    status operator()(Q const& p, arena& memory) const {
+        if constexpr (requires { p.a.side; } &&
+                      may_have_bsr_kernel<leaf_of<P>, typename P::space, typename Q::a_type>)
+            if (stays_blocks(p)) {
+                for (index_t i = 0; i < p.count; ++i) {
+                    auto one = p.at(i);
+                    one.alpha = p.alpha * p.a.scale;
+                    if (status s = multiply_bsr(this->leaf(), one); !s) return s;
+                    if (status s = apply_to_c(this->leaf(), one); !s) return s;
+                }
+                return {};
+            }
+        return csr_product<P>::operator()(p, memory);
+    }
+
+private:
+    template <class Q>
+    bool stays_blocks(Q const& p) const {
+        if (!has_bsr_kernel<typename P::space, typename Q::a_type>(this->leaf(), p.a.side)) return false;
+        for (index_t i = 0; i < p.count; ++i)
+            if (auto const one = p.at(i); !can_fetch(one.a, one.b)) return false;
+        return true;
     }
 };
 

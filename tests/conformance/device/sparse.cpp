@@ -10,6 +10,8 @@
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/events.hpp>
 
+#include <algorithm>
+
 using namespace trials;
 
 namespace {
@@ -100,6 +102,56 @@ TEST_CASE("sparse formats on a device: float", "[sparse]") {
 }
 TEST_CASE("sparse formats on a device: complex", "[sparse]") {
     formats_on_device(support::banded<std::complex<float>>(24, 16, 2, 3));
+}
+// Blocks that tensor cores multiply if the device has those that can; any device gives the same sums of integers. The
+// last tiles of C are not full, some rows of blocks are empty, and one list is not sorted and names a column twice.
+template <class T, class C>
+void blocks_times_dense(sg::index_t side, sg::index_t n, sg::index_t unused_columns = 0) {
+    under_test const device;
+    auto const a = support::blocks<T>(19 * side, 11 * side, side, 0.4, static_cast<std::uint64_t>(side));
+    auto const made = sg::to_bsr(sg::host{}, a.view(), side);
+    auto const v = made.view();
+    sg::index_t const m = v.rows, k = v.cols, lines = m / side;
+    std::vector<std::int32_t> columns(v.block_columns, v.block_columns + v.blocks);
+    std::reverse(columns.begin() + v.block_begins[2], columns.begin() + v.block_begins[3]);
+    std::fill(columns.begin() + v.block_begins[4], columns.begin() + v.block_begins[5], 3);
+    auto const block_begins = row(device, v.block_begins, lines + 1);
+    auto const block_columns = row(device, static_cast<std::int32_t const*>(columns.data()), v.blocks);
+    auto const values = row(device, v.values, v.nonzeros());
+    auto b = v;
+    b.block_columns = columns.data();
+    auto const x =
+        sg::scaled(-2.0f, sg::bsr<T, std::int32_t, space>{m, k, side, block_begins.data(),
+                                                          block_columns.data(), values.data(), v.blocks});
+    auto const right = support::integers<T>(k, n + unused_columns, 1);
+    auto const added = support::integers<C>(m, n, 2);
+    there<T> const there_right(device, right);
+    there<C> const there_added(device, added);
+    auto const some_of = [&](auto const& y) { return sg::as_view(y).part(0, 0, k, n); };
+    there<C> c(device, m, n), by_columns(device, n, m);
+    sg::matrix<C> found(m, n), found_turned(n, m), expected(m, n);
+    auto const there_part = some_of(there_right), part = some_of(right);
+    sg::gemm(device, x, there_part, c);
+    sg::gemm(sg::host{}, sg::scaled(-2.0f, b), part, expected);
+    c.download(found);
+    compare(found, expected);
+    sg::gemm(device, 0.5f, x, there_part, 2.0f, there_added, sg::transposed(by_columns), sg::relu);
+    sg::gemm(sg::host{}, 0.5f, sg::scaled(-2.0f, b), part, 2.0f, added, expected, sg::relu);
+    by_columns.download(found_turned);
+    int wrong = 0;
+    for (sg::index_t i = 0; i < m; ++i)
+        for (sg::index_t j = 0; j < n; ++j) wrong += !(found_turned(j, i) == expected(i, j));
+    CHECK(wrong == 0);
+}
+TEST_CASE("sparse formats on a device: blocks of half and bfloat16", "[sparse]") {
+    blocks_times_dense<sg::half, sg::half>(16, 40);
+    blocks_times_dense<sg::half, float>(32, 200);
+    blocks_times_dense<sg::bfloat16, sg::bfloat16>(32, 136);
+    blocks_times_dense<sg::half, sg::half>(64, 72);
+    blocks_times_dense<sg::bfloat16, float>(64, 320);
+    blocks_times_dense<sg::half, sg::half>(16, 9);  // rows of B begin anywhere
+    blocks_times_dense<sg::half, float>(32, 37, 3); // an odd number of columns
+    blocks_times_dense<sg::half, sg::half>(48, 24); // no such kernel
 }
 // Several groups sort, and each of them several tiles.
 TEST_CASE("sparse formats on a device: many elements are sorted", "[sparse]") {

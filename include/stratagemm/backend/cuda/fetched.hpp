@@ -177,7 +177,8 @@ status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> 
     // bring four times that: with 256, products of 1000 take an eighth longer.
     CUtensorMapL2promotion const fetched =
         swizzled && sizeof(T) < 8 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
-    CUresult const code = session.encode(map, type, l.data, sides, strides, box, swizzled, fetched);
+    CUtensorMapSwizzle const swizzle = swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE;
+    CUresult const code = session.encode(map, type, l.data, sides, strides, box, swizzle, fetched);
     if (code != CUDA_SUCCESS) return cuda_error(code, "cuTensorMapEncodeTiled");
     return {};
 }

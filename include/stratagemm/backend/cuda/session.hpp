@@ -173,13 +173,12 @@ public:
     // How the hardware fetches tiles of a matrix.
     CUresult encode(CUtensorMap& map, CUtensorMapDataType type, void const* data,
                     cuuint64_t const (&sides)[3], cuuint64_t const (&strides)[2], cuuint32_t const (&box)[3],
-                    bool swizzled, CUtensorMapL2promotion fetched) const {
+                    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion fetched) const {
         context_scope const in(context_);
         cuuint32_t const every[3] = {1, 1, 1};
-        return driver().cuTensorMapEncodeTiled(
-            &map, type, 3, const_cast<void*>(data), sides, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
-            swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE, fetched,
-            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        return driver().cuTensorMapEncodeTiled(&map, type, 3, const_cast<void*>(data), sides, strides, box,
+                                               every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, fetched,
+                                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     }
 
     // In the order of the stream: free() lets others have the memory when all that was queued before it is
@@ -245,8 +244,8 @@ private:
                         device_.name + ' ' + device_.architecture() + ", nvrtc " +
                             cuda_compiler::get().version(),
                         std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text +
-                            cuda_blocked_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text +
-                            cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
+                            cuda_blocked_text + cuda_fetches_text + cuda_pipeline_text + cuda_simt_text +
+                            cuda_fp64_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
         CUdevice id = 0;
         (void)driver().cuDeviceGet(&id, ordinal);
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {

@@ -29,6 +29,7 @@ cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const&
 inline cuda_source cuda_source_of(device_kernel const& k) {
     cuda_source source{
         k.name, dialect_source(k, std::string(cuda_elements_text) + cuda_dialect_text, cuda_numbers_text)};
+    source.shared_bytes = k.shared_bytes;
     source.exact = k.exact;
     return source;
 }
@@ -64,7 +65,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     }
     if (tile.engine == cuda_engine::vector)
         return cuda_source_of<In, Out>("vector", cuda_vector_text, epilogue, definitions(tile, form));
-    std::string body = cuda_pipeline_text;
+    std::string body = std::string(cuda_fetches_text) + cuda_pipeline_text;
     switch (tile.engine) {
     case cuda_engine::simt: body += cuda_simt_text; break;
     case cuda_engine::fp64: body += cuda_fp64_text; break;
@@ -97,7 +98,7 @@ template <class In, class Out, class Epilogue>
 cuda_source cuda_gather_source(cuda_tile const& tile, cuda_form const& form, int slices,
                                Epilogue const& epilogue) {
     std::string const body =
-        form.tail ? std::string(cuda_pipeline_text) + cuda_gather_text : cuda_gather_text;
+        form.tail ? std::string(cuda_fetches_text) + cuda_pipeline_text + cuda_gather_text : cuda_gather_text;
     std::string of_tile = form.tail ? definitions(tile, form) : "#define TAIL 0\n";
     if (form.spreads && !form.tail) of_tile += "#define SPREADS 1\n";
     return cuda_source_of<In, Out>("gather", body.c_str(), epilogue,

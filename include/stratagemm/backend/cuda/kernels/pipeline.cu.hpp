@@ -9,7 +9,7 @@
 
 STRATAGEMM_BEGIN
 
-inline constexpr char cuda_pipeline_text[] = R"cu(
+inline constexpr char cuda_fetches_text[] = R"cu(
 struct alignas(64) tensor_map { unsigned long long opaque[16]; };
 
 struct barrier {
@@ -66,7 +66,9 @@ inline void cluster_begins() {
 inline void cluster_ends() {
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+)cu";
 
+inline constexpr char cuda_pipeline_text[] = R"cu(
 /* Tiles are numbered so that GROUP rows of them are walked through together: what they read is still in the cache. */
 struct place { int i, j, batch; };
 inline place place_of_tile(int number, int tiles_m, int tiles_n) {

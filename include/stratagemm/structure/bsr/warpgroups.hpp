@@ -1,0 +1,289 @@
+// BSR times dense on the tensor cores of NVIDIA's sm_90a, in half and bfloat16: the kernel, and when it runs.
+//
+// One warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At each
+// step, it fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that column: what
+// is read of B serves all of them. The other warpgroups multiply. Each has 64 columns of C and computes C^T = B^T A^T there, since an instruction computes 64 rows
+// and any multiple of 8 columns: the rows of B^T are the 64, and the rows of a block are the columns. So a block costs
+// what its own elements cost, and nothing is padded.
+//
+// A list of blocks that is not sorted, or names a column twice, gives the same sums in another order.
+#pragma once
+
+#include "../../backend/cuda/kernels/pipeline.cu.hpp"
+#include "../../backend/cuda/kernels/wgmma.cu.hpp"
+#include "../../device/dialect.hpp"
+#include "../../device/product.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char bsr_warpgroups_text[] = R"cu(
+#define BLOCK_ROWS (TILE_M / SIDE)
+#define WARPGROUPS (TILE_N / 64)
+#define LINE (SIDE * 2) /* bytes of a row of a block */
+#define BLOCK_BYTES (SIDE * LINE)
+#define B_BYTES (SIDE * TILE_N * 2)
+#define STEP_BYTES (B_BYTES + BLOCK_ROWS * BLOCK_BYTES)
+#define STEPS (64 / SIDE) /* of a stage, so that small blocks are not waited for one by one */
+#define STAGE_BYTES (STEPS * STEP_BYTES)
+#define PITCH 68 /* floats of a row of results in shared memory: neither writes nor reads meet in a bank */
+#define RESULT_BYTES (16 * PITCH * 4)
+#define NONE 0x7fffffff
+
+/* How the hardware is told of operands in lines of so many bytes, swizzled, eight lines after another. */
+inline unsigned long long descriptor(unsigned address, int line) {
+    unsigned long long const swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
+    return swizzle << 62 | (unsigned long long)(8 * line / 16) << 32 | 1ull << 16 | (address & 0x3ffff) >> 4;
+}
+inline void registers_are_ready() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+inline void wait_for_products() {
+    asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+inline void wait_for_warpgroup(int number) {
+    asm volatile("barrier.sync %0, 128;" ::"r"(number + 1) : "memory");
+}
+
+/* Eight tiles below each other share what they read of B, and then come the next columns. */
+inline void place_of_tile(int number, int down, int across, int &i, int &j) {
+    int const first = number / (8 * across) * 8, height = min(8, down - first), within = number - first * across;
+    i = first + within % height, j = within / height;
+}
+
+KERNEL_AT_ONCE(ITEMS, 1)
+bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__ const tensor_map b_map,
+                BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns), index lines, PRODUCT) {
+    extern __shared__ char memory[];
+    unsigned const start = (unsigned)__cvta_generic_to_shared(memory), base = (start + 1023) / 1024 * 1024;
+    char *const after_stages = memory + (base - start) + STAGES * STAGE_BYTES;
+    unsigned const barriers = base + STAGES * STAGE_BYTES + WARPGROUPS * RESULT_BYTES;
+    unsigned volatile *const masks = (unsigned volatile *)(after_stages + WARPGROUPS * RESULT_BYTES + STAGES * 16);
+    auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
+    auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
+    if (ITEM == 0) {
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(4 * WARPGROUPS);
+        barriers_are_ready();
+    }
+    __syncthreads();
+    int const down = (int)((lines - 1) / BLOCK_ROWS) + 1, across = (int)((cols - 1) / TILE_N) + 1;
+    int stage = 0, parity = 0;
+    auto const next_stage = [&] {
+        if (++stage == STAGES) stage = 0, parity ^= 1;
+    };
+
+    if (WARP / 4 == WARPGROUPS) {
+        /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column fetch it. A
+           step without a block ends the tile. */
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 40 : 32));
+        for (int number = WARP % 4 == 0 ? GROUP : down * across; number < down * across; number += GROUPS) {
+            int tile_i, tile_j;
+            place_of_tile(number, down, across, tile_i, tile_j);
+            index const line = (index)tile_i * BLOCK_ROWS + LANE;
+            bool const has_line = LANE < BLOCK_ROWS && line < lines;
+            INDEX at = has_line ? block_begins[line] : 0;
+            INDEX const end = has_line ? block_begins[line + 1] : 0;
+            int column = at < end ? (int)block_columns[at] : NONE;
+            int next = at + 1 < end ? (int)block_columns[at + 1] : NONE;
+            for (bool more = true; more; next_stage()) {
+                int bytes = 0;
+                empty(stage).wait(parity ^ 1);
+#pragma unroll 1
+                for (int step = 0; step < STEPS; ++step) {
+                    int const first = __reduce_min_sync(0xffffffffu, column);
+                    more = first != NONE;
+                    bool const mine = more && column == first;
+                    unsigned const mask = __ballot_sync(0xffffffffu, mine);
+                    unsigned const b = base + stage * STAGE_BYTES + step * STEP_BYTES;
+                    if (LANE == 0) masks[stage * STEPS + step] = mask;
+                    if (more && LANE < WARPGROUPS)
+                        fetch(b + LANE * SIDE * 128, b_map, tile_j * TILE_N + LANE * 64, first * SIDE, 0, full(stage));
+                    if (mine) {
+                        fetch(b + B_BYTES + LANE * BLOCK_BYTES, values_map, 0, (int)at * SIDE, 0, full(stage));
+                        ++at;
+                        column = next;
+                        next = at + 1 < end ? (int)block_columns[at + 1] : NONE;
+                    }
+                    if (more) bytes += B_BYTES + __popc(mask) * BLOCK_BYTES;
+                }
+                __syncwarp();
+                if (LANE == 0) full(stage).expect(bytes);
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 232 : WARPGROUPS == 3 ? 160 : 120));
+        int const group = WARP / 4, warp = WARP % 4;
+        float *const results = (float *)(after_stages + group * RESULT_BYTES);
+        bool const in_pairs = !adds && c_col == 1 && c_row % 2 == 0 && (unsigned long long)c % (2 * sizeof(OUT)) == 0;
+        for (int number = GROUP; number < down * across; number += GROUPS) {
+            int tile_i, tile_j;
+            place_of_tile(number, down, across, tile_i, tile_j);
+            scalar sum[BLOCK_ROWS][SIDE / 2];
+#pragma unroll
+            for (int r = 0; r < BLOCK_ROWS; ++r)
+#pragma unroll
+                for (int v = 0; v < SIDE / 2; ++v) sum[r][v] = 0;
+            for (bool more = true; more; next_stage()) {
+                full(stage).wait(parity);
+#pragma unroll(SIDE > 16 ? STEPS : 1)
+                for (int step = 0; step < STEPS; ++step) {
+                    unsigned const mask = __shfl_sync(0xffffffffu, masks[stage * STEPS + step], 0);
+                    more = mask != 0;
+                    unsigned const b = base + stage * STAGE_BYTES + step * STEP_BYTES;
+                    unsigned long long const columns = descriptor(b + group * SIDE * 128, 128);
+                    unsigned long long const blocks = descriptor(b + B_BYTES, LINE);
+#pragma unroll
+                    for (int r = 0; r < BLOCK_ROWS; ++r)
+                        if (mask >> r & 1) {
+                            registers_are_ready();
+#pragma unroll
+                            for (int d = 0; d < SIDE / 16; ++d)
+                                multiply(sum[r], columns + d * (16 * 128 / 16),
+                                         blocks + (r * BLOCK_BYTES + d * 32) / 16, 1);
+                        }
+                }
+                wait_for_products();
+                if (LANE == 0) empty(stage).arrive();
+            }
+
+            /* Sixteen rows of C at a time go through shared memory, so that a warp stores whole rows. */
+            index const j = (index)tile_j * TILE_N + group * 64 + 2 * LANE;
+            int const parts = (int)min((index)TILE_M, rows - (index)tile_i * TILE_M) / 16;
+#pragma unroll 1
+            for (int part = 0; part < parts; ++part) {
+                wait_for_warpgroup(group);
+#pragma unroll
+                for (int p = 0; p < TILE_M / 16; ++p)
+                    if (p == part)
+#pragma unroll
+                        for (int v = 0; v < 8; ++v)
+                            results[(v / 4 * 8 + LANE % 4 * 2 + v % 2) * PITCH + warp * 16 + LANE / 4 + v / 2 % 2 * 8] =
+                                sum[p * 16 / SIDE][p * 16 % SIDE / 16 * 8 + v];
+                wait_for_warpgroup(group);
+#pragma unroll
+                for (int row = 0; row < 16; row += 4) {
+                    index const i = (index)tile_i * TILE_M + part * 16 + row + warp;
+                    float const *const from = results + (row + warp) * PITCH + 2 * LANE;
+                    scalar const x = from[0], y = from[1];
+                    if (in_pairs && j + 1 < cols) {
+                        VECTOR(OUT, 2) const both = {CONVERT(OUT, alpha * x), CONVERT(OUT, alpha * y)};
+                        STORE_VECTOR(OUT, 2, c, AT(c, i, j), both);
+                    } else {
+                        if (j < cols) FINISH_ELEMENT(i, j, x);
+                        if (j + 1 < cols) FINISH_ELEMENT(i, j + 1, y);
+                    }
+                }
+            }
+        }
+    }
+}
+)cu";
+
+// A tile of C.
+struct bsr_tile {
+    int rows, cols;
+
+    int warpgroups() const { return cols / 64; }
+    int items() const { return 128 * (warpgroups() + 1); }
+    // Of what is fetched ahead, each for 64 columns of A: as many as fit.
+    int stages() const { return 192 * 1024 / (2 * 64 * (cols + rows)); }
+    // With results, barriers and masks, aligned.
+    std::size_t shared_bytes(int side) const {
+        return static_cast<std::size_t>(stages() * (2 * 64 * (cols + rows) + 16 + 64 / side * 4) +
+                                        warpgroups() * 16 * 68 * 4 + 1024);
+    }
+    std::string definitions() const {
+        auto const define = [](char const* name, int value) {
+            return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
+        };
+        return define("TILE_M", rows) + define("TILE_N", cols) + define("STAGES", stages());
+    }
+    index_t count(index_t m, index_t n) const { return ((m - 1) / rows + 1) * ((n - 1) / cols + 1); }
+};
+inline constexpr bsr_tile bsr_tiles[] = {{256, 128}, {256, 192}, {128, 256}, {64, 128}};
+
+// The tile with which the busiest multiprocessor fetches least: the second-level cache limits these products. A row of
+// blocks has a block in a column with probability `density`.
+inline bsr_tile choose_bsr_tile(index_t m, index_t n, index_t side, double density, int units) {
+    bsr_tile best{};
+    double least = 0;
+    for (bsr_tile const& tile : bsr_tiles) {
+        auto const lines = static_cast<int>(tile.rows / side);
+        double none = 1;
+        for (int i = 0; i < lines; ++i) none *= 1 - density;
+        double const of_tile = (1 - none) * tile.cols + density * tile.rows;
+        double const fetched = of_tile * static_cast<double>((tile.count(m, n) - 1) / units + 1);
+        if (best.rows == 0 || fetched < least) best = tile, least = fetched;
+    }
+    return best;
+}
+
+template <class In, class Out, class Index, int Side>
+std::string bsr_types() {
+    return kernel_types<In, Out>() + "#define INDEX " + (sizeof(Index) == 8 ? "index" : "int") +
+           "\n#define SIDE " + std::to_string(Side) + "\n#define A_ALONG_K 0\n#define B_ALONG_K 1\n" +
+           cuda_fetches_text + cuda_wgmma_instruction(std::is_same_v<In, half> ? "f16" : "bf16", Side, false);
+}
+template <class In, class Out, class Index>
+device_kernel bsr_kernel(bsr_tile const& tile, int side) {
+    return {"bsr_times_dense",
+            bsr_warpgroups_text,
+            tile.definitions(),
+            tile.items(),
+            false,
+            false,
+            side == 16   ? bsr_types<In, Out, Index, 16>
+            : side == 32 ? bsr_types<In, Out, Index, 32>
+                         : bsr_types<In, Out, Index, 64>,
+            tile.shared_bytes(side)};
+}
+
+// Whether the leaf's device has the kernel for blocks of such a side.
+template <class Leaf, class Space, class T>
+inline constexpr bool may_have_bsr_kernel = warpgroup_leaf<Leaf, Space> &&
+                                            (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>);
+template <class Space, class T, class Leaf>
+bool has_bsr_kernel(Leaf const& leaf, index_t side) {
+    if constexpr (may_have_bsr_kernel<Leaf, Space, T>)
+        return (side == 16 || side == 32 || side == 64) && leaf.warpgroup_units() > 0;
+    else
+        return false;
+}
+// Whether the hardware can fetch the operands: rows of B and all values begin at multiples of 16 bytes.
+template <class Matrix, class T, class Space>
+bool can_fetch(Matrix const& a, view<T, Space> const& b) {
+    constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T));
+    return b.col_stride == 1 && b.row_stride >= b.cols && b.row_stride % unit == 0 &&
+           Space::address(b.data) % 16 == 0 && Space::address(a.values) % 16 == 0 &&
+           a.blocks <= device_longest / a.side && b.rows <= device_longest && b.cols <= device_longest;
+}
+
+// C = alpha A B + beta E, without the epilogue.
+template <class Leaf, class Q>
+status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
+    using In = typename Q::a_type;
+    using A = typename Q::a_operand;
+    auto const& a = p.a;
+    index_t const m = p.c.rows, n = p.c.cols, tiles = tile.count(m, n), units = leaf.warpgroup_units();
+    if (tiles > device_longest)
+        return error(errc::unsupported, Leaf::layer, "bsr: a product has too many tiles; multiply blocks");
+    view<In const, typename A::space> const values{a.values, a.blocks * a.side, a.side, a.side, 1};
+    typename Leaf::tile_map values_map{}, b_map{};
+    if (status s = leaf.map_tiles(values, a.side, a.side, values_map); !s) return s;
+    if (status s = leaf.map_tiles(p.b, a.side, index_t{64}, b_map); !s) return s;
+    auto const kernel =
+        bsr_kernel<In, typename Q::c_type, typename A::index_type>(tile, static_cast<int>(a.side));
+    auto const e = added_or_c(p);
+    return leaf.launch(kernel, tiles < units ? tiles : units, values_map, b_map, a.block_begins,
+                       a.block_columns, m / a.side, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, e,
+                       int{e.conjugate}, p.c, m, n);
+}
+template <class Leaf, class Q>
+status multiply_bsr(Leaf const& leaf, Q const& p) {
+    auto const& a = p.a;
+    if (a.blocks == 0) return keep_only(leaf, p.c, p.e, p.beta);
+    double const places = static_cast<double>(a.rows / a.side) * static_cast<double>(a.cols / a.side);
+    double const density = static_cast<double>(a.blocks) / places;
+    return multiply_bsr(
+        leaf, p,
+        choose_bsr_tile(p.c.rows, p.c.cols, a.side, density < 1 ? density : 1, leaf.warpgroup_units()));
+}
+
+STRATAGEMM_END
