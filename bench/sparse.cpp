@@ -1,13 +1,14 @@
-// Sparse and event-driven products on a CUDA device, against cuSPARSE and cublasSgemv.
+// Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
-//   bench_sparse [events | csr] [SIDE]      both by default; SIDE of the events' matrix: 20000
+//   bench_sparse [events | csr | bsr] [SIDE]      all by default; SIDE of the events' matrix: 20000
 //
-// All numbers are floats. Times are those of a graph of many calls, replayed, so that they are the device's;
-// "queued" is what a call takes that is queued by itself, one after another. Rounds measure every way once;
-// medians of the rounds. Active sets rotate, so that no call finds the rows in the cache that the one before
-// it read. Both libraries are opened at run time; cuSPARSE is prepared (cusparseSpMM_preprocess) before it is
-// timed, and the best of its algorithms counts.
+// All numbers are floats, but those of bsr, which are half. Times are those of a graph of many calls, replayed, so
+// that they are the device's; "queued" is what a call takes that is queued by itself, one after another. Rounds
+// measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache that
+// the one before it read. Both libraries are opened at run time; cuSPARSE is prepared (cusparseSpMM_preprocess) before
+// csr is timed, and the best of its algorithms counts.
 #include <stratagemm/backend/cuda.hpp>
+#include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/events.hpp>
 
 #include <algorithm>
@@ -127,6 +128,8 @@ struct cublas {
     int (*set_stream)(void*, void*) = get<decltype(set_stream)>(library, "cublasSetStream_v2");
     int (*gemv)(void*, int, int, int, float const*, float const*, int, float const*, int, float const*,
                 float*, int) = get<decltype(gemv)>(library, "cublasSgemv_v2");
+    int (*gemm)(void*, int, int, int, int, int, void const*, void const*, int, int, void const*, int, int,
+                void const*, void*, int, int, int, int) = get<decltype(gemm)>(library, "cublasGemmEx");
     void* handle = nullptr;
 };
 
@@ -260,6 +263,11 @@ struct cusparse {
     int (*set_stream)(void*, void*) = get<decltype(set_stream)>(library, "cusparseSetStream");
     int (*create_csr)(void**, std::int64_t, std::int64_t, std::int64_t, void*, void*, void*, int, int, int,
                       int) = get<decltype(create_csr)>(library, "cusparseCreateCsr");
+    int (*create_ell)(void**, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*, void*, int, int,
+                      int) = get<decltype(create_ell)>(library, "cusparseCreateBlockedEll");
+    int (*create_bsr)(void**, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*,
+                      void*, void*, int, int, int, int,
+                      int) = get<decltype(create_bsr)>(library, "cusparseCreateBsr");
     int (*create_matrix)(void**, std::int64_t, std::int64_t, std::int64_t, void*, int,
                          int) = get<decltype(create_matrix)>(library, "cusparseCreateDnMat");
     int (*create_vector)(void**, std::int64_t, void*,
@@ -395,6 +403,133 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
         std::printf("geometric mean %.2f, worst %.2f, of %d\n", std::exp(product / count), worst, count);
 }
 
+// ---- BSR -------------------------------------------------------------------------------------------------
+
+// A of 8192 x 8192 with as many blocks in each row of blocks, at random columns. The rate of the stored blocks is
+// their multiply-adds over the time; it is compared with the rate of the dense product.
+void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
+    constexpr index_t size = 8192;
+    using half_matrix = sg::cuda::matrix<sg::half>;
+    std::mt19937 random(3);
+    auto const random_row = [&](index_t count) {
+        sg::matrix<sg::half> x(1, count);
+        for (index_t i = 0; i < count; ++i) x(0, i) = sg::half(static_cast<float>(random()) * 0x1p-31f - 1);
+        return x;
+    };
+    auto const address = [](auto& m) { return reinterpret_cast<void*>(m.data().address); };
+    half_matrix all(gpu, 1, size * size), dense(gpu, size, size);
+    all.upload(random_row(size * size));
+    cublas blas;
+    bool const has_blas =
+        blas.gemm && blas.create(&blas.handle) == 0 && blas.set_stream(blas.handle, stream) == 0;
+    cusparse peer;
+    bool const has_sparse =
+        peer.multiply && peer.create(&peer.handle) == 0 && peer.set_stream(peer.handle, stream) == 0;
+    std::printf("bsr: half, 8192 x 8192, times N columns by rows; TFLOP/s of stored blocks, and over the "
+                "dense rate\n");
+    for (index_t const side : {16, 32, 64})
+        for (double const density : {0.05, 0.1, 0.3})
+            for (index_t const n : {512, 8192}) {
+                index_t const lines = size / side;
+                auto const in_row = std::lround(density * static_cast<double>(lines));
+                index_t const blocks = lines * in_row;
+                std::vector<std::int32_t> begins{0}, columns, line(static_cast<std::size_t>(lines));
+                for (std::size_t i = 0; i < line.size(); ++i) line[i] = static_cast<std::int32_t>(i);
+                for (index_t i = 0; i < lines; ++i) {
+                    std::shuffle(line.begin(), line.end(), random);
+                    std::sort(line.begin(), line.begin() + in_row);
+                    columns.insert(columns.end(), line.begin(), line.begin() + in_row);
+                    begins.push_back(static_cast<std::int32_t>(columns.size()));
+                }
+                sg::cuda::matrix<std::int32_t> there_begins(gpu, 1, lines + 1), there_columns(gpu, 1, blocks);
+                there_begins.upload(sg::row_major(begins.data(), 1, lines + 1));
+                there_columns.upload(sg::row_major(columns.data(), 1, blocks));
+                half_matrix values(gpu, 1, blocks * side * side), b(gpu, size, n), c(gpu, size, n),
+                    d(gpu, size, n);
+                values.upload(random_row(blocks * side * side));
+                b.upload(random_row(size * n));
+                sg::bsr<sg::half, std::int32_t, sg::cuda::space> const x{
+                    size, size, side, there_begins.data(), there_columns.data(), values.data(), blocks};
+                auto const p = sg::product(x, b, c);
+                sg::plan const plan(gpu, p.shape());
+                auto memory = plan.reserve();
+                // What the plan runs is checked as a dense product.
+                plan.run(p, memory);
+                sg::to_dense(gpu, x, dense);
+                sg::gemm(gpu, dense, b, d);
+                index_t const rows = std::min<index_t>(size, 1024);
+                sg::matrix<sg::half> mine(rows, n), expected(rows, n);
+                gpu.leaf().download(c.data(), mine.data(), rows * n).or_throw();
+                gpu.leaf().download(d.data(), expected.data(), rows * n).or_throw();
+                double furthest = 0;
+                for (index_t i = 0; i < rows; ++i)
+                    for (index_t j = 0; j < n; ++j) {
+                        double const off =
+                            std::fabs(static_cast<float>(mine(i, j)) - static_cast<float>(expected(i, j)));
+                        furthest = off <= furthest ? furthest : off; // NaN counts
+                    }
+
+                std::vector<way> ways;
+                ways.push_back({"gemm", [&](int) { plan.run(p, memory); }});
+                if (gpu.leaf().warpgroup_units() > 0)
+                    for (sg::bsr_tile const& tile : sg::bsr_tiles)
+                        ways.push_back(
+                            {std::to_string(tile.rows) + " x " + std::to_string(tile.cols),
+                             [&, tile](int) { sg::multiply_bsr(gpu.leaf(), p, tile).or_throw(); }});
+                float const one = 1, zero = 0;
+                void *ell = nullptr, *blocked = nullptr, *dense_b = nullptr, *dense_c = nullptr;
+                std::vector<half_matrix> rooms;
+                if (has_sparse) {
+                    check(peer.create_matrix(&dense_b, size, n, n, address(b), 2, 2), "a matrix");
+                    check(peer.create_matrix(&dense_c, size, n, n, address(d), 2, 2), "a matrix");
+                    if (peer.create_ell)
+                        check(peer.create_ell(&ell, size, size, side, in_row * side, address(there_columns),
+                                              address(values), 2, 0, 2),
+                              "cusparseCreateBlockedEll");
+                    if (peer.create_bsr)
+                        check(peer.create_bsr(&blocked, lines, lines, blocks, side, side,
+                                              address(there_begins), address(there_columns), address(values),
+                                              2, 2, 0, 2, 2),
+                              "cusparseCreateBsr");
+                    auto const add = [&](char const* name, void* matrix, int algorithm) {
+                        std::size_t bytes = 0;
+                        if (!matrix || peer.room(peer.handle, 0, 0, &one, matrix, dense_b, &zero, dense_c, 0,
+                                                 algorithm, &bytes) != 0)
+                            return;
+                        rooms.emplace_back(gpu, 1, static_cast<index_t>(bytes / 2 + 64));
+                        void* const room = address(rooms.back());
+                        auto const call = [&, matrix, room, algorithm] {
+                            return peer.multiply(peer.handle, 0, 0, &one, matrix, dense_b, &zero, dense_c, 0,
+                                                 algorithm, room);
+                        };
+                        if (call() == 0) ways.push_back({name, [=](int) { check(call(), name); }});
+                    };
+                    add("cuSPARSE blocked ELL", ell, 13);
+                    add("cuSPARSE BSR", blocked, 14);
+                }
+                if (has_blas)
+                    ways.push_back({"dense", [&](int) {
+                                        check(blas.gemm(blas.handle, 0, 0, static_cast<int>(n), size, size,
+                                                        &one, address(b), 2, static_cast<int>(n),
+                                                        address(all), 2, size, &zero, address(d), 2,
+                                                        static_cast<int>(n), 68, -1),
+                                              "cublasGemmEx");
+                                    }});
+                by.run(ways, 1, 3);
+                double const square = 2.0 * size * size * static_cast<double>(n),
+                             stored =
+                                 square * static_cast<double>(blocks) / static_cast<double>(lines * lines),
+                             of_dense = has_blas ? square / median(ways.back().seconds) : 0;
+                std::printf("side %2td  %2.0f%%  N %4td  off by %.2g ", side, density * 100, n, furthest);
+                for (way const& w : ways) {
+                    double const rate = (w.name == "dense" ? square : stored) / median(w.seconds);
+                    std::printf("  %s %.0f", w.name.c_str(), rate * 1e-12);
+                    if (of_dense > 0 && w.name != "dense") std::printf(" %.2f", rate / of_dense);
+                }
+                std::printf("\n");
+            }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -409,7 +544,8 @@ int main(int argc, char** argv) {
     gpu.stream = static_cast<CUstream>(stream);
     std::printf("%s, driver for CUDA %d\n", gpu.where().name.c_str(), gpu.where().driver);
     race const by(g, stream);
-    if (what != "csr") events(gpu, by, stream, side);
-    if (what != "events") csr(gpu, by, stream);
+    if (what.empty() || what == "events") events(gpu, by, stream, side);
+    if (what.empty() || what == "csr") csr(gpu, by, stream);
+    if (what.empty() || what == "bsr") bsr(gpu, by, stream);
     return 0;
 }

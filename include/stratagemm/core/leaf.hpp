@@ -110,13 +110,13 @@ concept device_leaf = requires(L const& l, device_kernel const& kernel,
     { l.download(p, host, index_t{1}) } -> std::same_as<status>;
 };
 
-// A device leaf whose devices may multiply tiles in shared memory by warpgroups (NVIDIA's sm_90a). A kernel for these is
-// in CUDA C++.
+// A device leaf whose devices may multiply tiles in shared memory by warpgroups (NVIDIA's sm_90a). A kernel for these
+// is in CUDA C++.
 //   warpgroup_units()      how many multiprocessors do that; 0 if this device does not
-//   map_tiles(x, lines, length, map)   sets how the hardware fetches tiles of x: the argument of a launch, a tile_map,
-//                          for a parameter `__grid_constant__ const tensor_map`. The columns of x have stride 1, x and
-//                          its rows begin at multiples of 16 bytes, and lines of a tile have 32, 64 or 128 bytes, which
-//                          are swizzled in shared memory
+//   map_tiles(x, lines, length, map)   sets how the hardware fetches tiles of x: the argument of a launch, a
+//                          tile_map, for a parameter `__grid_constant__ const tensor_map`. The columns of x have
+//                          stride 1, x and its rows begin at multiples of 16 bytes, and lines of a tile have 32, 64
+//                          or 128 bytes, which are swizzled in shared memory
 template <class L, class Space>
 concept warpgroup_leaf = device_leaf<L, Space> &&
     requires(L const& l, view<float const, Space> x, typename L::tile_map& map) {

@@ -1,12 +1,12 @@
 // BSR times dense on the tensor cores of NVIDIA's sm_90a, in half and bfloat16: the kernel, and when it runs.
 //
-// One warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At each
-// step, it fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that column: what
-// is read of B serves all of them. The other warpgroups multiply. Each has 64 columns of C and computes C^T = B^T A^T there, since an instruction computes 64 rows
-// and any multiple of 8 columns: the rows of B^T are the 64, and the rows of a block are the columns. So a block costs
-// what its own elements cost, and nothing is padded.
+// One warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At
+// each step, it fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that
+// column: what is read of B serves all of them. The other warpgroups multiply. Each has 64 columns of C and computes
+// C^T = B^T A^T there, since an instruction computes 64 rows and any multiple of 8 columns: columns of B are the 64
+// rows, and the rows of a block are the columns. So a block costs what its own elements cost, and nothing is padded.
 //
-// A list of blocks that is not sorted, or names a column twice, gives the same sums in another order.
+// A list of blocks that is not sorted, or names a column twice, is summed in another order.
 #pragma once
 
 #include "../../backend/cuda/kernels/pipeline.cu.hpp"
@@ -70,8 +70,8 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
     };
 
     if (WARP / 4 == WARPGROUPS) {
-        /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column fetch it. A
-           step without a block ends the tile. */
+        /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column fetch it.
+           A step without a block ends the tile. */
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 40 : 32));
         for (int number = WARP % 4 == 0 ? GROUP : down * across; number < down * across; number += GROUPS) {
             int tile_i, tile_j;
@@ -94,7 +94,8 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                     unsigned const b = base + stage * STAGE_BYTES + step * STEP_BYTES;
                     if (LANE == 0) masks[stage * STEPS + step] = mask;
                     if (more && LANE < WARPGROUPS)
-                        fetch(b + LANE * SIDE * 128, b_map, tile_j * TILE_N + LANE * 64, first * SIDE, 0, full(stage));
+                        fetch(b + LANE * SIDE * 128, b_map, tile_j * TILE_N + LANE * 64, first * SIDE, 0,
+                              full(stage));
                     if (mine) {
                         fetch(b + B_BYTES + LANE * BLOCK_BYTES, values_map, 0, (int)at * SIDE, 0, full(stage));
                         ++at;
@@ -108,7 +109,9 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 232 : WARPGROUPS == 3 ? 160 : 120));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2   ? 232
+                                                                 : WARPGROUPS == 3 ? 160
+                                                                                   : 120));
         int const group = WARP / 4, warp = WARP % 4;
         float *const results = (float *)(after_stages + group * RESULT_BYTES);
         bool const in_pairs = !adds && c_col == 1 && c_row % 2 == 0 && (unsigned long long)c % (2 * sizeof(OUT)) == 0;
@@ -153,9 +156,11 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                 for (int p = 0; p < TILE_M / 16; ++p)
                     if (p == part)
 #pragma unroll
-                        for (int v = 0; v < 8; ++v)
-                            results[(v / 4 * 8 + LANE % 4 * 2 + v % 2) * PITCH + warp * 16 + LANE / 4 + v / 2 % 2 * 8] =
-                                sum[p * 16 / SIDE][p * 16 % SIDE / 16 * 8 + v];
+                        for (int v = 0; v < 8; ++v) {
+                            int const row = v / 4 * 8 + LANE % 4 * 2 + v % 2;
+                            int const column = warp * 16 + v / 2 % 2 * 8 + LANE / 4;
+                            results[row * PITCH + column] = sum[p * 16 / SIDE][p * 16 % SIDE / 16 * 8 + v];
+                        }
                 wait_for_warpgroup(group);
 #pragma unroll
                 for (int row = 0; row < 16; row += 4) {
@@ -199,8 +204,8 @@ struct bsr_tile {
 };
 inline constexpr bsr_tile bsr_tiles[] = {{256, 128}, {256, 192}, {128, 256}, {64, 128}};
 
-// The tile with which the busiest multiprocessor fetches least: the second-level cache limits these products. A row of
-// blocks has a block in a column with probability `density`.
+// The tile with which the busiest multiprocessor fetches least: the second-level cache limits these products. A row
+// of blocks has a block in a column with probability `density`.
 inline bsr_tile choose_bsr_tile(index_t m, index_t n, index_t side, double density, int units) {
     bsr_tile best{};
     double least = 0;
