@@ -4,9 +4,9 @@
 //
 // All numbers are floats, but those of bsr, which are half. Times are those of a graph of many calls, replayed, so
 // that they are the device's; "queued" is what a call takes that is queued by itself, one after another. Rounds
-// measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache that
-// the one before it read. Both libraries are opened at run time; cuSPARSE is prepared (cusparseSpMM_preprocess) before
-// csr is timed, and the best of its algorithms counts.
+// measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache
+// that the one before it read. Both libraries are opened at run time; for csr, cuSPARSE is prepared
+// (cusparseSpMM_preprocess) before it is timed, and the best of its algorithms counts.
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/events.hpp>
@@ -474,7 +474,8 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                 if (gpu.leaf().warpgroup_units() > 0)
                     for (sg::bsr_tile const& tile : sg::bsr_tiles)
                         ways.push_back(
-                            {std::to_string(tile.rows) + " x " + std::to_string(tile.cols),
+                            {std::to_string(tile.rows) + " x " + std::to_string(tile.cols) +
+                                 (tile.cluster > 1 ? " by 2" : ""),
                              [&, tile](int) { sg::multiply_bsr(gpu.leaf(), p, tile).or_throw(); }});
                 float const one = 1, zero = 0;
                 void *ell = nullptr, *blocked = nullptr, *dense_b = nullptr, *dense_c = nullptr;

@@ -84,7 +84,9 @@ struct device_kernel {
     bool uses_double = false;
     bool exact = false;               // a b + c is not to be contracted
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
-    std::size_t shared_bytes = 0;     // only for a warpgroup_leaf: shared memory whose size the launch sets
+    // Only for a warpgroup_leaf: shared memory whose size the launch sets, and groups of a cluster.
+    std::size_t shared_bytes = 0;
+    int cluster = 1;
 };
 struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension

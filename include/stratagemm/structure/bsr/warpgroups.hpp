@@ -2,7 +2,8 @@
 //
 // One warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At
 // each step, it fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that
-// column: what is read of B serves all of them. The other warpgroups multiply. Each has 64 columns of C and computes
+// column: what is read of B serves all of them. CLUSTER groups have tiles beside each other, and fetch the blocks for
+// one another. The other warpgroups multiply. Each has 64 columns of C and computes
 // C^T = B^T A^T there, since an instruction computes 64 rows and any multiple of 8 columns: columns of B are the 64
 // rows, and the rows of a block are the columns. So a block costs what its own elements cost, and nothing is padded.
 //
@@ -59,23 +60,29 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     if (ITEM == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(4 * WARPGROUPS);
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(4 * WARPGROUPS * CLUSTER);
         barriers_are_ready();
     }
-    __syncthreads();
-    int const down = (int)((lines - 1) / BLOCK_ROWS) + 1, across = (int)((cols - 1) / TILE_N) + 1;
+    if (CLUSTER > 1)
+        cluster_begins();
+    else
+        __syncthreads();
+    int const down = (int)((lines - 1) / BLOCK_ROWS) + 1, across = (int)((cols - 1) / (CLUSTER * TILE_N)) + 1;
+    int const tiles = down * across; /* for a whole cluster */
     int stage = 0, parity = 0;
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
     };
 
     if (WARP / 4 == WARPGROUPS) {
+        /* Registers: together no more than the launch has given, which is 168, 128 or 96 for each thread. */
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 3 ? 32 : 56));
         /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column fetch it.
            A step without a block ends the tile. */
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 40 : 32));
-        for (int number = WARP % 4 == 0 ? GROUP : down * across; number < down * across; number += GROUPS) {
+        for (int number = WARP % 4 == 0 ? GROUP / CLUSTER : tiles; number < tiles; number += GROUPS / CLUSTER) {
             int tile_i, tile_j;
             place_of_tile(number, down, across, tile_i, tile_j);
+            tile_j = tile_j * CLUSTER + GROUP % CLUSTER;
             index const line = (index)tile_i * BLOCK_ROWS + LANE;
             bool const has_line = LANE < BLOCK_ROWS && line < lines;
             INDEX at = has_line ? block_begins[line] : 0;
@@ -97,7 +104,11 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                         fetch(b + LANE * SIDE * 128, b_map, tile_j * TILE_N + LANE * 64, first * SIDE, 0,
                               full(stage));
                     if (mine) {
-                        fetch(b + B_BYTES + LANE * BLOCK_BYTES, values_map, 0, (int)at * SIDE, 0, full(stage));
+                        unsigned const block = b + B_BYTES + LANE * BLOCK_BYTES;
+                        if (CLUSTER == 1)
+                            fetch(block, values_map, 0, (int)at * SIDE, 0, full(stage));
+                        else if (LANE % CLUSTER == GROUP % CLUSTER)
+                            fetch_for_all(block, values_map, 0, (int)at * SIDE, 0, full(stage), (1 << CLUSTER) - 1);
                         ++at;
                         column = next;
                         next = at + 1 < end ? (int)block_columns[at + 1] : NONE;
@@ -109,15 +120,12 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2   ? 232
-                                                                 : WARPGROUPS == 3 ? 160
-                                                                                   : 120));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 224 : WARPGROUPS == 3 ? 160 : 104));
         int const group = WARP / 4, warp = WARP % 4;
-        float *const results = (float *)(after_stages + group * RESULT_BYTES);
-        bool const in_pairs = !adds && c_col == 1 && c_row % 2 == 0 && (unsigned long long)c % (2 * sizeof(OUT)) == 0;
-        for (int number = GROUP; number < down * across; number += GROUPS) {
+        for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
             int tile_i, tile_j;
             place_of_tile(number, down, across, tile_i, tile_j);
+            tile_j = tile_j * CLUSTER + GROUP % CLUSTER;
             scalar sum[BLOCK_ROWS][SIDE / 2];
 #pragma unroll
             for (int r = 0; r < BLOCK_ROWS; ++r)
@@ -143,10 +151,17 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                         }
                 }
                 wait_for_products();
-                if (LANE == 0) empty(stage).arrive();
+                if (CLUSTER > 1) {
+                    if (LANE < CLUSTER) empty(stage).arrive_at(LANE);
+                } else if (LANE == 0) {
+                    empty(stage).arrive();
+                }
             }
 
             /* Sixteen rows of C at a time go through shared memory, so that a warp stores whole rows. */
+            float *const results = (float *)(after_stages + group * RESULT_BYTES);
+            bool const in_pairs =
+                !adds && c_col == 1 && c_row % 2 == 0 && (unsigned long long)c % (2 * sizeof(OUT)) == 0;
             index const j = (index)tile_j * TILE_N + group * 64 + 2 * LANE;
             int const parts = (int)min((index)TILE_M, rows - (index)tile_i * TILE_M) / 16;
 #pragma unroll 1
@@ -178,12 +193,18 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
             }
         }
     }
+    /* Nobody leaves while another group may still tell it something. */
+    if (CLUSTER > 1) {
+        __syncwarp();
+        cluster_ends();
+    }
 }
 )cu";
 
 // A tile of C.
 struct bsr_tile {
     int rows, cols;
+    int cluster = 1;
 
     int warpgroups() const { return cols / 64; }
     int items() const { return 128 * (warpgroups() + 1); }
@@ -198,11 +219,17 @@ struct bsr_tile {
         auto const define = [](char const* name, int value) {
             return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
         };
-        return define("TILE_M", rows) + define("TILE_N", cols) + define("STAGES", stages());
+        return define("TILE_M", rows) + define("TILE_N", cols) + define("CLUSTER", cluster) +
+               define("STAGES", stages());
     }
-    index_t count(index_t m, index_t n) const { return ((m - 1) / rows + 1) * ((n - 1) / cols + 1); }
+    // Those outside of C fill the last clusters.
+    index_t count(index_t m, index_t n) const {
+        return ((m - 1) / rows + 1) * ((n - 1) / (cluster * cols) + 1) * cluster;
+    }
+    int at_once(int units) const { return units / cluster * cluster; }
 };
-inline constexpr bsr_tile bsr_tiles[] = {{256, 128}, {256, 192}, {128, 256}, {64, 128}};
+inline constexpr bsr_tile bsr_tiles[] = {{256, 128, 2}, {256, 128}, {256, 192},
+                                         {128, 256, 2}, {128, 256}, {64, 128}};
 
 // The tile with which the busiest multiprocessor fetches least: the second-level cache limits these products. A row
 // of blocks has a block in a column with probability `density`.
@@ -213,8 +240,9 @@ inline bsr_tile choose_bsr_tile(index_t m, index_t n, index_t side, double densi
         auto const lines = static_cast<int>(tile.rows / side);
         double none = 1;
         for (int i = 0; i < lines; ++i) none *= 1 - density;
-        double const of_tile = (1 - none) * tile.cols + density * tile.rows;
-        double const fetched = of_tile * static_cast<double>((tile.count(m, n) - 1) / units + 1);
+        double const of_tile = (1 - none) * tile.cols + density * tile.rows / tile.cluster;
+        double const fetched =
+            of_tile * static_cast<double>((tile.count(m, n) - 1) / tile.at_once(units) + 1);
         if (best.rows == 0 || fetched < least) best = tile, least = fetched;
     }
     return best;
@@ -237,7 +265,8 @@ device_kernel bsr_kernel(bsr_tile const& tile, int side) {
             side == 16   ? bsr_types<In, Out, Index, 16>
             : side == 32 ? bsr_types<In, Out, Index, 32>
                          : bsr_types<In, Out, Index, 64>,
-            tile.shared_bytes(side)};
+            tile.shared_bytes(side),
+            tile.cluster};
 }
 
 // Whether the leaf's device has the kernel for blocks of such a side.
@@ -266,7 +295,8 @@ status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
     using In = typename Q::a_type;
     using A = typename Q::a_operand;
     auto const& a = p.a;
-    index_t const m = p.c.rows, n = p.c.cols, tiles = tile.count(m, n), units = leaf.warpgroup_units();
+    index_t const m = p.c.rows, n = p.c.cols, tiles = tile.count(m, n);
+    index_t const at_once = tile.at_once(leaf.warpgroup_units());
     if (tiles > device_longest)
         return error(errc::unsupported, Leaf::layer, "bsr: a product has too many tiles; multiply blocks");
     view<In const, typename A::space> const values{a.values, a.blocks * a.side, a.side, a.side, 1};
@@ -276,7 +306,7 @@ status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
     auto const kernel =
         bsr_kernel<In, typename Q::c_type, typename A::index_type>(tile, static_cast<int>(a.side));
     auto const e = added_or_c(p);
-    return leaf.launch(kernel, tiles < units ? tiles : units, values_map, b_map, a.block_begins,
+    return leaf.launch(kernel, tiles < at_once ? tiles : at_once, values_map, b_map, a.block_begins,
                        a.block_columns, m / a.side, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, e,
                        int{e.conjugate}, p.c, m, n);
 }
