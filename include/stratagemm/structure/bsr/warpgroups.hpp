@@ -1,6 +1,6 @@
 // BSR times dense on the tensor cores of NVIDIA's sm_90a, in half and bfloat16: the kernel, and when it runs.
 //
-// One warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At
+// A warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At
 // each step, it fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that
 // column: what is read of B serves all of them. CLUSTER groups have tiles beside each other, and fetch the blocks for
 // one another. The other warpgroups multiply. Each has 64 columns of C and computes
@@ -60,7 +60,7 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     if (ITEM == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(4 * WARPGROUPS * CLUSTER);
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(2), empty(s).initialise(4 * WARPGROUPS * CLUSTER);
         barriers_are_ready();
     }
     if (CLUSTER > 1)
@@ -77,9 +77,10 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
     if (WARP / 4 == WARPGROUPS) {
         /* Registers: together no more than the launch has given, which is 168, 128 or 96 for each thread. */
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 3 ? 32 : 56));
-        /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column fetch it.
-           A step without a block ends the tile. */
-        for (int number = WARP % 4 == 0 ? GROUP / CLUSTER : tiles; number < tiles; number += GROUPS / CLUSTER) {
+        /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column take it.
+           A step without a block ends the tile. Two warps do so: one fetches of B, and the other one blocks. */
+        bool const of_b = WARP % 4 == 0;
+        for (int number = WARP % 4 < 2 ? GROUP / CLUSTER : tiles; number < tiles; number += GROUPS / CLUSTER) {
             int tile_i, tile_j;
             place_of_tile(number, down, across, tile_i, tile_j);
             tile_j = tile_j * CLUSTER + GROUP % CLUSTER;
@@ -99,28 +100,30 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                     bool const mine = more && column == first;
                     unsigned const mask = __ballot_sync(0xffffffffu, mine);
                     unsigned const b = base + stage * STAGE_BYTES + step * STEP_BYTES;
-                    if (LANE == 0) masks[stage * STEPS + step] = mask;
-                    if (more && LANE < WARPGROUPS)
+                    if (of_b && LANE == 0) masks[stage * STEPS + step] = mask;
+                    if (of_b && more && LANE < WARPGROUPS)
                         fetch(b + LANE * SIDE * 128, b_map, tile_j * TILE_N + LANE * 64, first * SIDE, 0,
                               full(stage));
                     if (mine) {
                         unsigned const block = b + B_BYTES + LANE * BLOCK_BYTES;
-                        if (CLUSTER == 1)
+                        if (!of_b && CLUSTER == 1)
                             fetch(block, values_map, 0, (int)at * SIDE, 0, full(stage));
-                        else if (LANE % CLUSTER == GROUP % CLUSTER)
+                        else if (!of_b && LANE % CLUSTER == GROUP % CLUSTER)
                             fetch_for_all(block, values_map, 0, (int)at * SIDE, 0, full(stage), (1 << CLUSTER) - 1);
                         ++at;
                         column = next;
                         next = at + 1 < end ? (int)block_columns[at + 1] : NONE;
                     }
-                    if (more) bytes += B_BYTES + __popc(mask) * BLOCK_BYTES;
+                    if (more) bytes += of_b ? B_BYTES : __popc(mask) * BLOCK_BYTES;
                 }
                 __syncwarp();
                 if (LANE == 0) full(stage).expect(bytes);
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 224 : WARPGROUPS == 3 ? 160 : 104));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2   ? 224
+                                                                 : WARPGROUPS == 3 ? 160
+                                                                                   : 104));
         int const group = WARP / 4, warp = WARP % 4;
         for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
             int tile_i, tile_j;
