@@ -8,9 +8,9 @@
 // block_columns[x] * side, and has values[x * side * side], ..., by rows. All elements of a block are multiplied,
 // zeros as well. The side of the blocks divides the sides of the matrix.
 //
-// On CUDA devices of sm_90a, products A B in half and bfloat16 with blocks of side 16, 32 or 64 run on the tensor cores
-// if the columns of B have stride 1, and the values and the rows of B begin at multiples of 16 bytes. All others are
-// listed by rows, and multiplied as a csr.
+// On CUDA devices of sm_90a, products A B in half and bfloat16 with blocks of side 16, 32 or 64 run on the tensor
+// cores if the columns of B have stride 1, and the values and the rows of B begin at multiples of 16 bytes. All others
+// are listed by rows, and multiplied as a csr.
 #pragma once
 
 #include "../core/list.hpp"
@@ -174,12 +174,23 @@ public:
             b = {2 * b.worst, b.expected + static_cast<double>(s.k) / 16 * unit_roundoff<float>()};
         return b;
     }
+    // For blocks, roughly what the second-level cache gives each multiprocessor.
+    template <class S>
+    double estimate(S const& s) const {
+        if constexpr (requires { s.a_facts.side; })
+            if (may_stay_blocks(s))
+                return 2 * static_cast<double>(s.a_facts.nonzeros) * static_cast<double>(s.n) /
+                           (2e12 * this->leaf().warpgroup_units()) +
+                       5e-6;
+        return csr_product<P>::estimate(s);
+    }
     template <class S>
     std::string describe(S const& s) const {
         std::string text;
-        if (may_stay_blocks(s))
-            text = "bsr in blocks of " + std::to_string(s.a_facts.side) +
-                   " on the tensor cores, if the rows of B begin at multiples of 16 bytes; otherwise ";
+        if constexpr (requires { s.a_facts.side; })
+            if (may_stay_blocks(s))
+                text = "bsr in blocks of " + std::to_string(s.a_facts.side) +
+                       " on the tensor cores, if the rows of B begin at multiples of 16 bytes; otherwise ";
         return text + csr_product<P>::describe(s);
     }
     template <class Q>

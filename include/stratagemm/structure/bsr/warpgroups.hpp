@@ -19,7 +19,7 @@ STRATAGEMM_BEGIN
 
 inline constexpr char bsr_warpgroups_text[] = R"cu(
 #define BLOCK_ROWS (TILE_M / SIDE)
-#define WARPGROUPS (TILE_N / 64)
+#define WARPGROUPS (TILE_N / 64) /* that multiply: 2 or 4 */
 #define LINE (SIDE * 2) /* bytes of a row of a block */
 #define BLOCK_BYTES (SIDE * LINE)
 #define B_BYTES (SIDE * TILE_N * 2)
@@ -43,15 +43,17 @@ inline void wait_for_warpgroup(int number) {
     asm volatile("barrier.sync %0, 128;" ::"r"(number + 1) : "memory");
 }
 
-/* Eight tiles below each other share what they read of B, and then come the next columns. */
-inline void place_of_tile(int number, int down, int across, int &i, int &j) {
-    int const first = number / (8 * across) * 8, height = min(8, down - first), within = number - first * across;
+/* So many tiles below each other share what they read of B, and then come the next columns. */
+inline void place_of_tile(int number, int down, int across, int together, int &i, int &j) {
+    int const first = number / (together * across) * together, height = min(together, down - first);
+    int const within = number - first * across;
     i = first + within % height, j = within / height;
 }
 
 KERNEL_AT_ONCE(ITEMS, 1)
 bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__ const tensor_map b_map,
-                BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns), index lines, PRODUCT) {
+                BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns), index lines, int together,
+                PRODUCT) {
     extern __shared__ char memory[];
     unsigned const start = (unsigned)__cvta_generic_to_shared(memory), base = (start + 1023) / 1024 * 1024;
     char *const after_stages = memory + (base - start) + STAGES * STAGE_BYTES;
@@ -75,14 +77,14 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
     };
 
     if (WARP / 4 == WARPGROUPS) {
-        /* Registers: together no more than the launch has given, which is 168, 128 or 96 for each thread. */
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 3 ? 32 : 56));
+        /* Registers: together no more than the launch has given, which is 168 or 96 for each thread. */
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(56));
         /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column take it.
            A step without a block ends the tile. Two warps do so: one fetches of B, and the other one blocks. */
         bool const of_b = WARP % 4 == 0;
         for (int number = WARP % 4 < 2 ? GROUP / CLUSTER : tiles; number < tiles; number += GROUPS / CLUSTER) {
             int tile_i, tile_j;
-            place_of_tile(number, down, across, tile_i, tile_j);
+            place_of_tile(number, down, across, together, tile_i, tile_j);
             tile_j = tile_j * CLUSTER + GROUP % CLUSTER;
             index const line = (index)tile_i * BLOCK_ROWS + LANE;
             bool const has_line = LANE < BLOCK_ROWS && line < lines;
@@ -121,13 +123,11 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2   ? 224
-                                                                 : WARPGROUPS == 3 ? 160
-                                                                                   : 104));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 224 : 104));
         int const group = WARP / 4, warp = WARP % 4;
         for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
             int tile_i, tile_j;
-            place_of_tile(number, down, across, tile_i, tile_j);
+            place_of_tile(number, down, across, together, tile_i, tile_j);
             tile_j = tile_j * CLUSTER + GROUP % CLUSTER;
             scalar sum[BLOCK_ROWS][SIDE / 2];
 #pragma unroll
@@ -231,8 +231,7 @@ struct bsr_tile {
     }
     int at_once(int units) const { return units / cluster * cluster; }
 };
-inline constexpr bsr_tile bsr_tiles[] = {{256, 128, 2}, {256, 128}, {256, 192},
-                                         {128, 256, 2}, {128, 256}, {64, 128}};
+inline constexpr bsr_tile bsr_tiles[] = {{256, 128, 2}, {256, 128}, {128, 256, 2}, {128, 256}, {64, 128}};
 
 // The tile with which the busiest multiprocessor fetches least: the second-level cache limits these products. A row
 // of blocks has a block in a column with probability `density`.
@@ -308,10 +307,15 @@ status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
     if (status s = leaf.map_tiles(p.b, a.side, index_t{64}, b_map); !s) return s;
     auto const kernel =
         bsr_kernel<In, typename Q::c_type, typename A::index_type>(tile, static_cast<int>(a.side));
+    // As many rows of tiles go through B together as have their blocks in a part of the second-level cache.
+    constexpr index_t cached = 16 << 20;
+    index_t const of_row = a.blocks * a.side * a.side / m * tile.rows * static_cast<index_t>(sizeof(In)),
+                  fit = cached / (of_row + 1), rows_of_tiles = (m - 1) / tile.rows + 1;
+    index_t const together = fit < 8 ? 8 : fit < rows_of_tiles ? fit : rows_of_tiles;
     auto const e = added_or_c(p);
     return leaf.launch(kernel, tiles < at_once ? tiles : at_once, values_map, b_map, a.block_begins,
-                       a.block_columns, m / a.side, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, e,
-                       int{e.conjugate}, p.c, m, n);
+                       a.block_columns, m / a.side, static_cast<int>(together), p.alpha, p.beta,
+                       int{p.beta != typename Q::scalar(0)}, e, int{e.conjugate}, p.c, m, n);
 }
 template <class Leaf, class Q>
 status multiply_bsr(Leaf const& leaf, Q const& p) {
