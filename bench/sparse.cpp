@@ -111,6 +111,17 @@ public:
         for (way& w : ways) check(g_.destroy(w.graph), "to free a graph");
     }
 
+    // Whether a graph can hold the call.
+    template <class F>
+    bool can_hold(F const& call) const {
+        if (g_.begin(stream_, 2) != 0) return false;
+        bool const called = call() == 0;
+        void* graph = nullptr;
+        bool const ended = g_.end(stream_, &graph) == 0;
+        if (graph) check(g_.destroy_graph(graph), "to free a graph");
+        return called && ended;
+    }
+
 private:
     double replay(way const& w) const {
         double const begin = now();
@@ -483,15 +494,14 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                 if (has_sparse) {
                     check(peer.create_matrix(&dense_b, size, n, n, address(b), 2, 2), "a matrix");
                     check(peer.create_matrix(&dense_c, size, n, n, address(d), 2, 2), "a matrix");
-                    if (peer.create_ell)
-                        check(peer.create_ell(&ell, size, size, side, in_row * side, address(there_columns),
-                                              address(values), 2, 0, 2),
-                              "cusparseCreateBlockedEll");
-                    if (peer.create_bsr)
-                        check(peer.create_bsr(&blocked, lines, lines, blocks, side, side,
-                                              address(there_begins), address(there_columns), address(values),
-                                              2, 2, 0, 2, 2),
-                              "cusparseCreateBsr");
+                    if (!peer.create_ell ||
+                        peer.create_ell(&ell, size, size, side, in_row * side, address(there_columns),
+                                        address(values), 2, 0, 2) != 0)
+                        ell = nullptr;
+                    if (!peer.create_bsr ||
+                        peer.create_bsr(&blocked, lines, lines, blocks, side, side, address(there_begins),
+                                        address(there_columns), address(values), 2, 2, 0, 2, 2) != 0)
+                        blocked = nullptr;
                     auto const add = [&](char const* name, void* matrix, int algorithm) {
                         std::size_t bytes = 0;
                         if (!matrix || peer.room(peer.handle, 0, 0, &one, matrix, dense_b, &zero, dense_c, 0,
@@ -503,7 +513,8 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                             return peer.multiply(peer.handle, 0, 0, &one, matrix, dense_b, &zero, dense_c, 0,
                                                  algorithm, room);
                         };
-                        if (call() == 0) ways.push_back({name, [=](int) { check(call(), name); }});
+                        if (call() == 0 && by.can_hold(call))
+                            ways.push_back({name, [=](int) { check(call(), name); }});
                     };
                     add("cuSPARSE blocked ELL", ell, 13);
                     add("cuSPARSE BSR", blocked, 14);

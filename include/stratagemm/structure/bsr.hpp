@@ -9,8 +9,8 @@
 // zeros as well. The side of the blocks divides the sides of the matrix.
 //
 // On CUDA devices of sm_90a, products A B in half and bfloat16 with blocks of side 16, 32 or 64 run on the tensor
-// cores if the columns of B have stride 1, and the values and the rows of B begin at multiples of 16 bytes. All others
-// are listed by rows, and multiplied as a csr.
+// cores if the columns of B have stride 1, and the values and the rows of B begin at multiples of 16 bytes. Every
+// other product lists the blocks by rows, and multiplies them as a csr.
 #pragma once
 
 #include "../core/list.hpp"

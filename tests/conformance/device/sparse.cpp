@@ -135,6 +135,18 @@ void blocks_times_dense(sg::index_t side, sg::index_t n, sg::index_t unused_colu
     sg::gemm(sg::host{}, sg::scaled(-2.0f, b), part, expected);
     c.download(found);
     compare(found, expected);
+    // Each of the tiles, whichever the product would choose.
+    if constexpr (sg::may_have_bsr_kernel<decltype(device.leaf()), space, T>)
+        if (sg::has_bsr_kernel<space, T>(device.leaf(), side) && sg::can_fetch(x, there_part))
+            for (sg::bsr_tile const& tile : sg::bsr_tiles) {
+                INFO(tile.rows << " x " << tile.cols << ", " << tile.cluster);
+                auto p = sg::product(x, there_part, c);
+                p.alpha = x.scale;
+                device.leaf().fill(p.c, C(7.0f)).or_throw();
+                sg::multiply_bsr(device.leaf(), p, tile).or_throw();
+                c.download(found);
+                compare(found, expected);
+            }
     sg::gemm(device, 0.5f, x, there_part, 2.0f, there_added, sg::transposed(by_columns), sg::relu);
     sg::gemm(sg::host{}, 0.5f, sg::scaled(-2.0f, b), part, 2.0f, added, expected, sg::relu);
     by_columns.download(found_turned);
