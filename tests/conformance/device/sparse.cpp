@@ -130,7 +130,8 @@ void blocks_times_dense(sg::index_t side, sg::index_t n, sg::index_t unused_colu
     auto const some_of = [&](auto const& y) { return sg::as_view(y).part(0, 0, k, n); };
     there<C> c(device, m, n), by_columns(device, n, m);
     sg::matrix<C> found(m, n), found_turned(n, m), expected(m, n);
-    auto const there_part = some_of(there_right), part = some_of(right);
+    auto const there_part = some_of(there_right);
+    auto const part = some_of(right);
     sg::gemm(device, x, there_part, c);
     sg::gemm(sg::host{}, sg::scaled(-2.0f, b), part, expected);
     c.download(found);

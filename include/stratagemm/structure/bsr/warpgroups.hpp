@@ -229,7 +229,11 @@ struct bsr_tile {
     index_t count(index_t m, index_t n) const {
         return ((m - 1) / rows + 1) * ((n - 1) / (cluster * cols) + 1) * cluster;
     }
-    int at_once(int units) const { return units / cluster * cluster; }
+    // A cluster lies within a part of the chip, of 16 or 18 multiprocessors.
+    int at_once(int units) const {
+        int const all = cluster > 2 ? units / 16 * 16 : units / cluster * cluster;
+        return all > cluster ? all : cluster;
+    }
 };
 inline constexpr bsr_tile bsr_tiles[] = {{256, 128, 2}, {256, 128}, {128, 256, 2}, {128, 256}, {64, 128}};
 
