@@ -106,7 +106,7 @@ public:
         return log_->during("copies of tables", [&] { return cuda_operations::upload(arguments...); });
     }
     template <class... Arguments>
-    stratagemm::status download(Arguments const&... arguments) const {
+    stratagemm::status download(Arguments&&... arguments) const {
         return log_->during("copies of tables", [&] { return cuda_operations::download(arguments...); });
     }
 
