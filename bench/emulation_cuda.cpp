@@ -79,9 +79,10 @@ sg::cuda::matrix<T> drawn(sg::cuda const& gpu, long n, unsigned seed) {
 
 // Of a kernel's name, or of what phases.hpp calls the rest.
 char const* phase_of(std::string const& part) {
-    for (char const* scale : {"measure", "cross_lines", "copies of tables"})
+    for (char const* scale :
+         {"measure", "cross_lines", "look", "try_counts", "scale_lines", "copies of tables"})
         if (part == scale) return "scale";
-    for (char const* split : {"plane", "take_apart", "as_real"})
+    for (char const* split : {"split", "plane", "take_apart", "as_real"})
         if (part == split) return "split";
     return part.rfind("products", 0) == 0 ? "products" : "reconstruct";
 }

@@ -422,9 +422,11 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
     constexpr index_t size = 8192;
     using half_matrix = sg::cuda::matrix<sg::half>;
     std::mt19937 random(3);
-    auto const random_row = [&](index_t count) {
-        sg::matrix<sg::half> x(1, count);
-        for (index_t i = 0; i < count; ++i) x(0, i) = sg::half(static_cast<float>(random()) * 0x1p-31f - 1);
+    auto const random_values = [&](index_t rows, index_t cols) {
+        sg::matrix<sg::half> x(rows, cols);
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t j = 0; j < cols; ++j)
+                x(i, j) = sg::half(static_cast<float>(random()) * 0x1p-31f - 1);
         return x;
     };
     auto const address = [](auto& m) { return reinterpret_cast<void*>(m.data().address); };
@@ -432,7 +434,7 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
     std::vector<sg::bsr_tile> tiles(std::begin(sg::bsr_tiles), std::end(sg::bsr_tiles));
     tiles.push_back({256, 128, 4}), tiles.push_back({128, 256, 4});
     half_matrix all(gpu, 1, size * size), dense(gpu, size, size);
-    all.upload(random_row(size * size));
+    all.upload(random_values(1, size * size));
     cublas blas;
     bool const has_blas =
         blas.gemm && blas.create(&blas.handle) == 0 && blas.set_stream(blas.handle, stream) == 0;
@@ -460,8 +462,8 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                 there_columns.upload(sg::row_major(columns.data(), 1, blocks));
                 half_matrix values(gpu, 1, blocks * side * side), b(gpu, size, n), c(gpu, size, n),
                     d(gpu, size, n);
-                values.upload(random_row(blocks * side * side));
-                b.upload(random_row(size * n));
+                values.upload(random_values(1, blocks * side * side));
+                b.upload(random_values(size, n));
                 sg::bsr<sg::half, std::int32_t, sg::cuda::space> const x{
                     size, size, side, there_begins.data(), there_columns.data(), values.data(), blocks};
                 auto const p = sg::product(x, b, c);
