@@ -117,8 +117,8 @@ FUNCTION double element(LINES_OF(x), index line, index l) {
 )";
 
 // What a line has by itself, in one read: 32 lines for a group, eight work-items for each, which add up every eighth
-// element, as on the host. ACROSS: elements of neighbouring lines are closer than those of one line. `room` is not 0 if
-// lines are to be scaled by norms.
+// element, as on the host. ACROSS: elements of neighbouring lines are closer than those of one line. NORMS: lines are
+// scaled by norms, for moduli that have so much room; else these are not needed, but the lowest bits are.
 //
 // Sums are of elements times a power of two that each work-item has from its first one, since the largest is not known
 // yet. Where that turns out to be too far from the line's own power, these are added up once more.
@@ -144,13 +144,16 @@ KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table)
     index const i = (index)GROUP * 32 + own;
     double most = 0, total = 0, other = 0, scale = 1;
     int at = -1, lowest = 2000, first = 0, begun = 0;
+#define FETCH(to, l0)                                                    \
+    for (int u = 0; u < AT_ONCE; ++u)                                    \
+        to[u] = (l0) + 8 * u < length ? element(GIVEN(x), i, (l0) + 8 * u) : 0;
+    double next[AT_ONCE]; /* is read while the elements before are added up */
+    if (i < x_count) FETCH(next, part)
     for (index l0 = part; i < x_count && l0 < length; l0 += 8 * AT_ONCE) {
         double some[AT_ONCE];
 #pragma unroll
-        for (int u = 0; u < AT_ONCE; ++u) {
-            index const l = l0 + 8 * u;
-            some[u] = l < length ? element(GIVEN(x), i, l) : 0;
-        }
+        for (int u = 0; u < AT_ONCE; ++u) some[u] = next[u];
+        FETCH(next, l0 + 8 * AT_ONCE)
 #pragma unroll
         for (int u = 0; u < AT_ONCE; ++u) {
             double const v = some[u], size = fabs(v);
@@ -165,8 +168,8 @@ KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table)
             }
             double const scaled_size = size * scale;
             total = total + scaled_size;
-            other = fma(scaled_size, scaled_size, other);
-            if (LOWEST && at != -2) {
+            if (NORMS) other = fma(scaled_size, scaled_size, other);
+            if (!NORMS && at != -2) {
                 int const bit = lowest_of(v);
                 if (bit < lowest) lowest = bit;
             }
@@ -191,7 +194,7 @@ KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table)
         for (index l = part; l < length; l += 8) {
             double const v = times_power(fabs(element(GIVEN(x), i, l)), -e);
             total = total + v;
-            other = fma(v, v, other);
+            if (NORMS) other = fma(v, v, other);
         }
     } else if (begun) {
         total *= power(first - e);
@@ -352,14 +355,17 @@ KERNEL(ITEMS) cross_lines(LINES(x), LINES(y), index length, BUFFER(double, table
     double most = 0, least_spread = infinite;
     double least = infinite;
     int looked = 0, few = 0;
-    for (index j0 = part; counts && j0 < y_count; j0 += 8 * PARTS) {
+    GLOBAL Q const *const line = q + (counts ? i : 0) * q_row;
+    GLOBAL double const *const sum_of = &OTHER(sum, 0), *const inverse_of = &OTHER(inverse_sum, 0);
+    int const end = (int)y_count;
+    for (int j0 = part; counts && j0 < end; j0 += 8 * PARTS) {
         double some[8], sums[8], inverse[8];
 #pragma unroll
         for (int u = 0; u < 8; ++u) {
-            index const j = min(j0 + u * PARTS, y_count - 1);
-            sums[u] = OTHER(sum, j); /* 0 of lines that do not count */
-            inverse[u] = OTHER(inverse_sum, j);
-            some[u] = (double)q[AT(q, i, j)];
+            int const j = min(j0 + u * PARTS, end - 1);
+            sums[u] = sum_of[j]; /* 0 of lines that do not count */
+            inverse[u] = inverse_of[j];
+            some[u] = (double)line[j * q_col];
         }
 #pragma unroll
         for (int u = 0; u < 8; ++u) { /* the last line again and again, behind it: that changes nothing */
@@ -532,7 +538,7 @@ public:
     template <class Lines>
     status measure(measured<Lines> const& x, double room) const {
         std::string const text =
-            "#define AT_ONCE 16\n" + across(x) + "#define LOWEST " + (room > 0 ? "0\n" : "1\n");
+            "#define AT_ONCE 16\n" + across(x) + "#define NORMS " + (room > 0 ? "1\n" : "0\n");
         auto const with = strides(x.line);
         return leaf_.launch({"measure", device_measure_text, text, 256, true, true, typed},
                             (x.line.count() + 31) / 32, x.line.of.data, with.line, with.element,
