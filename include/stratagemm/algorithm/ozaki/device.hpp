@@ -103,7 +103,12 @@ inline constexpr char device_lines_text[] = R"(
 #define LINES(x) MATRIX(IN const, x), int x##_left, int x##_conjugated, index x##_count
 #define LINES_OF(x) GLOBAL IN const *x, index x##_row, index x##_col, int x##_left, int x##_conjugated
 #define GIVEN(x) x, x##_row, x##_col, x##_left, x##_conjugated
-FUNCTION double element(LINES_OF(x), index line, index l) {
+#if COMPLEX
+typedef double given;
+#else
+typedef IN given;
+#endif
+FUNCTION given element(LINES_OF(x), index line, index l) {
 #if COMPLEX
     index const i = x_left ? line / 2 : line;
     int const imaginary = (int)((x_left ? line + l : l) % 2);
@@ -147,10 +152,10 @@ KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table)
 #define FETCH(to, l0)                                                    \
     for (int u = 0; u < AT_ONCE; ++u)                                    \
         to[u] = (l0) + 8 * u < length ? element(GIVEN(x), i, (l0) + 8 * u) : 0;
-    double next[AT_ONCE]; /* is read while the elements before are added up */
+    given next[AT_ONCE]; /* is read while the elements before are added up */
     if (i < x_count) FETCH(next, part)
     for (index l0 = part; i < x_count && l0 < length; l0 += 8 * AT_ONCE) {
-        double some[AT_ONCE];
+        given some[AT_ONCE];
 #pragma unroll
         for (int u = 0; u < AT_ONCE; ++u) some[u] = next[u];
         FETCH(next, l0 + 8 * AT_ONCE)
