@@ -430,9 +430,6 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
         return x;
     };
     auto const address = [](auto& m) { return reinterpret_cast<void*>(m.data().address); };
-    // Those that products choose from, and larger clusters.
-    std::vector<sg::bsr_tile> tiles(std::begin(sg::bsr_tiles), std::end(sg::bsr_tiles));
-    tiles.push_back({256, 128, 4}), tiles.push_back({128, 256, 4});
     half_matrix all(gpu, 1, size * size), dense(gpu, size, size);
     all.upload(random_values(1, size * size));
     cublas blas;
@@ -488,10 +485,9 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                 std::vector<way> ways;
                 ways.push_back({"gemm", [&](int) { plan.run(p, memory); }});
                 if (gpu.leaf().warpgroup_units() > 0)
-                    for (sg::bsr_tile const& tile : tiles)
+                    for (sg::bsr_tile const& tile : sg::bsr_tiles)
                         ways.push_back(
-                            {std::to_string(tile.rows) + " x " + std::to_string(tile.cols) + " by " +
-                                 std::to_string(tile.cluster),
+                            {std::to_string(tile.rows) + " x " + std::to_string(tile.cols),
                              [&, tile](int) { sg::multiply_bsr(gpu.leaf(), p, tile).or_throw(); }});
                 float const one = 1, zero = 0;
                 void *ell = nullptr, *blocked = nullptr, *dense_b = nullptr, *dense_c = nullptr;

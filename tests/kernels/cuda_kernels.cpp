@@ -183,7 +183,7 @@ std::vector<kernel> kernels_for(int capability) {
         for (sg::bsr_tile const& tile : sg::bsr_tiles)
             if (capability == 90)
                 all.push_back({"bsr-h-" + std::to_string(side) + "-in-" + std::to_string(tile.rows) + "x" +
-                                   std::to_string(tile.cols) + (tile.cluster > 1 ? "-cluster" : ""),
+                                   std::to_string(tile.cols),
                                sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side)),
                                true});
     form = {};

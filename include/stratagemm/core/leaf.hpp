@@ -84,9 +84,7 @@ struct device_kernel {
     bool uses_double = false;
     bool exact = false;               // a b + c is not to be contracted
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
-    // Only for a warpgroup_leaf: shared memory whose size the launch sets, and groups of a cluster.
-    std::size_t shared_bytes = 0;
-    int cluster = 1;
+    std::size_t shared_bytes = 0;     // whose size the launch sets; only for a warpgroup_leaf
 };
 struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension

@@ -140,7 +140,7 @@ void blocks_times_dense(sg::index_t side, sg::index_t n, sg::index_t unused_colu
     if constexpr (sg::may_have_bsr_kernel<decltype(device.leaf()), space, T>)
         if (sg::has_bsr_kernel<space, T>(device.leaf(), side) && sg::can_fetch(x, there_part))
             for (sg::bsr_tile const& tile : sg::bsr_tiles) {
-                INFO(tile.rows << " x " << tile.cols << ", " << tile.cluster);
+                INFO(tile.rows << " x " << tile.cols);
                 auto p = sg::product(x, there_part, c);
                 p.alpha = x.scale;
                 device.leaf().fill(p.c, C(7.0f)).or_throw();

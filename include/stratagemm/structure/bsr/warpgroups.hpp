@@ -2,10 +2,10 @@
 //
 // A warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At
 // each step, it fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that
-// column: what is read of B serves all of them. CLUSTER groups have tiles beside each other, and fetch the blocks for
-// one another. The other warpgroups multiply. Each has 64 columns of C and computes
-// C^T = B^T A^T there, since an instruction computes 64 rows and any multiple of 8 columns: columns of B are the 64
-// rows, and the rows of a block are the columns. So a block costs what its own elements cost, and nothing is padded.
+// column: what is read of B serves all of them. The other warpgroups multiply. Each has 64 columns of C and
+// computes C^T = B^T A^T there, since an instruction computes 64 rows and any multiple of 8 columns: columns of B are
+// the 64 rows, and the rows of a block are the columns. So a block costs what its own elements cost, and nothing is
+// padded.
 //
 // A list of blocks that is not sorted, or names a column twice, is summed in another order.
 #pragma once
@@ -62,15 +62,12 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     if (ITEM == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(2), empty(s).initialise(4 * WARPGROUPS * CLUSTER);
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(2), empty(s).initialise(4 * WARPGROUPS);
         barriers_are_ready();
     }
-    if (CLUSTER > 1)
-        cluster_begins();
-    else
-        __syncthreads();
-    int const down = (int)((lines - 1) / BLOCK_ROWS) + 1, across = (int)((cols - 1) / (CLUSTER * TILE_N)) + 1;
-    int const tiles = down * across; /* for a whole cluster */
+    __syncthreads();
+    int const down = (int)((lines - 1) / BLOCK_ROWS) + 1, across = (int)((cols - 1) / TILE_N) + 1;
+    int const tiles = down * across;
     int stage = 0, parity = 0;
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -82,10 +79,9 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
         /* Each lane goes through a row of blocks. At a step, those whose next block is in the first column take it.
            A step without a block ends the tile. Two warps do so: one fetches of B, and the other one blocks. */
         bool const of_b = WARP % 4 == 0;
-        for (int number = WARP % 4 < 2 ? GROUP / CLUSTER : tiles; number < tiles; number += GROUPS / CLUSTER) {
+        for (int number = WARP % 4 < 2 ? GROUP : tiles; number < tiles; number += GROUPS) {
             int tile_i, tile_j;
             place_of_tile(number, down, across, together, tile_i, tile_j);
-            tile_j = tile_j * CLUSTER + GROUP % CLUSTER;
             index const line = (index)tile_i * BLOCK_ROWS + LANE;
             bool const has_line = LANE < BLOCK_ROWS && line < lines;
             INDEX at = has_line ? block_begins[line] : 0;
@@ -107,11 +103,9 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                         fetch(b + LANE * SIDE * 128, b_map, tile_j * TILE_N + LANE * 64, first * SIDE, 0,
                               full(stage));
                     if (mine) {
-                        unsigned const block = b + B_BYTES + LANE * BLOCK_BYTES;
-                        if (!of_b && CLUSTER == 1)
-                            fetch(block, values_map, 0, (int)at * SIDE, 0, full(stage));
-                        else if (!of_b && LANE % CLUSTER == GROUP % CLUSTER)
-                            fetch_for_all(block, values_map, 0, (int)at * SIDE, 0, full(stage), (1 << CLUSTER) - 1);
+                        if (!of_b)
+                            fetch(b + B_BYTES + LANE * BLOCK_BYTES, values_map, 0, (int)at * SIDE, 0,
+                                  full(stage));
                         ++at;
                         column = next;
                         next = at + 1 < end ? (int)block_columns[at + 1] : NONE;
@@ -125,10 +119,9 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 2 ? 224 : 104));
         int const group = WARP / 4, warp = WARP % 4;
-        for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
+        for (int number = GROUP; number < tiles; number += GROUPS) {
             int tile_i, tile_j;
             place_of_tile(number, down, across, together, tile_i, tile_j);
-            tile_j = tile_j * CLUSTER + GROUP % CLUSTER;
             scalar sum[BLOCK_ROWS][SIDE / 2];
 #pragma unroll
             for (int r = 0; r < BLOCK_ROWS; ++r)
@@ -154,11 +147,7 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                         }
                 }
                 wait_for_products();
-                if (CLUSTER > 1) {
-                    if (LANE < CLUSTER) empty(stage).arrive_at(LANE);
-                } else if (LANE == 0) {
-                    empty(stage).arrive();
-                }
+                if (LANE == 0) empty(stage).arrive();
             }
 
             /* Sixteen rows of C at a time go through shared memory, so that a warp stores whole rows. */
@@ -196,18 +185,12 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
             }
         }
     }
-    /* Nobody leaves while another group may still tell it something. */
-    if (CLUSTER > 1) {
-        __syncwarp();
-        cluster_ends();
-    }
 }
 )cu";
 
 // A tile of C.
 struct bsr_tile {
     int rows, cols;
-    int cluster = 1;
 
     int warpgroups() const { return cols / 64; }
     int items() const { return 128 * (warpgroups() + 1); }
@@ -222,36 +205,19 @@ struct bsr_tile {
         auto const define = [](char const* name, int value) {
             return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
         };
-        return define("TILE_M", rows) + define("TILE_N", cols) + define("CLUSTER", cluster) +
-               define("STAGES", stages());
+        return define("TILE_M", rows) + define("TILE_N", cols) + define("STAGES", stages());
     }
-    // Those outside of C fill the last clusters.
-    index_t count(index_t m, index_t n) const {
-        return ((m - 1) / rows + 1) * ((n - 1) / (cluster * cols) + 1) * cluster;
-    }
-    // A cluster lies within a part of the chip, of 16 or 18 multiprocessors.
-    int at_once(int units) const {
-        int const all = cluster > 2 ? units / 16 * 16 : units / cluster * cluster;
-        return all > cluster ? all : cluster;
-    }
+    index_t count(index_t m, index_t n) const { return ((m - 1) / rows + 1) * ((n - 1) / cols + 1); }
 };
-inline constexpr bsr_tile bsr_tiles[] = {{256, 128, 2}, {256, 128}, {128, 256, 2}, {128, 256}, {64, 128}};
+inline constexpr bsr_tile bsr_tiles[] = {{128, 256}, {64, 128}};
 
-// The tile with which the busiest multiprocessor fetches least: the second-level cache limits these products. A row
-// of blocks has a block in a column with probability `density`.
-inline bsr_tile choose_bsr_tile(index_t m, index_t n, index_t side, double density, int units) {
-    bsr_tile best{};
-    double least = 0;
-    for (bsr_tile const& tile : bsr_tiles) {
-        auto const lines = static_cast<int>(tile.rows / side);
-        double none = 1;
-        for (int i = 0; i < lines; ++i) none *= 1 - density;
-        double const of_tile = (1 - none) * tile.cols + density * tile.rows / tile.cluster;
-        double const fetched =
-            of_tile * static_cast<double>((tile.count(m, n) - 1) / tile.at_once(units) + 1);
-        if (best.rows == 0 || fetched < least) best = tile, least = fetched;
-    }
-    return best;
+// Measured on an H200 (bench/results/bsr-h200-2026-11-23.txt): the larger tile is 1.2 to 2.5 times as fast as the
+// smaller one, also where C has only 128 larger tiles for 132 multiprocessors. The smaller one takes what was not
+// measured: C of up to 128 columns, where half of a larger tile is empty; and C so small that a multiprocessor
+// has two smaller tiles at most, which are half of a larger one.
+inline bsr_tile choose_bsr_tile(index_t m, index_t n, int units) {
+    auto const& [large, small] = bsr_tiles;
+    return n <= small.cols || small.count(m, n) <= index_t{2} * units ? small : large;
 }
 
 template <class In, class Out, class Index, int Side>
@@ -271,8 +237,7 @@ device_kernel bsr_kernel(bsr_tile const& tile, int side) {
             side == 16   ? bsr_types<In, Out, Index, 16>
             : side == 32 ? bsr_types<In, Out, Index, 32>
                          : bsr_types<In, Out, Index, 64>,
-            tile.shared_bytes(side),
-            tile.cluster};
+            tile.shared_bytes(side)};
 }
 
 // Whether the leaf's device has the kernel for blocks of such a side.
@@ -302,7 +267,7 @@ status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
     using A = typename Q::a_operand;
     auto const& a = p.a;
     index_t const m = p.c.rows, n = p.c.cols, tiles = tile.count(m, n);
-    index_t const at_once = tile.at_once(leaf.warpgroup_units());
+    index_t const units = leaf.warpgroup_units();
     if (tiles > device_longest)
         return error(errc::unsupported, Leaf::layer, "bsr: a product has too many tiles; multiply blocks");
     view<In const, typename A::space> const values{a.values, a.blocks * a.side, a.side, a.side, 1};
@@ -317,19 +282,14 @@ status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
                   fit = cached / (of_row + 1), rows_of_tiles = (m - 1) / tile.rows + 1;
     index_t const together = fit < 8 ? 8 : fit < rows_of_tiles ? fit : rows_of_tiles;
     auto const e = added_or_c(p);
-    return leaf.launch(kernel, tiles < at_once ? tiles : at_once, values_map, b_map, a.block_begins,
+    return leaf.launch(kernel, tiles < units ? tiles : units, values_map, b_map, a.block_begins,
                        a.block_columns, m / a.side, static_cast<int>(together), p.alpha, p.beta,
                        int{p.beta != typename Q::scalar(0)}, e, int{e.conjugate}, p.c, m, n);
 }
 template <class Leaf, class Q>
 status multiply_bsr(Leaf const& leaf, Q const& p) {
-    auto const& a = p.a;
-    if (a.blocks == 0) return keep_only(leaf, p.c, p.e, p.beta);
-    double const places = static_cast<double>(a.rows / a.side) * static_cast<double>(a.cols / a.side);
-    double const density = static_cast<double>(a.blocks) / places;
-    return multiply_bsr(
-        leaf, p,
-        choose_bsr_tile(p.c.rows, p.c.cols, a.side, density < 1 ? density : 1, leaf.warpgroup_units()));
+    if (p.a.blocks == 0) return keep_only(leaf, p.c, p.e, p.beta);
+    return multiply_bsr(leaf, p, choose_bsr_tile(p.c.rows, p.c.cols, leaf.warpgroup_units()));
 }
 
 STRATAGEMM_END
