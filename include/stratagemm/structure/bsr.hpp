@@ -174,14 +174,18 @@ public:
             b = {2 * b.worst, b.expected + static_cast<double>(s.k) / 16 * unit_roundoff<float>()};
         return b;
     }
-    // For blocks, roughly what the second-level cache gives each multiprocessor.
+    // For blocks, roughly what was measured on an H200 with a tenth of the blocks
+    // (bench/results/bsr-h200-2026-11-23.txt).
     template <class S>
     double estimate(S const& s) const {
         if constexpr (requires { s.a_facts.side; })
-            if (may_stay_blocks(s))
+            if (may_stay_blocks(s)) {
+                index_t const side = s.a_facts.side;
+                double const rate = side == 16 ? 60e12 : side == 32 ? 180e12 : 390e12;
                 return 2 * static_cast<double>(s.a_facts.nonzeros) * static_cast<double>(s.n) /
-                           (2e12 * this->leaf().warpgroup_units()) +
+                           (rate / 132 * this->leaf().warpgroup_units()) +
                        5e-6;
+            }
         return csr_product<P>::estimate(s);
     }
     template <class S>
