@@ -485,7 +485,7 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
                 std::vector<way> ways;
                 ways.push_back({"gemm", [&](int) { plan.run(p, memory); }});
                 if (gpu.leaf().warpgroup_units() > 0)
-                    for (sg::bsr_tile const& tile : sg::bsr_tiles)
+                    for (sg::bsr_tiling const& tile : sg::bsr_tilings)
                         ways.push_back(
                             {std::to_string(tile.rows) + " x " + std::to_string(tile.cols),
                              [&, tile](int) { sg::multiply_bsr(gpu.leaf(), p, tile).or_throw(); }});

@@ -180,7 +180,7 @@ std::vector<kernel> kernels_for(int capability) {
         for (char const* type = e.types; *type; ++type)
             if (*type != 't') add_entry(all, *type, e.tile, true);
     for (int const side : {16, 32, 64})
-        for (sg::bsr_tile const& tile : sg::bsr_tiles)
+        for (sg::bsr_tiling const& tile : sg::bsr_tilings)
             if (capability == 90)
                 all.push_back({"bsr-h-" + std::to_string(side) + "-in-" + std::to_string(tile.rows) + "x" +
                                    std::to_string(tile.cols),

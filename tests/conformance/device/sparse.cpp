@@ -139,7 +139,7 @@ void blocks_times_dense(sg::index_t side, sg::index_t n, sg::index_t unused_colu
     // Each of the tiles, whichever the product would choose.
     if constexpr (sg::may_have_bsr_kernel<decltype(device.leaf()), space, T>)
         if (sg::has_bsr_kernel<space, T>(device.leaf(), side) && sg::can_fetch(x, there_part))
-            for (sg::bsr_tile const& tile : sg::bsr_tiles) {
+            for (sg::bsr_tiling const& tile : sg::bsr_tilings) {
                 INFO(tile.rows << " x " << tile.cols);
                 auto p = sg::product(x, there_part, c);
                 p.alpha = x.scale;

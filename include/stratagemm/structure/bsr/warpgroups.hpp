@@ -188,8 +188,8 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
 }
 )cu";
 
-// A tile of C.
-struct bsr_tile {
+// How C is cut into tiles.
+struct bsr_tiling {
     int rows, cols;
 
     int warpgroups() const { return cols / 64; }
@@ -209,14 +209,14 @@ struct bsr_tile {
     }
     index_t count(index_t m, index_t n) const { return ((m - 1) / rows + 1) * ((n - 1) / cols + 1); }
 };
-inline constexpr bsr_tile bsr_tiles[] = {{128, 256}, {64, 128}};
+inline constexpr bsr_tiling bsr_tilings[] = {{128, 256}, {64, 128}};
 
 // Measured on an H200 (bench/results/bsr-h200-2026-11-23.txt): the larger tile is 1.2 to 2.5 times as fast as the
 // smaller one, also where C has only 128 larger tiles for 132 multiprocessors. The smaller one takes what was not
 // measured: C of up to 128 columns, where half of a larger tile is empty; and C so small that a multiprocessor
 // has two smaller tiles at most, which are half of a larger one.
-inline bsr_tile choose_bsr_tile(index_t m, index_t n, int units) {
-    auto const& [large, small] = bsr_tiles;
+inline bsr_tiling choose_bsr_tiling(index_t m, index_t n, int units) {
+    auto const& [large, small] = bsr_tilings;
     return n <= small.cols || small.count(m, n) <= index_t{2} * units ? small : large;
 }
 
@@ -227,7 +227,7 @@ std::string bsr_types() {
            cuda_fetches_text + cuda_wgmma_instruction(std::is_same_v<In, half> ? "f16" : "bf16", Side, false);
 }
 template <class In, class Out, class Index>
-device_kernel bsr_kernel(bsr_tile const& tile, int side) {
+device_kernel bsr_kernel(bsr_tiling const& tile, int side) {
     return {"bsr_times_dense",
             bsr_warpgroups_text,
             tile.definitions(),
@@ -262,7 +262,7 @@ bool can_fetch(Matrix const& a, view<T, Space> const& b) {
 
 // C = alpha A B + beta E, without the epilogue.
 template <class Leaf, class Q>
-status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
+status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tiling const& tile) {
     using In = typename Q::a_type;
     using A = typename Q::a_operand;
     auto const& a = p.a;
@@ -289,7 +289,7 @@ status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tile const& tile) {
 template <class Leaf, class Q>
 status multiply_bsr(Leaf const& leaf, Q const& p) {
     if (p.a.blocks == 0) return keep_only(leaf, p.c, p.e, p.beta);
-    return multiply_bsr(leaf, p, choose_bsr_tile(p.c.rows, p.c.cols, leaf.warpgroup_units()));
+    return multiply_bsr(leaf, p, choose_bsr_tiling(p.c.rows, p.c.cols, leaf.warpgroup_units()));
 }
 
 STRATAGEMM_END
