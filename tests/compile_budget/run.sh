@@ -1,10 +1,11 @@
 #!/bin/sh
 # run.sh COMPILER INCLUDE SCALE FILE: time and peak memory of compiling FILE at -O2, the time as a ratio to that of
 # SCALE; once with the headers alone, once as programs that link stratagemm::kernels do.
-# The goals for one product: 2.6 times what SCALE takes, 1.0 times with stratagemm::kernels, and 150 MiB. The limits
-# here are what a change may not make worse; they come down with what is measured. Machines differ by half and a
-# machine's clock from one second to the next: hence SCALE, compiled in turn with the rest, and the median of the ratios
-# of processor times, of three rounds, or of 21 where three say too much.
+# The goals for one product: twice what SCALE takes, 0.6 times with stratagemm::kernels, and 150 MiB. The limits here are
+# what a change may not make worse; they come down with what is measured. Machines differ by half and a machine's clock
+# from one second to the next: hence SCALE, compiled in turn with the rest, and the median of the ratios of processor
+# times, of three rounds, or of 21 where three say too much. SCALE parses and generates code, as the product does: over
+# headers alone the ratio was 2.8 to 4.2 on three machines, over SCALE it is 2.1 to 2.5 (g++ 12 and 13, clang 14).
 set -eu
 export LC_ALL=C
 compiler=$1 include=$2 scale=$3 file=$4
@@ -36,10 +37,12 @@ judge() {
             middle = (NR + 1) / 2
             printf "%s: %.2f of the scale (goal %.1f), %.0f MiB; here %.2f s, and %.2f s for the scale\n",
                 name, ratio[middle], goal, kib / 1024, here[middle], unit[middle]
+            if (ratio[middle] > limit) printf "%s: more than %.1f of the scale\n", name, limit
+            if (kib > 150 * 1024) printf "%s: more than 150 MiB\n", name
             exit !(ratio[middle] <= limit && kib <= 150 * 1024)
         }'
 }
-within() { judge headers 2.6 3.6 && judge kernels 1.0 1.2; }
+within() { judge headers 2.0 2.9 && judge kernels 0.6 0.8; }
 rounds 3
 within && exit
 rounds 18
