@@ -466,18 +466,11 @@ KERNEL(ITEMS) add_up(BUFFER(int const, x), BUFFER(double, high), BUFFER(double, 
 )";
 // C before its epilogue, from sums of digits, each of which is two doubles.
 inline constexpr char device_finish_text[] = R"(
-FUNCTION twofold unscaled(twofold x, int e) {
-    x.high = times_power(x.high, e);
-    x.low = times_power(x.low, e);
-    return x;
-}
-#define INTEGER_AT(i, j) digits(high, low, (i) * cols + (j))
-#define SUM_AT(i, j) unscaled(INTEGER_AT(i, j), shift - left[i] - right[j])
-FUNCTION twofold digits(GLOBAL double const *high, GLOBAL double const *low, index at) {
+FUNCTION twofold digits(GLOBAL double const *high, GLOBAL double const *low, index at, int e) {
     twofold x;
     x.high = high[at];
     x.low = low[at];
-    return x;
+    return unscaled(x, e);
 }
 KERNEL(ITEMS) finish(BUFFER(double const, high), BUFFER(double const, low), BUFFER(int const, left), BUFFER(int const, right), int shift, IN alpha, IN beta,
                      int adds, MATRIX(IN const, e), int e_conjugated, MATRIX(IN, c), index rows, index cols) {
@@ -489,26 +482,13 @@ KERNEL(ITEMS) finish(BUFFER(double const, high), BUFFER(double const, low), BUFF
     OPEN(IN, c);
     for (EACH(at, rows * cols)) {
         index const i = at / cols, j = at % cols;
-        twofold zero;
-        zero.high = zero.low = 0;
+        GLOBAL IN const *const added = e + AT(e, i, j);
 #if COMPLEX
-        twofold const re = SUM_AT(2 * i, j), im = SUM_AT(2 * i + 1, j);
-        twofold x = plus_product_of_two(plus_product_of_two(zero, alpha.x, re), -alpha.y, im);
-        twofold y = plus_product_of_two(plus_product_of_two(zero, alpha.y, re), alpha.x, im);
-        if (adds) {
-            double const added = e[AT(e, i, j)].x, turn = e_conjugated ? -1 : 1,
-                         imaginary = turn * e[AT(e, i, j)].y;
-            x = plus_product(plus_product(x, beta.x, added), -beta.y, imaginary);
-            y = plus_product(plus_product(y, beta.y, added), beta.x, imaginary);
-        }
-        IN z;
-        z.x = (REAL)value_of(x);
-        z.y = (REAL)value_of(y);
-        c[AT(c, i, j)] = z;
+        c[AT(c, i, j)] = finished(digits(high, low, 2 * i * cols + j, shift - left[2 * i] - right[j]),
+                                  digits(high, low, (2 * i + 1) * cols + j, shift - left[2 * i + 1] - right[j]),
+                                  alpha, beta, adds, added, e_conjugated);
 #else
-        twofold x = plus_product_of_two(zero, alpha, SUM_AT(i, j));
-        if (adds) x = plus_product(x, beta, e[AT(e, i, j)]);
-        c[AT(c, i, j)] = (REAL)value_of(x);
+        c[AT(c, i, j)] = finished(digits(high, low, at, shift - left[i] - right[j]), alpha, beta, adds, added);
 #endif
     }
 }
@@ -705,7 +685,7 @@ private:
     }
     static std::string typed() {
         return kernel_types<T, T>() + "#define MOST_LOOKED " + std::to_string(most_looked) + '\n' +
-               device_numbers_text + device_lines_text;
+               device_numbers_text + device_lines_text + finished_text;
     }
 
     // Whether elements of neighbouring lines are closer than those of one line.

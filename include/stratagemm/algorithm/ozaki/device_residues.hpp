@@ -121,6 +121,40 @@ KERNEL(ITEMS) reduce(MATRIX(int const, x), MATRIX(byte, to), index rows, index c
 }
 )";
 
+// An element of C from its integers: alpha times these, beta times what is added, rounded once.
+inline constexpr char finished_text[] = R"(
+FUNCTION twofold unscaled(twofold x, int e) {
+    x.high = times_power(x.high, e);
+    x.low = times_power(x.low, e);
+    return x;
+}
+#if COMPLEX
+FUNCTION IN finished(twofold re, twofold im, IN alpha, IN beta, int adds, GLOBAL IN const *e, int e_conjugated) {
+    twofold zero;
+    zero.high = zero.low = 0;
+    twofold x = plus_product_of_two(plus_product_of_two(zero, alpha.x, re), -alpha.y, im);
+    twofold y = plus_product_of_two(plus_product_of_two(zero, alpha.y, re), alpha.x, im);
+    if (adds) {
+        double const added = e->x, imaginary = e_conjugated ? -e->y : e->y;
+        x = plus_product(plus_product(x, beta.x, added), -beta.y, imaginary);
+        y = plus_product(plus_product(y, beta.y, added), beta.x, imaginary);
+    }
+    IN z;
+    z.x = (REAL)value_of(x);
+    z.y = (REAL)value_of(y);
+    return z;
+}
+#else
+FUNCTION IN finished(twofold sum, IN alpha, IN beta, int adds, GLOBAL IN const *e) {
+    twofold zero;
+    zero.high = zero.low = 0;
+    twofold x = plus_product_of_two(zero, alpha, sum);
+    if (adds) x = plus_product(x, beta, *e);
+    return (REAL)value_of(x);
+}
+#endif
+)";
+
 // C before its epilogue, from the weighted residues of its integers: four elements of a row at a time. The arithmetic
 // is that of residue_system, to the bit.
 inline constexpr char combine_text[] = R"(
@@ -154,11 +188,6 @@ FUNCTION twofold integer_of(int const *word, int e) {
     for (int t = 0; t < PIECES; ++t) x = plus(x, sums[t]);
     return x;
 }
-FUNCTION twofold unscaled(twofold x, int e) {
-    x.high = times_power(x.high, e);
-    x.low = times_power(x.low, e);
-    return x;
-}
 KERNEL(ITEMS) combine(BUFFER(int const, sums), index step, index pitch, BUFFER(int const, left),
                       BUFFER(int const, right), IN alpha, IN beta, int adds, MATRIX(IN const, e), int e_conjugated,
                       MATRIX(IN, c), index rows, index cols) {
@@ -168,8 +197,6 @@ KERNEL(ITEMS) combine(BUFFER(int const, sums), index step, index pitch, BUFFER(i
     OPEN(IN const, e);
     OPEN(IN, c);
     index const quads = (cols + 3) / 4;
-    twofold zero;
-    zero.high = zero.low = 0;
     for (EACH(at, rows * quads)) {
         index const i = at / quads, j0 = at % quads * 4;
         int word[(1 + COMPLEX) * MODULI];
@@ -189,28 +216,17 @@ KERNEL(ITEMS) combine(BUFFER(int const, sums), index step, index pitch, BUFFER(i
         for (int u = 0; u < 4; ++u) {
             index const j = j0 + u;
             if (j >= cols) continue;
+            GLOBAL IN const *const added = e + AT(e, i, j);
 #if COMPLEX
-            twofold const re = unscaled(integer_of(word, u), -left[2 * i] - right[j]),
-                          im = unscaled(integer_of(word + MODULI, u), -left[2 * i + 1] - right[j]);
-            twofold x = plus_product_of_two(plus_product_of_two(zero, alpha.x, re), -alpha.y, im);
-            twofold y = plus_product_of_two(plus_product_of_two(zero, alpha.y, re), alpha.x, im);
-            if (adds) {
-                double const added = e[AT(e, i, j)].x, turn = e_conjugated ? -1 : 1,
-                             imaginary = turn * e[AT(e, i, j)].y;
-                x = plus_product(plus_product(x, beta.x, added), -beta.y, imaginary);
-                y = plus_product(plus_product(y, beta.y, added), beta.x, imaginary);
-            }
-            IN z;
-            z.x = (REAL)value_of(x);
-            z.y = (REAL)value_of(y);
-            c[AT(c, i, j)] = z;
+            c[AT(c, i, j)] = finished(unscaled(integer_of(word, u), -left[2 * i] - right[j]),
+                                      unscaled(integer_of(word + MODULI, u), -left[2 * i + 1] - right[j]), alpha,
+                                      beta, adds, added, e_conjugated);
 #else
-            twofold x = plus_product_of_two(zero, alpha, unscaled(integer_of(word, u), -left[i] - right[j]));
-            if (adds) x = plus_product(x, beta, e[AT(e, i, j)]);
+            IN const x = finished(unscaled(integer_of(word, u), -left[i] - right[j]), alpha, beta, adds, added);
 #if VECTORS
-            four[u] = (REAL)value_of(x);
+            four[u] = x;
 #else
-            c[AT(c, i, j)] = (REAL)value_of(x);
+            c[AT(c, i, j)] = x;
 #endif
 #endif
         }
