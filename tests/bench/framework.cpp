@@ -1,5 +1,5 @@
-// The framework of the benchmarks, with contenders of its own: what a filter picks, that a wrong result does not race,
-// and what is reported. Nothing here depends on a time.
+// The framework of the benchmarks, with contenders of its own: what a filter picks, that a wrong result does not
+// race, and what is reported. Nothing here depends on a time.
 #include "../../bench/oracle.hpp"
 #include "../../bench/program.hpp"
 

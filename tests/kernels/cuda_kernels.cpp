@@ -102,8 +102,8 @@ void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
     to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
-// For a result of several targets: the first tile of its engine, and what copies sums. fp64 may spill: it has nothing over
-// where it stores, and does not where it multiplies.
+// For a result of several targets: the first tile of its engine, and what copies sums. fp64 may spill: it has nothing
+// over where it stores, and does not where it multiplies.
 template <class T>
 void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capability) {
     sg::cuda_epilogue<sg::accumulator_t<T>> const none{sg::identity{}};

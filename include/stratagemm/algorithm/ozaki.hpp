@@ -358,8 +358,8 @@ private:
                        threads;
         auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n), k = static_cast<double>(r.k);
         if constexpr (on_device) {
-            // Operands are measured and taken apart, C is put together from its residues; once more, for their leading
-            // bits. Traffic at three quarters of the memory's rate, a launch for each step, and a wait.
+            // Operands are measured and taken apart, C is put together from its residues; once more, for their
+            // leading bits. Traffic at three quarters of the memory's rate, a launch for each step, and a wait.
             constexpr double size = sizeof(typename S::c_type) / ozaki_parts::parts<typename S::c_type>;
             double const in = m * k + k * n, out = m * n, count = plan.count;
             bool const probed = plan.products > plan.count;

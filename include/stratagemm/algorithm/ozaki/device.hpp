@@ -1,8 +1,9 @@
 // `ozaki` over a leaf of a device: a kernel for each step of maps.hpp, and tables of the lines on both sides.
 //
-// The kernels repeat arithmetic.hpp operation by operation, so results have the same bits as on the host. With explicit
-// moduli scaled by norms, the host waits once, for the word that there are no Inf, NaN or overflows. Anything else is a
-// plain form: the host decides with the tables of lines, and planes and crossing lines have a kernel for each step.
+// The kernels repeat arithmetic.hpp operation by operation, so results have the same bits as on the host. With
+// explicit moduli scaled by norms, the host waits once, for the word that there are no Inf, NaN or overflows.
+// Anything else is a plain form: the host decides with the tables of lines, and planes and crossing lines have a
+// kernel for each step.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -125,8 +126,8 @@ FUNCTION given element(LINES_OF(x), index line, index l) {
 // element, as on the host. ACROSS: elements of neighbouring lines are closer than those of one line. NORMS: lines are
 // scaled by norms, for moduli that have so much room; else these are not needed, but the lowest bits are.
 //
-// Sums are of elements times a power of two that each work-item has from its first one, since the largest is not known
-// yet. Where that turns out to be too far from the line's own power, these are added up once more.
+// Sums are of elements times a power of two that each work-item has from its first one, since the largest is not
+// known yet. Where that turns out to be too far from the line's own power, these are added up once more.
 inline constexpr char device_measure_text[] = R"(
 FUNCTION int lowest_of(double x) { /* of x not 0, as lowest_bit() has it */
     ulong const bits = bits_of(x);
@@ -231,8 +232,8 @@ KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table)
 }
 )";
 
-// Of all lines of a side, which has a group: whether any is not finite, the largest exponent, the least and the largest shift, the largest
-// spread.
+// Of all lines of a side, which has a group: whether any is not finite, the largest exponent, the least and the
+// largest shift, the largest spread.
 inline constexpr char device_look_text[] = R"(
 #define FACTS 5
 KERNEL(ITEMS) look(BUFFER(double const, left), BUFFER(int const, left_shift), index rows,
@@ -281,9 +282,9 @@ KERNEL(ITEMS) look(BUFFER(double const, left), BUFFER(int const, left_shift), in
 }
 )";
 
-// Scales from the product of leading bits, as scale_by_product of maps.hpp; and, for each number of moduli that may be
-// chosen, what cut_off() of product.hpp finds for a side: the most that scaling takes off, the fewest bits that a line
-// keeps, the least and the largest shift. A group has one number and one side.
+// Scales from the product of leading bits, as scale_by_product of maps.hpp; and, for each number of moduli that may
+// be chosen, what cut_off() of product.hpp finds for a side: the most that scaling takes off, the fewest bits that a
+// line keeps, the least and the largest shift. A group has one number and one side.
 inline constexpr char device_scales_text[] = R"(
 FUNCTION int shift_of(GLOBAL double const *table, index count, index i, double room) {
     double const most = OF(table, count, ceiling, i) > 1 ? OF(table, count, ceiling, i) : 1;
@@ -328,8 +329,8 @@ KERNEL(ITEMS) try_counts(BUFFER(double const, left), index rows, BUFFER(double c
 }
 )";
 
-// Lines against the lines that they cross: all quantities of `cross` at once, from their products of leading bits, which
-// are Q. A line has 32 work-items side by side, or, if Q lies ACROSS, 8, with those of other lines beside them.
+// Lines against the lines that they cross: all quantities of `cross` at once, from their products of leading bits,
+// which are Q. A line has 32 work-items side by side, or, if Q lies ACROSS, 8, with those of other lines beside them.
 inline constexpr char device_cross_text[] = R"(
 #define PARTS (ACROSS ? 8 : 32)
 FUNCTION double term(LINES_OF(x), double x_power, LINES_OF(y), double y_power, index i, index j, index l) {
@@ -472,7 +473,8 @@ FUNCTION twofold digits(GLOBAL double const *high, GLOBAL double const *low, ind
     x.low = low[at];
     return unscaled(x, e);
 }
-KERNEL(ITEMS) finish(BUFFER(double const, high), BUFFER(double const, low), BUFFER(int const, left), BUFFER(int const, right), int shift, IN alpha, IN beta,
+KERNEL(ITEMS) finish(BUFFER(double const, high), BUFFER(double const, low), BUFFER(int const, left),
+                     BUFFER(int const, right), int shift, IN alpha, IN beta,
                      int adds, MATRIX(IN const, e), int e_conjugated, MATRIX(IN, c), index rows, index cols) {
     OPEN(double const, high);
     OPEN(double const, low);
@@ -503,8 +505,18 @@ class on_device {
 public:
     on_device(Leaf leaf, handle<double> to) : leaf_(std::move(leaf)), facts_(to) {}
 
-    static constexpr int facts_of_side = 5, least_count = 7, counts = most_moduli - least_count + 1;
-    static constexpr index_t facts = 2 * facts_of_side + 8 * counts;
+    // What `look` and `try_counts` tell of each side.
+    static constexpr int least_count = 7, counts = most_moduli - least_count + 1;
+    struct findings {
+        struct side {
+            double not_finite, exponent, least_shift, largest_shift, widest; // of all lines
+        } left, right;
+        struct scaled {
+            double lost, kept, least_shift, largest_shift;
+        } with[counts][2]; // left and right, for each number of moduli from `least_count` on
+    };
+    static constexpr index_t facts = sizeof(findings) / sizeof(double),
+                             facts_of_sides = 2 * sizeof(typename findings::side) / sizeof(double);
 
     // Allocates host memory for the tables of lines.
     template <class Lines>
@@ -536,8 +548,7 @@ public:
     }
     // What `look` finds, for both sides; and, if `probed`, what `try_counts` does.
     template <class Lefts, class Rights>
-    status look(measured<Lefts> const& a, measured<Rights> const& b, bool probed,
-                double (&found)[facts]) const {
+    status look(measured<Lefts> const& a, measured<Rights> const& b, bool probed, findings& found) const {
         if (status s =
                 leaf_.launch({"look", device_look_text, {}, 256, true, true, plain}, 2,
                              handle<double const>(a.there.table), handle<std::int32_t const>(a.there.shift),
@@ -549,10 +560,10 @@ public:
             if (status s = leaf_.launch({"try_counts", device_scales_text, {}, 256, true, true, with_rooms},
                                         2 * counts, handle<double const>(a.there.table), a.line.count(),
                                         handle<double const>(b.there.table), b.line.count(),
-                                        facts_ + 2 * facts_of_side);
+                                        facts_ + facts_of_sides);
                 !s)
                 return s;
-        return leaf_.download(facts_, found, probed ? facts : index_t{2 * facts_of_side});
+        return leaf_.download(facts_, reinterpret_cast<double*>(&found), probed ? facts : facts_of_sides);
     }
     // The leading bits of all elements, as split() has residues; and lines with the lines that they cross, from their
     // products, which are whole numbers of type Q.

@@ -1,9 +1,9 @@
 // Products by residues on a device: each operand is read once, into all its residues; each product of residues ends
 // with a reduction modulo its number, in int8; and one kernel puts C together.
 //
-// Kernels are compiled for a number of moduli, which makes the constants of the residue system immediate. Residues of a
-// line lie one after another, as the kernels of integer products fetch them. Those of A are multiplied by the weights
-// of the system beforehand, so that sums of products are the weighted residues of C.
+// Kernels are compiled for a number of moduli, which makes the constants of the residue system immediate. Residues of
+// a line lie one after another, as the kernels of integer products fetch them. Those of A are multiplied by the
+// weights of the system beforehand, so that sums of products are the weighted residues of C.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -31,9 +31,9 @@ struct nearest_residue {
     }
 };
 
-// All residues of an operand, or (LEADING) the seven leading bits of its magnitudes, counted from the largest of a line:
-// ROWS lines by 128 elements for a group. ACROSS: elements of neighbouring lines are closer than those of one line, so
-// that they pass through shared memory.
+// All residues of an operand, or (LEADING) the seven leading bits of its magnitudes, counted from the largest of a
+// line: ROWS lines by 128 elements for a group. ACROSS: elements of neighbouring lines are closer than those of one
+// line, so that they pass through shared memory.
 inline constexpr char split_text[] = R"(
 #define ROWS 16
 KERNEL(ITEMS) split(LINES(x), index first, index length, index pitch, BUFFER(double const, table),

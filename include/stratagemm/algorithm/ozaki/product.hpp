@@ -85,40 +85,38 @@ public:
     ozaki_report plan_on_device(bool probes) {
         using steps = device_steps;
         int const count = policy_.options_.moduli;
-        double of[steps::facts] = {};
+        typename steps::findings found{};
         double const r = probes ? 0 : room(count);
         then([&] { return device_.measure(a_, r); });
         then([&] { return device_.measure(b_, r); });
         if (probes) probe_on_device();
-        then([&] { return device_.look(a_, b_, probes, of); });
-        double const *const of_a = of, *const of_b = of + steps::facts_of_side,
-                            *const tried = of + 2 * steps::facts_of_side;
-        if (char const* const reason = reason_against(of_a[0] != 0 || of_b[0] != 0, of_a[1] + of_b[1]))
+        then([&] { return device_.look(a_, b_, probes, found); });
+        auto const& [of_a, of_b, with] = found;
+        if (char const* const reason =
+                reason_against(of_a.not_finite != 0 || of_b.not_finite != 0, of_a.exponent + of_b.exponent))
             return {ozaki_report::native, 0, 0, 0, reason};
         ozaki_report plan = policy_.explicit_plan();
         if (count == 0) {
-            double const widest = of_a[4] < of_b[4] ? of_b[4] : of_a[4], eps = policy_.template wanted<T>();
+            double const widest = of_a.widest < of_b.widest ? of_b.widest : of_a.widest,
+                         eps = policy_.template wanted<T>();
             plan = {ozaki_report::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
                     "the exponents of the data spread too far"};
-            for (int x = steps::least_count; x <= most_moduli && plan.count == 0; ++x) {
-                double const *const by_a = tried + 8 * (x - steps::least_count), *const by_b = by_a + 4;
-                double const lost =
-                    by_a[0] * (1 + static_cast<double>(size_.k) * power(-static_cast<int>(by_b[1]))) +
-                    by_b[0];
-                if (lost <= eps)
-                    plan = {ozaki_report::moduli, x, x + 1, plan.spread,
-                            "the fewest that are accurate enough"};
+            for (int x = 0; x < steps::counts && plan.count == 0; ++x) {
+                auto const &a = with[x][0], &b = with[x][1];
+                if (lost_by_both(a.lost, b.lost, static_cast<int>(b.kept)) <= eps)
+                    plan = {ozaki_report::moduli, steps::least_count + x, steps::least_count + x + 1,
+                            plan.spread, "the fewest that are accurate enough"};
             }
             if (plan.count > 0 && policy_.native_is_faster(shape_, plan, true))
                 plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
             if (plan.count == 0) return plan;
         }
-        for (int side = 0; side < 2; ++side) {
-            double const* const shifts = probes ? tried + 8 * (plan.count - steps::least_count) + 4 * side + 2
-                                                : of + side * steps::facts_of_side + 2;
-            if (shifts[0] <= shifts[1] && (shifts[0] < -1000 || shifts[1] > 1000))
-                return {ozaki_report::native, 0, 0, plan.spread, out_of_reach};
-        }
+        auto const in_reach = [](auto const& of) { // or there is no line
+            return of.least_shift > of.largest_shift || (of.least_shift >= -1000 && of.largest_shift <= 1000);
+        };
+        auto const* const scaled = probes ? with[plan.count - steps::least_count] : nullptr;
+        if (!(scaled ? in_reach(scaled[0]) && in_reach(scaled[1]) : in_reach(of_a) && in_reach(of_b)))
+            return {ozaki_report::native, 0, 0, plan.spread, out_of_reach};
         if (probes) {
             then([&] { return device_.scale(a_, room(plan.count)); });
             then([&] { return device_.scale(b_, room(plan.count)); });
@@ -344,8 +342,10 @@ protected:
         int least = 0; // leading bits that a line of B keeps
         double const by_b = cut_off(b_, count, least);
         int kept = least;
-        double const by_a = cut_off(a_, count, kept);
-        return by_a * (1 + static_cast<double>(size_.k) * power(-least)) + by_b;
+        return lost_by_both(cut_off(a_, count, kept), by_b, least);
+    }
+    double lost_by_both(double by_a, double by_b, int kept_of_b) const {
+        return by_a * (1 + static_cast<double>(size_.k) * power(-kept_of_b)) + by_b;
     }
     template <class Lines>
     static double cut_off(measured<Lines> const& x, int count, int& least) {

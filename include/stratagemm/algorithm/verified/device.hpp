@@ -37,8 +37,8 @@ struct sweep_work {
     index_t groups() const { return across * parts; }
 };
 
-// Arrays of N in a device's memory. Vectors are pairs of arrays (kernels.hpp). `results` has ten arrays, which come to
-// the host together.
+// Arrays of N in a device's memory. Vectors are pairs of arrays (kernels.hpp). `results` has ten arrays, which come
+// to the host together.
 template <class Space, class T, class C, class N>
 struct device_room {
     template <class E>

@@ -1,9 +1,9 @@
 // Kernels of `verified` on devices: sums over rows and columns, and a verdict about C without the host.
 //
-// NUMBER is the type of sums: double, float where the device lacks double, or uint for integers, whose sums are modulo
-// 2^32. A vector is a pair of arrays, one behind the other: its elements, and what magnitudes are multiplied by. If
-// MEASURED is 0, only the first array of a result is written. USED(x) is what counts of an element x, and JOIN(s, x)
-// adds a magnitude to others. Every sum is added up in one order, so that the same call has the same sums.
+// NUMBER is the type of sums: double, float where the device lacks double, or uint for integers, whose sums are
+// modulo 2^32. A vector is a pair of arrays, one behind the other: its elements, and what magnitudes are multiplied
+// by. If MEASURED is 0, only the first array of a result is written. USED(x) is what counts of an element x, and
+// JOIN(s, x) adds a magnitude to others. Every sum is added up in one order, so that the same call has the same sums.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -177,7 +177,8 @@ KERNEL(ITEMS) add_parts(BUFFER(NUMBER const, dots), index dot_parts, index lines
 }
 )";
 
-// The vectors of a round, as random_bits() of check.hpp has them: signs, or integers, which are odd in the first round.
+// The vectors of a round, as random_bits() of check.hpp has them: signs, or integers, which are odd in the first
+// round.
 inline constexpr char draw_text[] = R"(
 KERNEL(ITEMS) draw(BUFFER(NUMBER, x), index cols, index seed_x, BUFFER(NUMBER, y), index rows, index seed_y,
                    int least) {
@@ -201,10 +202,10 @@ KERNEL(ITEMS) draw(BUFFER(NUMBER, x), index cols, index seed_x, BUFFER(NUMBER, y
 }
 )";
 
-// How far the sum of each line is off, relative to |A||B|, and the SUSPECTS lines that are off by most: group 0 has the
-// rows, group 1 the columns. `found` has for each of the two: the first and the last of these, their number, the mean
-// of the others, and the largest rounding error of a sum. A line that cannot be judged is off by FAR.
-// Of integers only the number counts: that of lines that are off.
+// How far the sum of each line is off, relative to |A||B|, and the SUSPECTS lines that are off by most: group 0 has
+// the rows, group 1 the columns. `found` has for each of the two: the first and the last of these, their number, the
+// mean of the others, and the largest rounding error of a sum. A line that cannot be judged is off by FAR. Of
+// integers only the number counts: that of lines that are off.
 inline constexpr char find_suspects_text[] = R"(
 KERNEL(ITEMS) find_suspects(BUFFER(NUMBER const, results), index rows, index cols, NUMBER alpha, NUMBER beta,
                             int adds, BUFFER(NUMBER, off_rows), BUFFER(NUMBER, off_cols), BUFFER(NUMBER, found),
@@ -298,8 +299,9 @@ KERNEL(ITEMS) find_suspects(BUFFER(NUMBER const, results), index rows, index col
 }
 )";
 
-// An element where two suspects cross is computed again, in twice the digits of NUMBER, and its error written over the
-// bound: a group for each. FAR, if that element is too large to tell. // Twice the digits: Dekker, A floating-point technique for extending the available precision, 1971.
+// An element where two suspects cross is computed again, in twice the digits of NUMBER, and its error written over
+// the bound: a group for each. FAR, if that element is too large to tell. Twice the digits: Dekker, A floating-point
+// technique for extending the available precision, 1971.
 inline constexpr char judge_text[] = R"(
 #define AT_ONCE 8 /* elements that a work-item loads before it uses the first */
 #define TWO_SUM(a, b, sum, rest)                         \

@@ -230,8 +230,8 @@ inline void read_rows(unsigned staging, T const *from, index row, index col, int
             if (j < cols) {
                 unsigned const to = staging + r * ROW_BYTES + place_in_row<sizeof(T)>(j * sizeof(T), r);
                 if (sizeof(T) == 1)
-                    asm volatile("st.shared.b8 [%0], %1;" ::"r"(to), "r"((unsigned)*(unsigned char const *)(from + j * col))
-                                 : "memory");
+                    asm volatile("st.shared.b8 [%0], %1;" ::"r"(to),
+                                 "r"((unsigned)*(unsigned char const *)(from + j * col)) : "memory");
                 else if (sizeof(T) == 2)
                     asm volatile("st.shared.b16 [%0], %1;" ::"r"(to), "h"(*(unsigned short const *)(from + j * col))
                                  : "memory");
