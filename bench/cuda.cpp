@@ -53,7 +53,10 @@ std::vector<bench_case> cases() {
                                          {"fp16", element::f16_f16},
                                          {"tf32", element::tf32},
                                          {"int8", element::i8},
-                                         {"fp8", element::fp8_bf16}}) {
+                                         {"fp8", element::fp8_bf16},
+                                         {"cgemm", element::c32},
+                                         {"zgemm", element::c64}}) {
+            if (n > 8192 && (type == element::c32 || type == element::c64)) continue;
             problem p{type, n, n, n, 0};
             p.b_transposed = size_of(type) == 1; // cuBLAS wants B of int8 along k
             add("square", name, times(n, n, n), p, n == 1024 || n == 4096);
@@ -131,7 +134,7 @@ int main(int argc, char** argv) {
         using enum element;
         constexpr forms all{.batches = true, .groups = true};
         contenders& field = a.fields.emplace_back();
-        field.push_back(make_policy<all, f32, f64, bf16_bf16, f16_f16, tf32, i8, fp8_bf16>(
+        field.push_back(make_policy<all, f32, f64, bf16_bf16, f16_f16, tf32, i8, fp8_bf16, c32, c64>(
             "stratagemm", role::library, [gpu](problem const& p) {
                 sg::cuda one = gpu;
                 one.tf32 = p.type == tf32;

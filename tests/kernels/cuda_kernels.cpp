@@ -145,6 +145,10 @@ std::vector<kernel> kernels_for(int capability) {
                        sg::cuda_source_of({name, sg::elementwise_text,
                                            sg::kernel_types<float, float>() + chain.definitions()}),
                        true});
+    for (bool const twice : {false, true})
+        for (bool const across : {false, true})
+            all.push_back({std::string("reals-z") + (twice ? "-twice" : "") + (across ? "-across" : ""),
+                           sg::cuda_source_of(sg::as_reals<complex128>(twice, across)), true});
     all.push_back(
         {"pack-h", sg::cuda_source_of<sg::half, sg::half>("pack", sg::cuda_pack_text, chain), true});
     sg::cuda_tile const vector{.engine = sg::cuda_engine::vector, .m = 8, .n = 1};

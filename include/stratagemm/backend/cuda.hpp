@@ -170,7 +170,8 @@ struct cuda {
         cuda_choice const choice = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count});
         std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
                                  stratagemm::describe(choice.tile);
-        std::string const copies = reads_lines(choice.tile.engine)
+        std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
+                                   : reads_lines(choice.tile.engine)
                                        ? "; operands that cannot be fetched as they lie are copied first"
                                        : "";
         if (choice.part == 0) return text + copies;
@@ -178,8 +179,9 @@ struct cuda {
                std::to_string(choice.part) + copies;
     }
 
-    // Looks for the best tile for products of T of about this size, and keeps it for them: in this process,
-    // and in the user's cache for the next. Nothing else looks for tiles; it takes as long as it is given.
+    // Looks for the best tile for products of T of about this size, and keeps it for them if it is faster than what
+    // they get now: in this process, and in the user's cache for the next. Nothing else looks for tiles; it takes as
+    // long as it is given.
     template <class T>
     result<cuda_tuned> tune(stratagemm::shape<T> const& s, cuda_tuning_options const& options = {}) const {
         auto found = tune_tile(
@@ -190,7 +192,8 @@ struct cuda {
                 one.tile = with;
                 return one;
             });
-        if (found && found->tile.engine != cuda_engine::direct)
+        bool const better = found && (found->before < 0 || found->after < found->before);
+        if (better && found->tile.engine != cuda_engine::direct)
             session().keep_tuned(tuning_bucket(letter<T>(), s.m, s.n, s.k), found->tile);
         return found;
     }

@@ -27,7 +27,7 @@ inline sg::cuda with(sg::cuda_tile const& tile) {
 }
 inline sg::cuda with_small_tiles() { return with(small_tile); }
 
-// Engines of one type or a few: the rest would do what "cuda" does.
+// Engines of one type or a few: the rest would do what "cuda" does. Complex numbers have those of real ones.
 template <class Base, class... T>
 struct only_for : mirrored<sg::cuda, Base> {
     template <class P>
@@ -79,12 +79,12 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("cuda", mirrored{device, device});
     f("cuda{.tile = small_tile}", mirrored{device, with(small_tile)});
     f("cuda{.tile = odd_tile}", mirrored{device, with(odd_tile)});
-    f("cuda{.tile = simt_tile}", only<float>(simt_tile));
+    f("cuda{.tile = simt_tile}", only<float, std::complex<float>>(simt_tile));
     f("cuda{.tf32 = true, .tile = tf32_tile}", only<float>(tf32_tile, true));
-    f("cuda{.tile = narrow_simt_tile}", only<float>(narrow_simt_tile));
-    f("cuda{.tile = fp64_tile}", only<double>(fp64_tile));
+    f("cuda{.tile = narrow_simt_tile}", only<float, std::complex<float>>(narrow_simt_tile));
+    f("cuda{.tile = fp64_tile}", only<double, std::complex<double>>(fp64_tile));
     f("cuda{.tile = narrow_fp64_tile}", only<double>(narrow_fp64_tile));
-    f("cuda{.tile = fetching_fp64_tile}", only<double>(fetching_fp64_tile));
+    f("cuda{.tile = fetching_fp64_tile}", only<double, std::complex<double>>(fetching_fp64_tile));
     f("cuda{.tile = wgmma_tile}", only<sg::half, sg::bfloat16>(wgmma_tile));
     f("cuda{.tile = int8_tile}", only<std::int8_t>(int8_tile));
     f("cuda{.tile = mma_tile}", only<sg::half, sg::bfloat16>(mma_tile));

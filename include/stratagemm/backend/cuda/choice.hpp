@@ -14,11 +14,14 @@ struct cuda_choice {
     std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
     std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
     double cycles = 0;        // that it should take
+    bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
 
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
 
 using cuda_sides = device_sides;
+// Of the product of real numbers that one of complex ones is, alone.
+inline cuda_sides of_reals(cuda_sides const& s) { return {s.m, 2 * s.n, 2 * s.k, 1}; }
 
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of
 // parts of k another launch, and what it takes to write and to read them. Where only the last round is in
@@ -130,6 +133,22 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             best.tile.parts = 0;
         }
     }
+    // Complex numbers as real ones: A is copied, and B as what has twice its size (kernels/reals.cu.hpp).
+    char const real_type = type == 'c' ? 's' : type == 'z' ? 'd' : 0;
+    auto const by_reals = [&](cuda_tile const& with) {
+        cuda_sides const real = of_reals(s);
+        if (real_type == 0 || real.n > device_longest || real.k > device_longest) return best;
+        cuda_choice reals = choose(d, real_type, element / 2, real, with);
+        double const copied = 2 * static_cast<double>(s.m) * static_cast<double>(s.k) +
+                              3 * static_cast<double>(s.k) * static_cast<double>(s.n);
+        reals.cycles += 6000 + copied * static_cast<double>(element) / 16 / d.units;
+        reals.cycles *= static_cast<double>(s.count);
+        reals.by_reals = reals.tile.engine >= cuda_engine::blocked;
+        return reals;
+    };
+    if (fetches(only.engine) && engine_takes(only.engine, real_type, d))
+        if (cuda_choice const reals = by_reals(only); reals.by_reals && reals.tile.engine == only.engine)
+            return reals;
     if (best.tile.engine != cuda_engine::direct) return best;
     constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
     if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
@@ -143,6 +162,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (engine == cuda_engine::mma && d.capability == 90) continue; // half as fast as wgmma there
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
     }
+    if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;
     return best;
 }
 

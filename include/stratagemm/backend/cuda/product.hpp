@@ -3,6 +3,7 @@
 
 #include "choice.hpp"
 #include "fetched.hpp"
+#include "kernels/reals.cu.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -123,8 +124,21 @@ public:
     // What a product may take besides: sums of parts of k, and copies of the operands.
     static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s, bool sums = false) {
         std::size_t bytes = 0;
-        if (choice.part > 0)
-            bytes += cuda_arena::rounded(static_cast<std::size_t>(sums_of_parts(choice, s)) * sizeof(Scalar));
+        if constexpr (complex_like<In>) {
+            if (choice.by_reals) {
+                using R = real_t<In>;
+                cuda_sides const real = of_reals(s);
+                cuda_choice parts = choice;
+                parts.by_reals = false, parts.tile.engine = cuda_engine::direct; // nothing else is copied
+                bytes = cuda_lines<R>::bytes(real.k, real.m, 1) + cuda_lines<R>::bytes(real.k, real.n, 1) +
+                        sum_bytes(s.m * fours(s.n)) + cuda_product<real_problem>::workspace(parts, real);
+                if (sums)
+                    bytes +=
+                        cuda_lines<In>::bytes_either(s.m, s.k, 1) + cuda_lines<In>::bytes_either(s.k, s.n, 1);
+                return bytes;
+            }
+        }
+        if (choice.part > 0) bytes += sum_bytes(sums_of_parts(choice, s));
         if (sums || reads_lines(choice.tile.engine))
             bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
                      cuda_lines<In>::bytes_either(s.k, s.n, s.count);
@@ -137,8 +151,10 @@ public:
 
     status run(cuda_choice const& choice, cuda_arena& memory) {
         cuda_arena::scope const until_return(memory);
-        if (!reads_lines(choice.tile.engine))
+        if (choice.by_reals || !reads_lines(choice.tile.engine))
             if (status s = form_sums(memory); !s) return s;
+        if constexpr (complex_like<In>)
+            if (choice.by_reals) return run_by_reals(choice, memory);
         if (choice.tile.engine == cuda_engine::direct) return run_directly();
         cuda_arguments<Scalar> const x = arguments_of(p_, turned_);
         if (choice.tile.engine == cuda_engine::vector) return run_vector(x);
@@ -160,25 +176,13 @@ public:
             sums.c.data = partial.address;
             sums.alpha = Scalar(1);
         }
-        index_t const fours = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
-                                   : p_.c.rows * ((p_.c.cols + 3) / 4);
+        index_t const runs = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
+                                  : p_.c.rows * fours(p_.c.cols) / 4;
         // Many parts of few elements: several threads for each.
         int const slices = tail || choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
-        cuda_tile shared = tail ? choice.tile : cuda_tile{};
-        cuda_form gathered;
-        gathered.tail = tail, gathered.spreads = spreads();
-        if (!tail) shared.stages = static_cast<short>(slices); // stands for the definition
-        auto gather =
-            session_.kernel({cuda_operation::gather,
-                             {type_letter<In>(), type_letter<Out>()},
-                             shared,
-                             gathered,
-                             epilogue_.text()},
-                            [&] { return cuda_gather_source<In, Out>(shared, gathered, slices, epilogue_); });
-        if (!gather) return gather.take_status();
         cuda_epilogue<Scalar> const none{identity{}};
-        if (status s = run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); !s) return s;
-        return launch(**gather, gathered, (fours - 1) / (256 / slices) + 1, 256, sum);
+        return gather(tail ? choice.tile : cuda_tile{}, tail, runs, slices, sum,
+                      [&] { return run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); });
     }
 
 private:
@@ -218,7 +222,105 @@ private:
     // Rows of workspace begin at multiples of four; those of a tail are whole tiles.
     static index_t sums_of_parts(cuda_choice const& choice, cuda_sides const& s) {
         if (choice.whole > 0) return choice.parts(s.k) * tail_of(choice, s) * choice.tile.m * choice.tile.n;
-        return choice.parts(s.k) * s.m * ((s.n + 3) / 4 * 4);
+        return choice.parts(s.k) * s.m * fours(s.n);
+    }
+    static index_t fours(index_t n) { return (n + 3) / 4 * 4; }
+    static std::size_t sum_bytes(index_t count) {
+        return cuda_arena::rounded(static_cast<std::size_t>(count) * sizeof(Scalar));
+    }
+    // Calls `multiply`, which writes sums to workspace, and adds these up, in runs of four. The kernel is compiled
+    // before anything is queued.
+    template <class F>
+    status gather(cuda_tile shared, bool tail, index_t runs, int slices, cuda_arguments<Scalar> const& sum,
+                  F const& multiply) const {
+        cuda_form gathered;
+        gathered.tail = tail, gathered.spreads = spreads();
+        if (!tail) shared.stages = static_cast<short>(slices); // stands for the definition
+        auto compiled =
+            session_.kernel({cuda_operation::gather,
+                             {type_letter<In>(), type_letter<Out>()},
+                             shared,
+                             gathered,
+                             epilogue_.text()},
+                            [&] { return cuda_gather_source<In, Out>(shared, gathered, slices, epilogue_); });
+        if (!compiled) return compiled.take_status();
+        if (status s = multiply(); !s) return s;
+        return launch(**compiled, gathered, (runs - 1) / (256 / slices) + 1, 256, sum);
+    }
+
+    // Complex numbers as twice as many real ones (kernels/reals.cu.hpp), one product of the batch after another. C is
+    // written by the product of real numbers where that can do all that is asked for.
+    using real_problem = dense_problem<real_t<In>, real_t<In>, real_t<In>, cuda_memory>;
+    status run_by_reals(cuda_choice choice, cuda_arena& memory) {
+        using R = real_t<In>;
+        choice.by_reals = false;
+        cuda_sides const all = sides(), real = of_reals(all);
+        cuda_pointer<R> const b = memory.take<R>(real.k * cuda_lines<R>::rounded(real.n));
+        cuda_lying<In> const given = lying_a();
+        cuda_lines<R> lines{reinterpret_cast<R const*>(given.view.data.address),
+                            all.m,
+                            real.k,
+                            1,
+                            2 * given.view.row_stride,
+                            0};
+        if (all.m == 1) lines.stride = cuda_lines<R>::rounded(real.k);
+        bool const can_be_fetched = form_for(choice.tile, sizeof(R), {}).a_along_k &&
+                                    lines.can_be_fetched() && 2 * p_.a_step % cuda_lines<R>::unit == 0;
+        bool const as_it_lies = given.along_k && (given.view.col_stride == 1 || all.k == 1) &&
+                                (can_be_fetched || !reads_lines(choice.tile.engine));
+        cuda_pointer<R> a;
+        if (!as_it_lies) a = memory.take<R>(real.k * cuda_lines<R>::rounded(real.m));
+        bool const by_itself = epilogue_.text().empty() && !spreads() && p_.c.col_stride == 1 &&
+                               p_.alpha.imag() == 0 && p_.beta.imag() == 0 &&
+                               (p_.beta == Scalar(0) || (p_.e.col_stride == 1 && !p_.e.conjugate));
+        cuda_pointer<R> sums;
+        if (!by_itself) sums = memory.take<R>(2 * all.m * fours(all.n));
+
+        for (index_t i = 0; i < p_.count; ++i) {
+            Problem const one = p_.at(i);
+            real_problem q;
+            q.b = {b, real.k, real.n, cuda_lines<R>::rounded(real.n), 1};
+            if (status s = copy_as_reals(one.b, one.b.conjugate, one.a.conjugate, true, q.b); !s) return s;
+            if (as_it_lies) {
+                q.a = {{reinterpret_cast<R const*>(one.a.data.address)}, all.m, real.k, lines.stride, 1};
+            } else {
+                q.a = {a, real.k, real.m, cuda_lines<R>::rounded(real.m), 1};
+                if (status s = copy_as_reals(transposed(one.a), false, false, false, q.a); !s) return s;
+                q.a = transposed(q.a);
+            }
+            auto const as_real = [&](auto const& v) {
+                using T = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(v.data.address)>>,
+                                             R const, R>;
+                return cuda_view<T>{
+                    {reinterpret_cast<T*>(v.data.address)}, v.rows, 2 * v.cols, 2 * v.row_stride, 1};
+            };
+            auto const multiply = [&] {
+                cuda_product<real_problem> product(session_, stream_, q);
+                return product.run(choice, memory);
+            };
+            if (by_itself) {
+                q.alpha = one.alpha.real(), q.beta = one.beta.real();
+                q.c = as_real(one.c), q.e = as_real(added_or_c(one));
+                if (status s = multiply(); !s) return s;
+                continue;
+            }
+            q.c = {sums, real.m, real.n, 2 * fours(all.n), 1}, q.e = q.c;
+            cuda_arguments<Scalar> sum = arguments_of(one, turned_);
+            sum.a.data = sums.address, sum.part = sum.k;
+            if (status s = gather({}, false, all.m * fours(all.n) / 4, 1, sum, multiply); !s) return s;
+        }
+        return {};
+    }
+    // `other_conjugated`: the operand beside x is.
+    template <class To>
+    status copy_as_reals(cuda_view<In const> const& x, bool conjugated, bool other_conjugated, bool twice,
+                         To const& to) const {
+        using R = real_t<In>;
+        bool const across = magnitude(x.row_stride) < magnitude(x.col_stride);
+        return cuda_operations(session_, stream_)
+            .launch(as_reals<In>(twice, across), ((x.rows - 1) / 32 + 1) * ((x.cols - 1) / 32 + 1),
+                    cuda_view<In const>(x), R(conjugated ? -1 : 1), R(other_conjugated ? -1 : 1),
+                    cuda_pointer<R>{const_cast<R*>(to.data.address)}, to.row_stride, x.rows, x.cols);
     }
     // As the operands lie, or as their copies will.
     cuda_form form_of(cuda_tile const& tile) const {
