@@ -74,6 +74,15 @@ std::vector<bench_case> cases() {
         for (element const type : {element::f32, element::f64})
             add("other sides", type == element::f32 ? "sgemm" : "dgemm", times(x.m, x.n, x.k),
                 {type, x.m, x.n, x.k, 0});
+    for (long m : {1, 4, 7, 33, 512}) // rows, such as those of a batch of activations
+        for (bool const b_transposed : {true, false})
+            for (auto const& [name, type] : {std::pair{"sgemm rows", element::f32},
+                                             {"dgemm rows", element::f64},
+                                             {"bf16 rows", element::bf16_bf16}}) {
+                problem p{type, m, 11008, 4096, 0};
+                p.b_transposed = b_transposed;
+                add("few rows", b_transposed ? name + std::string(" B^T") : name, times(m, 11008, 4096), p);
+            }
     for (long n : {4, 8, 16, 32, 64, 128}) {
         long const count = (1L << 26) / (n * n);
         add("batched", "batched", times(n, n, n) + "*" + std::to_string(count),

@@ -102,6 +102,24 @@ void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
     to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
+// Of one column and of the most, along k and not.
+template <class In>
+void add_narrow(std::vector<kernel>& to, int capability) {
+    using scalar = sg::accumulator_t<In>;
+    sg::cuda_epilogue<scalar> const none{sg::identity{}};
+    char const letter = sg::type_letter<In>();
+    for (std::ptrdiff_t const cols : {std::ptrdiff_t{1}, sg::narrow_most(letter)})
+        for (bool const along_k : {false, true}) {
+            sg::cuda_form form;
+            form.a_along_k = along_k, form.dense = true;
+            sg::cuda_tile const tile = sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar),
+                                                           along_k, sizeof(In) == 2 && capability >= 80, 132);
+            to.push_back(
+                {std::string("narrow-") + letter + '-' + std::to_string(cols) + (along_k ? "-along" : ""),
+                 sg::cuda_product_source<In, scalar>(tile, form, none), true});
+        }
+}
+
 // For a result of several targets: the first tile of its engine, and what copies sums. fp64 may spill: it has nothing
 // over where it stores, and does not where it multiplies.
 template <class T>
@@ -151,10 +169,11 @@ std::vector<kernel> kernels_for(int capability) {
                            sg::cuda_source_of(sg::as_reals<complex128>(twice, across)), true});
     all.push_back(
         {"pack-h", sg::cuda_source_of<sg::half, sg::half>("pack", sg::cuda_pack_text, chain), true});
-    sg::cuda_tile const vector{.engine = sg::cuda_engine::vector, .m = 8, .n = 1};
+    add_narrow<float>(all, capability), add_narrow<double>(all, capability),
+        add_narrow<sg::half>(all, capability), add_narrow<std::int8_t>(all, capability);
+    add_narrow<complex64>(all, capability), add_narrow<complex128>(all, capability);
     sg::cuda_form form;
     form.dense = true;
-    all.push_back({"vector-s", sg::cuda_product_source<float, float>(vector, form, chain), true});
     for (int const side : {4, 7, 8, 16, 24, 32}) {
         add_small<float, float>(all, side, form);
         add_small<double, double>(all, side, form);

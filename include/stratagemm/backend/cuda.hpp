@@ -136,9 +136,10 @@ struct cuda {
             bound b{spread * 1.01 * (length + 4) * u, spread * (3 + 2 * __builtin_sqrt(length)) * u};
             auto const on_tensor_cores = [&](cuda_sides const& sides) {
                 cuda_engine const engine = choice_for<TA>(sides).tile.engine;
-                return engine == cuda_engine::wgmma || engine == cuda_engine::mma;
+                return engine == cuda_engine::wgmma || engine == cuda_engine::mma ||
+                       (engine == cuda_engine::narrow && sizeof(TA) == 2);
             };
-            if (on_tensor_cores({s.m, s.n, s.k, s.count}) || on_tensor_cores({s.n, s.m, s.k, s.count})) {
+            if (on_tensor_cores(sides_for(s)) || on_tensor_cores({s.n, s.m, s.k, s.count})) {
                 // Tensor cores cut off where others round, once for so many terms or so.
                 double const at_once = where().capability >= 90 ? 16 : where().capability >= 80 ? 8 : 4;
                 b = {2 * b.worst, b.expected + length / at_once * u};
@@ -159,7 +160,7 @@ struct cuda {
     template <class S>
     double estimate(S const& s) const {
         double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
-        double const work = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count}).cycles / clock,
+        double const work = choice_for<typename S::a_type>(sides_for(s)).cycles / clock,
                      traffic = operand_bytes(s) / leaf().limits().bandwidth;
         return (work > traffic ? work : traffic) + 5e-6;
     }
@@ -167,7 +168,7 @@ struct cuda {
     // As for a C in row-major order.
     template <class S>
     std::string describe(S const& s) const {
-        cuda_choice const choice = choice_for<typename S::a_type>({s.m, s.n, s.k, s.count});
+        cuda_choice const choice = choice_for<typename S::a_type>(sides_for(s));
         std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
                                  stratagemm::describe(choice.tile);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
@@ -249,6 +250,12 @@ private:
     template <class S>
     static constexpr index_t terms_beside =
         further_terms<typename S::a_form> + further_terms<typename S::b_form>;
+
+    // As for a C in row-major order.
+    template <class S>
+    cuda_sides sides_for(S const& s) const {
+        return oriented(letter<typename S::a_type>(), {s.m, s.n, s.k, s.count});
+    }
 
     template <class Problem>
     using beside_of = cuda_beside<typename Problem::a_type, typename Problem::c_type>;

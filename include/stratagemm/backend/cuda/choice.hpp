@@ -20,6 +20,8 @@ struct cuda_choice {
 };
 
 using cuda_sides = device_sides;
+
+inline constexpr std::ptrdiff_t small_side = 32; // the longest of a product that many share a launch of
 // Of the product of real numbers that one of complex ones is, alone.
 inline cuda_sides of_reals(cuda_sides const& s) { return {s.m, 2 * s.n, 2 * s.k, 1}; }
 
@@ -75,6 +77,18 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     };
     bool const turns = t.engine == cuda_engine::simt && !form_for(given, element, {}).a_along_k;
     return summing + gathering + copying(s.m, s.k, turns) + copying(s.k, s.n, false);
+}
+
+// Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that. `type`
+// as in choose().
+inline bool is_narrow(char type, cuda_sides const& s) {
+    bool const batch_of_small = s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side;
+    return s.n <= s.m && s.n <= narrow_most(type) && s.k >= 32 && !batch_of_small;
+}
+// Of C or of its transpose, if that is narrow.
+inline cuda_sides oriented(char type, cuda_sides const& s) {
+    cuda_sides const turned{s.n, s.m, s.k, s.count};
+    return s.m < s.n && is_narrow(type, turned) ? turned : s;
 }
 
 // Whether an engine is for operands of a type on a device: its letter (source.hpp), or t for floats that may
@@ -136,24 +150,38 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     // Complex numbers as real ones: A is copied, and B as what has twice its size (kernels/reals.cu.hpp).
     char const real_type = type == 'c' ? 's' : type == 'z' ? 'd' : 0;
     auto const by_reals = [&](cuda_tile const& with) {
-        cuda_sides const real = of_reals(s);
-        if (real_type == 0 || real.n > device_longest || real.k > device_longest) return best;
+        cuda_sides const real = oriented(real_type, of_reals(s));
+        if (real_type == 0 || real.m > device_longest || real.n > device_longest || real.k > device_longest)
+            return best;
         cuda_choice reals = choose(d, real_type, element / 2, real, with);
         double const copied = 2 * static_cast<double>(s.m) * static_cast<double>(s.k) +
                               3 * static_cast<double>(s.k) * static_cast<double>(s.n);
         reals.cycles += 6000 + copied * static_cast<double>(element) / 16 / d.units;
         reals.cycles *= static_cast<double>(s.count);
-        reals.by_reals = reals.tile.engine >= cuda_engine::blocked;
+        reals.by_reals = reals.tile.engine != cuda_engine::direct;
         return reals;
     };
     if (fetches(only.engine) && engine_takes(only.engine, real_type, d))
         if (cuda_choice const reals = by_reals(only); reals.by_reals && reals.tile.engine == only.engine)
             return reals;
     if (best.tile.engine != cuda_engine::direct) return best;
-    constexpr std::ptrdiff_t small = 32; // the longest side of a product that is one
-    if (s.count >= 16 && s.m <= small && s.n <= small && s.k <= small)
+    if (s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side)
         return {tile_for_small(s.m, s.n, s.k, element), 0, 0, best.cycles};
-    if (s.n == 1 && s.m > 1 && s.k >= 32) return {{.engine = cuda_engine::vector, .n = 1}, 0, 0, best.cycles};
+    if (is_narrow(type, s)) {
+        // Parts of k such that there are four blocks for each multiprocessor, where threads have neighbouring rows.
+        double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
+                              static_cast<double>(s.k) * static_cast<double>(s.n)) *
+                             static_cast<double>(element) * static_cast<double>(s.count);
+        best.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
+        std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
+                             wanted = (4 * d.units - 1) / blocks + 1, most = s.k / 512,
+                             parts = s.count > 1     ? 1
+                                     : wanted < most ? wanted
+                                                     : most;
+        best.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
+        best.cycles = 5000 + bytes / (20 * d.units) + (parts > 1 ? 4000 : 0);
+        return best;
+    }
     if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;

@@ -13,7 +13,7 @@ STRATAGEMM_BEGIN
 // Ways to multiply: a kernel each, in kernels/.
 enum class cuda_engine : short {
     direct,  // each thread sums one element
-    vector,  // a matrix times a vector
+    narrow,  // a matrix times a few columns, such as a vector
     small,   // many small products, several to a block
     blocked, // tiles pass through registers to shared memory; any type, stride and architecture
     simt,    // floats on the FP32 units; tiles fetched by hardware, as in those that follow: sm_90
@@ -58,7 +58,7 @@ struct cuda_form {
     bool partial = false; // sums of parts of k go to workspace
     bool tail = false;    // so do those of the last tiles alone
     bool dense =
-        false; // operands may be read as vectors: of vector, and of small, where batches have no gaps
+        false; // operands may be read as vectors: A of narrow, and those of small, where batches have no gaps
     bool spreads = false;              // the result goes to several targets
     bool sums = false;                 // of copies: operands are sums
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
@@ -108,10 +108,39 @@ inline int threads_of(cuda_tile const& t) {
     case cuda_engine::fp64: return (t.m / t.micro_m * (t.n / t.micro_n) + fetchers_of(t)) * 32;
     case cuda_engine::mma: return t.m / t.micro_m * (t.n / t.micro_n) * 32;
     case cuda_engine::wgmma: return (t.m / 64 + 1) * 128;
-    case cuda_engine::vector: return 256;
+    case cuda_engine::narrow: return 256;
     case cuda_engine::small: return ((t.m - 1) / t.micro_m + 1) * ((t.n - 1) / t.micro_n + 1) * t.group;
     default: return t.m / t.micro_m * (t.n / t.micro_n);
     }
+}
+
+// The most columns that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels are faster,
+// although they are mostly empty: there is no time for so many multiply-adds while A is read.
+constexpr std::ptrdiff_t narrow_most(char type) {
+    return type == 's' ? 16 : type == 'h' || type == 'w' || type == 'c' ? 8 : 4;
+}
+// For m x n x k with so few columns. Along k: rows of a warp, and warps that share the terms of these, so that there
+// are enough warps; else: threads side by side. `units`: multiprocessors.
+inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element,
+                                 std::size_t scalar, bool along_k, bool on_tensor_cores, int units) {
+    cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
+    auto const size = static_cast<std::ptrdiff_t>(element);
+    if (!along_k) {
+        t.k = 1024;
+        while (static_cast<std::size_t>(t.k * n) * scalar > 32768) t.k = static_cast<short>(t.k / 2);
+        std::ptrdiff_t const each = size == 1 ? 8 : 16 / size;
+        t.micro_n = m / (32 * each) >= 2 * units ? 32 : 8;
+        t.m = static_cast<short>(t.micro_n * each);
+        return t;
+    }
+    std::ptrdiff_t const piece = on_tensor_cores ? 32 : 32 * 16 / size, wanted = 32 * units;
+    t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 ? 2 : 4;
+    while (!on_tensor_cores && t.micro_m > 1 && m < t.micro_m * units)
+        t.micro_m = static_cast<short>(t.micro_m / 2);
+    while (t.stages < 8 && m * t.stages < t.micro_m * wanted && k >= 2 * piece * t.stages)
+        t.stages = static_cast<short>(2 * t.stages);
+    t.m = static_cast<short>(8 / t.stages * t.micro_m);
+    return t;
 }
 
 // For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where
@@ -199,7 +228,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
 inline char const* name_of(cuda_engine e) {
     switch (e) {
     case cuda_engine::direct: return "direct";
-    case cuda_engine::vector: return "vector";
+    case cuda_engine::narrow: return "narrow";
     case cuda_engine::small: return "small";
     case cuda_engine::blocked: return "blocked";
     case cuda_engine::simt: return "simt";
@@ -212,7 +241,7 @@ inline char const* name_of(cuda_engine e) {
 // As in describe(): blocked, tiles of 128x128x8, 256 threads.
 inline std::string describe(cuda_tile const& t) {
     std::string text = name_of(t.engine);
-    if (t.engine <= cuda_engine::vector) return text;
+    if (t.engine <= cuda_engine::narrow) return text;
     if (t.engine == cuda_engine::small)
         return text + ", " + std::to_string(t.group) + " products to a block of " +
                std::to_string(threads_of(t)) + " threads";

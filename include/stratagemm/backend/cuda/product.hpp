@@ -57,8 +57,8 @@ auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename
     return q;
 }
 
-// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride. A
-// vector is one column.
+// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or that C has few
+// columns if it has few rows.
 template <class Problem>
 class cuda_product {
     using In = typename Problem::a_type;
@@ -71,7 +71,12 @@ public:
         : session_(session), stream_(stream), turned_(turns(given)), p_(turned_ ? given.transposed() : given),
           epilogue_(given.epilogue), beside_(beside) {}
 
-    static bool turns(Problem const& p) { return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)); }
+    static bool turns(Problem const& p) {
+        cuda_sides const s = sides_of(p);
+        constexpr char type = type_letter<In>();
+        if (is_narrow(type, s)) return false;
+        return oriented(type, s) != s || (s.n != 1 && (s.m == 1 || rows_are_closer(p.c)));
+    }
 
     // What the device could not be told: asked before anything is queued.
     status check(bool pointers) const {
@@ -131,7 +136,8 @@ public:
                 cuda_choice parts = choice;
                 parts.by_reals = false, parts.tile.engine = cuda_engine::direct; // nothing else is copied
                 bytes = cuda_lines<R>::bytes(real.k, real.m, 1) + cuda_lines<R>::bytes(real.k, real.n, 1) +
-                        sum_bytes(s.m * fours(s.n)) + cuda_product<real_problem>::workspace(parts, real);
+                        sum_bytes(s.m * fours(s.n)) +
+                        cuda_product<real_problem>::workspace(parts, oriented(type_letter<R>(), real));
                 if (sums)
                     bytes +=
                         cuda_lines<In>::bytes_either(s.m, s.k, 1) + cuda_lines<In>::bytes_either(s.k, s.n, 1);
@@ -139,6 +145,7 @@ public:
             }
         }
         if (choice.part > 0) bytes += sum_bytes(sums_of_parts(choice, s));
+        if (choice.tile.engine == cuda_engine::narrow) bytes += cuda_lines<In>::bytes(s.n, s.k, s.count);
         if (sums || reads_lines(choice.tile.engine))
             bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
                      cuda_lines<In>::bytes_either(s.k, s.n, s.count);
@@ -149,7 +156,7 @@ public:
         return workspace(choice, sides(), beside_ && (beside_->a.terms > 1 || beside_->b.terms > 1));
     }
 
-    status run(cuda_choice const& choice, cuda_arena& memory) {
+    status run(cuda_choice choice, cuda_arena& memory) {
         cuda_arena::scope const until_return(memory);
         if (choice.by_reals || !reads_lines(choice.tile.engine))
             if (status s = form_sums(memory); !s) return s;
@@ -157,7 +164,15 @@ public:
             if (choice.by_reals) return run_by_reals(choice, memory);
         if (choice.tile.engine == cuda_engine::direct) return run_directly();
         cuda_arguments<Scalar> const x = arguments_of(p_, turned_);
-        if (choice.tile.engine == cuda_engine::vector) return run_vector(x);
+        if (choice.tile.engine == cuda_engine::narrow) {
+            bool const along_k = lying_a().along_k;
+            int const units = session_.device().units;
+            bool const on_tensor_cores = along_k && sizeof(In) == 2 && session_.device().capability >= 80 &&
+                                         form_of(choice.tile).dense;
+            choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In),
+                                          sizeof(Scalar), along_k, on_tensor_cores, units);
+            if (along_k && (p_.c.rows >= units || p_.a.cols < 8192)) choice.part = 0; // blocks divide k
+        }
         if (choice.part == 0) return run_tiles(choice, form_of(choice.tile), x, epilogue_, memory);
 
         // Sums of parts of k, and then their sum. In order always, so that the result is always the same.
@@ -336,6 +351,15 @@ private:
             };
             f.dense = dense(lying_a()) && dense(lying_b());
         }
+        if (tile.engine == cuda_engine::narrow) {
+            cuda_lying<In> const a = lying_a();
+            f.b_along_k = false; // one kernel for both
+            f.dense = a.view.col_stride == 1 &&
+                      (reinterpret_cast<std::uintptr_t>(a.view.data.address) |
+                       static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In)) %
+                              16 ==
+                          0;
+        }
         return form_for(tile, sizeof(In), f);
     }
     // Calls f with the arguments of a kernel: with all targets, if it spreads its result.
@@ -385,22 +409,6 @@ private:
                       arguments_of(p_, turned_));
     }
 
-    status run_vector(cuda_arguments<Scalar> const& x) const {
-        cuda_lying<In> const a = lying_a();
-        constexpr index_t unit = cuda_lines<In>::unit > 0 ? cuda_lines<In>::unit : 1;
-        cuda_form form;
-        form.a_along_k = a.along_k, form.spreads = spreads();
-        form.dense = a.view.col_stride == 1 && a.view.row_stride % unit == 0 && a.step % unit == 0 &&
-                     reinterpret_cast<std::uintptr_t>(a.view.data.address) % 16 == 0;
-        cuda_tile tile{.engine = cuda_engine::vector, .n = 1};
-        tile.m = static_cast<short>(a.along_k ? 8 : form.dense ? 32 * unit : 32);
-        auto compiled = session_.kernel(
-            {cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()},
-            [&] { return cuda_product_source<In, Out>(tile, form, epilogue_); });
-        if (!compiled) return compiled.take_status();
-        return launch(**compiled, form, ((p_.c.rows - 1) / tile.m + 1) * p_.count, threads_of(tile), x);
-    }
-
     // To C, or of parts of k to workspace.
     status run_tiles(cuda_choice const& choice, cuda_form const& form, cuda_arguments<Scalar> const& x,
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
@@ -419,9 +427,17 @@ private:
         index_t const parts = choice.parts(p_.a.cols);
         index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
                                         : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
+        cuda_packing<In> copies;
+        if (tile.engine == cuda_engine::narrow && form.a_along_k) {
+            cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
+                                               copies, memory); // which has been formed, if it is a sum
+            if (status s = copies.run(session_, stream_); !s) return s;
+            cuda_arguments<Scalar> lying = x;
+            lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
+            return launch(**compiled, form, tiles, threads_of(tile), lying);
+        }
         if (!reads_lines(tile.engine)) return launch(**compiled, form, tiles, threads_of(tile), x);
 
-        cuda_packing<In> copies;
         cuda_lines<In> const a = fetchable(lying_a(), form.a_along_k, copies, memory);
         cuda_lines<In> const b = fetchable(lying_b(), form.b_along_k, copies, memory);
         if (status s = copies.run(session_, stream_); !s) return s;

@@ -9,11 +9,11 @@
 #include "kernels/direct.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
+#include "kernels/narrow.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/small.cu.hpp"
-#include "kernels/vector.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
 #include "session.hpp"
 
@@ -63,8 +63,9 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         source.threads = threads_of(tile);
         return source;
     }
-    if (tile.engine == cuda_engine::vector)
-        return cuda_source_of<In, Out>("vector", cuda_vector_text, epilogue, definitions(tile, form));
+    if (tile.engine == cuda_engine::narrow)
+        return cuda_source_of<In, Out>("narrow", cuda_narrow_text, epilogue,
+                                       cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
     std::string body = std::string(cuda_fetches_text) + cuda_pipeline_text;
     switch (tile.engine) {
     case cuda_engine::simt: body += cuda_simt_text; break;

@@ -1,0 +1,264 @@
+// A matrix times a few columns, TILE_N of them, such as a vector: as fast as A can be read. A row of C is as good as a
+// column (cuda_product turns the product).
+//
+// DENSE: A may be read as vectors. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps
+// of a block; B lies along k, too, in aligned lines. With 16 rows these are multiplied on the tensor cores. Else: a
+// thread has some rows that are next to each other, MICRO_N threads beside it have those that follow, all other threads
+// of the block share the terms, and B passes through shared memory, TILE_K of its rows at a time. Either way sums are
+// added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace.
+#pragma once
+
+#include "../../../core/config.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char cuda_narrow_text[] = R"cu(
+#define COLS TILE_N
+#define ON_TENSOR_CORES (A_ALONG_K && MICRO_M == 16)
+constexpr int most_bytes(int size) { return size > 16 ? size : A_ALONG_K || size > 1 ? 16 : 8; }
+constexpr int EACH = most_bytes(sizeof(IN)) / sizeof(IN); /* elements of A that a thread has of a vector */
+
+inline scalar number_of_a(arguments const &p, IN x) { return conjugate_if(p.flags & conjugate_a, (scalar)widen(x)); }
+inline scalar number_of_b(arguments const &p, IN x) { return conjugate_if(p.flags & conjugate_b, (scalar)widen(x)); }
+/* Elements at a distance of `next`, in a vector if it is DENSE; all of them, or those `there`. Loads that depend on
+   nothing can all be under way at once. */
+inline run_of<IN, EACH> all_of(IN const *from, index next) {
+    run_of<IN, EACH> v;
+    if (DENSE)
+        v = *(run_of<IN, EACH> const *)from;
+    else
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) v.x[e] = from[e * next];
+    return v;
+}
+inline run_of<IN, EACH> some_of(IN const *from, index next, int there) {
+    run_of<IN, EACH> v = {};
+#pragma unroll
+    for (int e = 0; e < EACH; ++e)
+        if (e < there) v.x[e] = from[e * next];
+    return v;
+}
+template <class T> inline T from_lane(T x, int lane) {
+    union { T whole; unsigned word[sizeof(T) / 4]; } v = {x};
+#pragma unroll
+    for (int w = 0; w < sizeof(T) / 4; ++w) v.word[w] = __shfl_sync(~0u, v.word[w], lane);
+    return v.whole;
+}
+/* Sums of all lanes: of two lanes, each keeps one half of the sums, LEFT of them, and gives the other away; `which` tells
+   the number of its first. Whether no other lane has the same. */
+template <int LEFT, int APART> inline bool add_lanes(scalar *sum, int &which, int lane) {
+    bool const upper = lane & APART;
+    if constexpr (APART == 0) {
+        return true;
+    } else if constexpr (LEFT > 1) {
+#pragma unroll
+        for (int x = 0; x < LEFT / 2; ++x) {
+            scalar const above = sum[x + LEFT / 2];
+            sum[x] = (upper ? above : sum[x]) + from_lane(upper ? sum[x] : above, lane ^ APART);
+        }
+        if (upper) which += LEFT / 2;
+        return add_lanes<LEFT / 2, APART / 2>(sum, which, lane);
+    } else {
+        sum[0] = sum[0] + from_lane(sum[0], lane ^ APART);
+        return add_lanes<1, APART / 2>(sum, which, lane) && !upper;
+    }
+}
+constexpr int power_of_two(int least) { return least <= 1 ? 1 : 2 * power_of_two((least + 1) / 2); }
+inline void finish(arguments const &p, epilogue_state const &state, scalar sum, int i, int j, int number) {
+#if PARTIAL
+    store_partial<1>(p, &sum, i, j, number);
+#else
+    store(p, state, sum, i, j, number);
+#endif
+}
+
+#if ON_TENSOR_CORES
+/* 16 x 8 sums of 16 terms. */
+inline void multiply(float (&c)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+    asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+#endif
+
+/* Told that three blocks are enough, the compiler does not save registers by loading what it needs one by one. */
+extern "C" __global__ void __launch_bounds__(256, EACH * COLS * sizeof(scalar) <= 64 ? 3 : 1)
+narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    wait_for_earlier();
+    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    /* number: of the product in a batch, or of the part of k. */
+    int const blocks = (p.m - 1) / TILE_M + 1, number = blockIdx.x / blocks, first = blockIdx.x % blocks * TILE_M;
+    int const batch = PARTIAL ? 0 : number, begin = PARTIAL ? number * p.part : 0;
+    int const end = PARTIAL ? min(p.k, begin + p.part) : p.k;
+#if A_ALONG_K
+    int const row = first + warp / STAGES * MICRO_M, slice = warp % STAGES;
+    IN const *const b = element<IN>(p.b, 0, 0, batch);
+#if ON_TENSOR_CORES
+    /* Which terms of a piece these are is free, if A and B agree: a thread reads eight that are next to each other, of
+       two rows and a column, for two products. */
+    constexpr int PIECE = 32, SUMS = 128;
+    static_assert(EACH == 8 && COLS <= 8);
+    int const g = lane / 4, t = lane % 4;
+    IN const *const a0 = element<IN>(p.a, min(row + g, p.m - 1), 0, batch);
+    IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
+    float sum[4] = {};
+    union words { run_of<IN, 8> x; uint4 w; };
+    auto const add = [&](words const &x, words const &y, words const &z) {
+        multiply(sum, x.w.x, y.w.x, x.w.y, y.w.y, z.w.x, z.w.y);
+        multiply(sum, x.w.z, y.w.z, x.w.w, y.w.w, z.w.z, z.w.w);
+    };
+    IN const *const column = b + min(g, COLS - 1) * p.b.col; /* what is not a column of B counts for none of C */
+    constexpr int AHEAD = 4, STEP = STAGES * PIECE;
+    int l = begin + slice * PIECE + 8 * t;
+    for (; l - 8 * t + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
+        words x[AHEAD], y[AHEAD], z[AHEAD];
+#pragma unroll
+        for (int s = 0; s < AHEAD; ++s) x[s] = {all_of(a0 + l + s * STEP, 1)}, y[s] = {all_of(a1 + l + s * STEP, 1)};
+#pragma unroll
+        for (int s = 0; s < AHEAD; ++s) z[s] = {all_of(column + l + s * STEP, 1)};
+#pragma unroll
+        for (int s = 0; s < AHEAD; ++s) add(x[s], y[s], z[s]);
+    }
+    for (; l - 8 * t < end; l += STEP) {
+        words const x = {some_of(a0 + l, 1, end - l)}, y = {some_of(a1 + l, 1, end - l)};
+        add(x, y, {some_of(column + l, 1, end - l)});
+    }
+    __shared__ __align__(16) float room[8 * SUMS];
+#pragma unroll
+    for (int e = 0; e < 4; ++e) room[warp * SUMS + (g + e / 2 * 8) * 8 + 2 * t + e % 2] = sum[e];
+    __syncthreads();
+    for (int x = lane + 32 * slice; x < SUMS; x += 32 * STAGES) {
+        int const i = row + x / 8, j = x % 8;
+        float together = room[(warp - slice) * SUMS + x];
+        for (int w = 1; w < STAGES; ++w) together = together + room[(warp - slice + w) * SUMS + x];
+        if (i < p.m && j < COLS) finish(p, state, together, i, j, number);
+    }
+#else
+    constexpr int PIECE = 32 * EACH, SUMS = power_of_two(MICRO_M * COLS); /* those beyond are zero */
+    constexpr int AT_END = SUMS > 32 ? SUMS / 32 : 1; /* of a lane */
+    scalar sum[SUMS] = {};
+    IN const *a[MICRO_M];
+#pragma unroll
+    for (int r = 0; r < MICRO_M; ++r) a[r] = element<IN>(p.a, min(row + r, p.m - 1), 0, batch);
+    index const apart_a = DENSE ? 1 : 32 * p.a.col;
+    auto const add = [&](run_of<IN, EACH> const (&v)[MICRO_M], run_of<IN, EACH> const &y, int j) {
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            scalar const factor = number_of_b(p, y.x[e]);
+#pragma unroll
+            for (int r = 0; r < MICRO_M; ++r)
+                sum[r * COLS + j] = multiply_add(number_of_a(p, v[r].x[e]), factor, sum[r * COLS + j]);
+        }
+    };
+    constexpr int AHEAD = MICRO_M >= 4 || COLS * sizeof(scalar) > 64 ? 2 : 4, STEP = STAGES * PIECE;
+    int const from = DENSE ? lane * EACH : lane;
+    int l = begin + slice * PIECE + from;
+    for (; l - from + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
+        run_of<IN, EACH> v[AHEAD][MICRO_M];
+#pragma unroll
+        for (int s = 0; s < AHEAD; ++s)
+#pragma unroll
+            for (int r = 0; r < MICRO_M; ++r) v[s][r] = all_of(a[r] + (l + s * STEP) * p.a.col, apart_a);
+#pragma unroll
+        for (int s = 0; s < AHEAD; ++s)
+#pragma unroll
+            for (int j = 0; j < COLS; ++j) add(v[s], all_of(b + l + s * STEP + j * p.b.col, 32), j);
+    }
+    for (; l - from < end; l += STEP) {
+        int const there = DENSE ? end - l : (end - l + 31) / 32;
+        run_of<IN, EACH> v[MICRO_M];
+#pragma unroll
+        for (int r = 0; r < MICRO_M; ++r) v[r] = some_of(a[r] + l * p.a.col, apart_a, there);
+#pragma unroll
+        for (int j = 0; j < COLS; ++j) add(v, some_of(b + l + j * p.b.col, DENSE ? 1 : 32, there), j);
+    }
+    int which = 0;
+    bool const here = add_lanes<SUMS, 16>(sum, which, lane);
+#if STAGES > 1
+    __shared__ __align__(16) char memory[8 * SUMS * sizeof(scalar)];
+    scalar *const room = (scalar *)memory + warp * SUMS + which;
+#pragma unroll
+    for (int x = 0; x < AT_END; ++x)
+        if (here) room[x] = sum[x];
+    __syncthreads();
+    if (slice > 0) return;
+#pragma unroll
+    for (int x = 0; x < AT_END; ++x)
+        for (int w = 1; w < STAGES; ++w) sum[x] = sum[x] + room[w * SUMS + x];
+#endif
+#pragma unroll
+    for (int x = 0; x < AT_END; ++x) {
+        int const i = row + (which + x) / COLS, j = (which + x) % COLS;
+        if (here && which + x < MICRO_M * COLS && i < p.m) finish(p, state, sum[x], i, j, number);
+    }
+#endif
+#else
+    constexpr int SIDE_BY_SIDE = MICRO_N, DOWN = 256 / SIDE_BY_SIDE;
+    static_assert(TILE_M == SIDE_BY_SIDE * EACH, "rows of a block");
+    int const at = threadIdx.x % SIDE_BY_SIDE, slice = threadIdx.x / SIDE_BY_SIDE;
+    int const i0 = first + (DENSE ? at * EACH : at);
+    int const there = i0 >= p.m ? 0 : DENSE ? min(p.m - i0, EACH) : (p.m - i0 - 1) / SIDE_BY_SIDE + 1;
+    scalar sum[EACH][COLS] = {};
+    constexpr int WIDTH = COLS % 4 == 0 && sizeof(scalar) == 4 ? 4 : COLS % 2 == 0 && sizeof(scalar) <= 8 ? 2 : 1;
+    __shared__ __align__(16) char memory[(TILE_K * COLS > 256 * EACH ? TILE_K * COLS : 256 * EACH) * sizeof(scalar)];
+    scalar *const room = (scalar *)memory;
+    bool const down = COLS > 1 && (p.b.row < 0 ? -p.b.row : p.b.row) > (p.b.col < 0 ? -p.b.col : p.b.col);
+    for (int from = begin; from < end; from += TILE_K) {
+        IN const *const b = element<IN>(p.b, from, 0, batch);
+        __syncthreads();
+#pragma unroll 8
+        for (int t = threadIdx.x; t < TILE_K * COLS; t += 256) {
+            int const l = down ? t / COLS : t % TILE_K, j = down ? t % COLS : t / TILE_K;
+            room[l * COLS + j] = from + l < end ? number_of_b(p, b[l * p.b.row + j * p.b.col]) : scalar();
+        }
+        __syncthreads();
+        int const until = min(end - from, TILE_K);
+        IN const *const a = element<IN>(p.a, i0, from, batch);
+        auto const add = [&](int l, auto const &v) {
+#pragma unroll
+            for (int j0 = 0; j0 < COLS; j0 += WIDTH) {
+                run_of<scalar, WIDTH> const y = *(run_of<scalar, WIDTH> const *)(room + l * COLS + j0);
+#pragma unroll
+                for (int j = 0; j < WIDTH; ++j)
+#pragma unroll
+                    for (int e = 0; e < EACH; ++e)
+                        sum[e][j0 + j] = multiply_add(number_of_a(p, v.x[e]), y.x[j], sum[e][j0 + j]);
+            }
+        };
+        index const apart = DENSE ? 1 : SIDE_BY_SIDE * p.a.row;
+        constexpr int ahead = EACH * COLS > 32 ? 4 : 8;
+        int l = slice;
+        if (there >= EACH)
+            for (; l + (ahead - 1) * DOWN < until; l += ahead * DOWN) {
+                run_of<IN, EACH> v[ahead];
+#pragma unroll
+                for (int x = 0; x < ahead; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
+#pragma unroll
+                for (int x = 0; x < ahead; ++x) add(l + x * DOWN, v[x]);
+            }
+        for (; l < until; l += DOWN) add(l, some_of(a + l * p.a.col, apart, there));
+    }
+    /* A column at a time: those of a warp that have the same rows, then the warps. */
+#pragma unroll
+    for (int j = 0; j < COLS; ++j) {
+        __syncthreads();
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            scalar one = sum[e][j];
+#pragma unroll
+            for (int apart = SIDE_BY_SIDE; apart < 32; apart *= 2) one = one + from_lane(one, lane ^ apart);
+            if (lane < SIDE_BY_SIDE) room[warp * TILE_M + (DENSE ? at * EACH + e : e * SIDE_BY_SIDE + at)] = one;
+        }
+        __syncthreads();
+        for (int r = threadIdx.x; r < TILE_M && first + r < p.m; r += 256) {
+            scalar together = room[r];
+#pragma unroll
+            for (int w = 1; w < 8; ++w) together = together + room[w * TILE_M + r];
+            finish(p, state, together, first + r, j, number);
+        }
+    }
+#endif
+}
+)cu";
+
+STRATAGEMM_END
