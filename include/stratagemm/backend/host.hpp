@@ -7,6 +7,7 @@
 #include "../core/group.hpp"
 #include "../core/leaf.hpp"
 #include "host/combined.hpp"
+#include "host/rates.hpp"
 #include "host/small.hpp"
 #include "host/tiles.hpp"
 #include "host/vector.hpp"
@@ -17,6 +18,7 @@ STRATAGEMM_BEGIN
 // The leaf of a CPU that may have a tile unit.
 struct host_tile_operations : host_operations {
     static bool has_tiles() { return current_isa().isa == host_isa::amx && current_isa().available; }
+    static double tile_rate() { return host_tile_rate::get(); }
 };
 #else
 using host_tile_operations = host_operations;
@@ -74,8 +76,8 @@ struct host {
         return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 
-    // What one thread was seen to reach, roughly (a guess for int8 on AVX-512), or what memory gives it, and a call; over
-    // all threads, also for products that are too small to share.
+    // What one thread reaches, by host/rates.hpp, or what memory gives it, and a call; over all threads, also for products
+    // that are too small to share.
     template <class S>
     double estimate(S const& s) const {
         using T = typename S::a_type;
@@ -83,11 +85,9 @@ struct host {
                                : std::is_same_v<T, bfloat16>  ? 1
                                : sizeof(real_t<T>) == 8       ? 3
                                                               : 2;
-        constexpr double rates[4][4] = {{9e9, 28e9, 28e9, 14e9}, // int8, bfloat16, float, double: operations
-                                        {140e9, 90e9, 90e9, 45e9}, // a second
-                                        {300e9, 150e9, 150e9, 75e9},
-                                        {3500e9, 1430e9, 215e9, 105e9}};
-        double const rate = rates[static_cast<int>(current_isa().isa)][column];
+        host_isa const isa = current_isa().isa;
+        double rate = host_rates[static_cast<int>(isa)][column];
+        if (column < 2 && isa == host_isa::amx) rate *= host_tile_rate::get();
         return roofline(s, rate, 10e9, 0.2e-6) / all_threads(leaf());
     }
 

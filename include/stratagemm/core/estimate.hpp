@@ -30,7 +30,7 @@ double roofline(S const& s, double rate, double bandwidth, double launch) {
     return (work > traffic ? work : traffic) + launch;
 }
 // A layer that may leave a product to its base does so unless that is estimated to take this much longer: estimates are
-// rough, and a unit that a virtual machine shares may be slower than its model.
+// rough.
 inline constexpr double worth_leaving = 1.1;
 
 STRATAGEMM_END

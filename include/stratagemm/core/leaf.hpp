@@ -53,9 +53,12 @@ int all_threads([[maybe_unused]] L const& leaf) {
 
 // A host leaf of a machine that may have a matrix unit on tiles (backend/host/tiles.hpp has its primitives).
 //   has_tiles()           whether the unit is there and in force
+//   tile_rate()           how fast it is beside vectors, for estimates: 1 where it was seen to be fast; by a stored
+//                         measurement, or by a low guess
 template <class L>
 concept tiled_host_leaf = host_leaf<L> && requires(L const& l) {
     { l.has_tiles() } -> std::same_as<bool>;
+    { l.tile_rate() } -> std::same_as<double>;
 };
 
 // A constant text, such as a literal; any other text does not compile. Its address identifies it. The hash

@@ -14,11 +14,9 @@
 #pragma once
 
 #include "../core/error.hpp"
-#include "program_key.hpp"
+#include "program_entry.hpp"
 
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -28,62 +26,10 @@
 #ifndef _WIN32
 #    include <algorithm>
 #    include <dirent.h>
-#    include <fcntl.h>
-#    include <sys/stat.h>
-#    include <unistd.h>
 #    include <vector>
 #endif
 
 STRATAGEMM_BEGIN
-
-#ifndef _WIN32
-// A file or folder that is open. Its owner and mode are those of what was opened, whatever its name leads to
-// now.
-class open_file {
-public:
-    explicit open_file(int descriptor = -1) : descriptor_(descriptor) {
-        if (descriptor_ >= 0 && fstat(descriptor_, &about_) != 0) close();
-    }
-    open_file(open_file&& other) noexcept
-        : descriptor_(std::exchange(other.descriptor_, -1)), about_(other.about_) {}
-    open_file& operator=(open_file&&) = delete;
-    ~open_file() { close(); }
-
-    explicit operator bool() const { return descriptor_ >= 0; }
-    int get() const { return descriptor_; }
-    int release() { return std::exchange(descriptor_, -1); }
-    bool is_file() const { return S_ISREG(about_.st_mode); }
-    std::uint64_t bytes() const { return static_cast<std::uint64_t>(about_.st_size); }
-    // Whether nobody but this user (and the superuser) can have written it. With an access control list the
-    // bits of the group are its mask, so that they cover what it grants.
-    bool is_own() const { return about_.st_uid == geteuid() && !(about_.st_mode & (S_IWGRP | S_IWOTH)); }
-
-    bool read(void* to, std::size_t count) const {
-        return all(static_cast<char*>(to), count,
-                   [&](char* p, std::size_t n) { return ::read(get(), p, n); });
-    }
-    bool write(void const* from, std::size_t count) const {
-        return all(static_cast<char const*>(from), count,
-                   [&](char const* p, std::size_t n) { return ::write(get(), p, n); });
-    }
-    bool close() { return descriptor_ >= 0 && ::close(release()) == 0; }
-
-private:
-    template <class P, class Step>
-    static bool all(P at, std::size_t count, Step&& step) {
-        while (count > 0) {
-            auto const done = step(at, count);
-            if (done < 0 && errno == EINTR) continue;
-            if (done <= 0) return false;
-            at += done, count -= static_cast<std::size_t>(done);
-        }
-        return true;
-    }
-
-    int descriptor_;
-    struct stat about_ {};
-};
-#endif
 
 class program_store {
 public:
@@ -93,25 +39,24 @@ public:
     explicit program_store(std::filesystem::path directory = {}, std::uint64_t bytes = usual_bytes)
         : directory_(std::move(directory)), bytes_(bytes) {}
 
-    // STRATAGEMM_CACHE_DIR (empty: no store), else stratagemm/ in XDG_CACHE_HOME or ~/.cache. The size is
-    // STRATAGEMM_CACHE_BYTES: 1000000, 64K, 512M, 2G; 0 keeps nothing.
+    // In the standard folder. The size is STRATAGEMM_CACHE_BYTES: 1000000, 64K, 512M, 2G; 0 keeps nothing.
     static program_store standard() {
         char const* const size = std::getenv("STRATAGEMM_CACHE_BYTES");
         std::uint64_t const bytes = size ? bytes_in(size).value_or(usual_bytes) : usual_bytes;
-        if (char const* const own = std::getenv("STRATAGEMM_CACHE_DIR")) return program_store(own, bytes);
-        if (char const* const cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-            return program_store(std::filesystem::path(cache) / "stratagemm", bytes);
-        if (char const* const home = std::getenv("HOME"); home && *home)
-            return program_store(std::filesystem::path(home) / ".cache" / "stratagemm", bytes);
-        return program_store();
+        return program_store(standard_cache_folder(), bytes);
     }
 
     std::filesystem::path const& directory() const { return directory_; }
     std::uint64_t bytes() const { return bytes_; }
 
+    std::optional<std::string> load(program_key const& key) const {
+        std::string binary;
+        if (load_entry(directory_.string(), key, binary)) return binary;
+        return {};
+    }
+
 #ifdef _WIN32 // whose files have no owner and mode of this kind to check
     status ready() const { return error(errc::unsupported, "program store: there is none on Windows"); }
-    std::optional<std::string> load(program_key const&) const { return {}; }
     void store(program_key const&, std::string_view) const {}
 #else
     // Why nothing is kept; success if something is. A folder that does not exist is made when it is first
@@ -127,33 +72,12 @@ public:
             code);
     }
 
-    std::optional<std::string> load(program_key const& key) const {
-        open_file const folder = open_folder();
-        if (!folder) return {};
-        std::string const text = key.text();
-        // Without O_NONBLOCK a pipe would be waited for.
-        open_file const file(openat(folder.get(), name_of(text).c_str(),
-                                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-        if (!file || !file.is_file() || !file.is_own()) return {};
-        header h;
-        if (!file.read(&h, sizeof(h)) || h.magic != header{}.magic || h.key_bytes != text.size() ||
-            file.bytes() < sizeof(h) + text.size() ||
-            h.binary_bytes != file.bytes() - sizeof(h) - text.size())
-            return {};
-        std::string found(text.size(), '\0');
-        if (!file.read(found.data(), found.size()) || found != text) return {};
-        std::string binary(static_cast<std::size_t>(h.binary_bytes), '\0'); // as long as the file has it
-        if (!file.read(binary.data(), binary.size()) || hash_bytes(binary) != h.checksum) return {};
-        (void)futimens(file.get(), nullptr); // used now
-        return binary;
-    }
-
     void store(program_key const& key, std::string_view binary) const {
         if (!open_folder() && errno == ENOENT) make_folder();
         open_file folder = open_folder();
         if (!folder) return;
-        std::string const text = key.text(), place = name_of(text);
-        header h;
+        std::string const text = key.text(), place = entry_name(text);
+        entry_header h;
         h.key_bytes = text.size(), h.binary_bytes = binary.size(), h.checksum = hash_bytes(binary);
         if (sizeof(h) + text.size() + binary.size() > bytes_) return;
         std::string const draft = place + own_suffix();
@@ -169,10 +93,6 @@ public:
     }
 
 private:
-    struct header {
-        std::uint64_t magic = 0x31304a4d47545253u; // "SRTGMJ01", in the byte order of the machine
-        std::uint64_t key_bytes = 0, binary_bytes = 0, checksum = 0;
-    };
     struct entry {
         std::string name;
         std::uint64_t bytes;
@@ -185,16 +105,7 @@ private:
         return error(errc::unsupported, "program store", why.c_str(), code);
     }
 
-    // Fails with EPERM for a folder that others may write.
-    open_file open_folder() const {
-        // Without a name it fails with ENOENT, and so does making it.
-        open_file folder(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (folder && !folder.is_own()) {
-            folder.close();
-            errno = EPERM;
-        }
-        return folder;
-    }
+    open_file open_folder() const { return open_own_folder(directory_.c_str()); }
     void make_folder() const {
         std::filesystem::path place;
         for (auto const& part : directory_) {
@@ -253,7 +164,6 @@ private:
         return name.size() == name_bytes ||
                (name[name_bytes] == '.' && name.compare(name.size() - 4, 4, ".tmp") == 0);
     }
-    static std::string name_of(std::string const& text) { return program_key::name_of(text) + ".bin"; }
     static std::string own_suffix() { // no two writers share it
         static std::uint64_t const process =
             std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();

@@ -33,6 +33,7 @@ struct with_threads : plain {
 };
 struct with_tiles : with_threads {
     bool has_tiles() const;
+    double tile_rate() const;
 };
 template <class Base>
 struct with_kernels : Base {

@@ -73,13 +73,13 @@ public:
     }
 
     // Seconds of one thread for a product with so many moduli, once its operands have been looked at. Fitted
-    // to a machine at 3.6 GHz, whose unit does 7.4e12 operations a second.
-    static double seconds(index_t m, index_t n, index_t k, int count) {
-        return count * (2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 0.12e-9);
+    // to a machine at 3.6 GHz, whose unit does 7.4e12 operations a second: tile_rate() is 1 there.
+    double seconds(index_t m, index_t n, index_t k, int count) const {
+        return count * (on_tiles(m, n, k) + elements(m, n, k) * 0.12e-9);
     }
     // And to look at them: what there is to be found of each, and a product of their leading bits.
-    static double seconds_to_look(index_t m, index_t n, index_t k) {
-        return 2 * product(m, n, k) / 4.8e12 + elements(m, n, k) * 1.5e-9;
+    double seconds_to_look(index_t m, index_t n, index_t k) const {
+        return on_tiles(m, n, k) + elements(m, n, k) * 1.5e-9;
     }
     bool takes(index_t k) const { return here() && k <= longest; }
 
@@ -92,6 +92,9 @@ private:
     }
     static double elements(index_t m, index_t n, index_t k) {
         return product(m, 1, k) + product(1, n, k) + product(m, n, 1);
+    }
+    double on_tiles(index_t m, index_t n, index_t k) const {
+        return 2 * product(m, n, k) / (4.8e12 * leaf_.tile_rate());
     }
     // No more than there are blocks of C: each takes its own part of A.
     int team_of(index_t m, index_t n, index_t k, int count) const {

@@ -247,10 +247,11 @@ public:
     }
 
     // Seconds of one thread, roughly, as seen on the machine of ozaki_tiles::on_host.
-    static double seconds(index_t m, index_t n, index_t k, int products) {
+    double seconds(index_t m, index_t n, index_t k, int products) const {
         auto const rows = static_cast<double>(divide_up(m, 32) * 32),
                    cols = static_cast<double>(divide_up(n, 32) * 32), depth = static_cast<double>(k);
-        return 2 * rows * cols * depth * products / 1650e9 + (rows + cols) * depth * 0.5e-9;
+        return 2 * rows * cols * depth * products / (1650e9 * leaf_.tile_rate()) +
+               (rows + cols) * depth * 0.5e-9;
     }
 
 private:

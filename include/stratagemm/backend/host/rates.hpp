@@ -1,0 +1,83 @@
+// The rates that estimate() of the host counts with: a table, and for the tile unit of AMX a stored measurement, which
+// only tune() (host/tuning.hpp) writes. No product measures anything.
+//
+// The table has what one thread was seen to reach in a fast clock. That is no promise for tiles: there are processors
+// and virtual machines where, for seconds to minutes at a time, the tile unit runs at a quarter of its rate and vectors
+// at three quarters of theirs. Against vectors the unit is then at a third of the table, and that third is what it
+// counts for until it is measured: a layer that leaves the vectors for the tiles by such an estimate gains in either
+// clock. By these rates emulation with the accuracy of double (16 products of int8) or of float (9) does not pay at any
+// size, and doubles with the accuracy of float do from about 2048.
+#pragma once
+
+#include "../../device/program_entry.hpp"
+#include "isa.hpp"
+
+#include <cstdint>
+
+STRATAGEMM_BEGIN
+
+// Operations a second: portable, AVX2, AVX-512 (int8: a guess), AMX; int8, bfloat16, float, double.
+inline constexpr double host_rates[4][4] = {{9e9, 28e9, 28e9, 14e9},
+                                            {140e9, 90e9, 90e9, 45e9},
+                                            {300e9, 150e9, 150e9, 75e9},
+                                            {3500e9, 1430e9, 215e9, 105e9}};
+
+// The rate of the tile unit beside that of vectors, in thousandths of what the table says.
+class host_tile_rate {
+public:
+    static constexpr int unmeasured = 333, least = 20, most = 8000;
+
+    // As a factor; the same in every call of a process but for what tune() sets.
+    static double get() {
+        int rate = __atomic_load_n(&current_, __ATOMIC_RELAXED);
+        if (rate == 0) {
+            int const found = read();
+            if (__atomic_compare_exchange_n(&current_, &rate, found, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
+                rate = found; // else another thread was first
+        }
+        return rate * 1e-3;
+    }
+    // 0: to be read again when it is next asked for.
+    static void set(int rate) { __atomic_store_n(&current_, rate, __ATOMIC_RELAXED); }
+
+    // What the cache has for this processor, if that is a rate.
+    [[gnu::cold, gnu::noinline]] static int read() {
+        auto found = or_no_memory([]() -> result<int> {
+            std::string text;
+            return load_entry(standard_cache_folder(), key(), text) ? parsed(text) : unmeasured;
+        });
+        return found ? *found : unmeasured;
+    }
+    static program_key key() {
+        return {"host, " + processor(), "tile rate",
+                std::to_string(host_rates[3][0]) + ' ' + std::to_string(host_rates[3][2])};
+    }
+
+private:
+    static int parsed(std::string const& text) {
+        char* end = nullptr;
+        long const rate = std::strtol(text.c_str(), &end, 10);
+        return *end == '\0' && rate >= least && rate <= most ? static_cast<int>(rate) : unmeasured;
+    }
+    // Its family, model and stepping, and its name.
+    static std::string processor() {
+#if defined(__x86_64__)
+        auto const ask = [](unsigned leaf, unsigned* registers) {
+            registers[0] = leaf, registers[2] = 0;
+            asm volatile("cpuid"
+                         : "+a"(registers[0]), "=b"(registers[1]), "+c"(registers[2]), "=d"(registers[3]));
+        };
+        unsigned about[4], name[13] = {};
+        ask(1, about);
+        for (unsigned x = 0; x < 3; ++x) ask(0x80000002 + x, name + 4 * x);
+        return std::to_string(about[0]) + ' ' + reinterpret_cast<char const*>(name);
+#else
+        return {};
+#endif
+    }
+
+    static inline int current_ = 0;
+};
+
+STRATAGEMM_END
