@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace sg = stratagemm;
 namespace fs = std::filesystem;
@@ -28,7 +30,7 @@ bool runs_here() {
 // A cache of its own, which a process that starts now would find.
 class cache {
 public:
-    cache() : path_(fs::temp_directory_path() / "stratagemm_host_tuning_test") {
+    cache() : path_(fs::temp_directory_path() / ("stratagemm_host_tuning_" + std::to_string(getpid()))) {
         fs::remove_all(path_);
         setenv("STRATAGEMM_CACHE_DIR", path_.c_str(), 1);
         rate::set(0);
