@@ -134,12 +134,7 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (status s = check(p.shape()); !s) return s;
-        if constexpr (on_device)
-            if (!leaf().limits().has_double)
-                return failure(
-                    errc::unsupported,
-                    "ozaki: this device has no double, in which the integer products are put together; "
-                    "use its own products");
+        if (status s = check_device(); !s) return s;
         for (index_t i = 0; i < p.count; ++i)
             if (status s = multiply(p.at(i), memory); !s) return s;
         return {};
@@ -199,6 +194,16 @@ private:
         return {};
     }
 
+    status check_device() const {
+        if constexpr (on_device)
+            if (!leaf().limits().has_double)
+                return failure(
+                    errc::unsupported,
+                    "ozaki: this device has no double, in which the integer products are put together; "
+                    "use its own products");
+        return {};
+    }
+
     // ---- shapes and workspace ----------------------------------------------------------------------------
 
     // The product of real matrices that it comes to.
@@ -246,12 +251,17 @@ private:
             for (int x = least_slices; x <= most_chosen_slices && slices_may_do<typename S::c_type>(); ++x)
                 phase = larger(phase, of_slices(r, x));
         }
-        if constexpr (on_device)
-            phase =
-                phase +
-                own(bytes<double>(ozaki_parts::on_device<leaf_type, space, typename S::c_type>::facts, 1));
+        phase = phase + own(bytes_of_facts<typename S::c_type>());
         return larger(native,
                       own((kept_a ? 0 : bytes_of_lines(r.m)) + (kept_b ? 0 : bytes_of_lines(r.n))) + phase);
+    }
+    // That kernels find out for the host, which decides by them.
+    template <class T>
+    static std::size_t bytes_of_facts() {
+        if constexpr (on_device)
+            return bytes<double>(ozaki_parts::on_device<leaf_type, space, T>::facts, 1);
+        else
+            return 0;
     }
     static std::size_t bytes_of_lines(index_t count) {
         // A device has two columns more (ozaki_parts::measured).
@@ -287,8 +297,8 @@ private:
             };
             footprint most = base(room.chunk);
             if (last > 0) most = larger(most, base(last));
-            std::size_t own_bytes = bytes<std::int8_t>(count * s.m, room.pitch) +
-                                    bytes<std::int8_t>(count * s.n, room.pitch) +
+            std::size_t own_bytes = (kept_a ? 0 : bytes<std::int8_t>(count * s.m, room.pitch)) +
+                                    (kept_b ? 0 : bytes<std::int8_t>(count * s.n, room.pitch)) +
                                     bytes<std::int8_t>(count, pitch);
             if (!ends_in_residues) own_bytes += bytes<std::int32_t>(s.m, s.n);
             return most + own(own_bytes);

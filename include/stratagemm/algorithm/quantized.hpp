@@ -14,6 +14,10 @@
 // It takes explicit `moduli` scaled by norms: whatever else, an operand's integers depend on the other one.
 // What is wrong with that, or with the operand, is told by each product. Threads may share what is kept, and
 // a policy that has no `report`.
+//
+// On a device it lies in the device's memory, and is complete when keep() returns, so that products on any queue may take
+// it. The memory goes back to the queue of the policy that kept it: a product on another queue has to be done before the
+// last copy goes.
 #pragma once
 
 #include "ozaki.hpp"
@@ -110,17 +114,21 @@ private:
             return failure(errc::argument, "quantized: an operand can be kept for explicit `moduli` scaled "
                                            "by norms; for anything else its "
                                            "integers depend on the other operand");
-        bool const readable = of_.rows > 0 && of_.cols > 0 && of_.data != nullptr && extent_of(of_).fits;
+        placed_view const at = place(of_, extent_of(of_));
+        bool const readable =
+            of_.rows > 0 && of_.cols > 0 && at.bytes.fits && !at.is_missing() && !at.is_outside();
         if (!readable) return {}; // a product says what is wrong with it
         alone p;
         index_t const k = is_left ? of_.cols : of_.rows;
-        p.a = is_left ? of_ : view<T const, space>{nullptr, 0, k, k, 1};
-        p.b = is_left ? view<T const, space>{nullptr, k, 0, 0, 1} : of_;
+        p.a = is_left ? of_ : view<T const, space>{{}, 0, k, k, 1};
+        p.b = is_left ? view<T const, space>{{}, k, 0, 0, 1} : of_;
         p.c.rows = p.a.rows, p.c.cols = p.b.cols;
         if (status s = policy.check(p.shape()); !s) return s;
+        if (status s = policy.check_device(); !s) return s;
         lines const line{of_};
         std::size_t const residues = work::kept_bytes(policy, line, count_);
-        to.bytes = policy.bytes_of_lines(line.count()) + arena::rounded(residues);
+        to.bytes = policy.bytes_of_lines(line.count()) + arena::rounded(residues) +
+                   policy.template bytes_of_facts<T>();
         auto memory = policy.reserve(policy.own(to.bytes));
         // A block that was kept for workspace, and is larger than this needs, is given back.
         if (memory && memory->size() / 2 > to.bytes) memory = policy.reserve(policy.own(to.bytes));
@@ -141,18 +149,14 @@ private:
     shared state_;
 };
 
-// The matrix must outlive what is kept of it. In host memory, as yet.
+// The matrix must outlive what is kept of it.
 template <policy Base, operand M>
-requires((std::is_lvalue_reference_v<M> ||
-          !has_view<M>)&&std::is_same_v<typename Base::space, host_memory>) // else it would dangle
+requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
     auto keep(ozaki<Base> const& policy, M&& right) {
     return quantized<Base, value_of<M>, ozaki_parts::side::right>(policy, as_view(right));
 }
 template <policy Base, operand M>
-requires((std::is_lvalue_reference_v<M> ||
-          !has_view<M>)&&std::is_same_v<typename Base::space, host_memory>) auto keep_left(ozaki<Base> const&
-                                                                                               policy,
-                                                                                           M&& left) {
+requires(std::is_lvalue_reference_v<M> || !has_view<M>) auto keep_left(ozaki<Base> const& policy, M&& left) {
     return quantized<Base, value_of<M>, ozaki_parts::side::left>(policy, as_view(left));
 }
 

@@ -2,9 +2,11 @@
 #include "catch.hpp"
 #include "eager.hpp"
 #include "policies.hpp"
+#include "unit/support.hpp"
 
-#include <stratagemm/algorithm/ozaki.hpp>
+#include <stratagemm/algorithm/quantized.hpp>
 #include <stratagemm/algorithm/split.hpp>
+#include <stratagemm/device/device_matrix.hpp>
 
 #include <complex>
 #include <limits>
@@ -139,6 +141,104 @@ TEST_CASE("emulated: split on a device takes what the data need") {
     CHECK(ran.products == 0);
     with(0x1p-120f);
     CHECK(std::string_view(ran.reason) == "the exponents of the data spread too far");
+}
+
+// An operand that is kept, or both, against the matrices themselves.
+template <class T, class A, class B, class... Epilogue>
+void check_kept(int moduli, A const& a, B const& b, sg::layout order, Epilogue const&... epilogue) {
+    using support::same_bits;
+    under_test const gpu;
+    sg::ozaki const policy{gpu, {.moduli = moduli}};
+    index_t const m = sg::as_view(a).rows, n = sg::as_view(b).cols;
+    sg::device_matrix<T, under_test> const e(gpu, support::fractions<T>(m, n, 3));
+    sg::device_matrix<T, under_test> c(gpu, m, n, order);
+    auto const product = [&](auto const& x, auto const& y) {
+        sg::gemm(policy, T(0.3f), x, y, T(-1.7f), e, c, epilogue...);
+        sg::matrix<T> result(m, n);
+        c.download(result);
+        return result;
+    };
+    auto const expected = product(a, b);
+    auto const kept_a = sg::keep_left(policy, a);
+    auto const kept_b = sg::keep(policy, b);
+    CAPTURE(moduli, m, n, sg::as_view(a).cols, int(order));
+    for (int twice = 0; twice < 2; ++twice) {
+        CHECK(same_bits(product(kept_a, b), expected));
+        CHECK(same_bits(product(a, kept_b), expected));
+        CHECK(same_bits(product(kept_a, kept_b), expected));
+    }
+}
+template <class T>
+void check_kept() {
+    under_test const gpu;
+    if (!gpu.leaf().limits().has_double) return;
+    auto const draw = [&](index_t m, index_t n, unsigned seed) {
+        return sg::device_matrix<T, under_test>(gpu, support::fractions<T>(m, n, seed));
+    };
+    auto const rows = sg::layout::row_major, cols = sg::layout::col_major;
+    auto const a = draw(33, 45, 1), b = draw(45, 21, 2), square = draw(37, 37, 4);
+    check_kept<T>(9, a, b, rows);
+    check_kept<T>(15, a, b, cols);
+    check_kept<T>(9, sg::transposed(b), sg::transposed(a), rows, sg::relu);
+    check_kept<T>(20, draw(1, 1, 1), draw(1, 1, 2), rows);
+    check_kept<T>(4, square.block(1, 2, 30, 17), sg::conjugated(square.block(2, 1, 17, 35)), cols);
+    index_t const longer = (index_t{1} << 15) + 5; // three parts of k
+    check_kept<T>(9, draw(3, longer, 1), draw(longer, 2, 2), rows);
+}
+TEST_CASE("emulated: an operand kept on a device gives the bits of ozaki") {
+    check_kept<float>();
+    check_kept<double>();
+}
+TEST_CASE("emulated: a complex operand kept on a device gives the bits of ozaki") {
+    under_test const gpu;
+    if (!gpu.leaf().limits().has_double) return;
+    using T = std::complex<double>;
+    sg::device_matrix<T, under_test> const a(gpu, support::fractions<T>(19, 25, 1)),
+        b(gpu, support::fractions<T>(25, 13, 2));
+    check_kept<T>(9, a, b, sg::layout::row_major);
+    check_kept<T>(15, sg::conjugated(sg::transposed(b)), sg::transposed(a), sg::layout::col_major);
+}
+TEST_CASE("emulated: what is kept on a device takes no workspace, and serves batches and other shapes") {
+    under_test const gpu;
+    if (!gpu.leaf().limits().has_double) return;
+    sg::ozaki_report ran;
+    sg::ozaki const policy{gpu, {.moduli = 9, .report = &ran}};
+    index_t const m = 8, n = 21, k = 45;
+    auto const a = support::fractions<float>(4 * m, k, 1);
+    auto b = support::fractions<float>(k, n, 2);
+    sg::device_matrix<float, under_test> const da(gpu, a), db(gpu, b);
+    sg::device_matrix<float, under_test> dc(gpu, 4 * m, n);
+    auto const batch = [&](auto&& x) { return sg::batched(x.block(0, 0, m, x.cols()), 4, m * x.cols()); };
+    auto const result = [&](auto const& right) {
+        sg::matrix<float> c(4 * m, n);
+        sg::gemm(policy, batch(da), right, batch(dc));
+        dc.download(c);
+        return c;
+    };
+    auto kept = sg::keep(policy, db);
+    CHECK(support::same_bits(result(kept), result(db)));
+    for (index_t const rows : {0, 1, 30}) {
+        sg::device_matrix<float, under_test> x(gpu, rows, n), y(gpu, rows, n);
+        sg::gemm(policy, da.block(0, 0, rows, k), kept, x);
+        sg::gemm(policy, da.block(0, 0, rows, k), db, y);
+        sg::matrix<float> of_kept(rows, n), expected(rows, n);
+        x.download(of_kept), y.download(expected);
+        CHECK(support::same_bits(of_kept, expected));
+    }
+    auto const with = sg::plan(policy, sg::product(da, kept, dc).shape());
+    CHECK(with.describe().find("quantized: B is kept in ") != std::string::npos);
+    CHECK(with.workspace().device + 9 * n * 48 <= policy.workspace(sg::shape<float>{4 * m, n, k}).device);
+
+    // What integers cannot hold is left to the base.
+    b(7, 5) = std::numeric_limits<float>::infinity();
+    sg::device_matrix<float, under_test> const odd(gpu, b);
+    kept = sg::keep(policy, odd);
+    CHECK(support::same_bits(result(kept), result(odd)));
+    CHECK(ran.scheme == sg::ozaki_report::native);
+    sg::ozaki const by_contract{gpu};
+    auto const s = sg::try_gemm(by_contract, da, sg::keep(by_contract, db), dc);
+    REQUIRE(!s);
+    CHECK(s.error().code() == sg::errc::argument);
 }
 
 // Neither is there for what the base lacks, nor for what depends on memory that the host shares.

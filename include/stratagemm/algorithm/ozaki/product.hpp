@@ -30,6 +30,9 @@ struct residue_room {
     static constexpr index_t rounded(index_t x) {
         return (x + 15) / 16 * 16;
     } // as hardware fetches and stores
+    // Residues of all of k are kept part by part; this many bytes hold those of one line modulo one modulus. Parts but
+    // the last have as many bytes as terms, so that the part from `first` on begins after first bytes for each line.
+    index_t whole(index_t k) const { return (k + chunk - 1) / chunk * pitch; }
 };
 
 // All of a product but its last step, in the arena: the sums of A and B that C is made of. Epilogues have no part in
@@ -87,8 +90,8 @@ public:
         int const count = policy_.options_.moduli;
         typename steps::findings found{};
         double const r = probes ? 0 : room(count);
-        then([&] { return device_.measure(a_, r); });
-        then([&] { return device_.measure(b_, r); });
+        if (!kept_a_ && size_.m > 0) then([&] { return device_.measure(a_, r); });
+        if (!kept_b_ && size_.n > 0) then([&] { return device_.measure(b_, r); });
         if (probes) probe_on_device();
         then([&] { return device_.look(a_, b_, probes, found); });
         auto const& [of_a, of_b, with] = found;
@@ -126,15 +129,17 @@ public:
 
     // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep,
     // and how many bytes its residues take.
-    measured<left> const& lines_of(left const&) const { return a_; }
-    measured<right> const& lines_of(right const&) const { return b_; }
+    measured<left> lines_of(left const&) const { return to_keep(a_); }
+    measured<right> lines_of(right const&) const { return to_keep(b_); }
     template <class Lines>
     static std::size_t kept_bytes(Policy const& policy, Lines const& x, int count) {
         if (std::size_t const packed = packed_bytes(policy, x, count)) return packed;
-        return static_cast<std::size_t>(x.count() * x.length()) * static_cast<std::size_t>(count);
+        index_t length = x.length();
+        if constexpr (Policy::on_device) length = residue_room(length).whole(length);
+        return static_cast<std::size_t>(x.count() * length) * static_cast<std::size_t>(count);
     }
     template <class Lines>
-    status keep(measured<Lines> const& x, int count, std::byte* to) {
+    status keep(measured<Lines> const& x, int count, handle<std::byte> const& to) {
         if (!status_) return std::move(status_);
         residue_system const system(count);
         constexpr bool is_left = std::is_same_v<Lines, left>;
@@ -143,12 +148,21 @@ public:
                 policy_.on_host().template pack<is_left>(x.line, x.shift, bits_of(x), system, to);
                 return std::move(status_);
             }
-        for (int r = 0; r < count; ++r) {
-            auto const plane = kept_plane(x, to, r);
-            if constexpr (is_left)
-                form(residues<left>{x, 0, modulus(moduli[r])}, plane);
-            else
-                form_right(residues<right>{x, 0, modulus(moduli[r])}, plane);
+        if constexpr (Policy::on_device) {
+            residue_room const room(size_.k);
+            for (index_t first = 0; first < size_.k; first += room.chunk)
+                then([&] {
+                    return device_.split(x, system, first, smaller(room.chunk, size_.k - first), room.pitch,
+                                         to + first * count * x.line.count());
+                });
+        } else {
+            for (int r = 0; r < count; ++r) {
+                auto const plane = plane_at(x, to, r);
+                if constexpr (is_left)
+                    form(residues<left>{x, 0, modulus(moduli[r])}, plane);
+                else
+                    form_right(residues<right>{x, 0, modulus(moduli[r])}, plane);
+            }
         }
         ready();
         return std::move(status_);
@@ -429,8 +443,8 @@ protected:
                 index_t const k = smaller(t.chunk, size_.k - first);
                 if (!kept_a_) form(residues<left>{a_, first, mod}, t.a(k));
                 if (!kept_b_) form_right(residues<right>{b_, first, mod}, t.b(k));
-                multiply(kept_a_ ? kept_plane(a_, kept_a_->residues, x).block(0, first, size_.m, k) : t.a(k),
-                         kept_b_ ? kept_plane(b_, kept_b_->residues, x).block(first, 0, k, size_.n) : t.b(k),
+                multiply(kept_a_ ? plane_at(a_, kept_a_->residues, x).block(0, first, size_.m, k) : t.a(k),
+                         kept_b_ ? plane_at(b_, kept_b_->residues, x).block(first, 0, k, size_.n) : t.b(k),
                          t.c);
                 map(add_residues<space>{t.c, mod, system.weight(x)}, sum);
             }
@@ -460,18 +474,16 @@ protected:
         else
             return 0;
     }
+    // What outlives this: not the copies in host memory of what a device measured.
     template <class Lines>
-    static bytes_view kept_plane([[maybe_unused]] measured<Lines> const& x,
-                                 [[maybe_unused]] std::byte* residues, [[maybe_unused]] int r) {
-        if constexpr (Policy::on_device)
-            return {}; // nothing is kept there, as yet
-        else
-            return plane_at(x, reinterpret_cast<std::int8_t*>(residues), r);
+    static measured<Lines> to_keep(measured<Lines> x) {
+        if constexpr (Policy::on_device) x.table = {}, x.shift = {};
+        return x;
     }
     template <class Lines>
-    static bytes_view plane_at(measured<Lines> const& x, std::int8_t* residues, int r) {
+    static bytes_view plane_at(measured<Lines> const& x, std::byte* residues, int r) {
         index_t const count = x.line.count(), length = x.line.length();
-        auto* const data = residues + r * count * length;
+        auto* const data = reinterpret_cast<std::int8_t*>(residues) + r * count * length;
         if constexpr (std::is_same_v<Lines, left>)
             return {data, count, length, length, 1};
         else
@@ -558,6 +570,8 @@ class product : public integer_sums<Policy, typename P::c_type> {
     using sums = integer_sums<Policy, typename P::c_type>;
     using sums::a_, sums::b_, sums::kept_a_, sums::kept_b_, sums::memory_, sums::policy_, sums::status_;
     using typename sums::arena, typename sums::bytes_view, typename sums::space;
+    template <class Element>
+    using handle = typename space::template handle<Element>;
 
 public:
     using typename sums::left, typename sums::right;
@@ -609,15 +623,20 @@ private:
         index_t const rows = turned ? size.n : size.m,
                       pitch = residue_room::rounded(turned ? size.m : size.n), step = rows * pitch;
         auto const take = [&](index_t bytes) { return memory_.template take<std::byte>(bytes); };
-        auto const a = take(count * size.m * room.pitch), b = take(count * size.n * room.pitch),
+        auto const own_a = kept_a_ ? handle<std::byte>{} : take(count * size.m * room.pitch),
+                   own_b = kept_b_ ? handle<std::byte>{} : take(count * size.n * room.pitch),
                    of_c = take(count * step);
         auto const bytes = [](auto const& at) { return space::template cast<std::int8_t>(at); };
         view<std::int32_t, space> wide{};
         if constexpr (!Policy::ends_in_residues) wide = this->template take<std::int32_t>(size.m, size.n);
         for (index_t first = 0; first < size.k; first += room.chunk) {
             index_t const k = this->smaller(room.chunk, size.k - first);
-            this->then([&] { return this->device_.split(a_, system, first, k, room.pitch, a); });
-            this->then([&] { return this->device_.split(b_, system, first, k, room.pitch, b); });
+            auto const a = kept_a_ ? kept_a_->residues + first * count * size.m : own_a,
+                       b = kept_b_ ? kept_b_->residues + first * count * size.n : own_b;
+            if (!kept_a_)
+                this->then([&] { return this->device_.split(a_, system, first, k, room.pitch, a); });
+            if (!kept_b_)
+                this->then([&] { return this->device_.split(b_, system, first, k, room.pitch, b); });
             for (int r = 0; r < count; ++r) {
                 nearest_residue const modulus(system.modulus_of(r));
                 bytes_view const of_a{bytes(a + r * size.m * room.pitch), size.m, k, room.pitch, 1},
