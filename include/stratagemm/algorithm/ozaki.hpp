@@ -396,8 +396,8 @@ private:
         return {ozaki_report::moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0,
                 "as told"};
     }
-    // What may do for the accuracy, with the best of data; on a tile unit with random data, which need two moduli more:
-    // to look at the operands and then leave the product to the base takes a large share of its time there.
+    // What may do for the accuracy, with the best of data; on a tile unit with random data, which need two moduli
+    // more: to look at the operands and then leave the product to the base takes a large share of its time there.
     template <class T>
     ozaki_report likely_plan() const {
         int count = least_chosen_moduli;

@@ -15,9 +15,9 @@
 // What is wrong with that, or with the operand, is told by each product. Threads may share what is kept, and
 // a policy that has no `report`.
 //
-// On a device it lies in the device's memory, and is complete when keep() returns, so that products on any queue may take
-// it. The memory goes back to the queue of the policy that kept it: a product on another queue has to be done before the
-// last copy goes.
+// On a device it lies in the device's memory, and is complete when keep() returns, so that products on any queue may
+// take it. The memory goes back to the queue of the policy that kept it: a product on another queue has to be done
+// before the last copy goes.
 #pragma once
 
 #include "ozaki.hpp"

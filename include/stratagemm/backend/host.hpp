@@ -76,8 +76,8 @@ struct host {
         return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 
-    // What one thread reaches, by host/rates.hpp, or what memory gives it, and a call; over all threads, also for products
-    // that are too small to share.
+    // What one thread reaches, by host/rates.hpp, or what memory gives it, and a call; over all threads, also for
+    // products that are too small to share.
     template <class S>
     double estimate(S const& s) const {
         using T = typename S::a_type;

@@ -1,5 +1,5 @@
-// An entry of the program store: where it lies, how it is laid out, and how it is read. The store, which writes entries,
-// needs many more headers.
+// An entry of the program store: where it lies, how it is laid out, and how it is read. The store, which writes
+// entries, needs many more headers.
 #pragma once
 
 #include "program_key.hpp"

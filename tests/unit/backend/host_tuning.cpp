@@ -1,5 +1,5 @@
-// What layers choose on the host, by a stored measurement of the tile unit or without one. Where there is no tile unit,
-// and none is emulated, a measurement changes nothing.
+// What layers choose on the host, by a stored measurement of the tile unit or without one. Where there is no tile
+// unit, and none is emulated, a measurement changes nothing.
 #include "catch.hpp"
 #include "unit/support.hpp"
 

@@ -322,9 +322,9 @@ struct scale_of_slices {
 
 // ---- planes of int8 --------------------------------------------------------------------------------------
 
-// One operand with all that depends on it alone, kept for many products: what was measured, its scales, and
-// its residues modulo one modulus after another, as packed tiles or as matrices of int8; on a device these of one part
-// of k after another.
+// One operand with all that depends on it alone, kept for many products: what was measured, its scales, and its
+// residues modulo one modulus after another, as packed tiles or as matrices of int8; on a device these of one part of
+// k after another.
 template <class Lines>
 struct kept_lines {
     measured<Lines> of;

@@ -30,8 +30,9 @@ struct residue_room {
     static constexpr index_t rounded(index_t x) {
         return (x + 15) / 16 * 16;
     } // as hardware fetches and stores
-    // Residues of all of k are kept part by part; this many bytes hold those of one line modulo one modulus. Parts but
-    // the last have as many bytes as terms, so that the part from `first` on begins after first bytes for each line.
+    // Residues of all of k are kept part by part; this many bytes hold those of one line modulo one modulus. Parts
+    // but the last have as many bytes as terms, so that the part from `first` on begins after first bytes for each
+    // line.
     index_t whole(index_t k) const { return (k + chunk - 1) / chunk * pitch; }
 };
 

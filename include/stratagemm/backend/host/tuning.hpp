@@ -1,5 +1,5 @@
-// sg::tune(cpu): measures how fast the tile unit of AMX is beside vectors on this machine, and keeps that in the cache,
-// for what estimate() says and what layers choose by it (host/rates.hpp).
+// sg::tune(cpu): measures how fast the tile unit of AMX is beside vectors on this machine, and keeps that in the
+// cache, for what estimate() says and what layers choose by it (host/rates.hpp).
 //
 // Nothing else measures. Clocks change, and the unit of a virtual machine is shared: the longer it takes, the more of
 // that it sees, and it keeps what the slowest tenth of its rounds had.
