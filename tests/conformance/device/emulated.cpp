@@ -189,10 +189,11 @@ TEST_CASE("emulated: an operand kept on a device gives the bits of ozaki") {
     check_kept<float>();
     check_kept<double>();
 }
-TEST_CASE("emulated: a complex operand kept on a device gives the bits of ozaki") {
+TEMPLATE_TEST_CASE("emulated: a complex operand kept on a device gives the bits of ozaki", "",
+                   std::complex<float>, std::complex<double>) {
+    using T = TestType;
     under_test const gpu;
     if (!gpu.leaf().limits().has_double) return;
-    using T = std::complex<double>;
     sg::device_matrix<T, under_test> const a(gpu, support::fractions<T>(19, 25, 1)),
         b(gpu, support::fractions<T>(25, 13, 2));
     check_kept<T>(9, a, b, sg::layout::row_major);
