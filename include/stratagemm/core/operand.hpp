@@ -36,6 +36,11 @@ struct host_memory {
     static T* cast(std::byte* p) {
         return reinterpret_cast<T*>(p);
     }
+    // For memory that was not const when it was made.
+    template <class T>
+    static T* writable(T const* p) {
+        return const_cast<T*>(p);
+    }
     template <class Footprint>
     static auto& share(Footprint& f) {
         return f.host;

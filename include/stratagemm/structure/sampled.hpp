@@ -1,15 +1,17 @@
-// Products into sparse matrices, on the host: elements that C stores are computed, and no others.
+// Products into sparse matrices: elements that C stores are computed, and no others.
 //
+//   sg::gemm(gpu, x, y, sg::sampled(c));                 dense times dense, at the places of c (SDDMM)
 //   auto c = sg::pattern(cpu, a, b);                     of sparse a and b: where a b can be non-zero, as a csr_matrix
 //   sg::gemm(cpu, a, b, sg::sampled(c));                 sparse times sparse; again where only values change
-//   sg::gemm(cpu, x, y, sg::sampled(c));                 dense times dense, at the places of c (SDDMM)
 //   sg::gemm(cpu, 2, a, b, 1, sg::sampled(c));           C = 2 A B + C
 //
-// Each place of c is written once, and its products are summed in the order in which A stores them: the result does
-// not depend on threads. A row of c may not store a column twice; check_sorted() tells.
+// C is a csr_matrix or a csr with values of one's own, in the memory of the policy. Sparse times sparse runs on the
+// host only. Each place of c is written once, and its products are summed in one order: the result does not depend on
+// threads or scheduling. A row of c may not store a column twice; check_sorted() tells.
 #pragma once
 
 #include "csr.hpp"
+#include "sampled/device.hpp"
 
 #include <algorithm>
 
@@ -26,36 +28,43 @@ struct sampled_form {
 };
 
 // A csr whose values are written.
-template <class T, class Index>
+template <class T, class Index, class Space = host_memory>
 struct sampled_matrix {
     using element_type = T;
     using value_type = T;
-    using space = host_memory;
+    using space = Space;
     using form = sampled_form<T>;
+    using index_type = Index;
     static constexpr int most_views = 1;
-    static constexpr bool is_sampled = true;
+    static constexpr bool is_sampled = true, on_host = std::is_same_v<Space, host_memory>;
 
     index_t rows = 0, cols = 0;
-    Index const* row_begins = nullptr;
-    Index const* columns = nullptr;
-    T* values = nullptr;
+    typename Space::template handle<Index const> row_begins{};
+    typename Space::template handle<Index const> columns{};
+    typename Space::template handle<T> values{};
+    index_t nonzeros = 0; // on a device, it may be more than there are
 
     template <class F>
     void each_view(F&& f) const {
-        index_t const nonzeros = rows > 0 && row_begins ? static_cast<index_t>(row_begins[rows]) : 0;
-        f(view<T>{values, 1, nonzeros, nonzeros, 1});
+        index_t count = nonzeros;
+        if constexpr (on_host) count = rows > 0 && row_begins ? static_cast<index_t>(row_begins[rows]) : 0;
+        f(view<T, Space>{values, 1, count, count, 1});
     }
     template <class E>
     bool is_same(E const& e) const {
+        auto const same = [](auto const& x, auto const& y) {
+            return Space::buffer(x) == Space::buffer(y) && Space::address(x) == Space::address(y);
+        };
         if constexpr (std::is_same_v<E, sampled_matrix>)
-            return e.values == values && e.row_begins == row_begins && e.columns == columns;
+            return same(e.values, values) && same(e.row_begins, row_begins) && same(e.columns, columns);
         else
             return false;
     }
 
     // Element `at`, in row i, becomes epilogue(alpha sum + beta itself).
     template <class Problem>
-    void finish(Problem const& p, index_t i, index_t at, typename Problem::scalar sum) const {
+    void finish(Problem const& p, index_t i, index_t at,
+                typename Problem::scalar sum) const requires on_host {
         using S = typename Problem::scalar;
         S x = scaled_by(p.alpha, sum);
         if (p.beta != S(0)) x = scaled_sum(p.beta, static_cast<S>(values[at]), x);
@@ -63,26 +72,31 @@ struct sampled_matrix {
     }
     // What is left of a product where k or alpha is zero.
     template <class Leaf, class Problem>
-    status keep_only(Leaf const&, Problem p) const {
-        using S = typename Problem::scalar;
-        for (index_t i = 0; i < rows; ++i)
-            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at) finish(p, i, at, S(real_t<S>(0)));
-        return {};
+    status keep_only(Leaf const& leaf, Problem p) const {
+        if constexpr (on_host) {
+            using S = typename Problem::scalar;
+            (void)leaf;
+            for (index_t i = 0; i < rows; ++i)
+                for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at)
+                    finish(p, i, at, S(real_t<S>(0)));
+            return {};
+        } else {
+            return keep_places(leaf, p);
+        }
     }
 };
 
 // The values of an owned csr, which nothing else may read at the time.
 template <class T, class Index, class Space, class P>
-sampled_matrix<T, Index> sampled(owned<csr<T, Index, Space>, P>& c) {
-    static_assert(std::is_same_v<Space, host_memory>,
-                  "stratagemm: products into sparse matrices are the host's");
+sampled_matrix<T, Index, Space> sampled(owned<csr<T, Index, Space>, P>& c) {
     auto const x = c.view();
-    return {x.rows, x.cols, x.row_begins, x.columns, const_cast<T*>(x.values)}; // of memory that c owns
+    return {x.rows, x.cols, x.row_begins, x.columns, Space::writable(x.values), x.nonzeros};
 }
 // Values of one's own, at the places of a csr.
-template <class T, class Index>
-sampled_matrix<T, Index> sampled(csr<T, Index> const& pattern, T* values) {
-    return {pattern.rows, pattern.cols, pattern.row_begins, pattern.columns, values};
+template <class T, class Index, class Space>
+sampled_matrix<T, Index, Space> sampled(csr<T, Index, Space> const& pattern,
+                                        typename Space::template handle<T> values) {
+    return {pattern.rows, pattern.cols, pattern.row_begins, pattern.columns, values, pattern.nonzeros};
 }
 
 template <policy P, class T, class Index>
@@ -149,7 +163,7 @@ auto pattern(P const& policy, A const& a,
     return pattern_of_lists(policy, a_list.view(), b_list.view());
 }
 
-// Products into sparse matrices over the leaf of a host's backend: of two sparse matrices, or of two dense ones.
+// Products into sparse matrices over the leaf of a backend: of two dense matrices, and on the host of two sparse ones.
 template <policy P>
 class sampled_product : public product_over<P> {
     using Leaf = leaf_of<P>;
@@ -157,6 +171,7 @@ class sampled_product : public product_over<P> {
 public:
     using typename product_over<P>::space;
     using typename product_over<P>::arena;
+    static constexpr bool on_host = host_leaf<Leaf>, on_device = device_leaf<Leaf, space>;
 
     using product_over<P>::product_over;
 
@@ -168,25 +183,33 @@ public:
         using C = typename Q::c_type;
         constexpr bool both_sparse = sparse_operand<A> && sparse_operand<B>;
         constexpr bool both_dense = is_view<A>::value && is_view<B>::value;
+        using Dense = dense_problem<T, T, accumulator_t<T>, space, typename Q::epilogue_type>;
         if constexpr (!requires { requires Q::c_operand::is_sampled; } || (!both_sparse && !both_dense))
             return verdict::structure;
-        else if constexpr (!host_leaf<Leaf>)
+        else if constexpr (both_sparse && on_device)
+            return verdict::structure;
+        else if constexpr (!on_host && !on_device)
             return verdict::leaf;
-        else
+        else // a device takes the epilogues that it takes for dense products
             return types_if(element<T> && std::is_same_v<T, typename Q::b_type> &&
-                            (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>));
+                            (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>)) &
+                   (on_host ? verdict::yes : answer<P, Dense>());
     }();
 
-    // A row of sums for each thread, and both matrices by rows.
+    // On the host, a row of sums for each thread, and both matrices by rows; on a device, copies of dense matrices.
     template <class S>
     footprint workspace(S const& s) const {
-        using Sum = accumulator_t<typename S::a_type>;
+        using T = typename S::a_type;
         footprint need;
-        need.host = static_cast<std::size_t>(all_threads(this->leaf())) *
-                    arena::rounded(static_cast<std::size_t>(s.n) * sizeof(Sum));
+        std::size_t& bytes = space::share(need);
         if constexpr (sparse_form<typename S::a_form>)
-            need.host += s.a_facts.template bytes<arena, Leaf>(s.m, s.k) +
-                         s.b_facts.template bytes<arena, Leaf>(s.k, s.n);
+            bytes += s.a_facts.template bytes<arena, Leaf>(s.m, s.k) +
+                     s.b_facts.template bytes<arena, Leaf>(s.k, s.n);
+        if constexpr (on_host)
+            bytes += static_cast<std::size_t>(all_threads(this->leaf())) *
+                     arena::rounded(static_cast<std::size_t>(s.n) * sizeof(accumulator_t<T>));
+        else
+            bytes += bytes_to_lay_along<arena, T>(this->leaf(), s.m, s.n, s.k);
         return need;
     }
     template <class S>
@@ -200,8 +223,10 @@ public:
         if constexpr (sparse_form<typename S::a_form>)
             return static_cast<double>(s.a_facts.likely(s.m, s.k)) *
                    static_cast<double>(s.b_facts.likely(s.k, s.n)) / (k < 1 ? 1 : k) * 2e-9;
-        else
+        else if constexpr (on_host)
             return m * n * k / 100 * 1e-9;
+        else
+            return m * n * k / 100 * sizeof(typename S::b_type) / 500e9;
     }
     template <class S>
     std::string describe(S const& s) const {
@@ -215,7 +240,9 @@ public:
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
         typename arena::scope const scope(memory);
-        if constexpr (sparse_operand<typename Q::a_operand>) {
+        if constexpr (!on_host) {
+            return multiply_at_places(this->leaf(), p, memory);
+        } else if constexpr (sparse_operand<typename Q::a_operand>) {
             auto a = p.a.listed(this->leaf(), memory);
             if (!a) return a.take_status();
             auto b = p.b.listed(this->leaf(), memory);

@@ -38,6 +38,10 @@ struct cuda_memory {
     static cuda_pointer<T> cast(cuda_pointer<std::byte> p) {
         return {reinterpret_cast<T*>(p.address)};
     }
+    template <class T>
+    static cuda_pointer<T> writable(cuda_pointer<T const> p) {
+        return {const_cast<T*>(p.address)};
+    }
     template <class Footprint>
     static auto& share(Footprint& f) {
         return f.device;

@@ -44,6 +44,10 @@ struct opencl_memory {
     static opencl_pointer<T> cast(opencl_pointer<std::byte> p) {
         return {p.buffer, p.offset / static_cast<index_t>(sizeof(T))};
     }
+    template <class T>
+    static opencl_pointer<T> writable(opencl_pointer<T const> p) {
+        return {p.buffer, p.offset};
+    }
     template <class Footprint>
     static auto& share(Footprint& f) {
         return f.device;

@@ -1,0 +1,201 @@
+// Products into sparse matrices on a device, against the host: the kernels are one for all devices.
+#include "catch.hpp"
+#include "policies.hpp"
+#include "sparse.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/sampled.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+using namespace trials;
+
+namespace {
+
+using space = under_test::space;
+template <class T>
+using there = under_test::matrix<T>;
+
+template <class T>
+T not_read() {
+    if constexpr (std::is_integral_v<T>)
+        return T(77);
+    else
+        return T(std::numeric_limits<float>::quiet_NaN());
+}
+// A csr whose arrays are on the device. It may say that there is room for more elements.
+template <class T, class Index>
+struct csr_there {
+    under_test device;
+    std::shared_ptr<under_test::arena> memory;
+    sg::index_t room = 0;
+    space::handle<T> values{};
+    sg::csr<T, Index, space> view;
+
+    csr_there(under_test const& device_, sg::csr<T, Index> const& a, sg::index_t more = 0)
+        : device(device_), room(a.nonzeros + more) {
+        memory = *sg::reserve_for(device, sg::bytes_of_lists<under_test::arena, T, Index>(a.rows, room));
+        auto const begins = memory->take<Index>(a.rows + 1), columns = memory->take<Index>(room);
+        values = memory->take<T>(room);
+        device.leaf().upload(a.row_begins, begins, a.rows + 1).or_throw();
+        device.leaf().upload(a.columns, columns, a.nonzeros).or_throw();
+        view = {a.rows, a.cols, begins, columns, values, room};
+        upload(std::vector<T>(a.values, a.values + a.nonzeros));
+    }
+    void upload(std::vector<T> from) {
+        from.resize(static_cast<std::size_t>(room), T(5));
+        device.leaf().upload(from.data(), values, room).or_throw();
+    }
+    std::vector<T> download() const {
+        std::vector<T> all(static_cast<std::size_t>(room));
+        device.leaf().download(values, all.data(), room).or_throw();
+        return all;
+    }
+    int wrong(std::vector<T> expected) const {
+        expected.resize(static_cast<std::size_t>(room), T(5));
+        auto const found = download();
+        int wrong = 0;
+        for (std::size_t at = 0; at < found.size(); ++at) wrong += !(found[at] == expected[at]);
+        return wrong;
+    }
+};
+
+// A matrix by rows or by columns, whose elements have gap - 1 others between them, which no product may read.
+template <class T>
+struct strided {
+    sg::matrix<T> plain;
+    there<T> whole;
+    sg::view<T const, space> view;
+
+    strided(under_test const& device, sg::matrix<T> const& x, bool by_columns, sg::index_t gap,
+            sg::index_t skip)
+        : plain(x) {
+        sg::index_t const lines = by_columns ? x.cols() : x.rows(), length = by_columns ? x.rows() : x.cols(),
+                          step = length * gap + skip;
+        sg::matrix<T> const all(lines, step, [&](sg::index_t i, sg::index_t at) {
+            sg::index_t const j = at - skip;
+            if (j < 0 || j % gap != 0) return not_read<T>();
+            return by_columns ? x(j / gap, i) : x(i, j / gap);
+        });
+        whole = there<T>(device, all);
+        view = {whole.data() + skip, x.rows(), x.cols(), by_columns ? gap : step, by_columns ? step : gap};
+    }
+};
+
+// Dense times dense, with factors, without reading C, and with an epilogue that takes the place.
+template <class T, class C, class Index>
+int wrong_at_places(support::sparse_arrays<C, Index> const& pattern, sg::index_t k, int layout,
+                    sg::index_t gap = 1, sg::index_t skip = 0) {
+    under_test const device;
+    sg::host const cpu{1};
+    using S = sg::accumulator_t<T>;
+    sg::index_t const m = pattern.rows, n = pattern.cols;
+    strided<T> const x(device, support::integers<T>(m, k, 1), layout & 1, gap, skip),
+        y(device, support::integers<T>(k, n, 2), layout & 2, gap, skip);
+    csr_there<C, Index> c(device, pattern.view(), layout == 0 ? 37 : 0);
+    auto values = pattern.values;
+    auto const there_c = sg::sampled(c.view, c.values);
+    auto const here_c = sg::sampled(pattern.view(), values.data());
+
+    sg::gemm(cpu, S(2), sg::conjugated(x.plain), y.plain, S(-1), here_c);
+    sg::gemm(device, S(2), sg::conjugated(x.view), y.view, S(-1), there_c);
+    int wrong = c.wrong(values);
+
+    c.upload(std::vector<C>(values.size(), not_read<C>()));
+    std::vector<S> steps;
+    for (sg::index_t j = 0; j < n; ++j) steps.push_back(S(static_cast<float>(j % 5)));
+    there<S> const there_steps(device, sg::row_major(steps, 1, n));
+    auto const finish = [](auto const& v) { return sg::then(sg::scale(S(2)), sg::bias(v)); };
+    sg::gemm(cpu, x.plain, sg::conjugated(sg::scaled(S(3), y.plain)), here_c, finish(steps));
+    sg::gemm(device, x.view, sg::conjugated(sg::scaled(S(3), y.view)), there_c, finish(there_steps));
+    wrong += c.wrong(values);
+
+    // Neither k = 0 nor alpha = 0 reads X and Y.
+    sg::gemm(cpu, S(0), x.plain, y.plain, S(2), here_c, finish(steps));
+    sg::gemm(device, S(0), x.view, y.view, S(2), there_c, finish(there_steps));
+    return wrong + c.wrong(values);
+}
+
+} // namespace
+
+TEST_CASE("sampled on a device: float, in every layout") {
+    int wrong = 0;
+    for (int layout = 0; layout < 4; ++layout) {
+        wrong += wrong_at_places<float, float>(support::power_law<float>(23, 31, 0.6, 3), 24, layout);
+        wrong += wrong_at_places<float, float>(support::uniform_sparse<float, std::int64_t>(19, 40, 0.2, 4),
+                                               13, layout, 1, 1);
+        wrong +=
+            wrong_at_places<float, float>(support::uniform_sparse<float>(9, 70, 0.1, 5), 3, layout, 2, 3);
+    }
+    CHECK(wrong == 0);
+}
+template <class T, class C>
+void places_of_type() {
+    int wrong = 0;
+    for (int layout = 0; layout < 4; ++layout) {
+        wrong += wrong_at_places<T, C>(support::uniform_sparse<C>(12, 50, 0.2, 6), 48, layout);
+        wrong += wrong_at_places<T, C>(support::power_law<C, std::int64_t>(21, 18, 0.7, 7), 7, layout, 1, 2);
+    }
+    CHECK(wrong == 0);
+}
+TEST_CASE("sampled on a device: double and complex") {
+    places_of_type<double, double>();
+    places_of_type<std::complex<float>, std::complex<float>>();
+    places_of_type<std::complex<double>, std::complex<double>>();
+}
+TEST_CASE("sampled on a device: half, bfloat16 and int8") {
+    places_of_type<sg::half, sg::half>();
+    places_of_type<sg::half, float>();
+    places_of_type<sg::bfloat16, sg::bfloat16>();
+    places_of_type<std::int8_t, std::int32_t>();
+}
+// As many places as keep a large device busy: groups compute several rounds of them.
+TEST_CASE("sampled on a device: many places, long sums, and none") {
+    CHECK(wrong_at_places<float, float>(support::banded<float>(211, 197, 150, 8), 136, 2) == 0);
+    CHECK(wrong_at_places<float, float>(support::banded<float>(15, 9, 2, 9), 2203, 2) == 0);
+    CHECK(wrong_at_places<double, double>(support::banded<double>(11, 13, 1, 10), 1030, 1) == 0);
+    CHECK(wrong_at_places<float, float>(support::uniform_sparse<float>(10, 8, 0, 11), 5, 0) == 0);
+    CHECK(wrong_at_places<float, float>(support::uniform_sparse<float>(10, 8, 0.3, 12), 1, 3) == 0);
+    CHECK(wrong_at_places<float, float>(support::uniform_sparse<float>(10, 8, 0.3, 13), 0, 2) == 0);
+}
+TEST_CASE("sampled on a device: an owned C, a plan, the same bits, and what is wrong is said") {
+    under_test const device;
+    auto const pattern = support::uniform_sparse<float>(40, 30, 0.3, 14);
+    csr_there<float, std::int32_t> const arrays(device, pattern.view());
+    sg::index_t const k = 300;
+    there<float> const x(device, support::fractions<float>(40, k, 1)),
+        y(device, support::fractions<float>(k, 30, 2));
+    sg::csr_matrix<float, std::int32_t, under_test> c(arrays.memory, arrays.view);
+    sg::plan const plan(device, sg::product(x, y, sg::sampled(c)).shape());
+    CHECK(plan.describe().find("at the places of a sparse C") != std::string::npos);
+    CHECK(plan.estimate() > 0);
+    plan.run(x, y, sg::sampled(c));
+    auto const once = arrays.download();
+    sg::gemm(device, x, y, sg::sampled(c));
+    CHECK(arrays.wrong(once) == 0);
+
+    sg::matrix<float> exact(40, 30);
+    sg::gemm(sg::reference{}, support::fractions<float>(40, k, 1), support::fractions<float>(k, 30, 2),
+             exact);
+    double most = 0;
+    for (sg::index_t i = 0; i < 40; ++i)
+        for (auto at = pattern.begins[static_cast<std::size_t>(i)];
+             at < pattern.begins[static_cast<std::size_t>(i) + 1]; ++at)
+            most = std::max(
+                most, static_cast<double>(std::abs(once[static_cast<std::size_t>(at)] -
+                                                   exact(i, pattern.columns[static_cast<std::size_t>(at)]))));
+    CHECK(most <= 2 * plan.error_bound().worst * static_cast<double>(k) / 4);
+
+    auto const refused = [](sg::status const& s, sg::errc code) {
+        REQUIRE(!s);
+        CHECK(s.error().code() == code);
+    };
+    refused(sg::try_gemm(device, y, x, sg::sampled(c)), sg::errc::shape);
+    csr_there<float, std::int32_t> const other(device, pattern.view());
+    refused(sg::try_gemm(device, 1, x, y, 1, sg::sampled(other.view, other.values), sg::sampled(c)),
+            sg::errc::argument);
+    refused(sg::try_gemm(device, x, y, sg::sampled(arrays.view, space::handle<float>{})),
+            sg::errc::null_data);
+}
