@@ -2,7 +2,7 @@
 //
 //   sg::bsr<float> a{m, k, side, block_begins, block_columns, values, blocks};   borrows the arrays
 //   sg::gemm(cpu, a, b, c);
-//   auto b = sg::to_bsr(cpu, csr, 4);                  of a sparse operand of the host
+//   auto b = sg::to_bsr(gpu, csr, 4);                  of any sparse operand
 //
 // Rows [i * side, (i + 1) * side) have the blocks [block_begins[i], block_begins[i + 1]). Block x begins with column
 // block_columns[x] * side, and has values[x * side * side], ..., by rows. All elements of a block are multiplied,
@@ -16,6 +16,7 @@
 #include "../core/list.hpp"
 #include "bsr/warpgroups.hpp"
 #include "csr.hpp"
+#include "csr/union.hpp"
 
 #include <algorithm>
 
@@ -223,22 +224,69 @@ private:
     }
 };
 
-// Of a sparse operand of the host: the blocks that have an element. What they have beside is zero. Elements of one
-// place add up.
-template <policy P, operand M>
-auto to_bsr(P const& policy, M const& matrix,
-            index_t side) requires std::is_same_v<typename P::space, host_memory> {
-    auto const x = as_view(matrix);
-    using T = typename decltype(x)::value_type;
-    using Index = typename decltype(x)::index_type;
-    using S = accumulator_t<T>;
+// A work-item adds the elements of a row to the blocks, which are zero at first.
+inline constexpr char to_bsr_text[] = R"(
+KERNEL(ITEMS) fill_bsr(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(IN const, values),
+                       BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns),
+                       BUFFER(IN, to_values), index rows, index side) {
+    OPEN(INDEX const, begins);
+    OPEN(INDEX const, columns);
+    OPEN(IN const, values);
+    OPEN(INDEX const, block_begins);
+    OPEN(INDEX const, block_columns);
+    OPEN(IN, to_values);
+    for (EACH(i, rows))
+        for (index at = (index)begins[i]; at < (index)begins[i + 1]; ++at) {
+            index const j = (index)columns[at];
+            index block = (index)block_begins[i / side], end = (index)block_begins[i / side + 1];
+            while (end - block > 1) { /* block_columns[block] <= j / side */
+                index const middle = (block + end) / 2;
+                if ((index)block_columns[middle] <= j / side)
+                    block = middle;
+                else
+                    end = middle;
+            }
+            index const to = (block * side + i % side) * side + j % side;
+            scalar const one = LOAD(IN, values, at), before = LOAD(IN, to_values, to);
+            scalar const element = before + one;
+            STORE(IN, to_values, to, CONVERT(OUT_VALUE, (value)element));
+        }
+}
+)";
+
+// Room for the arrays of a BSR matrix, to be written.
+template <policy P, class T, class Index>
+struct bsr_room {
+    using space = typename P::space;
     using arena = typename P::arena;
-    bsr<T, Index> b{x.rows, x.cols, side};
-    b.usable().or_throw();
-    auto const list = by_rows(policy, x);
-    auto const a = list.view();
+
+    index_t elements = 0;
+    std::shared_ptr<arena> memory;
+    typename space::template handle<Index> begins, columns;
+    typename space::template handle<T> values;
+
+    bsr_room(P const& policy, index_t lines, index_t blocks, index_t side) {
+        elements = product_of_sides("to_bsr", product_of_sides("to_bsr", blocks, side, 1), side, sizeof(T));
+        if (!can_count<Index>(elements))
+            raise(error(errc::overflow, "to_bsr: there are more elements than the indices can count"));
+        auto const bytes = [](index_t n, std::size_t size) {
+            return arena::rounded(static_cast<std::size_t>(n) * size);
+        };
+        auto made = reserve_for(policy, bytes(lines + 1, sizeof(Index)) + bytes(blocks, sizeof(Index)) +
+                                            bytes(elements, sizeof(T)));
+        made.or_throw();
+        memory = std::move(*made);
+        begins = memory->template take<Index>(lines + 1);
+        columns = memory->template take<Index>(blocks);
+        values = memory->template take<T>(elements);
+    }
+};
+
+template <policy P, class T, class Index>
+owned<bsr<T, Index>, P> blocks_on_host(P const& policy, csr<T, Index> const& a, index_t side) {
+    using S = accumulator_t<T>;
     index_t const lines = a.rows / side, across = a.cols / side;
-    stratagemm::list<index_t> last; // the block of each column of blocks in this row of blocks, and one more
+    list<index_t> last; // the block of each column of blocks in this row of blocks, and one more
     if (!last.resize(static_cast<std::size_t>(across)))
         raise(error(errc::memory, "to_bsr: no host memory is left"));
     auto const each_block = [&](index_t line, auto&& f) {
@@ -253,40 +301,66 @@ auto to_bsr(P const& policy, M const& matrix,
             if (last[j] <= before) last[j] = ++blocks;
         });
     }
-    index_t const room =
-        product_of_sides("to_bsr", product_of_sides("to_bsr", blocks, side, 1), side, sizeof(T));
-    if (!can_count<Index>(room))
-        raise(error(errc::overflow, "to_bsr: there are more elements than the indices can count"));
-    auto const bytes = [](index_t n, std::size_t size) {
-        return arena::rounded(static_cast<std::size_t>(n) * size);
-    };
-    auto memory = reserve_for(policy, bytes(lines + 1, sizeof(Index)) + bytes(blocks, sizeof(Index)) +
-                                          bytes(room, sizeof(T)));
-    memory.or_throw();
-    auto const begins = (*memory)->template take<Index>(lines + 1);
-    auto const columns = (*memory)->template take<Index>(blocks);
-    auto const values = (*memory)->template take<T>(room);
-    for (index_t at = 0; at < room; ++at) values[at] = T(real_t<T>(0));
+    bsr_room<P, T, Index> const to(policy, lines, blocks, side);
+    for (index_t at = 0; at < to.elements; ++at) to.values[at] = T(real_t<T>(0));
     for (index_t& mark : last) mark = 0;
-    blocks = 0, begins[0] = 0;
+    blocks = 0, to.begins[0] = 0;
     for (index_t line = 0; line < lines; ++line) {
         index_t const before = blocks;
         each_block(line, [&](index_t, std::size_t j) {
-            if (last[j] <= before) last[j] = blocks + 1, columns[blocks++] = static_cast<Index>(j);
+            if (last[j] <= before) last[j] = blocks + 1, to.columns[blocks++] = static_cast<Index>(j);
         });
-        std::sort(columns + before, columns + blocks);
-        for (index_t at = before; at < blocks; ++at) last[static_cast<std::size_t>(columns[at])] = at + 1;
+        std::sort(to.columns + before, to.columns + blocks);
+        for (index_t at = before; at < blocks; ++at) last[static_cast<std::size_t>(to.columns[at])] = at + 1;
         for (index_t i = 0; i < side; ++i)
             for (index_t at = a.row_begins[line * side + i]; at < a.row_begins[line * side + i + 1]; ++at) {
                 index_t const block = last[static_cast<std::size_t>(a.columns[at] / side)] - 1;
-                T& to = values[(block * side + i) * side + a.columns[at] % side];
-                to = static_cast<T>(sum_of_two(static_cast<S>(to), static_cast<S>(a.values[at])));
+                T& one = to.values[(block * side + i) * side + a.columns[at] % side];
+                one = static_cast<T>(sum_of_two(static_cast<S>(one), static_cast<S>(a.values[at])));
             }
-        begins[line + 1] = static_cast<Index>(blocks);
+        to.begins[line + 1] = static_cast<Index>(blocks);
     }
-    b.block_begins = begins, b.block_columns = columns, b.values = values, b.blocks = blocks;
-    b.scale = a.scale, b.conjugate = a.conjugate;
-    return owned<bsr<T, Index>, P>(std::move(*memory), b);
+    return {to.memory,
+            {a.rows, a.cols, side, to.begins, to.columns, to.values, blocks, a.scale, a.conjugate}};
+}
+
+template <policy P, class T, class Index>
+owned<bsr<T, Index, typename P::space>, P>
+blocks_on_device(P const& policy, csr<T, Index, typename P::space> const& a, index_t side) {
+    auto const leaf = policy.leaf();
+    index_t const lines = a.rows / side, across = a.cols / side;
+    auto scratch = reserve_for(policy, static_cast<std::size_t>(lines + 1) * sizeof(index_t));
+    scratch.or_throw();
+    auto const counts = (*scratch)->template take<index_t>(lines + 1);
+    auto found = count_unions<Index>(leaf, false, counts, lines, across, a.row_begins, a.columns, side);
+    found.or_throw();
+    bsr_room<P, T, Index> to(policy, lines, *found, side);
+    list_unions<Index>(leaf, false, counts, to.begins, to.columns, lines, across, a.row_begins, a.columns,
+                       side)
+        .or_throw();
+    index_t const row = side * side;
+    leaf.fill(view<T, typename P::space>{to.values, *found, row, row, 1}, T(real_t<T>(0))).or_throw();
+    leaf.launch(list_kernel<T, Index>("fill_bsr", to_bsr_text, ""), groups_for_each(a.rows, 256),
+                a.row_begins, a.columns, a.values, to.begins, to.columns, to.values, a.rows, side)
+        .or_throw();
+    leaf.synchronize().or_throw();
+    return {to.memory,
+            {a.rows, a.cols, side, to.begins, to.columns, to.values, *found, a.scale, a.conjugate}};
+}
+
+// Of any sparse operand: the blocks that have an element. What they have beside is zero. Elements of one place add up.
+template <policy P, operand M>
+auto to_bsr(P const& policy, M const& matrix, index_t side) {
+    auto const x = as_view(matrix);
+    using T = typename decltype(x)::value_type;
+    using Index = typename decltype(x)::index_type;
+    using space = typename P::space;
+    bsr<T, Index, space>{x.rows, x.cols, side}.usable().or_throw();
+    auto const list = by_rows(policy, x);
+    if constexpr (host_leaf<leaf_of<P>>)
+        return blocks_on_host(policy, list.view(), side);
+    else
+        return blocks_on_device(policy, list.view(), side);
 }
 
 STRATAGEMM_END

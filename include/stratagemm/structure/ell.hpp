@@ -2,13 +2,15 @@
 //
 //   sg::ell<float> a(k, sg::row_major(columns, m, width), sg::row_major(values, m, width));   borrows the arrays
 //   sg::gemm(cpu, a, b, c);
-//   auto e = sg::to_ell(cpu, csr);                       of a sparse operand of the host; as wide as its longest row
+//   auto e = sg::to_ell(gpu, csr);                       of any sparse operand; as wide as its longest row
 //
 // Row i of `columns` and `values` has the elements of row i, in any order. A negative column is no element. Both
 // are views, so that the elements of a row may lie side by side or a column apart.
 #pragma once
 
 #include "csr.hpp"
+
+#include <vector>
 
 STRATAGEMM_BEGIN
 
@@ -138,34 +140,102 @@ struct ell {
     }
 };
 
-// Of a sparse operand of the host. Rows are side by side.
+// Each group of longest_rows finds the length of the longest of its rows.
+inline constexpr char to_ell_text[] = R"(
+KERNEL(ITEMS) longest_rows(BUFFER(INDEX const, begins), BUFFER(index, longest), index rows) {
+    SHARED ulong length[ITEMS];
+    OPEN(INDEX const, begins);
+    OPEN(index, longest);
+    index mine = 0;
+    for (EACH(i, rows)) mine = max(mine, (index)begins[i + 1] - (index)begins[i]);
+    length[ITEM] = (ulong)mine;
+    BARRIER();
+    if (ITEM == 0) {
+        for (int w = 1; w < ITEMS; ++w) mine = max(mine, (index)length[w]);
+        longest[GROUP] = mine;
+    }
+}
+KERNEL(ITEMS) fill_ell(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(IN const, values),
+                       BUFFER(INDEX, to_columns), BUFFER(IN, to_values), index rows, index width) {
+    OPEN(INDEX const, begins);
+    OPEN(INDEX const, columns);
+    OPEN(IN const, values);
+    OPEN(INDEX, to_columns);
+    OPEN(IN, to_values);
+    for (EACH(to, rows * width)) {
+        index const i = to / width, at = (index)begins[i] + to % width;
+        scalar element = ZERO;
+        INDEX column = -1;
+        if (at < (index)begins[i + 1]) {
+            element = LOAD(IN, values, at);
+            column = columns[at];
+        }
+        to_columns[to] = column;
+        STORE(IN, to_values, to, CONVERT(OUT_VALUE, (value)element));
+    }
+}
+)";
+
+// The length of the longest row. On a device, the call waits for it.
+template <policy P, class T, class Index>
+index_t longest_row(P const& policy, csr<T, Index, typename P::space> const& a) {
+    index_t width = 0;
+    if constexpr (host_leaf<leaf_of<P>>) {
+        (void)policy;
+        for (index_t i = 0; i < a.rows; ++i)
+            if (index_t const length = a.row_begins[i + 1] - a.row_begins[i]; length > width) width = length;
+    } else if (a.rows > 0) {
+        auto const leaf = policy.leaf();
+        index_t const groups = lesser(groups_for_each(a.rows, 256), 512);
+        auto memory = reserve_for(policy, static_cast<std::size_t>(groups) * sizeof(index_t));
+        memory.or_throw();
+        auto const longest = (*memory)->template take<index_t>(groups);
+        std::vector<index_t> found(static_cast<std::size_t>(groups));
+        leaf.launch(list_kernel<T, Index>("longest_rows", to_ell_text, ""), groups, a.row_begins, longest,
+                    a.rows)
+            .or_throw();
+        leaf.download(longest, found.data(), groups).or_throw();
+        for (index_t const length : found)
+            if (length > width) width = length;
+    }
+    return width;
+}
+
+// Of any sparse operand. Rows are side by side.
 template <policy P, operand M>
-auto to_ell(P const& policy, M const& matrix) requires std::is_same_v<typename P::space, host_memory> {
+auto to_ell(P const& policy, M const& matrix) {
     auto const x = as_view(matrix);
     using T = typename decltype(x)::value_type;
     using Index = typename decltype(x)::index_type;
     using arena = typename P::arena;
+    using space = typename P::space;
     auto const list = by_rows(policy, x);
     auto const a = list.view();
-    index_t width = 0;
-    for (index_t i = 0; i < a.rows; ++i)
-        if (a.row_begins[i + 1] - a.row_begins[i] > width) width = a.row_begins[i + 1] - a.row_begins[i];
+    index_t const width = longest_row(policy, a);
     index_t const room = product_of_sides("to_ell", a.rows, width, sizeof(T) + sizeof(Index));
     auto memory = reserve_for(policy, arena::rounded(static_cast<std::size_t>(room) * sizeof(Index)) +
                                           arena::rounded(static_cast<std::size_t>(room) * sizeof(T)));
     memory.or_throw();
     auto const columns = (*memory)->template take<Index>(room);
     auto const values = (*memory)->template take<T>(room);
-    for (index_t i = 0; i < a.rows; ++i) {
-        index_t to = i * width;
-        for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at, ++to)
-            columns[to] = a.columns[at], values[to] = a.values[at];
-        for (; to < (i + 1) * width; ++to) columns[to] = Index(-1), values[to] = T(real_t<T>(0));
+    if constexpr (host_leaf<leaf_of<P>>) {
+        for (index_t i = 0; i < a.rows; ++i) {
+            index_t to = i * width;
+            for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at, ++to)
+                columns[to] = a.columns[at], values[to] = a.values[at];
+            for (; to < (i + 1) * width; ++to) columns[to] = Index(-1), values[to] = T(real_t<T>(0));
+        }
+    } else if (room > 0) {
+        auto const leaf = policy.leaf();
+        leaf.launch(list_kernel<T, Index>("fill_ell", to_ell_text, ""), groups_for_each(room, 256),
+                    a.row_begins, a.columns, a.values, columns, values, a.rows, width)
+            .or_throw();
+        leaf.synchronize().or_throw();
     }
-    ell<T, Index> e(a.cols, row_major<Index const>(columns, a.rows, width),
-                    row_major<T const>(values, a.rows, width));
+    ell<T, Index, space> e(a.cols, view<Index const, space>{columns, a.rows, width, width, 1},
+                           view<T const, space>{values, a.rows, width, width, 1});
     e.scale = a.scale, e.conjugate = a.conjugate;
-    return owned<ell<T, Index>, P>(std::move(*memory), e);
+    return owned<ell<T, Index, space>, P>(std::move(*memory), e);
 }
 
 STRATAGEMM_END

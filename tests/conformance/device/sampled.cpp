@@ -1,20 +1,16 @@
 // Products into sparse matrices on a device, against the host: the kernels are one for all devices.
 #include "catch.hpp"
-#include "policies.hpp"
-#include "sparse.hpp"
+#include "csr_there.hpp"
 
-#include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/sampled.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 using namespace trials;
 
 namespace {
 
-using space = under_test::space;
 template <class T>
 using there = under_test::matrix<T>;
 
@@ -25,49 +21,12 @@ T not_read() {
     else
         return T(std::numeric_limits<float>::quiet_NaN());
 }
-// A csr whose arrays are on the device. It may say that there is room for more elements.
-template <class T, class Index>
-struct csr_there {
-    under_test device;
-    std::shared_ptr<under_test::arena> memory;
-    sg::index_t room = 0;
-    space::handle<T> values{};
-    sg::csr<T, Index, space> view;
-
-    csr_there(under_test const& device_, sg::csr<T, Index> const& a, sg::index_t more = 0)
-        : device(device_), room(a.nonzeros + more) {
-        memory = *sg::reserve_for(device, sg::bytes_of_lists<under_test::arena, T, Index>(a.rows, room));
-        auto const begins = memory->take<Index>(a.rows + 1), columns = memory->take<Index>(room);
-        values = memory->take<T>(room);
-        device.leaf().upload(a.row_begins, begins, a.rows + 1).or_throw();
-        device.leaf().upload(a.columns, columns, a.nonzeros).or_throw();
-        view = {a.rows, a.cols, begins, columns, values, room};
-        upload(std::vector<T>(a.values, a.values + a.nonzeros));
-    }
-    void upload(std::vector<T> from) {
-        from.resize(static_cast<std::size_t>(room), T(5));
-        device.leaf().upload(from.data(), values, room).or_throw();
-    }
-    std::vector<T> download() const {
-        std::vector<T> all(static_cast<std::size_t>(room));
-        device.leaf().download(values, all.data(), room).or_throw();
-        return all;
-    }
-    int wrong(std::vector<T> expected) const {
-        expected.resize(static_cast<std::size_t>(room), T(5));
-        auto const found = download();
-        int wrong = 0;
-        for (std::size_t at = 0; at < found.size(); ++at) wrong += !(found[at] == expected[at]);
-        return wrong;
-    }
-};
-
 // A matrix by rows or by columns, whose elements have gap - 1 others between them, which no product may read.
 template <class T>
 struct strided {
     sg::matrix<T> plain;
     there<T> whole;
-    sg::view<T const, space> view;
+    sg::view<T const, under_test::space> view;
 
     strided(under_test const& device, sg::matrix<T> const& x, bool by_columns, sg::index_t gap,
             sg::index_t skip)
@@ -196,6 +155,6 @@ TEST_CASE("sampled on a device: an owned C, a plan, the same bits, and what is w
     csr_there<float, std::int32_t> const other(device, pattern.view());
     refused(sg::try_gemm(device, 1, x, y, 1, sg::sampled(other.view, other.values), sg::sampled(c)),
             sg::errc::argument);
-    refused(sg::try_gemm(device, x, y, sg::sampled(arrays.view, space::handle<float>{})),
+    refused(sg::try_gemm(device, x, y, sg::sampled(arrays.view, under_test::space::handle<float>{})),
             sg::errc::null_data);
 }

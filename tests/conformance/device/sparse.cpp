@@ -1,7 +1,7 @@
 // Sparse formats on a device, against the host: the kernels that list, sort and transpose are the same for all
 // devices.
-#include "sparse.hpp"
 #include "catch.hpp"
+#include "csr_there.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -93,6 +93,40 @@ void formats_on_device(support::sparse_arrays<T> const& a) {
     sg::bsr<T, std::int32_t, space> const bsr{
         x.rows, x.cols, 4, block_begins.data(), block_columns.data(), block_values.data(), v.blocks};
     try_products(device, bsr, dense);
+    auto const made_ell = sg::to_ell(device, coo);
+    try_products(device, made_ell.view(), dense);
+    auto const made_bsr = sg::to_bsr(device, csc, 2);
+    try_products(device, made_bsr.view(), dense);
+}
+
+// The arrays of ELL and BSR that a device makes, against those of the host.
+template <class T, class Index>
+void same_arrays(support::sparse_arrays<T, Index> const& a, sg::index_t side) {
+    under_test const device;
+    sg::host const cpu;
+    csr_there<T, Index> const there(device, a.view(), 11);
+    INFO(a.rows << " x " << a.cols << ", " << a.values.size() << " elements, blocks of " << side);
+    auto const same = [&](auto found, auto const* expected, sg::index_t count) {
+        using Number = std::remove_cvref_t<decltype(*expected)>;
+        CHECK(numbers<Number const>(device, found, count) == std::vector<Number>(expected, expected + count));
+    };
+    auto const ell_here = sg::to_ell(cpu, sg::scaled(T(2), a.view()));
+    auto const ell_there = sg::to_ell(device, sg::scaled(T(2), there.view));
+    auto const e = ell_here.view();
+    auto const ell = ell_there.view();
+    REQUIRE(ell.columns.cols == e.columns.cols);
+    CHECK((ell.rows == e.rows && ell.cols == e.cols && ell.scale == e.scale));
+    same(ell.columns.data, e.columns.data, e.rows * e.columns.cols);
+    same(ell.values.data, e.values.data, e.rows * e.columns.cols);
+    auto const bsr_here = sg::to_bsr(cpu, sg::conjugated(a.view()), side);
+    auto const bsr_there = sg::to_bsr(device, sg::conjugated(there.view), side);
+    auto const b = bsr_here.view();
+    auto const bsr = bsr_there.view();
+    REQUIRE(bsr.blocks == b.blocks);
+    CHECK((bsr.rows == b.rows && bsr.cols == b.cols && bsr.side == side && bsr.conjugate == b.conjugate));
+    same(bsr.block_begins, b.block_begins, b.rows / side + 1);
+    same(bsr.block_columns, b.block_columns, b.blocks);
+    same(bsr.values, b.values, b.nonzeros());
 }
 
 } // namespace
@@ -186,4 +220,23 @@ TEST_CASE("sparse formats on a device: many elements are sorted", "[sparse]") {
     sg::to_dense(device, sg::to_csc(device, list.view()), whole);
     whole.download(back);
     compare(back, a.dense());
+}
+TEST_CASE("sparse formats on a device: to_ell and to_bsr") {
+    same_arrays(support::power_law<float>(60, 90, 0.9, 1), 3);
+    same_arrays(support::uniform_sparse<float, std::int64_t>(33, 44, 0.2, 2), 11);
+    same_arrays(support::banded<double>(40, 24, 3, 3), 8);
+    same_arrays(support::blocks<std::complex<float>>(30, 50, 5, 0.3, 4), 5);
+    same_arrays(support::uniform_sparse<float>(6, 9, 0, 5), 3);
+    same_arrays(support::uniform_sparse<float>(0, 8, 0.5, 6), 4);
+    same_arrays(support::uniform_sparse<float>(8, 0, 0.5, 7), 4);
+    // More columns of blocks than a group marks at once, far apart and next to each other.
+    same_arrays(support::uniform_sparse<float>(7, 30000, 0.001, 8), 1);
+    same_arrays(support::sparse_where<float>(3, 20000, 9,
+                                             [](sg::index_t i, sg::index_t j) { return i != 1 || j > 8100; }),
+                1);
+    // Rows that are not sorted and name columns twice.
+    auto a = support::uniform_sparse<sg::half>(20, 16, 0.5, 10);
+    for (std::size_t at = 0; at + 1 < a.columns.size(); at += 2)
+        std::swap(a.columns[at], a.columns[(7 * at + 3) % a.columns.size()]);
+    same_arrays(a, 4);
 }
