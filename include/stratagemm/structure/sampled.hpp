@@ -1,16 +1,17 @@
 // Products into sparse matrices: elements that C stores are computed, and no others.
 //
 //   sg::gemm(gpu, x, y, sg::sampled(c));                 dense times dense, at the places of c (SDDMM)
-//   auto c = sg::pattern(cpu, a, b);                     of sparse a and b: where a b can be non-zero, as a csr_matrix
-//   sg::gemm(cpu, a, b, sg::sampled(c));                 sparse times sparse; again where only values change
-//   sg::gemm(cpu, 2, a, b, 1, sg::sampled(c));           C = 2 A B + C
+//   auto c = sg::pattern(gpu, a, b);                     where the product of sparse a and b can be non-zero
+//   sg::gemm(gpu, a, b, sg::sampled(c));                 sparse times sparse; again where only values change
+//   sg::gemm(gpu, 2, a, b, 1, sg::sampled(c));           C = 2 A B + C
 //
-// C is a csr_matrix or a csr with values of one's own, in the memory of the policy. Sparse times sparse runs on the
-// host only. Each place of c is written once, and its products are summed in one order: the result does not depend on
-// threads or scheduling. A row of c may not store a column twice; check_sorted() tells.
+// C is a csr_matrix, or a csr with values of one's own, in the memory of the policy. Each place of c is written once,
+// and its products are summed in one order: the result does not depend on threads or scheduling. A row of c may not
+// store a column twice; check_sorted() tells.
 #pragma once
 
 #include "csr.hpp"
+#include "csr/union.hpp"
 #include "sampled/device.hpp"
 
 #include <algorithm>
@@ -99,10 +100,12 @@ sampled_matrix<T, Index, Space> sampled(csr<T, Index, Space> const& pattern,
     return {pattern.rows, pattern.cols, pattern.row_begins, pattern.columns, values, pattern.nonzeros};
 }
 
+inline constexpr char const* pattern_is_too_large =
+    "pattern: A B has more elements than the indices can count";
+
 template <policy P, class T, class Index>
-csr_matrix<T, Index, P> pattern_of_lists(P const& policy, csr<T, Index> const& a, csr<T, Index> const& b) {
+csr_matrix<T, Index, P> pattern_on_host(P const& policy, csr<T, Index> const& a, csr<T, Index> const& b) {
     using arena = typename P::arena;
-    if (a.cols != b.rows) raise(error(errc::shape, "pattern: A must have as many columns as B has rows"));
     auto const leaf = policy.leaf();
     int const team = leaf.team(static_cast<double>(a.nonzeros) * 8);
     auto const bytes = [](index_t n, std::size_t size) {
@@ -137,8 +140,7 @@ csr_matrix<T, Index, P> pattern_of_lists(P const& policy, csr<T, Index> const& a
     begins[0] = 0;
     for (index_t i = 0; i < a.rows; ++i) begins[i + 1] += begins[i];
     index_t const nonzeros = begins[a.rows];
-    if (!can_count<Index>(nonzeros))
-        raise(error(errc::overflow, "pattern: A B has more elements than the indices can count"));
+    if (!can_count<Index>(nonzeros)) raise(error(errc::overflow, pattern_is_too_large));
 
     auto memory = reserve_for(policy, bytes_of_lists<arena, T, Index>(a.rows, nonzeros));
     memory.or_throw();
@@ -155,15 +157,47 @@ csr_matrix<T, Index, P> pattern_of_lists(P const& policy, csr<T, Index> const& a
     return {std::move(*memory), {a.rows, b.cols, to_begins, columns, values, nonzeros}};
 }
 
-// The places of A B that can be non-zero, columns in order; values are zero.
-template <policy P, operand A, operand B>
-auto pattern(P const& policy, A const& a,
-             B const& b) requires std::is_same_v<typename P::space, host_memory> {
-    auto const a_list = by_rows(policy, as_view(a)), b_list = by_rows(policy, as_view(b));
-    return pattern_of_lists(policy, a_list.view(), b_list.view());
+// Waits for the device.
+template <policy P, class T, class Index, class Space>
+csr_matrix<T, Index, P> pattern_on_device(P const& policy, csr<T, Index, Space> const& a,
+                                          csr<T, Index, Space> const& b) {
+    using arena = typename P::arena;
+    auto const leaf = policy.leaf();
+    auto scratch = reserve_for(policy, static_cast<std::size_t>(a.rows + 1) * sizeof(index_t));
+    scratch.or_throw();
+    auto const counts = (*scratch)->template take<index_t>(a.rows + 1);
+    auto found = count_unions<Index>(leaf, true, counts, a.rows, b.cols, a.row_begins, a.columns,
+                                     b.row_begins, b.columns);
+    found.or_throw();
+    index_t const nonzeros = *found;
+    if (!can_count<Index>(nonzeros)) raise(error(errc::overflow, pattern_is_too_large));
+    auto memory = reserve_for(policy, bytes_of_lists<arena, T, Index>(a.rows, nonzeros));
+    memory.or_throw();
+    auto const begins = (*memory)->template take<Index>(a.rows + 1);
+    auto const columns = (*memory)->template take<Index>(nonzeros);
+    auto const values = (*memory)->template take<T>(nonzeros);
+    list_unions<Index>(leaf, true, counts, begins, columns, a.rows, b.cols, a.row_begins, a.columns,
+                       b.row_begins, b.columns)
+        .or_throw();
+    leaf.fill(view<T, Space>{values, 1, nonzeros, nonzeros, 1}, T(real_t<T>(0))).or_throw();
+    leaf.synchronize().or_throw();
+    return {std::move(*memory), {a.rows, b.cols, begins, columns, values, nonzeros}};
 }
 
-// Products into sparse matrices over the leaf of a backend: of two dense matrices, and on the host of two sparse ones.
+// The places of A B that can be non-zero, columns in order; values are zero. A csr_matrix.
+template <policy P, operand A, operand B>
+auto pattern(P const& policy, A const& a, B const& b) {
+    auto const x = as_view(a);
+    auto const y = as_view(b);
+    if (x.cols != y.rows) raise(error(errc::shape, "pattern: A must have as many columns as B has rows"));
+    auto const a_list = by_rows(policy, x), b_list = by_rows(policy, y);
+    if constexpr (host_leaf<leaf_of<P>>)
+        return pattern_on_host(policy, a_list.view(), b_list.view());
+    else
+        return pattern_on_device(policy, a_list.view(), b_list.view());
+}
+
+// Products into sparse matrices over the leaf of a backend: of two sparse matrices, or of two dense ones.
 template <policy P>
 class sampled_product : public product_over<P> {
     using Leaf = leaf_of<P>;
@@ -186,8 +220,6 @@ public:
         using Dense = dense_problem<T, T, accumulator_t<T>, space, typename Q::epilogue_type>;
         if constexpr (!requires { requires Q::c_operand::is_sampled; } || (!both_sparse && !both_dense))
             return verdict::structure;
-        else if constexpr (both_sparse && on_device)
-            return verdict::structure;
         else if constexpr (!on_host && !on_device)
             return verdict::leaf;
         else // a device takes the epilogues that it takes for dense products
@@ -196,7 +228,8 @@ public:
                    (on_host ? verdict::yes : answer<P, Dense>());
     }();
 
-    // On the host, a row of sums for each thread, and both matrices by rows; on a device, copies of dense matrices.
+    // Sparse matrices by rows. On the host, also a row of sums for each thread; on a device, copies of dense
+    // matrices, or which rows of sparse ones are in order.
     template <class S>
     footprint workspace(S const& s) const {
         using T = typename S::a_type;
@@ -208,6 +241,8 @@ public:
         if constexpr (on_host)
             bytes += static_cast<std::size_t>(all_threads(this->leaf())) *
                      arena::rounded(static_cast<std::size_t>(s.n) * sizeof(accumulator_t<T>));
+        else if constexpr (sparse_form<typename S::a_form>)
+            bytes += bytes_for_rising<arena>(s.k, s.m);
         else
             bytes += bytes_to_lay_along<arena, T>(this->leaf(), s.m, s.n, s.k);
         return need;
@@ -222,7 +257,8 @@ public:
         auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
         if constexpr (sparse_form<typename S::a_form>)
             return static_cast<double>(s.a_facts.likely(s.m, s.k)) *
-                   static_cast<double>(s.b_facts.likely(s.k, s.n)) / (k < 1 ? 1 : k) * 2e-9;
+                   static_cast<double>(s.b_facts.likely(s.k, s.n)) / (k < 1 ? 1 : k) *
+                   (on_host ? 2e-9 : 2e-10);
         else if constexpr (on_host)
             return m * n * k / 100 * 1e-9;
         else
@@ -241,7 +277,7 @@ public:
     status operator()(Q const& p, arena& memory) const {
         typename arena::scope const scope(memory);
         if constexpr (!on_host) {
-            return multiply_at_places(this->leaf(), p, memory);
+            return multiply_on_device(p, memory);
         } else if constexpr (sparse_operand<typename Q::a_operand>) {
             auto a = p.a.listed(this->leaf(), memory);
             if (!a) return a.take_status();
@@ -288,6 +324,22 @@ public:
     }
 
 private:
+    template <class Q>
+    status multiply_on_device(Q const& p, arena& memory) const {
+        if constexpr (!sparse_operand<typename Q::a_operand>) {
+            return multiply_at_places(this->leaf(), p, memory);
+        } else {
+            auto a = p.a.listed(this->leaf(), memory);
+            if (!a) return a.take_status();
+            auto b = p.b.listed(this->leaf(), memory);
+            if (!b) return b.take_status();
+            problem<std::remove_cvref_t<decltype(*a)>, std::remove_cvref_t<decltype(*b)>,
+                    typename Q::c_operand, typename Q::epilogue_type>
+                lists{p.alpha * (*a).scale * (*b).scale, *a, *b, p.beta, p.e, p.c, p.epilogue};
+            lists.row0 = p.row0, lists.col0 = p.col0;
+            return multiply_sparse_at_places(this->leaf(), lists, memory);
+        }
+    }
     // f(i, each_place, sum) for each row of C: it adds to sum[j], which is 0 for each column j that the row stores.
     // What it leaves elsewhere is not read. Rows are divided by the elements between `begins`.
     template <class Q, class Begins, class F>

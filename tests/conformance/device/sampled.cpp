@@ -2,6 +2,7 @@
 #include "catch.hpp"
 #include "csr_there.hpp"
 
+#include <stratagemm/structure/coo.hpp>
 #include <stratagemm/structure/sampled.hpp>
 
 #include <algorithm>
@@ -157,4 +158,108 @@ TEST_CASE("sampled on a device: an owned C, a plan, the same bits, and what is w
             sg::errc::argument);
     refused(sg::try_gemm(device, x, y, sg::sampled(arrays.view, under_test::space::handle<float>{})),
             sg::errc::null_data);
+}
+
+namespace {
+
+// Sparse times sparse: the places of the product, and the products there.
+template <class T, class Index>
+void sparse_times_sparse(support::sparse_arrays<T, Index> const& a, support::sparse_arrays<T, Index> const& b,
+                         bool turn_rows_of_c = false) {
+    under_test const device;
+    sg::host const cpu{1};
+    using S = sg::accumulator_t<T>;
+    INFO(a.rows << " x " << a.cols << " x " << b.cols);
+    csr_there<T, Index> const there_a(device, a.view(), 3), there_b(device, b.view());
+    auto here = sg::pattern(cpu, a.view(), b.view());
+    auto const found = sg::pattern(device, there_a.view, there_b.view);
+    auto const c = here.view();
+    REQUIRE(found.view().nonzeros == c.nonzeros);
+    CHECK(numbers<Index const>(device, found.view().row_begins, c.rows + 1) ==
+          std::vector<Index>(c.row_begins, c.row_begins + c.rows + 1));
+    std::vector<Index> columns(c.columns, c.columns + c.nonzeros);
+    CHECK(numbers<Index const>(device, found.view().columns, c.nonzeros) == columns);
+    int not_zero = 0;
+    for (T const x : numbers<T const>(device, found.view().values, c.nonzeros)) not_zero += !(x == T(0));
+    CHECK(not_zero == 0);
+
+    // Fewer places than the product has, and in any order.
+    std::vector<Index> begins{0}, some;
+    for (sg::index_t i = 0; i < c.rows; ++i) {
+        for (Index at = c.row_begins[i]; at < c.row_begins[i + 1]; ++at)
+            if ((i + at) % 7 != 0) some.push_back(c.columns[at]);
+        if (turn_rows_of_c)
+            std::reverse(some.begin() + static_cast<std::ptrdiff_t>(begins.back()), some.end());
+        begins.push_back(static_cast<Index>(some.size()));
+    }
+    std::vector<T> values(some.size(), T(3));
+    sg::csr<T, Index> const here_some{c.rows,      c.cols,        begins.data(),
+                                      some.data(), values.data(), static_cast<sg::index_t>(some.size())};
+    csr_there<T, Index> const there_some(device, here_some);
+    auto const here_c = sg::sampled(here_some, values.data());
+    auto const there_c = sg::sampled(there_some.view, there_some.values);
+    sg::gemm(cpu, S(2), sg::conjugated(a.view()), sg::scaled(S(3), b.view()), S(-1), here_c);
+    sg::gemm(device, S(2), sg::conjugated(there_a.view), sg::scaled(S(3), there_b.view), S(-1), there_c);
+    CHECK(there_some.wrong(values) == 0);
+    sg::gemm(cpu, a.view(), b.view(), here_c, sg::scale(S(2)));
+    sg::gemm(device, there_a.view, there_b.view, there_c, sg::scale(S(2)));
+    CHECK(there_some.wrong(values) == 0);
+    sg::gemm(cpu, S(0), a.view(), b.view(), S(2), here_c);
+    sg::gemm(device, S(0), there_a.view, there_b.view, S(2), there_c);
+    CHECK(there_some.wrong(values) == 0);
+}
+
+} // namespace
+
+TEST_CASE("sampled on a device: sparse times sparse") {
+    sparse_times_sparse(support::power_law<float>(30, 40, 0.7, 1),
+                        support::uniform_sparse<float>(40, 35, 0.1, 2));
+    sparse_times_sparse(support::uniform_sparse<std::complex<float>, std::int64_t>(21, 17, 0.3, 3),
+                        support::power_law<std::complex<float>, std::int64_t>(17, 24, 0.5, 4), true);
+    sparse_times_sparse(support::uniform_sparse<sg::half>(11, 12, 0.3, 5),
+                        support::banded<sg::half>(12, 13, 1, 6));
+    sparse_times_sparse(support::uniform_sparse<double>(8, 9, 0, 7),
+                        support::uniform_sparse<double>(9, 5, 0.4, 8));
+    sparse_times_sparse(support::uniform_sparse<float>(5, 0, 0, 9),
+                        support::uniform_sparse<float>(0, 6, 0.4, 10));
+    sparse_times_sparse(support::uniform_sparse<float>(0, 4, 0.4, 9),
+                        support::uniform_sparse<float>(4, 6, 0.4, 10));
+    // Rows of C that are longer than a group computes at once; columns beyond what it marks at once.
+    sparse_times_sparse(support::uniform_sparse<float>(6, 30, 0.4, 11),
+                        support::uniform_sparse<float>(30, 2500, 0.3, 12));
+    sparse_times_sparse(support::uniform_sparse<float>(9, 500, 0.1, 13),
+                        support::uniform_sparse<float>(500, 1400, 0.02, 14), true);
+    sparse_times_sparse(support::uniform_sparse<float>(5, 20, 0.3, 15),
+                        support::uniform_sparse<float>(20, 40000, 0.0005, 16));
+    // Rows that are not sorted and name columns twice.
+    auto a = support::uniform_sparse<float>(14, 15, 0.4, 17), b = support::power_law<float>(15, 60, 0.3, 18);
+    for (auto* x : {&a, &b})
+        for (std::size_t at = 0; at + 1 < x->columns.size(); at += 3)
+            std::swap(x->columns[at], x->columns[(5 * at + 2) % x->columns.size()]);
+    sparse_times_sparse(a, b);
+}
+TEST_CASE("sampled on a device: sparse times sparse of other formats") {
+    under_test const device;
+    auto const a = support::power_law<float>(13, 16, 0.5, 1),
+               b = support::uniform_sparse<float>(16, 12, 0.3, 2);
+    csr_there<float, std::int32_t> const there_a(device, a.view()), there_b(device, b.view());
+    auto const coo = sg::to_coo(device, there_a.view);
+    auto const csc = sg::to_csc(device, there_b.view);
+    auto c = sg::pattern(device, coo, csc);
+    sg::gemm(device, coo, csc, sg::sampled(c));
+    there<float> whole(device, 13, 12);
+    sg::to_dense(device, c, whole);
+    sg::matrix<float> found(13, 12), expected(13, 12);
+    whole.download(found);
+    sg::gemm(sg::reference{}, a.dense(), b.dense(), expected);
+    int wrong = 0;
+    for (sg::index_t i = 0; i < 13; ++i)
+        for (sg::index_t j = 0; j < 12; ++j) wrong += !(found(i, j) == expected(i, j));
+    CHECK(wrong == 0);
+    try {
+        sg::pattern(device, there_b.view, there_b.view);
+        FAIL("taken");
+    } catch (sg::error const& e) {
+        CHECK(e.code() == sg::errc::shape);
+    }
 }

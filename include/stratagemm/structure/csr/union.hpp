@@ -1,5 +1,5 @@
-// Which columns several rows of a sparse matrix have, each once and in order, on a device: those of the blocks of a BSR
-// matrix, and those of a product of sparse matrices. There are no atomics, and the result does not depend on scheduling.
+// The columns that several rows of a sparse matrix have together, each once and in order, on a device: for the blocks
+// of a BSR matrix, and for a product of sparse matrices. There are no atomics.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -7,8 +7,8 @@
 
 STRATAGEMM_BEGIN
 
-// A group lists the columns of one line after another. It marks them in shared memory, which has room for MARKS columns
-// at a time, and then goes on with the next column that the line has.
+// A group lists the columns of one line after another. It marks them in shared memory, which has room for MARKS
+// columns at a time, and then goes on with the next column that the line has.
 //   OF_PRODUCT 0    line i has the columns, divided by `side`, of rows [i * side, (i + 1) * side)
 //   OF_PRODUCT 1    line i has the columns of those rows of B that row i of A names
 //   LISTS 0         counts them
@@ -111,8 +111,8 @@ device_kernel union_kernel(bool of_product, bool lists) {
 }
 constexpr index_t groups_for_lines(index_t lines) { return lesser(lines, index_t{1} << 16); }
 
-// Counts the columns of each line, and replaces the counts by their sums: counts[lines] is that of all. `rows` are the
-// arguments of the kernel that say which rows a line has. Waits for the device.
+// Counts the columns of each line; counts[i] becomes the sum of the counts before line i. Returns the sum of all.
+// `rows` are the arguments of the kernel that say which rows a line has. Waits for the device.
 template <class Index, class Leaf, class Handle, class... Rows>
 result<index_t> count_unions(Leaf const& leaf, bool of_product, Handle counts, index_t lines, index_t across,
                              Rows const&... rows) {

@@ -1,21 +1,39 @@
-// Dense times dense at the places of a sparse C, on a device: the kernel, and how it divides the work of a product.
+// Products at the places of a sparse C, on a device: the kernels, and how they divide the work.
 //
-// LANES work-items compute one place: they read a row of X and a column of Y in turns, and then add up their sums. A
-// group computes places that lie side by side in memory, whichever rows they are in, so that rows may be long or empty.
+// Of dense matrices X and Y, LANES work-items compute one place: they read a row of X and a column of Y in turns, and
+// then add up their sums. A group computes places that lie side by side in memory, in one row of C or in several: rows
+// may be long or empty. Each place reads k elements of Y, of which the device fetches no more bytes than these only if
+// the columns of Y lie along memory. Otherwise each element is a transaction of 32 bytes by itself. So the product
+// first copies an operand whose k elements are not side by side, as long as the copies take no more than an eighth of
+// the device's memory.
 //
-// Each place reads k elements of Y, of which the device has to fetch as many bytes only if the columns of Y lie along
-// memory. Otherwise each element is a transaction of 32 bytes by itself. So the product first copies an operand whose k
-// elements are not side by side, as long as the copies take no more than an eighth of the device's memory.
+// Of sparse matrices, a group computes a row of C: it takes the elements of the row of A one after another, and adds
+// their products with a row of B to sums in shared memory.
 //
-// The sides, the layouts and the number of places determine the order in which the products of a place are added, so
-// the result is the same from run to run.
+// The sides, the layouts and the numbers of elements determine the order in which the products of a place are added,
+// so the result is the same from run to run.
 #pragma once
 
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
-#include "../csr/arrays.hpp"
+#include "../csr/transpose.hpp"
 
 STRATAGEMM_BEGIN
+
+// Whether the columns of each row rise.
+inline constexpr char rising_text[] = R"(
+KERNEL(ITEMS) find_rising(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(byte, rising),
+                          index rows) {
+    OPEN(INDEX const, begins);
+    OPEN(INDEX const, columns);
+    OPEN(byte, rising);
+    for (EACH(i, rows)) {
+        index at = (index)begins[i] + 1;
+        while (at < (index)begins[i + 1] && columns[at - 1] < columns[at]) ++at;
+        rising[i] = at >= (index)begins[i + 1] ? 1 : 0;
+    }
+}
+)";
 
 // A run is what a work-item reads at once: 16 bytes, which are WIDE elements, if VECTORS is 1, and else one element.
 inline constexpr char sampled_text[] = R"(
@@ -78,6 +96,7 @@ FUNCTION index row_of(GLOBAL INDEX const *begins, index rows, index at, index ro
         sum = multiply_add(left, right, sum);                                                        \
     }
 
+#if !SPARSE
 /* `span` is a multiple of UNITS. */
 KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MATRIX(IN const, y), int y_conjugated,
                               index depth, index span, scalar alpha, scalar beta, int adds, index row0,
@@ -126,6 +145,74 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
     }
 }
 
+#else
+
+/* Where column j is between `at` and `end`, if it is, and else `end`. */
+FUNCTION index place_of(GLOBAL INDEX const *columns, index at, index end, int rises, index j) {
+    index last = end;
+    if (!rises) {
+        while (at < end && (index)columns[at] != j) ++at;
+        return at;
+    }
+    while (at < last) {
+        index const middle = (at + last) / 2;
+        if ((index)columns[middle] < j)
+            at = middle + 1;
+        else
+            last = middle;
+    }
+    return at < end && (index)columns[at] == j ? at : end;
+}
+
+#define ADD_PRODUCT(x)                                                                         \
+    do {                                                                                       \
+        index const to = place_of(columns, first, last, c_rising[i], (index)b_columns[x]);     \
+        if (to < last) {                                                                       \
+            scalar const number = LOAD(IN, b_values, x), right = conjugate_if(b_conjugated, number); \
+            sums[(int)(to - first)] = multiply_add(left, right, sums[(int)(to - first)]);      \
+        }                                                                                      \
+    } while (0)
+
+/* A group computes a row, SUMS places at a time. Where the columns of a row of B rise, no two of them have the same
+   place, and the work-items share them; otherwise one work-item adds them all. */
+KERNEL(ITEMS) sparse_at_places(PLACES, BUFFER(byte const, c_rising), BUFFER(A_INDEX const, a_begins),
+                               BUFFER(A_INDEX const, a_columns), BUFFER(IN const, a_values), int a_conjugated,
+                               BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns),
+                               BUFFER(IN const, b_values), int b_conjugated, BUFFER(byte const, b_rising),
+                               scalar alpha, scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
+    SHARED scalar sums[SUMS];
+    OPEN_PLACES;
+    OPEN(byte const, c_rising);
+    OPEN(A_INDEX const, a_begins);
+    OPEN(A_INDEX const, a_columns);
+    OPEN(IN const, a_values);
+    OPEN(B_INDEX const, b_begins);
+    OPEN(B_INDEX const, b_columns);
+    OPEN(IN const, b_values);
+    OPEN(byte const, b_rising);
+    for (index i = GROUP; i < rows; i += GROUPS)
+        for (index first = (index)begins[i]; first < (index)begins[i + 1]; first += SUMS) {
+            index const last = min(first + SUMS, (index)begins[i + 1]);
+            for (int s = ITEM; s < (int)(last - first); s += ITEMS) sums[s] = ZERO;
+            for (index e = (index)a_begins[i]; e < (index)a_begins[i + 1]; ++e) {
+                index const k = (index)a_columns[e], begin = (index)b_begins[k], end = (index)b_begins[k + 1];
+                scalar const element = LOAD(IN, a_values, e), left = conjugate_if(a_conjugated, element);
+                BARRIER();
+                if (b_rising[k])
+                    for (index x = begin + ITEM; x < end; x += ITEMS) ADD_PRODUCT(x);
+                else if (ITEM == 0)
+                    for (index x = begin; x < end; ++x) ADD_PRODUCT(x);
+            }
+            BARRIER();
+            for (index at = first + ITEM; at < last; at += ITEMS) {
+                scalar const sum = sums[(int)(at - first)];
+                FINISH_PLACE(at, i, scale_by(alpha, sum));
+            }
+            BARRIER();
+        }
+}
+#endif
+
 /* What is left of a product where k or alpha is zero. */
 KERNEL(ITEMS) keep_places(PLACES, scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
     OPEN_PLACES;
@@ -144,8 +231,8 @@ struct sampled_work {
     index_t span = items; // places of a group
 
     std::string definitions() const {
-        return "#define WIDE " + std::to_string(wide) + "\n#define LANES " + std::to_string(lanes) +
-               "\n#define VECTORS " + (vectors ? "1\n" : "0\n");
+        return "#define SPARSE 0\n#define WIDE " + std::to_string(wide) + "\n#define LANES " +
+               std::to_string(lanes) + "\n#define VECTORS " + (vectors ? "1\n" : "0\n");
     }
 };
 // `wide`: the elements of a run, or 0 if they have to be read one by one.
@@ -164,30 +251,50 @@ inline sampled_work choose_sampled(index_t k, index_t places, int wide) {
     return x;
 }
 
-template <class In, class Out, class Index>
-std::string sampled_types() {
-    return kernel_types<In, Out>() + "#define INDEX " + (sizeof(Index) == 8 ? "index\n" : "int\n");
+template <class Index>
+constexpr char const* index_name() {
+    return sizeof(Index) == 8 ? "index\n" : "int\n";
 }
-
-template <class In, class Out, class Index>
-device_kernel sampled_kernel(char const* name, static_text text, std::string definitions, int items) {
+template <class In, class Out, class C, class A, class B>
+std::string sampled_types() {
+    return kernel_types<In, Out>() + "#define INDEX " + index_name<C>() + "#define A_INDEX " +
+           index_name<A>() + "#define B_INDEX " + index_name<B>();
+}
+// C, A, B: the types of indices.
+template <class In, class Out, class C, class A = C, class B = C>
+device_kernel sampled_kernel(char const* name, std::string definitions, int items) {
     return {name,
-            text,
+            sampled_text,
             std::move(definitions),
             items,
             uses_double<In, Out>,
             false,
-            sampled_types<In, Out, Index>};
+            sampled_types<In, Out, C, A, B>};
 }
-// launch(kernel, epilogue), where kernel(name, text, definitions, items) is for the element types of a problem.
+template <class X>
+struct index_of {
+    using type = void;
+};
+template <class X>
+requires requires { typename X::index_type; }
+struct index_of<X> {
+    using type = typename X::index_type;
+};
+// launch(kernel, epilogue), where kernel(name, definitions, items) is for the element types of a problem.
 template <class Leaf, class Q, class Launch>
 status with_epilogue(Leaf const&, Q const& p, Launch&& launch) {
-    using C = typename Q::c_operand;
+    using C = typename index_of<typename Q::c_operand>::type;
+    using A = typename index_of<typename Q::a_operand>::type;
+    using B = typename index_of<typename Q::b_operand>::type;
     typename Leaf::template epilogue<typename Q::scalar> const last(p.epilogue);
     return launch(
-        [&](char const* name, static_text text, std::string const& definitions, int items) {
-            return sampled_kernel<typename Q::a_type, typename Q::c_type, typename C::index_type>(
-                name, text, definitions + last.definitions(), items);
+        [&](char const* name, std::string const& definitions, int items) {
+            using In = typename Q::a_type;
+            using Out = typename Q::c_type;
+            if constexpr (std::is_void_v<A> || std::is_void_v<B>)
+                return sampled_kernel<In, Out, C>(name, definitions + last.definitions(), items);
+            else
+                return sampled_kernel<In, Out, C, A, B>(name, definitions + last.definitions(), items);
         },
         last);
 }
@@ -239,19 +346,55 @@ status multiply_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     sampled_work const work = choose_sampled(x.cols, c.nonzeros, of_x < of_y ? of_x : of_y);
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
         index_t const groups = c.nonzeros > 0 ? (c.nonzeros - 1) / work.span + 1 : 0;
-        return leaf.launch(kernel("dense_at_places", sampled_text, work.definitions(), work.items), groups,
-                           c.row_begins, c.columns, c.values, c.rows, x, int{x.conjugate}, y.transposed(),
-                           int{y.conjugate}, x.cols, work.span, p.alpha, p.beta,
-                           int{p.beta != typename Q::scalar(0)}, p.row0, p.col0, last);
+        return leaf.launch(kernel("dense_at_places", work.definitions(), work.items), groups, c.row_begins,
+                           c.columns, c.values, c.rows, x, int{x.conjugate}, y.transposed(), int{y.conjugate},
+                           x.cols, work.span, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0,
+                           p.col0, last);
     });
 }
+// Bytes of workspace for which rows of B and C have columns that rise.
+template <class Arena>
+std::size_t bytes_for_rising(index_t k, index_t m) {
+    return Arena::rounded(static_cast<std::size_t>(k)) + Arena::rounded(static_cast<std::size_t>(m));
+}
+// C = epilogue(alpha A B + beta C) at the places of C; A and B are csr matrices.
+template <class Leaf, class Q, class Arena>
+status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
+    using In = typename Q::a_type;
+    typename Arena::scope const scope(memory);
+    auto const& a = p.a;
+    auto const& b = p.b;
+    auto const& c = p.c;
+    auto const find_rising = [&](auto const& x, auto const rising) {
+        using Index = typename std::remove_cvref_t<decltype(x)>::index_type;
+        return leaf.launch(list_kernel<In, Index>("find_rising", rising_text, ""),
+                           groups_for_each(x.rows, 256), x.row_begins, x.columns, rising, x.rows);
+    };
+    auto const b_rising = memory.template take<std::int8_t>(b.rows),
+               c_rising = memory.template take<std::int8_t>(c.rows);
+    if (status s = find_rising(b, b_rising); !s) return s;
+    if (status s = find_rising(c, c_rising); !s) return s;
+    // Work-items beyond the length of a row of B have nothing to do.
+    bool const long_rows = b.rows > 0 && b.nonzeros / b.rows >= 48;
+    return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
+        return leaf.launch(
+            kernel("sparse_at_places",
+                   std::string("#define SPARSE 1\n#define SUMS ") + (long_rows ? "1024\n" : "512\n"),
+                   long_rows ? 128 : 32),
+            lesser(c.rows, index_t{1} << 20), c.row_begins, c.columns, c.values, c.rows, c_rising,
+            a.row_begins, a.columns, a.values, int{a.conjugate}, b.row_begins, b.columns, b.values,
+            int{b.conjugate}, b_rising, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0, p.col0,
+            last);
+    });
+}
+
 // C = epilogue(beta C) at the places of C.
 template <class Leaf, class Q>
 status keep_places(Leaf const& leaf, Q const& p) {
     sampled_work const work;
     auto const& c = p.c;
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
-        return leaf.launch(kernel("keep_places", sampled_text, work.definitions(), work.items),
+        return leaf.launch(kernel("keep_places", work.definitions(), work.items),
                            groups_for_each(c.nonzeros, work.items), c.row_begins, c.columns, c.values, c.rows,
                            p.beta, int{p.beta != typename Q::scalar(0)}, p.row0, p.col0, last);
     });
