@@ -57,6 +57,16 @@ struct events {
         sg::takes<sg::csr_product<P>,
                   sg::problem<sg::event_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
 };
+struct sampled {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        using list = sg::csr<T, std::int32_t, typename P::space>;
+        using to = sg::sampled_matrix<sg::accumulator_t<T>, std::int32_t, typename P::space>;
+        using product = sg::sampled_product<P>;
+        return sg::takes<product, sg::problem<in<P, T>, in<P, T>, to>> &&
+               sg::takes<product, sg::problem<list, list, to>>;
+    }();
+};
 struct kept {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -108,5 +118,6 @@ int main() {
     row<sum>("operands `sum`, results `spread`");
     row<csr>("operands `csr`, `coo`, `ell`, `bsr`: sparse A or B");
     row<events>("operand `events`: mostly zero A or B");
+    row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");
 }

@@ -189,12 +189,21 @@ template <policy P, operand A, operand B>
 auto pattern(P const& policy, A const& a, B const& b) {
     auto const x = as_view(a);
     auto const y = as_view(b);
-    if (x.cols != y.rows) raise(error(errc::shape, "pattern: A must have as many columns as B has rows"));
-    auto const a_list = by_rows(policy, x), b_list = by_rows(policy, y);
-    if constexpr (host_leaf<leaf_of<P>>)
-        return pattern_on_host(policy, a_list.view(), b_list.view());
-    else
-        return pattern_on_device(policy, a_list.view(), b_list.view());
+    constexpr bool alike = requires {
+        requires std::is_same_v<typename decltype(x)::index_type, typename decltype(y)::index_type>;
+        requires std::is_same_v<typename decltype(x)::value_type, typename decltype(y)::value_type>;
+    };
+    static_assert(alike,
+                  "stratagemm: pattern() takes two sparse matrices with one element type and one type of "
+                  "indices; convert the arrays of one of them");
+    if constexpr (alike) {
+        if (x.cols != y.rows) raise(error(errc::shape, "pattern: A must have as many columns as B has rows"));
+        auto const a_list = by_rows(policy, x), b_list = by_rows(policy, y);
+        if constexpr (host_leaf<leaf_of<P>>)
+            return pattern_on_host(policy, a_list.view(), b_list.view());
+        else
+            return pattern_on_device(policy, a_list.view(), b_list.view());
+    }
 }
 
 // Products into sparse matrices over the leaf of a backend: of two sparse matrices, or of two dense ones.

@@ -231,6 +231,8 @@ TEST_CASE("sampled on a device: sparse times sparse") {
                         support::uniform_sparse<float>(500, 1400, 0.02, 14), true);
     sparse_times_sparse(support::uniform_sparse<float>(5, 20, 0.3, 15),
                         support::uniform_sparse<float>(20, 40000, 0.0005, 16));
+    sparse_times_sparse(support::uniform_sparse<float>(4, 300, 0.6, 19),
+                        support::power_law<float>(300, 20000, 1.9, 20));
     // Rows that are not sorted and name columns twice.
     auto a = support::uniform_sparse<float>(14, 15, 0.4, 17), b = support::power_law<float>(15, 60, 0.3, 18);
     for (auto* x : {&a, &b})

@@ -8,7 +8,8 @@
 STRATAGEMM_BEGIN
 
 // A group lists the columns of one line after another. It marks them in shared memory, which has room for MARKS
-// columns at a time, and then goes on with the next column that the line has.
+// columns at a time, and then goes on with the next column that the line has. It compares the columns of a short line
+// of a wide matrix with each other.
 //   OF_PRODUCT 0    line i has the columns, divided by `side`, of rows [i * side, (i + 1) * side)
 //   OF_PRODUCT 1    line i has the columns of those rows of B that row i of A names
 //   LISTS 0         counts them
@@ -16,16 +17,43 @@ STRATAGEMM_BEGIN
 inline constexpr char union_text[] = R"(
 #define STRETCH 64 /* marks that one work-item lists */
 #define MARKS (ITEMS * STRETCH)
+#define SHORT 256 /* elements of a line that are kept in shared memory */
 #define MARK_OF(j) ((j) / STRETCH * (STRETCH + 4) + (j) % STRETCH) /* so that a warp reads without conflicts */
 #if OF_PRODUCT
 #define EACH_ELEMENT(x)                                                                              \
     for (index e = (index)row_begins[i] + WARP; e < (index)row_begins[i + 1]; e += ITEMS / 32)       \
         for (index x = (index)b_begins[numbers[e]] + LANE; x < (index)b_begins[numbers[e] + 1]; x += 32)
 #define COLUMN_OF(x) ((index)b_numbers[x])
+/* The first SHORT of the elements go to `some`, and `total` becomes the number of all, or more than SHORT. */
+#define KEEP_SOME                                                                                         \
+    for (index e = (index)row_begins[i]; e < (index)row_begins[i + 1] && total <= SHORT; e += ITEMS) {    \
+        int const rows = (int)min((index)row_begins[i + 1] - e, (index)ITEMS);                            \
+        BARRIER();                                                                                        \
+        if (ITEM < rows) {                                                                                \
+            index const k = (index)numbers[e + ITEM], begin = (index)b_begins[k];                         \
+            least[ITEM] = (ulong)begin;                                                                   \
+            sums[ITEM] = (int)((index)b_begins[k + 1] - begin);                                           \
+        }                                                                                                 \
+        BARRIER();                                                                                        \
+        for (int w = 0; w < rows; ++w) {                                                                  \
+            int const length = sums[w];                                                                   \
+            if (w % (ITEMS / 32) == WARP)                                                                 \
+                for (index x = LANE; x < length && total + x < SHORT; x += 32)                            \
+                    some[(int)(total + x)] = (ulong)COLUMN_OF((index)least[w] + x);                       \
+            total += length;                                                                              \
+        }                                                                                                 \
+    }
 #else
 #define EACH_ELEMENT(x) \
     for (index x = (index)row_begins[i * side] + ITEM; x < (index)row_begins[(i + 1) * side]; x += ITEMS)
 #define COLUMN_OF(x) ((index)numbers[x] / side)
+#define KEEP_SOME                                                              \
+    do {                                                                       \
+        index const begin = (index)row_begins[i * side];                       \
+        total = (index)row_begins[(i + 1) * side] - begin;                     \
+        for (index x = ITEM; x < total && x < SHORT; x += ITEMS)               \
+            some[(int)x] = (ulong)COLUMN_OF(begin + x);                        \
+    } while (0)
 #endif
 
 KERNEL(ITEMS) list_union(BUFFER(INDEX const, row_begins), BUFFER(INDEX const, numbers),
@@ -41,6 +69,8 @@ KERNEL(ITEMS) list_union(BUFFER(INDEX const, row_begins), BUFFER(INDEX const, nu
     SHARED byte marks[ITEMS * (STRETCH + 4)];
     SHARED ulong least[ITEMS];
     SHARED int sums[ITEMS];
+    SHARED ulong some[SHORT];
+    SHARED byte is_first[SHORT];
     OPEN(INDEX const, row_begins);
     OPEN(INDEX const, numbers);
 #if OF_PRODUCT
@@ -60,6 +90,31 @@ KERNEL(ITEMS) list_union(BUFFER(INDEX const, row_begins), BUFFER(INDEX const, nu
         index to = 0;
 #endif
         index first = 0;
+        /* In a wide matrix, columns may be so far apart that there is one mark at a time. */
+        index total = across > 2 * MARKS ? 0 : SHORT + 1;
+        if (total == 0) KEEP_SOME;
+        BARRIER();
+        if (total <= SHORT) {
+            for (int s = ITEM; s < (int)total; s += ITEMS) {
+                int w = 0;
+                while (some[w] != some[s]) ++w;
+                is_first[s] = w == s ? 1 : 0;
+            }
+            BARRIER();
+            int all = 0;
+            for (int s = 0; s < (int)total; ++s) all += is_first[s];
+#if LISTS
+            for (int s = ITEM; s < (int)total; s += ITEMS)
+                if (is_first[s]) {
+                    int lower = 0;
+                    for (int w = 0; w < (int)total; ++w) lower += is_first[w] && some[w] < some[s] ? 1 : 0;
+                    columns[to + lower] = (INDEX)some[s];
+                }
+#endif
+            to += all;
+            first = across;
+            BARRIER();
+        }
         while (first < across) {
             for (int w = 0; w < STRETCH + 4; ++w) marks[w * ITEMS + ITEM] = 0;
             BARRIER();

@@ -1,11 +1,10 @@
 // Products at the places of a sparse C, on a device: the kernels, and how they divide the work.
 //
 // Of dense matrices X and Y, LANES work-items compute one place: they read a row of X and a column of Y in turns, and
-// then add up their sums. A group computes places that lie side by side in memory, in one row of C or in several: rows
-// may be long or empty. Each place reads k elements of Y, of which the device fetches no more bytes than these only if
-// the columns of Y lie along memory. Otherwise each element is a transaction of 32 bytes by itself. So the product
-// first copies an operand whose k elements are not side by side, as long as the copies take no more than an eighth of
-// the device's memory.
+// then add up their sums. A group computes places that lie side by side in memory, whether in one row of C or in
+// several: rows may be long or empty. Each place reads k elements of Y. If they are not side by side in memory, each
+// of them is a transaction of 32 bytes. So the product first copies an operand that does not lie along k, as long as
+// the copies take no more than an eighth of the device's memory.
 //
 // Of sparse matrices, a group computes a row of C: it takes the elements of the row of A one after another, and adds
 // their products with a row of B to sums in shared memory.
