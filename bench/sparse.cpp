@@ -1,152 +1,20 @@
 // Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
-//   bench_sparse [events | csr | bsr] [SIDE]      all by default; SIDE of the events' matrix: 20000
+//   bench_sparse [events | csr | bsr | sampled] [SIDE]      all by default; SIDE of the events' matrix: 20000
 //
 // All numbers are floats, but those of bsr, which are half. Times are those of a graph of many calls, replayed, so
 // that they are the device's; "queued" is what a call takes that is queued by itself, one after another. Rounds
 // measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache
 // that the one before it read. Both libraries are opened at run time; for csr, cuSPARSE is prepared
 // (cusparseSpMM_preprocess) before it is timed, and the best of its algorithms counts.
-#include <stratagemm/backend/cuda.hpp>
+#include "sparse.hpp"
+
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/events.hpp>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <dlfcn.h>
-#include <functional>
-#include <random>
-#include <string>
-#include <vector>
-
-namespace sg = stratagemm;
-using sg::index_t;
-
 namespace {
 
-void check(int code, char const* what) {
-    if (code == 0) return;
-    std::printf("%s failed: %d\n", what, code);
-    std::exit(1);
-}
-void* open_any(std::initializer_list<char const*> names) {
-    for (char const* name : names)
-        if (void* const library = dlopen(name, RTLD_NOW)) return library;
-    return nullptr;
-}
-template <class F>
-F get(void* library, char const* name) {
-    return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
-}
-
-double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-double median(std::vector<double> x) {
-    std::sort(x.begin(), x.end());
-    return x[x.size() / 2];
-}
-
-// The part of the driver that captures graphs.
-struct graphs {
-    void* driver = open_any({"libcuda.so.1"});
-    using stream = void*;
-    int (*create)(stream*, unsigned) = get<decltype(create)>(driver, "cuStreamCreate");
-    int (*begin)(stream, int) = get<decltype(begin)>(driver, "cuStreamBeginCapture_v2");
-    int (*end)(stream, void**) = get<decltype(end)>(driver, "cuStreamEndCapture");
-    int (*instantiate)(void**, void*,
-                       unsigned long long) = get<decltype(instantiate)>(driver,
-                                                                        "cuGraphInstantiateWithFlags");
-    int (*launch)(void*, stream) = get<decltype(launch)>(driver, "cuGraphLaunch");
-    int (*destroy)(void*) = get<decltype(destroy)>(driver, "cuGraphExecDestroy");
-    int (*destroy_graph)(void*) = get<decltype(destroy_graph)>(driver, "cuGraphDestroy");
-    int (*wait)(stream) = get<decltype(wait)>(driver, "cuStreamSynchronize");
-};
-
-// One way to compute something: call(i) queues the i-th of `sets` products that rotate.
-struct way {
-    std::string name;
-    std::function<void(int)> call;
-    bool counts = true; // in the best of the peers
-    void* graph = nullptr;
-    double calls = 0;
-    std::vector<double> seconds{}, queued{};
-};
-
-class race {
-public:
-    race(graphs const& g, graphs::stream stream) : g_(g), stream_(stream) {}
-
-    // Seconds of a call, the median, for each way.
-    void run(std::vector<way>& ways, int sets, int rounds = 5) const {
-        for (way& w : ways) {
-            for (int i = 0; i < sets; ++i) w.call(i);
-            check(g_.wait(stream_), w.name.c_str());
-            double const begin = now();
-            for (int i = 0; i < 3; ++i) w.call(i % sets);
-            check(g_.wait(stream_), w.name.c_str());
-            double const one = (now() - begin) / 3;
-            int const times = std::max(1, std::min(200, static_cast<int>(5e-3 / one)));
-            int const whole = times < sets ? times : times / sets * sets;
-            void* graph = nullptr;
-            check(g_.begin(stream_, 2), "to begin a capture");
-            for (int i = 0; i < whole; ++i) w.call(i % sets);
-            check(g_.end(stream_, &graph), "to capture");
-            check(g_.instantiate(&w.graph, graph, 0), "to make a graph");
-            check(g_.destroy_graph(graph), "to free a graph");
-            w.calls = whole;
-            replay(w);
-        }
-        for (int round = 0; round < rounds; ++round)
-            for (way& w : ways) {
-                w.seconds.push_back(replay(w));
-                double const begin = now();
-                for (int i = 0; i < static_cast<int>(w.calls); ++i) w.call(i % sets);
-                check(g_.wait(stream_), w.name.c_str());
-                w.queued.push_back((now() - begin) / w.calls);
-            }
-        for (way& w : ways) check(g_.destroy(w.graph), "to free a graph");
-    }
-
-    // Whether a graph can hold the call.
-    template <class F>
-    bool can_hold(F const& call) const {
-        if (g_.begin(stream_, 2) != 0) return false;
-        bool const called = call() == 0;
-        void* graph = nullptr;
-        bool const ended = g_.end(stream_, &graph) == 0;
-        if (graph) check(g_.destroy_graph(graph), "to free a graph");
-        return called && ended;
-    }
-
-private:
-    double replay(way const& w) const {
-        double const begin = now();
-        check(g_.launch(w.graph, stream_), w.name.c_str());
-        check(g_.wait(stream_), w.name.c_str());
-        return (now() - begin) / w.calls;
-    }
-    graphs const& g_;
-    graphs::stream stream_;
-};
-
-struct cublas {
-    void* library = open_any({"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"});
-    int (*create)(void**) = get<decltype(create)>(library, "cublasCreate_v2");
-    int (*set_stream)(void*, void*) = get<decltype(set_stream)>(library, "cublasSetStream_v2");
-    int (*gemv)(void*, int, int, int, float const*, float const*, int, float const*, int, float const*,
-                float*, int) = get<decltype(gemv)>(library, "cublasSgemv_v2");
-    int (*gemm)(void*, int, int, int, int, int, void const*, void const*, int, int, void const*, int, int,
-                void const*, void*, int, int, int, int) = get<decltype(gemm)>(library, "cublasGemmEx");
-    void* handle = nullptr;
-};
-
 // ---- events ----------------------------------------------------------------------------------------------
-
-using device_matrix = sg::cuda::matrix<float>;
 
 void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t side) {
     std::mt19937 random(1);
@@ -230,69 +98,6 @@ void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t 
 }
 
 // ---- CSR -------------------------------------------------------------------------------------------------
-
-struct host_csr {
-    index_t rows = 0, cols = 0;
-    std::vector<std::int32_t> begins{0}, columns{};
-    std::vector<float> values{};
-};
-// `length(i)` elements in row i, at random, or from the diagonal on.
-template <class F>
-host_csr make_csr(index_t rows, index_t cols, F const& length, bool banded = false) {
-    host_csr x{rows, cols};
-    std::mt19937 random(7);
-    std::vector<std::int32_t> row;
-    for (index_t i = 0; i < rows; ++i) {
-        auto const count = std::min<index_t>(cols, length(i));
-        row.clear();
-        if (banded) {
-            index_t const first = std::clamp<index_t>(i - count / 2, 0, cols - count);
-            for (index_t j = 0; j < count; ++j) row.push_back(static_cast<std::int32_t>(first + j));
-        } else if (count * 3 > cols) {
-            for (index_t j = 0; j < cols; ++j)
-                if (static_cast<index_t>(random() % static_cast<unsigned>(cols)) < count)
-                    row.push_back(static_cast<std::int32_t>(j));
-        } else {
-            while (static_cast<index_t>(row.size()) < count) {
-                for (auto missing = count - static_cast<index_t>(row.size()); missing > 0; --missing)
-                    row.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(cols)));
-                std::sort(row.begin(), row.end());
-                row.erase(std::unique(row.begin(), row.end()), row.end());
-            }
-        }
-        for (std::int32_t const j : row)
-            x.columns.push_back(j), x.values.push_back(static_cast<float>(random()) * 0x1p-31f - 1);
-        x.begins.push_back(static_cast<std::int32_t>(x.columns.size()));
-    }
-    return x;
-}
-
-struct cusparse {
-    void* library =
-        open_any({"libcusparse.so.12", "libcusparse.so.13", "/usr/local/cuda/lib64/libcusparse.so"});
-    int (*create)(void**) = get<decltype(create)>(library, "cusparseCreate");
-    int (*set_stream)(void*, void*) = get<decltype(set_stream)>(library, "cusparseSetStream");
-    int (*create_csr)(void**, std::int64_t, std::int64_t, std::int64_t, void*, void*, void*, int, int, int,
-                      int) = get<decltype(create_csr)>(library, "cusparseCreateCsr");
-    int (*create_ell)(void**, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*, void*, int, int,
-                      int) = get<decltype(create_ell)>(library, "cusparseCreateBlockedEll");
-    int (*create_bsr)(void**, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*,
-                      void*, void*, int, int, int, int,
-                      int) = get<decltype(create_bsr)>(library, "cusparseCreateBsr");
-    int (*create_matrix)(void**, std::int64_t, std::int64_t, std::int64_t, void*, int,
-                         int) = get<decltype(create_matrix)>(library, "cusparseCreateDnMat");
-    int (*create_vector)(void**, std::int64_t, void*,
-                         int) = get<decltype(create_vector)>(library, "cusparseCreateDnVec");
-    using product = int (*)(void*, int, int, void const*, void*, void*, void const*, void*, int, int, void*);
-    product multiply = get<product>(library, "cusparseSpMM"),
-            prepare = get<product>(library, "cusparseSpMM_preprocess"),
-            room = get<product>(library, "cusparseSpMM_bufferSize");
-    using vector_product = int (*)(void*, int, void const*, void*, void*, void const*, void*, int, int,
-                                   void*);
-    vector_product times_vector = get<vector_product>(library, "cusparseSpMV"),
-                   vector_room = get<vector_product>(library, "cusparseSpMV_bufferSize");
-    void* handle = nullptr;
-};
 
 void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
     cusparse peer;
@@ -560,5 +365,6 @@ int main(int argc, char** argv) {
     if (what.empty() || what == "events") events(gpu, by, stream, side);
     if (what.empty() || what == "csr") csr(gpu, by, stream);
     if (what.empty() || what == "bsr") bsr(gpu, by, stream);
+    if (what.empty() || what == "sampled") sampled(gpu, by, stream);
     return 0;
 }
