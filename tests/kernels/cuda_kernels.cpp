@@ -7,6 +7,7 @@
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
+#include <stratagemm/structure/sampled.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -145,6 +146,24 @@ void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capabilit
                   sg::cuda_source_of<T, T>("pack", sg::cuda_pack_text, none, "#define SUMS 1\n"), true});
 }
 
+// Products into sparse matrices.
+template <class T>
+void add_sampled(std::vector<kernel>& to) {
+    using Out = sg::accumulator_t<T>;
+    sg::cuda_epilogue<Out> const none{sg::identity{}};
+    auto const add = [&](char const* which, char const* name, std::string const& definitions, int items) {
+        to.push_back({std::string("sampled-") + sg::type_letter<T>() + which,
+                      sg::cuda_source_of(sg::sampled_kernel<T, Out, std::int32_t>(
+                          name, definitions + none.definitions(), items)),
+                      true});
+    };
+    sg::sampled_work work;
+    add("", "dense_at_places", sg::choose_sampled(128, 1 << 20, 0).definitions(), work.items);
+    add("-runs", "dense_at_places", sg::choose_sampled(128, 1 << 20, 16 / sizeof(T)).definitions(),
+        work.items);
+    add("-sparse", "sparse_at_places", "#define SPARSE 1\n#define SUMS 512\n", 32);
+}
+
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
     add_combined<float>(all, capability >= 90 ? sg::cuda_engine::simt : sg::cuda_engine::blocked, capability);
@@ -209,6 +228,10 @@ std::vector<kernel> kernels_for(int capability) {
                                    std::to_string(tile.cols),
                                sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side)),
                                true});
+    add_sampled<float>(all);
+    add_sampled<double>(all);
+    add_sampled<sg::half>(all);
+    add_sampled<std::int8_t>(all);
     form = {};
     form.table = form.table_states = 60; // products with epilogues of their own values
     sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;

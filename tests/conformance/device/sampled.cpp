@@ -105,11 +105,15 @@ TEST_CASE("sampled on a device: double and complex") {
     places_of_type<std::complex<float>, std::complex<float>>();
     places_of_type<std::complex<double>, std::complex<double>>();
 }
-TEST_CASE("sampled on a device: half, bfloat16 and int8") {
+TEST_CASE("sampled on a device: half, bfloat16, int8 and fp8") {
     places_of_type<sg::half, sg::half>();
     places_of_type<sg::half, float>();
     places_of_type<sg::bfloat16, sg::bfloat16>();
     places_of_type<std::int8_t, std::int32_t>();
+    using fp8 = sg::view<sg::fp8_e5m2 const, under_test::space>;
+    using result = sg::sampled_matrix<float, std::int32_t, under_test::space>;
+    if constexpr (sg::takes<sg::sampled_product<under_test>, sg::problem<fp8, fp8, result>>)
+        places_of_type<sg::fp8_e5m2, float>();
 }
 // As many places as keep a large device busy: groups compute several rounds of them.
 TEST_CASE("sampled on a device: many places, long sums, and none") {
@@ -156,6 +160,15 @@ TEST_CASE("sampled on a device: an owned C, a plan, the same bits, and what is w
     csr_there<float, std::int32_t> const other(device, pattern.view());
     refused(sg::try_gemm(device, 1, x, y, 1, sg::sampled(other.view, other.values), sg::sampled(c)),
             sg::errc::argument);
+    // What row_begins say does not lead beyond the arrays.
+    auto const after = arrays.download();
+    auto less = arrays.view;
+    less.nonzeros -= 9;
+    sg::gemm(device, 1, x, y, 1, sg::sampled(less, arrays.values));
+    sg::gemm(device, 0, x, y, 2, sg::sampled(less, arrays.values));
+    auto const some = arrays.download();
+    CHECK(std::equal(some.end() - 9, some.end(), after.end() - 9));
+    CHECK(some.front() == 4 * after.front());
     refused(sg::try_gemm(device, x, y, sg::sampled(arrays.view, under_test::space::handle<float>{})),
             sg::errc::null_data);
 }

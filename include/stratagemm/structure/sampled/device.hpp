@@ -57,11 +57,8 @@ typedef scalar run_of_k;
 #define EXCHANGE(to, from, lane) to = SHUFFLE(from, lane)
 #endif
 
-/* The row of element `at`, if it is `row` or a later one: begins[row] <= at < begins[row + 1]. */
-FUNCTION index row_of(GLOBAL INDEX const *begins, index rows, index at, index row) {
-    index step = 1;
-    while (row + step < rows && (index)begins[row + step] <= at) row += step, step *= 2;
-    index high = min(row + step, rows);
+/* The row of element `at`, between `row` and `high`: begins[row] <= at < begins[row + 1]. */
+FUNCTION index row_between(GLOBAL INDEX const *begins, index row, index high, index at) {
     while (high - row > 1) {
         index const middle = (row + high) / 2;
         if ((index)begins[middle] <= at)
@@ -71,8 +68,16 @@ FUNCTION index row_of(GLOBAL INDEX const *begins, index rows, index at, index ro
     }
     return row;
 }
+/* The same, where the row is most likely `row` or one soon behind it. */
+FUNCTION index row_from(GLOBAL INDEX const *begins, index row, index rows, index at) {
+    index step = 1;
+    while (row + step < rows && (index)begins[row + step] <= at) row += step, step *= 2;
+    return row_between(begins, row, min(row + step, rows), at);
+}
 
-#define PLACES BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(OUT, values), index rows
+/* `most`: the room in `columns` and `values`, whatever `begins` says. */
+#define PLACES \
+    BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(OUT, values), index rows, index most
 #define OPEN_PLACES              \
     OPEN(INDEX const, begins);   \
     OPEN(INDEX const, columns);  \
@@ -106,13 +111,13 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
     OPEN_PLACES;
     OPEN(IN const, x);
     OPEN(IN const, y);
-    index const begin = GROUP * span, end = min(begin + span, (index)begins[rows]), lane = ITEM % LANES;
+    index const begin = GROUP * span, end = min(min(begin + span, most), (index)begins[rows]), lane = ITEM % LANES;
     index row = 0;
     for (index first = begin; first < end; first += UNITS) {
         index const at = first + ITEM / LANES;
         scalar sum = ZERO;
         if (at < end) {
-            row = row_of(begins, rows, at, row);
+            row = first == begin ? row_between(begins, 0, rows, at) : row_from(begins, row, rows, at);
             GLOBAL IN const *const of_x = x + row * x_row;
             GLOBAL IN const *const of_y = y + (index)columns[at] * y_col;
             index l = lane * WIDE;
@@ -191,7 +196,7 @@ KERNEL(ITEMS) sparse_at_places(PLACES, BUFFER(byte const, c_rising), BUFFER(A_IN
     OPEN(byte const, b_rising);
     for (index i = GROUP; i < rows; i += GROUPS)
         for (index first = (index)begins[i]; first < (index)begins[i + 1]; first += SUMS) {
-            index const last = min(first + SUMS, (index)begins[i + 1]);
+            index const last = min(min(first + SUMS, most), (index)begins[i + 1]);
             for (int s = ITEM; s < (int)(last - first); s += ITEMS) sums[s] = ZERO;
             for (index e = (index)a_begins[i]; e < (index)a_begins[i + 1]; ++e) {
                 index const k = (index)a_columns[e], begin = (index)b_begins[k], end = (index)b_begins[k + 1];
@@ -215,8 +220,8 @@ KERNEL(ITEMS) sparse_at_places(PLACES, BUFFER(byte const, c_rising), BUFFER(A_IN
 /* What is left of a product where k or alpha is zero. */
 KERNEL(ITEMS) keep_places(PLACES, scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
     OPEN_PLACES;
-    for (EACH(at, (index)begins[rows])) {
-        index const row = row_of(begins, rows, at, 0);
+    for (EACH(at, min((index)begins[rows], most))) {
+        index const row = row_between(begins, 0, rows, at);
         FINISH_PLACE(at, row, ZERO);
     }
 }
@@ -346,9 +351,9 @@ status multiply_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
         index_t const groups = c.nonzeros > 0 ? (c.nonzeros - 1) / work.span + 1 : 0;
         return leaf.launch(kernel("dense_at_places", work.definitions(), work.items), groups, c.row_begins,
-                           c.columns, c.values, c.rows, x, int{x.conjugate}, y.transposed(), int{y.conjugate},
-                           x.cols, work.span, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0,
-                           p.col0, last);
+                           c.columns, c.values, c.rows, c.nonzeros, x, int{x.conjugate}, y.transposed(),
+                           int{y.conjugate}, x.cols, work.span, p.alpha, p.beta,
+                           int{p.beta != typename Q::scalar(0)}, p.row0, p.col0, last);
     });
 }
 // Bytes of workspace for which rows of B and C have columns that rise.
@@ -380,7 +385,7 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
             kernel("sparse_at_places",
                    std::string("#define SPARSE 1\n#define SUMS ") + (long_rows ? "1024\n" : "512\n"),
                    long_rows ? 128 : 32),
-            lesser(c.rows, index_t{1} << 20), c.row_begins, c.columns, c.values, c.rows, c_rising,
+            lesser(c.rows, index_t{1} << 20), c.row_begins, c.columns, c.values, c.rows, c.nonzeros, c_rising,
             a.row_begins, a.columns, a.values, int{a.conjugate}, b.row_begins, b.columns, b.values,
             int{b.conjugate}, b_rising, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0, p.col0,
             last);
@@ -395,7 +400,7 @@ status keep_places(Leaf const& leaf, Q const& p) {
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
         return leaf.launch(kernel("keep_places", work.definitions(), work.items),
                            groups_for_each(c.nonzeros, work.items), c.row_begins, c.columns, c.values, c.rows,
-                           p.beta, int{p.beta != typename Q::scalar(0)}, p.row0, p.col0, last);
+                           c.nonzeros, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0, p.col0, last);
     });
 }
 
