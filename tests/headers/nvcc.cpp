@@ -3,7 +3,9 @@
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/stratagemm.hpp>
-#include <stratagemm/structure/csr.hpp>
+#include <stratagemm/structure/bsr.hpp>
+#include <stratagemm/structure/ell.hpp>
+#include <stratagemm/structure/sampled.hpp>
 #if __has_include(<CL/cl.h>)
 #    include <stratagemm/backend/opencl.hpp>
 #endif
@@ -21,4 +23,14 @@ int main() {
     sg::cuda::matrix<float> d(gpu, 4, 4), e(gpu, 4, 4);
     sg::gemm(gpu, d, d, e, sg::relu);
     sg::gemm(sg::staged{gpu}, a, b, c);
+    std::int32_t const begins[] = {0, 1, 1, 1, 1}, column = 2;
+    float const one = 1;
+    sg::csr<float> const list{4, 4, begins, &column, &one, 1};
+    auto square = sg::pattern(sg::host{}, list, list);
+    sg::gemm(sg::host{}, list, list, sg::sampled(square));
+    sg::csr_matrix<float, std::int32_t, sg::cuda> there;
+    auto product = sg::pattern(gpu, there, there);
+    sg::gemm(gpu, there, there, sg::sampled(product));
+    sg::gemm(gpu, d, d, sg::sampled(product), sg::relu);
+    sg::gemm(gpu, sg::to_bsr(gpu, sg::to_ell(gpu, product), 2), d, e);
 }

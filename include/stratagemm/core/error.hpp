@@ -165,7 +165,7 @@ class [[nodiscard]] result {
 public:
     result(T value) : value_(std::move(value)) {}
     result(stratagemm::error e) : status_(std::move(e)) {}
-    result(status s) : status_(std::move(s)) {}
+    result(status&& s) : status_(std::move(s)) {} // a reference, or nvcc would copy what a function returns
 
     explicit operator bool() const noexcept { return static_cast<bool>(status_); }
     T& operator*() { return value_; }

@@ -172,12 +172,12 @@ template <class Index, class Leaf, class Handle, class... Rows>
 result<index_t> count_unions(Leaf const& leaf, bool of_product, Handle counts, index_t lines, index_t across,
                              Rows const&... rows) {
     if (lines == 0) return index_t{0};
+    index_t all = 0;
     status s = leaf.launch(union_kernel<Index>(of_product, false), groups_for_lines(lines), rows..., counts,
                            lines, across);
-    if (!s) return s;
-    if (s = scan_numbers<index_t>(leaf, counts, lines + 1); !s) return s;
-    index_t all = 0;
-    if (s = leaf.download(counts + lines, &all, 1); !s) return s;
+    if (s) s = scan_numbers<index_t>(leaf, counts, lines + 1);
+    if (s) s = leaf.download(counts + lines, &all, 1);
+    if (!s) return result<index_t>(std::move(s));
     return all;
 }
 // Lists them; `begins` has room for lines + 1 numbers.

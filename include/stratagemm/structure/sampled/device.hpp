@@ -327,7 +327,7 @@ result<view<T const, Space>> laid_along(Leaf const& leaf, view<T const, Space> x
     view<T, Space> const copy{memory.template take<T>(x.rows * x.cols), x.rows, x.cols, x.cols, 1};
     view<T const, Space> to = copy;
     to.conjugate = std::exchange(x.conjugate, false);
-    if (status s = leaf.copy(x, copy); !s) return s;
+    if (status s = leaf.copy(x, copy); !s) return result<view<T const, Space>>(std::move(s));
     return to;
 }
 
