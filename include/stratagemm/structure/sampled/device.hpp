@@ -168,7 +168,7 @@ FUNCTION index place_of(GLOBAL INDEX const *columns, index at, index end, int ri
     return at < end && (index)columns[at] == j ? at : end;
 }
 
-#define ADD_PRODUCT(x)                                                                         \
+#define ADD_PRODUCT(left, x)                                                                   \
     do {                                                                                       \
         index const to = place_of(columns, first, last, c_rising[i], (index)b_columns[x]);     \
         if (to < last) {                                                                       \
@@ -177,14 +177,18 @@ FUNCTION index place_of(GLOBAL INDEX const *columns, index at, index end, int ri
         }                                                                                      \
     } while (0)
 
-/* A group computes a row, SUMS places at a time. Where the columns of a row of B rise, no two of them have the same
-   place, and the work-items share them; otherwise one work-item adds them all. */
+/* A group computes a row, SUMS places at a time. It reads ITEMS elements of A at once, and where their rows of B are.
+   Where the columns of a row of B rise, no two of them have the same place, and the work-items share them; otherwise
+   one work-item adds them all, and the length is negative. */
 KERNEL(ITEMS) sparse_at_places(PLACES, BUFFER(byte const, c_rising), BUFFER(A_INDEX const, a_begins),
                                BUFFER(A_INDEX const, a_columns), BUFFER(IN const, a_values), int a_conjugated,
                                BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns),
                                BUFFER(IN const, b_values), int b_conjugated, BUFFER(byte const, b_rising),
                                scalar alpha, scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
     SHARED scalar sums[SUMS];
+    SHARED scalar some_of_a[ITEMS];
+    SHARED ulong starts[ITEMS];
+    SHARED int lengths[ITEMS];
     OPEN_PLACES;
     OPEN(byte const, c_rising);
     OPEN(A_INDEX const, a_begins);
@@ -198,16 +202,27 @@ KERNEL(ITEMS) sparse_at_places(PLACES, BUFFER(byte const, c_rising), BUFFER(A_IN
         for (index first = (index)begins[i]; first < (index)begins[i + 1]; first += SUMS) {
             index const last = min(min(first + SUMS, most), (index)begins[i + 1]);
             for (int s = ITEM; s < (int)(last - first); s += ITEMS) sums[s] = ZERO;
-            for (index e = (index)a_begins[i]; e < (index)a_begins[i + 1]; ++e) {
-                index const k = (index)a_columns[e], begin = (index)b_begins[k], end = (index)b_begins[k + 1];
-                scalar const element = LOAD(IN, a_values, e), left = conjugate_if(a_conjugated, element);
+            for (index e = (index)a_begins[i]; e < (index)a_begins[i + 1]; e += ITEMS) {
+                int const count = (int)min((index)a_begins[i + 1] - e, (index)ITEMS);
+                if (ITEM < count) {
+                    index const k = (index)a_columns[e + ITEM], begin = (index)b_begins[k];
+                    int const length = (int)((index)b_begins[k + 1] - begin);
+                    scalar const element = LOAD(IN, a_values, e + ITEM);
+                    some_of_a[ITEM] = conjugate_if(a_conjugated, element);
+                    starts[ITEM] = (ulong)begin;
+                    lengths[ITEM] = b_rising[k] ? length : -length;
+                }
                 BARRIER();
-                if (b_rising[k])
-                    for (index x = begin + ITEM; x < end; x += ITEMS) ADD_PRODUCT(x);
-                else if (ITEM == 0)
-                    for (index x = begin; x < end; ++x) ADD_PRODUCT(x);
+                for (int w = 0; w < count; ++w) {
+                    scalar const left = some_of_a[w];
+                    index const begin = (index)starts[w];
+                    int const length = lengths[w];
+                    for (int x = ITEM; x < length; x += ITEMS) ADD_PRODUCT(left, begin + x);
+                    if (ITEM == 0)
+                        for (int x = 0; x < -length; ++x) ADD_PRODUCT(left, begin + x);
+                    BARRIER();
+                }
             }
-            BARRIER();
             for (index at = first + ITEM; at < last; at += ITEMS) {
                 scalar const sum = sums[(int)(at - first)];
                 FINISH_PLACE(at, i, scale_by(alpha, sum));
@@ -275,30 +290,27 @@ device_kernel sampled_kernel(char const* name, std::string definitions, int item
             false,
             sampled_types<In, Out, C, A, B>};
 }
-template <class X>
+// The type of the indices of X, or Else.
+template <class X, class Else>
 struct index_of {
-    using type = void;
+    using type = Else;
 };
-template <class X>
+template <class X, class Else>
 requires requires { typename X::index_type; }
-struct index_of<X> {
+struct index_of<X, Else> {
     using type = typename X::index_type;
 };
 // launch(kernel, epilogue), where kernel(name, definitions, items) is for the element types of a problem.
 template <class Leaf, class Q, class Launch>
 status with_epilogue(Leaf const&, Q const& p, Launch&& launch) {
-    using C = typename index_of<typename Q::c_operand>::type;
-    using A = typename index_of<typename Q::a_operand>::type;
-    using B = typename index_of<typename Q::b_operand>::type;
+    using C = typename Q::c_operand::index_type;
+    using A = typename index_of<typename Q::a_operand, C>::type;
+    using B = typename index_of<typename Q::b_operand, C>::type;
     typename Leaf::template epilogue<typename Q::scalar> const last(p.epilogue);
     return launch(
         [&](char const* name, std::string const& definitions, int items) {
-            using In = typename Q::a_type;
-            using Out = typename Q::c_type;
-            if constexpr (std::is_void_v<A> || std::is_void_v<B>)
-                return sampled_kernel<In, Out, C>(name, definitions + last.definitions(), items);
-            else
-                return sampled_kernel<In, Out, C, A, B>(name, definitions + last.definitions(), items);
+            return sampled_kernel<typename Q::a_type, typename Q::c_type, C, A, B>(
+                name, definitions + last.definitions(), items);
         },
         last);
 }
@@ -321,7 +333,7 @@ std::size_t bytes_to_lay_along(Leaf const& leaf, index_t m, index_t n, index_t k
     return Arena::rounded(static_cast<std::size_t>(m * k) * sizeof(T)) +
            Arena::rounded(static_cast<std::size_t>(n * k) * sizeof(T));
 }
-// `x` with its rows along memory: itself, or a copy.
+// A copy of x with its rows along memory.
 template <class Leaf, class T, class Space, class Arena>
 result<view<T const, Space>> laid_along(Leaf const& leaf, view<T const, Space> x, Arena& memory) {
     view<T, Space> const copy{memory.template take<T>(x.rows * x.cols), x.rows, x.cols, x.cols, 1};
