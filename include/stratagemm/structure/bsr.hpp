@@ -348,7 +348,7 @@ blocks_on_device(P const& policy, csr<T, Index, typename P::space> const& a, ind
             {a.rows, a.cols, side, to.begins, to.columns, to.values, *found, a.scale, a.conjugate}};
 }
 
-// Of any sparse operand: the blocks that have an element. What they have beside is zero. Elements of one place add up.
+// Of any sparse operand: the blocks that have an element, and zeros beside these. Elements of one place add up.
 template <policy P, operand M>
 auto to_bsr(P const& policy, M const& matrix, index_t side) {
     auto const x = as_view(matrix);
