@@ -109,12 +109,15 @@ void add_narrow(std::vector<kernel>& to, int capability) {
     using scalar = sg::accumulator_t<In>;
     sg::cuda_epilogue<scalar> const none{sg::identity{}};
     char const letter = sg::type_letter<In>();
-    for (std::ptrdiff_t const cols : {std::ptrdiff_t{1}, sg::narrow_most(letter)})
+    for (std::ptrdiff_t const cols : {std::ptrdiff_t{1}, sg::narrow_most(letter, 100000)})
         for (bool const along_k : {false, true}) {
             sg::cuda_form form;
             form.a_along_k = along_k, form.dense = true;
-            sg::cuda_tile const tile = sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar),
-                                                           along_k, sizeof(In) == 2 && capability >= 80, 132);
+            sg::cuda_tile const tile =
+                sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar), along_k,
+                                    (sizeof(In) == 2 && capability >= 80) ||
+                                        (std::is_same_v<In, double> && cols > 4 && capability >= 90),
+                                    132);
             to.push_back(
                 {std::string("narrow-") + letter + '-' + std::to_string(cols) + (along_k ? "-along" : ""),
                  sg::cuda_product_source<In, scalar>(tile, form, none), true});

@@ -66,8 +66,8 @@ struct host {
         return workspace_for(s, team_for(s));
     }
 
-    // A sum of k products is kept in pieces of at most a block; the pieces are added one by one. Each term of an operand
-    // beyond the first is one more rounding, relative to the sum of their magnitudes.
+    // A sum of k products is kept in pieces of at most a block; the pieces are added one by one. Each term of an
+    // operand beyond the first is one more rounding, relative to the sum of their magnitudes.
     template <class S>
     bound error_bound(S const& s) const {
         index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);

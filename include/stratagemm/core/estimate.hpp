@@ -1,4 +1,5 @@
-// What policies model their speed with, for estimate(S): seconds, from a shape and a few rough numbers about a machine.
+// What policies model their speed with, for estimate(S): seconds, from a shape and a few rough numbers about a
+// machine.
 //
 // An estimate is for comparing one way to a result with another; it is off by a factor of two now and then. It is the
 // same for the same shape on the same machine, and never measured within a call.
@@ -21,16 +22,16 @@ double operand_bytes(S const& s) {
             (s.adds ? 2 : 1) * m * n * sizeof(typename S::c_type)) *
            static_cast<double>(s.count);
 }
-// Seconds: whichever takes longer, the work at `rate` operations a second or the operands at `bandwidth` bytes a second;
-// and a launch.
+// Seconds: whichever takes longer, the work at `rate` operations a second or the operands at `bandwidth` bytes a
+// second; and a launch.
 template <class S>
 double roofline(S const& s, double rate, double bandwidth, double launch) {
     double const work = (complex_like<typename S::a_type> ? 8 : 2) * multiply_adds(s) / rate,
                  traffic = operand_bytes(s) / bandwidth;
     return (work > traffic ? work : traffic) + launch;
 }
-// A layer that may leave a product to its base does so unless that is estimated to take this much longer: estimates are
-// rough.
+// A layer that may leave a product to its base does so unless that is estimated to take this much longer: estimates
+// are rough.
 inline constexpr double worth_leaving = 1.1;
 
 STRATAGEMM_END

@@ -1,5 +1,5 @@
-// Operands and results of a product: views of matrices, batches of them, sums of views, and results that go to several
-// places.
+// Operands and results of a product: views of matrices, batches of them, sums of views, and results that go to
+// several places.
 //
 // A view describes a matrix somewhere in memory by a handle and two signed strides. Transposing, taking a sub-matrix,
 // scaling and conjugating change the description and move no data. A memory space says what a handle is: T* on the

@@ -79,11 +79,12 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     return summing + gathering + copying(s.m, s.k, turns) + copying(s.k, s.n, false);
 }
 
-// Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that. `type`
-// as in choose().
+// Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that.
+// `type` as in choose().
 inline bool is_narrow(char type, cuda_sides const& s) {
     bool const batch_of_small = s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side;
-    return s.n <= s.m && s.n <= narrow_most(type) && s.k >= 32 && !batch_of_small;
+    bool const no_overflow = s.k <= device_longest - 65536; // of what a step adds
+    return s.n <= s.m && s.n <= narrow_most(type, s.m) && s.k >= 32 && no_overflow && !batch_of_small;
 }
 // Of C or of its transpose, if that is narrow.
 inline cuda_sides oriented(char type, cuda_sides const& s) {
@@ -168,16 +169,20 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side)
         return {tile_for_small(s.m, s.n, s.k, element), 0, 0, best.cycles};
     if (is_narrow(type, s)) {
-        // Parts of k such that there are four blocks for each multiprocessor, where threads have neighbouring rows.
         double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
                               static_cast<double>(s.k) * static_cast<double>(s.n)) *
                              static_cast<double>(element) * static_cast<double>(s.count);
         best.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
+        // Parts of k such that rounds of blocks are full, where a block has 128 bytes of each column of A.
         std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
-                             wanted = (4 * d.units - 1) / blocks + 1, most = s.k / 512,
-                             parts = s.count > 1     ? 1
-                                     : wanted < most ? wanted
-                                                     : most;
+                             places = std::ptrdiff_t{2} * d.units, most = s.count > 1 ? 1 : s.k / 256;
+        std::ptrdiff_t parts = 1;
+        double least = 1e300;
+        for (std::ptrdiff_t p = 1; p <= most && (p == 1 || blocks * (p - 1) < 2 * places); ++p) {
+            auto const rounds = static_cast<double>((blocks * p - 1) / places + 1);
+            double const time = rounds / static_cast<double>(p) * (1 + 0.02 * static_cast<double>(p));
+            if (time < least) least = time, parts = p;
+        }
         best.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
         best.cycles = 5000 + bytes / (20 * d.units) + (parts > 1 ? 4000 : 0);
         return best;

@@ -114,10 +114,11 @@ inline int threads_of(cuda_tile const& t) {
     }
 }
 
-// The most columns that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels are faster,
-// although they are mostly empty: there is no time for so many multiply-adds while A is read.
-constexpr std::ptrdiff_t narrow_most(char type) {
-    return type == 's' ? 16 : type == 'h' || type == 'w' || type == 'c' ? 8 : 4;
+// The most columns of m rows that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels
+// are faster, although they are mostly empty.
+constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
+    if (type == 's' && m >= 1024) return 16;
+    return type == 'h' || type == 'w' || type == 'c' || (type == 'd' && m >= 4096) ? 8 : 4;
 }
 // For m x n x k with so few columns. Along k: rows of a warp, and warps that share the terms of these, so that there
 // are enough warps; else: threads side by side. `units`: multiprocessors.
@@ -129,12 +130,13 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         t.k = 1024;
         while (static_cast<std::size_t>(t.k * n) * scalar > 32768) t.k = static_cast<short>(t.k / 2);
         std::ptrdiff_t const each = size == 1 ? 8 : 16 / size;
-        t.micro_n = m / (32 * each) >= 2 * units ? 32 : 8;
+        t.micro_n = !on_tensor_cores && m / (32 * each) >= 2 * units ? 32 : 8;
+        if (on_tensor_cores) t.micro_m = 16;
         t.m = static_cast<short>(t.micro_n * each);
         return t;
     }
-    std::ptrdiff_t const piece = on_tensor_cores ? 32 : 32 * 16 / size, wanted = 32 * units;
-    t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 ? 2 : 4;
+    std::ptrdiff_t const piece = (on_tensor_cores ? 4 : 32) * 16 / size, wanted = 32 * units;
+    t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 || (size == 2 && n > 8) ? 2 : 4;
     while (!on_tensor_cores && t.micro_m > 1 && m < t.micro_m * units)
         t.micro_m = static_cast<short>(t.micro_m / 2);
     while (t.stages < 8 && m * t.stages < t.micro_m * wanted && k >= 2 * piece * t.stages)

@@ -7,7 +7,8 @@
 
 STRATAGEMM_BEGIN
 
-// What a product of sums, or one into several targets, has beside the product of the first terms into the first target.
+// What a product of sums, or one into several targets, has beside the product of the first terms into the first
+// target.
 template <class In, class Out>
 struct cuda_beside {
     struct sum {
@@ -57,8 +58,8 @@ auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename
     return q;
 }
 
-// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or that C has few
-// columns if it has few rows.
+// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or that C has
+// few columns if it has few rows.
 template <class Problem>
 class cuda_product {
     using In = typename Problem::a_type;
@@ -167,8 +168,11 @@ public:
         if (choice.tile.engine == cuda_engine::narrow) {
             bool const along_k = lying_a().along_k;
             int const units = session_.device().units;
-            bool const on_tensor_cores = along_k && sizeof(In) == 2 && session_.device().capability >= 80 &&
-                                         form_of(choice.tile).dense;
+            int const capability = session_.device().capability;
+            bool const on_tensor_cores =
+                form_of(choice.tile).dense &&
+                (sizeof(In) == 2 ? capability >= 80 && (along_k || p_.c.cols > 2)
+                                 : std::is_same_v<In, double> && capability >= 90 && p_.c.cols > 4);
             choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In),
                                           sizeof(Scalar), along_k, on_tensor_cores, units);
             if (along_k && (p_.c.rows >= units || p_.a.cols < 8192)) choice.part = 0; // blocks divide k
@@ -428,7 +432,7 @@ private:
         index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
                                         : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
         cuda_packing<In> copies;
-        if (tile.engine == cuda_engine::narrow && form.a_along_k) {
+        if (tile.engine == cuda_engine::narrow && (form.a_along_k || tile.micro_m == 16)) {
             cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
                                                copies, memory); // which has been formed, if it is a sum
             if (status s = copies.run(session_, stream_); !s) return s;

@@ -1,11 +1,12 @@
-// A matrix times a few columns, TILE_N of them, such as a vector: as fast as A can be read. A row of C is as good as a
-// column (cuda_product turns the product).
+// A matrix times a few columns, TILE_N of them, such as a vector: as fast as A can be read. A row of C is as good
+// as a column (cuda_product turns the product).
 //
-// DENSE: A may be read as vectors. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps
-// of a block; B lies along k, too, in aligned lines. With 16 rows these are multiplied on the tensor cores. Else: a
-// thread has some rows that are next to each other, MICRO_N threads beside it have those that follow, all other threads
-// of the block share the terms, and B passes through shared memory, TILE_K of its rows at a time. Either way sums are
-// added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace.
+// DENSE: A may be read as vectors. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do
+// STAGES warps of a block; B lies along k, too, in aligned lines. Else: a thread has some rows that are next to
+// each other, MICRO_N threads beside it have those that follow, all other threads of the block share the terms,
+// and B passes through shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those
+// of 128 bytes; B lies along k. Sums are always added up in one order. PARTIAL: a block has a part of k, whose
+// sums go to workspace.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -14,7 +15,7 @@ STRATAGEMM_BEGIN
 
 inline constexpr char cuda_narrow_text[] = R"cu(
 #define COLS TILE_N
-#define ON_TENSOR_CORES (A_ALONG_K && MICRO_M == 16)
+#define ON_TENSOR_CORES (MICRO_M == 16)
 constexpr int most_bytes(int size) { return size > 16 ? size : A_ALONG_K || size > 1 ? 16 : 8; }
 constexpr int EACH = most_bytes(sizeof(IN)) / sizeof(IN); /* elements of A that a thread has of a vector */
 
@@ -44,8 +45,8 @@ template <class T> inline T from_lane(T x, int lane) {
     for (int w = 0; w < sizeof(T) / 4; ++w) v.word[w] = __shfl_sync(~0u, v.word[w], lane);
     return v.whole;
 }
-/* Sums of all lanes: of two lanes, each keeps one half of the sums, LEFT of them, and gives the other away; `which` tells
-   the number of its first. Whether no other lane has the same. */
+/* Sums of all lanes: of two lanes, each keeps one half of the sums, LEFT of them, and gives the other away; `which`
+   tells the number of its first. Whether no other lane has the same. */
 template <int LEFT, int APART> inline bool add_lanes(scalar *sum, int &which, int lane) {
     bool const upper = lane & APART;
     if constexpr (APART == 0) {
@@ -73,16 +74,34 @@ inline void finish(arguments const &p, epilogue_state const &state, scalar sum, 
 }
 
 #if ON_TENSOR_CORES
-/* 16 x 8 sums of 16 terms. */
-inline void multiply(float (&c)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+/* 16 x 8 sums of the terms that four lanes have: of rows 0 to 7 of X in x0, of the others in x1, and of columns of Y.
+   Which terms these are is free, if X and Y agree. */
+static_assert(COLS <= 8);
+constexpr int TERMS = sizeof(IN) == 8 ? 2 : 4; /* of a lane */
+template <class T> inline void multiply(double (&c)[4], run_of<T, 2> const &x0, run_of<T, 2> const &x1,
+                                        run_of<T, 2> const &y) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};" : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                 : "d"(x0.x[0]), "d"(x1.x[0]), "d"(x0.x[1]), "d"(x1.x[1]), "d"(y.x[0]), "d"(y.x[1]));
+}
+template <class T> inline void multiply(float (&c)[4], run_of<T, 4> const &x0, run_of<T, 4> const &x1,
+                                        run_of<T, 4> const &y) {
+    union words { run_of<T, 4> x; unsigned w[2]; } const a = {x0}, b = {x1}, d = {y};
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+                 : "r"(a.w[0]), "r"(b.w[0]), "r"(a.w[1]), "r"(b.w[1]), "r"(d.w[0]), "r"(d.w[1]));
+}
+template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int from) {
+    run_of<IN, N> y;
+#pragma unroll
+    for (int e = 0; e < N; ++e) y.x[e] = x.x[from + e];
+    return y;
 }
 #endif
 
-/* Told that three blocks are enough, the compiler does not save registers by loading what it needs one by one. */
-extern "C" __global__ void __launch_bounds__(256, EACH * COLS * sizeof(scalar) <= 64 ? 3 : 1)
+/* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. */
+constexpr int AT_ONCE = ON_TENSOR_CORES ? 2 : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3 : 1;
+extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
 narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -94,42 +113,39 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const row = first + warp / STAGES * MICRO_M, slice = warp % STAGES;
     IN const *const b = element<IN>(p.b, 0, 0, batch);
 #if ON_TENSOR_CORES
-    /* Which terms of a piece these are is free, if A and B agree: a thread reads eight that are next to each other, of
-       two rows and a column, for two products. */
-    constexpr int PIECE = 32, SUMS = 128;
-    static_assert(EACH == 8 && COLS <= 8);
+    constexpr int PIECE = 4 * EACH, SUMS = 128;
     int const g = lane / 4, t = lane % 4;
     IN const *const a0 = element<IN>(p.a, min(row + g, p.m - 1), 0, batch);
     IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
-    float sum[4] = {};
-    union words { run_of<IN, 8> x; uint4 w; };
-    auto const add = [&](words const &x, words const &y, words const &z) {
-        multiply(sum, x.w.x, y.w.x, x.w.y, y.w.y, z.w.x, z.w.y);
-        multiply(sum, x.w.z, y.w.z, x.w.w, y.w.w, z.w.z, z.w.w);
-    };
     IN const *const column = b + min(g, COLS - 1) * p.b.col; /* what is not a column of B counts for none of C */
+    scalar sum[4] = {};
+    using some = run_of<IN, EACH>;
+    auto const add = [&](some const &x, some const &y, some const &z) {
+#pragma unroll
+        for (int e = 0; e < EACH; e += TERMS)
+            multiply(sum, part_of<TERMS>(x, e), part_of<TERMS>(y, e), part_of<TERMS>(z, e));
+    };
     constexpr int AHEAD = 4, STEP = STAGES * PIECE;
-    int l = begin + slice * PIECE + 8 * t;
-    for (; l - 8 * t + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
-        words x[AHEAD], y[AHEAD], z[AHEAD];
+    int l = begin + slice * PIECE + EACH * t;
+    for (; l - EACH * t + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
+        some x[AHEAD], y[AHEAD], z[AHEAD];
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) x[s] = {all_of(a0 + l + s * STEP, 1)}, y[s] = {all_of(a1 + l + s * STEP, 1)};
+        for (int s = 0; s < AHEAD; ++s) x[s] = all_of(a0 + l + s * STEP, 1), y[s] = all_of(a1 + l + s * STEP, 1);
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) z[s] = {all_of(column + l + s * STEP, 1)};
+        for (int s = 0; s < AHEAD; ++s) z[s] = all_of(column + l + s * STEP, 1);
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s) add(x[s], y[s], z[s]);
     }
-    for (; l - 8 * t < end; l += STEP) {
-        words const x = {some_of(a0 + l, 1, end - l)}, y = {some_of(a1 + l, 1, end - l)};
-        add(x, y, {some_of(column + l, 1, end - l)});
-    }
-    __shared__ __align__(16) float room[8 * SUMS];
+    for (; l - EACH * t + PIECE <= end; l += STEP) add(all_of(a0 + l, 1), all_of(a1 + l, 1), all_of(column + l, 1));
+    if (int const there = end - l; l - EACH * t < end)
+        add(some_of(a0 + l, 1, there), some_of(a1 + l, 1, there), some_of(column + l, 1, there));
+    __shared__ __align__(16) scalar room[8 * SUMS];
 #pragma unroll
-    for (int e = 0; e < 4; ++e) room[warp * SUMS + (g + e / 2 * 8) * 8 + 2 * t + e % 2] = sum[e];
+    for (int e = 0; e < 4; ++e) room[warp * SUMS + (2 * t + e % 2) * 16 + g + e / 2 * 8] = sum[e];
     __syncthreads();
     for (int x = lane + 32 * slice; x < SUMS; x += 32 * STAGES) {
-        int const i = row + x / 8, j = x % 8;
-        float together = room[(warp - slice) * SUMS + x];
+        int const i = row + x % 16, j = x / 16;
+        scalar together = room[(warp - slice) * SUMS + x];
         for (int w = 1; w < STAGES; ++w) together = together + room[(warp - slice + w) * SUMS + x];
         if (i < p.m && j < COLS) finish(p, state, together, i, j, number);
     }
@@ -164,6 +180,13 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
             for (int j = 0; j < COLS; ++j) add(v[s], all_of(b + l + s * STEP + j * p.b.col, 32), j);
     }
+    for (; l - from + PIECE <= end; l += STEP) {
+        run_of<IN, EACH> v[MICRO_M];
+#pragma unroll
+        for (int r = 0; r < MICRO_M; ++r) v[r] = all_of(a[r] + l * p.a.col, apart_a);
+#pragma unroll
+        for (int j = 0; j < COLS; ++j) add(v, all_of(b + l + j * p.b.col, 32), j);
+    }
     for (; l - from < end; l += STEP) {
         int const there = DENSE ? end - l : (end - l + 31) / 32;
         run_of<IN, EACH> v[MICRO_M];
@@ -192,6 +215,67 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         if (here && which + x < MICRO_M * COLS && i < p.m) finish(p, state, sum[x], i, j, number);
     }
 #endif
+#elif ON_TENSOR_CORES
+    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. */
+    static_assert(TILE_M == 8 * EACH, "rows of a block");
+    constexpr int PIECE = 4 * TERMS, STEP = 8 * PIECE, SUMS = TILE_M * 8;
+    int const g = lane / 4, t = lane % 4, i0 = first + g * EACH, there = min(p.m - i0, EACH);
+    IN const *const a = element<IN>(p.a, i0, 0, batch);
+    IN const *const b = element<IN>(p.b, 0, min(g, COLS - 1), batch);
+    scalar sum[EACH][4] = {};
+    using terms = run_of<IN, TERMS>;
+    auto const add = [&](run_of<IN, EACH> const (&x)[TERMS], terms const &y) {
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            terms column;
+#pragma unroll
+            for (int l = 0; l < TERMS; ++l) column.x[l] = x[l].x[e];
+            multiply(sum[e], y, terms{}, column);
+        }
+    };
+    int l = begin + warp * PIECE + TERMS * t;
+    auto const pieces = [&](auto const &ahead) {
+        constexpr int AHEAD = sizeof(ahead);
+        for (; l - TERMS * t + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
+            run_of<IN, EACH> x[AHEAD][TERMS];
+            terms y[AHEAD];
+#pragma unroll
+            for (int s = 0; s < AHEAD; ++s)
+#pragma unroll
+                for (int e = 0; e < TERMS; ++e) x[s][e] = all_of(a + (l + s * STEP + e) * p.a.col, 1);
+#pragma unroll
+            for (int s = 0; s < AHEAD; ++s) y[s] = *(terms const *)(b + l + s * STEP);
+#pragma unroll
+            for (int s = 0; s < AHEAD; ++s) add(x[s], y[s]);
+        }
+    };
+    if (first + TILE_M <= p.m) {
+        char const two[2] = {}, one[1] = {};
+        pieces(two), pieces(one);
+    }
+    for (; l - TERMS * t < end; l += STEP) {
+        run_of<IN, EACH> x[TERMS];
+        terms y = {};
+#pragma unroll
+        for (int e = 0; e < TERMS; ++e) {
+            x[e] = some_of(a + (l + e) * p.a.col, 1, l + e < end ? there : 0);
+            if (l + e < end) y.x[e] = b[l + e];
+        }
+        add(x, y);
+    }
+    __shared__ __align__(16) scalar room[8 * SUMS];
+#pragma unroll
+    for (int e = 0; e < EACH; ++e)
+#pragma unroll
+        for (int c = 0; c < 2; ++c) room[warp * SUMS + g * TILE_M + (2 * t + c) * EACH + e] = sum[e][c];
+    __syncthreads();
+    for (int x = threadIdx.x; x < TILE_M * COLS; x += 256) {
+        int const i = first + x % TILE_M, j = x / TILE_M;
+        scalar together = room[x];
+#pragma unroll
+        for (int w = 1; w < 8; ++w) together = together + room[w * SUMS + x];
+        if (i < p.m) finish(p, state, together, i, j, number);
+    }
 #else
     constexpr int SIDE_BY_SIDE = MICRO_N, DOWN = 256 / SIDE_BY_SIDE;
     static_assert(TILE_M == SIDE_BY_SIDE * EACH, "rows of a block");

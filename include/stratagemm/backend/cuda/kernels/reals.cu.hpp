@@ -10,10 +10,10 @@
 
 STRATAGEMM_BEGIN
 
-// Two rows of the result for each row of x. TWICE: both have two columns for each of x, as B has above; else the first
-// has the real parts, the second the imaginary ones, which is A, if x is its transpose. `sign` multiplies imaginary
-// parts, `other_sign` the second row of B: of a conjugated A it is -1. ACROSS: elements of neighbouring rows of x are
-// closer than those of one row, and pass through shared memory.
+// Two rows of the result for each row of x. TWICE: both have two columns for each of x, as B has above; else the
+// first has the real parts, the second the imaginary ones, which is A, if x is its transpose. `sign` multiplies
+// imaginary parts, `other_sign` the second row of B: of a conjugated A it is -1. ACROSS: elements of neighbouring
+// rows of x are closer than those of one row, and pass through shared memory.
 inline constexpr char cuda_reals_text[] = R"(
 #define SIDE 32
 KERNEL(ITEMS) as_reals(MATRIX(IN const, x), real sign, real other_sign, BUFFER(real, to), index pitch, index rows,
