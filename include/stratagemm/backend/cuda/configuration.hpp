@@ -117,7 +117,7 @@ inline int threads_of(cuda_tile const& t) {
 // The most columns of m rows that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels
 // are faster, although they are mostly empty.
 constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
-    if (type == 's' && m >= 1024) return 16;
+    if ((type == 's' || type == 't') && m >= 1024) return 16;
     return type == 'h' || type == 'w' || type == 'c' || (type == 'd' && m >= 4096) ? 8 : 4;
 }
 // For m x n x k with so few columns. Along k: rows of a warp, and warps that share the terms of these, so that there
@@ -136,7 +136,7 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         return t;
     }
     std::ptrdiff_t const piece = (on_tensor_cores ? 4 : 32) * 16 / size, wanted = 32 * units;
-    t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 || (size == 2 && n > 8) ? 2 : 4;
+    t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 ? 2 : 4;
     while (!on_tensor_cores && t.micro_m > 1 && m < t.micro_m * units)
         t.micro_m = static_cast<short>(t.micro_m / 2);
     while (t.stages < 8 && m * t.stages < t.micro_m * wanted && k >= 2 * piece * t.stages)

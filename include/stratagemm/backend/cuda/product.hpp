@@ -167,8 +167,7 @@ public:
         cuda_arguments<Scalar> const x = arguments_of(p_, turned_);
         if (choice.tile.engine == cuda_engine::narrow) {
             bool const along_k = lying_a().along_k;
-            int const units = session_.device().units;
-            int const capability = session_.device().capability;
+            int const units = session_.device().units, capability = session_.device().capability;
             bool const on_tensor_cores =
                 form_of(choice.tile).dense &&
                 (sizeof(In) == 2 ? capability >= 80 && (along_k || p_.c.cols > 2)
