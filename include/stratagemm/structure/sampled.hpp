@@ -15,6 +15,7 @@
 #include "sampled/device.hpp"
 
 #include <algorithm>
+#include <concepts>
 
 STRATAGEMM_BEGIN
 
@@ -184,15 +185,19 @@ csr_matrix<T, Index, P> pattern_on_device(P const& policy, csr<T, Index, Space> 
     return {std::move(*memory), {a.rows, b.cols, begins, columns, values, nonzeros}};
 }
 
+// Sparse matrices with one element type and one type of indices.
+template <class X, class Y>
+inline constexpr bool sparse_alike = false;
+template <class X, class Y>
+requires std::same_as<typename X::index_type, typename Y::index_type>
+inline constexpr bool sparse_alike<X, Y> = std::same_as<typename X::value_type, typename Y::value_type>;
+
 // The places of A B that can be non-zero, columns in order; values are zero. A csr_matrix.
 template <policy P, operand A, operand B>
 auto pattern(P const& policy, A const& a, B const& b) {
     auto const x = as_view(a);
     auto const y = as_view(b);
-    constexpr bool alike = requires {
-        requires std::is_same_v<typename decltype(x)::index_type, typename decltype(y)::index_type>;
-        requires std::is_same_v<typename decltype(x)::value_type, typename decltype(y)::value_type>;
-    };
+    constexpr bool alike = sparse_alike<decltype(as_view(a)), decltype(as_view(b))>;
     static_assert(alike,
                   "stratagemm: pattern() takes two sparse matrices with one element type and one type of "
                   "indices; convert the arrays of one of them");

@@ -229,15 +229,20 @@ TEST_CASE("tuning keeps the best tile, for products of that size and for the nex
         ++calls, wrong += seconds < 0;
         if (seconds < 0) std::printf("failed: %s\n", sg::describe(tile).c_str());
     };
+    std::string const before = gpu.describe(shape);
     auto tuned = gpu.tune(shape, options);
     REQUIRE(tuned);
     CHECK(tuned->measured == calls);
     CHECK(wrong == 0);
     CHECK(tuned->before > 0);
     REQUIRE(tuned->tile.engine != sg::cuda_engine::direct);
-    auto const text = sg::describe(tuned->tile);
+    // Not kept where it is no faster, as may be beside other programs.
+    bool const kept = tuned->after < tuned->before;
+    auto const text = kept ? sg::describe(tuned->tile) : before;
     CHECK(gpu.describe(shape).find(text) != std::string::npos);
-    CHECK(gpu.describe(sg::shape<sg::half>{.m = 310, .n = 270, .k = 900}).find(text) != std::string::npos);
+    if (kept)
+        CHECK(gpu.describe(sg::shape<sg::half>{.m = 310, .n = 270, .k = 900}).find(text) !=
+              std::string::npos);
     CHECK(!gpu.tune(sg::shape<float>{.m = 0, .n = 1, .k = 1}));
     for (sg::cuda_entry const& e : sg::cuda_entries) // what is built in is tried first
         for (char const* type = e.types; *type; ++type) {
