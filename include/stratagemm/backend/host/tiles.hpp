@@ -101,11 +101,17 @@ struct finished {
             Acc const* const s = sum + i / 16 * 512 + i % 16 * 16;
             vec<Acc> x{}, y{};
             if (beta != Acc(0)) {
-                x = vb * load_part<Acc>(e + i * e_row, left);
-                y = vb * load_part<Acc>(e + i * e_row + 16, right);
+                x = load_part<Acc>(e + i * e_row, left);
+                y = load_part<Acc>(e + i * e_row + 16, right);
             }
-            scale_add<Acc>(x, va, load<Acc>(s));
-            scale_add<Acc>(y, va, load<Acc>(s + 256));
+            if constexpr (std::is_integral_v<Acc>) {
+                x = modular_sum<Acc>(va, load<Acc>(s), vb, x);
+                y = modular_sum<Acc>(va, load<Acc>(s + 256), vb, y);
+            } else {
+                x *= vb, y *= vb;
+                multiply_add<Acc>(x, va, load<Acc>(s));
+                multiply_add<Acc>(y, va, load<Acc>(s + 256));
+            }
             if (streams) {
                 stream<Acc>(c + i * c_row, x);
                 stream<Acc>(c + i * c_row + 16, y);

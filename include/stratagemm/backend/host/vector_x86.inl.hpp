@@ -57,13 +57,6 @@ STRATAGEMM_OP void step_row(vec<accumulated<T>> (&c)[NV], T const* a, vec<T> con
         multiply_add<T>(c[1], x, b[1]);
     }
 }
-template <class T>
-STRATAGEMM_OP void scale_add(vec<T>& c, vec<T> a, vec<T> b) {
-    if constexpr (std::is_integral_v<T>)
-        c += a * b;
-    else
-        multiply_add<T>(c, a, b);
-}
 // c = alpha sum + beta e, written as one statement: most of what a tile compiles to is its way out.
 template <class T>
 STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e) {
