@@ -150,6 +150,7 @@ public:
 
     virtual long workspace(problem const&) const { return -1; } // in bytes, where it tells
     virtual guarantee bound(problem const&) const { return {}; }
+    virtual double estimate(problem const&) const { return -1; } // in seconds, where it tells
     virtual std::string ran(problem const&) const { return ""; } // what the last run did, and why
 };
 using contenders = std::vector<std::unique_ptr<contender>>;

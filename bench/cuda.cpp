@@ -8,7 +8,7 @@
 // Times are those of events, operands are random, and there are so many sets of them that none is in the
 // cache from the product before (peers/cublas.cpp).
 #include "policy.hpp"
-#include "program.hpp"
+#include "sweep.hpp"
 
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/backend/cuda.hpp>
@@ -133,14 +133,14 @@ facts about(sg::cuda const& gpu) {
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, {"tile"});
-    return run("cuda", o, cases(), [&] {
+    options const o = parse(argc, argv, sweep_options({"tile"}));
+    using enum element;
+    auto const open = [&] {
         sg::cuda gpu;
         if (o.own.count("tile")) gpu.tile = parse_tile(o.own.at("tile").c_str());
         gpu.ready().or_throw();
         arena a{make_cuda_machine(), {}, about(gpu)};
         if (!a.on) throw std::runtime_error("the driver lacks a function that the benchmarks use");
-        using enum element;
         constexpr forms all{.batches = true, .groups = true};
         contenders& field = a.fields.emplace_back();
         field.push_back(make_policy<all, f32, f64, bf16_bf16, f16_f16, tf32, i8, fp8_bf16, c32, c64>(
@@ -171,5 +171,10 @@ int main(int argc, char** argv) {
         checked.push_back(
             make_policy<forms{}, f32, f64>("cuda", role::peer, [gpu](problem const&) { return gpu; }));
         return a;
-    });
+    };
+    if (asks_for_sweep(o)) // cuBLAS refuses int8 that is not in fours
+        return run_sweep("cuda", o,
+                         {.longest = 8192, .types = {f32, f64, bf16_bf16, f16_f16, i8}, .multiple_int8 = 4},
+                         open);
+    return run("cuda", o, cases(), open);
 }

@@ -1,7 +1,7 @@
 // bench_host: the CPU backend against every peer installed; where the filter names strassen, strassen{host} against
 // its base, and peeling of odd sides against padding; and, where it names verified, verified{host} against its base.
 // Its options are those of program.hpp.
-#include "program.hpp"
+#include "sweep.hpp"
 
 namespace {
 
@@ -98,14 +98,19 @@ std::vector<bench_case> cases(options const& o) {
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv);
-    return run("host", o, cases(o), [] {
-        arena a{make_host_machine(20e-3), {}};
+    options const o = parse(argc, argv, sweep_options());
+    auto const open = [&] {
+        arena a{make_host_machine(asks_for_sweep(o) ? 5e-3 : 20e-3), {}};
         a.fields.push_back(make_libraries());
         for (auto& peer : make_peers()) a.fields[0].push_back(std::move(peer));
         a.fields.push_back(make_strassen());
         for (int const levels : {1, 2}) a.fields.push_back(make_odd_sides(levels));
         a.fields.push_back(make_verified());
         return a;
-    });
+    };
+    using enum element;
+    if (asks_for_sweep(o))
+        return run_sweep(
+            "host", o, {.longest = 3000, .types = {f32, f64, bf16, i8}, .turns_a = true, .rounds = 9}, open);
+    return run("host", o, cases(o), open);
 }

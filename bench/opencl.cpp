@@ -6,7 +6,7 @@
 //   --tune-clblast=SECONDS      looks for parameters of CLBlast's for float for so long beforehand
 #include "opencl_machine.hpp"
 #include "policy.hpp"
-#include "program.hpp"
+#include "sweep.hpp"
 
 #include <stratagemm/algorithm/strassen.hpp>
 
@@ -94,10 +94,10 @@ std::vector<bench_case> cases() {
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, {"device", "tune-clblast"});
+    options const o = parse(argc, argv, sweep_options({"device", "tune-clblast"}));
     auto const own = [&](char const* name) { return o.own.count(name) ? o.own.at(name) : ""; };
     static std::unique_ptr<machine> cuda; // of the peer
-    return run("opencl", o, cases(), [&] {
+    auto const open = [&] {
         sg::opencl const device =
             own("device").empty() ? sg::opencl() : sg::opencl(sg::opencl::find(own("device")));
         device.ready().or_throw();
@@ -118,5 +118,8 @@ int main(int argc, char** argv) {
             if (auto peer = make_cublas(*cuda)) field.push_back(std::move(peer));
         a.fields.push_back(make_strassen({device}));
         return a;
-    });
+    };
+    if (asks_for_sweep(o))
+        return run_sweep("opencl", o, {.longest = 8192, .types = {element::f32, element::f64}}, open);
+    return run("opencl", o, cases(), open);
 }

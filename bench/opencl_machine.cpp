@@ -16,8 +16,13 @@ class opencl_machine final : public device_machine {
 public:
     opencl_machine(cl_command_queue queue, facts about)
         : device_machine(50e-3, 1L << 30), queue_(queue), about_(std::move(about)) {
+        cl_device_id device = nullptr;
+        cl_device_type type = 0;
         check(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context_, &context_, nullptr),
               "the queue");
+        check(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr), "the queue");
+        check(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr), "the device");
+        rotates_ = type != CL_DEVICE_TYPE_CPU;
     }
 
     facts about(std::vector<int> const&) override { return about_; }
@@ -40,11 +45,17 @@ public:
               "clEnqueueReadBuffer");
     }
 
+    // So many that none is in the cache from the run before; on a CPU as for the host's policies.
+    long sets(double bytes) const override {
+        return rotates_ ? std::clamp(long(0x1p27 / std::max(bytes, 1.0)) + 1, 1L, 64L) : 1;
+    }
+
 private:
     void synchronize() override { check(clFinish(queue_), "clFinish"); }
 
     cl_command_queue queue_;
     cl_context context_ = nullptr;
+    bool rotates_ = false;
     facts about_;
 };
 

@@ -74,6 +74,12 @@ public:
         });
         return promised;
     }
+    double estimate(problem const& p) const override {
+        double seconds = -1;
+        if (p.group.empty())
+            visit<Types...>(p.type, [&]<class T>(T types) { seconds = make_(p).estimate(shape(types, p)); });
+        return seconds;
+    }
     std::string ran(problem const& p) const override {
         std::string text;
         if constexpr (requires { make_.ran(); })

@@ -102,7 +102,8 @@ bool write(std::string const& file, std::function<void(std::ostream&)> const& wh
 } // namespace
 
 int run(std::string const& backend, options const& o, std::vector<bench_case> const& all,
-        std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange) try {
+        std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange,
+        view const& shown_as) try {
     auto const list = pick(all, o);
     if (list.empty()) {
         std::cerr << "no case of " << backend << " matches '" << o.filter << "'. The cases:\n";
@@ -129,18 +130,24 @@ int run(std::string const& backend, options const& o, std::vector<bench_case> co
     std::vector<result> results;
     for (bench_case const& c : list) {
         result x = race_case(c, o, where);
-        std::cerr << c.name() << (x.library() ? "" : ": not here") << std::endl;
-        if (x.lanes.empty() && x.left_out.empty()) continue; // nobody takes it
+        bool const taken = !x.lanes.empty() || !x.left_out.empty();
+        if (!shown_as.each || !taken) std::cerr << c.name() << (x.library() ? "" : ": not here") << std::endl;
+        if (!taken) continue;
+        if (shown_as.each) shown_as.each(x, std::size_t(&c - &list[0]) + 1, list.size());
         if (o.rule.errors) print_errors(std::cout, x);
         results.push_back(std::move(x));
     }
     if (results.empty()) return std::cout << "skipped: none of these cases is for this device\n", 77;
     if (arrange) arrange(results);
-    if (!o.rule.errors) print_table(std::cout, results);
+    std::string const body = shown_as.all ? shown_as.all(results) : "";
+    if (!shown_as.all && !o.rule.errors) print_table(std::cout, results);
     bool const wrote_json = write(o.json.empty() ? backend + ".json" : o.json,
                                   [&](std::ostream& out) { write_json(out, backend, about, results); });
     bool const wrote_page = write(o.report.empty() ? "report.html" : o.report, [&](std::ostream& out) {
-        write_html(out, "stratagemm, " + backend, about, results);
+        if (shown_as.all)
+            write_page(out, "stratagemm, " + backend, about, body);
+        else
+            write_html(out, "stratagemm, " + backend, about, results);
     });
     return wrote_json && wrote_page ? 0 : 1;
 } catch (std::regex_error const& e) {

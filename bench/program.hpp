@@ -46,9 +46,16 @@ struct arena {
     std::vector<contenders> fields;
     facts about{}; // beside what the machine and the contenders of the first field say
 };
+// What a program may show instead of the table and the charts: a line for each result, and at the end a summary, whose
+// page it returns (the body of write_page).
+struct view {
+    std::function<void(result const&, std::size_t number, std::size_t count)> each{};
+    std::function<std::string(std::vector<result> const&)> all{};
+};
 // open() is called when there is something to race. It may throw std::runtime_error: no device, say; the
 // program is skipped then, and its exit status is 77.
 int run(std::string const& backend, options const&, std::vector<bench_case> const&,
-        std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange = {});
+        std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange = {},
+        view const& shown_as = {});
 
 } // namespace bench

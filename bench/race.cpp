@@ -18,18 +18,16 @@ double median(std::vector<double> v) {
 
 // The operands on one machine.
 struct race::place {
+    struct set {
+        machine::memory a, b, c, e;
+    };
     machine& on;
-    long sets;
-    member sizes; // bytes of A, B and C in one set
-    machine::memory a, b, c, e;
+    std::vector<set> sets;
 
     operands view(long run) const {
-        long const set = run % sets;
-        auto const in = [&](machine::memory const& all,
-                            long bytes) { // on a machine with one set it is no address
-            return set ? static_cast<char*>(all.get()) + set * bytes : all.get();
-        };
-        return {in(a, sizes.a), in(b, sizes.b), in(c, sizes.c), in(e, sizes.c), set};
+        auto const i = std::size_t(run) % sets.size();
+        set const& x = sets[i];
+        return {x.a.get(), x.b.get(), x.c.get(), x.e.get(), long(i)};
     }
 };
 
@@ -39,6 +37,8 @@ struct race::data {
     virtual void poison(place&) const = 0;
     virtual bool correct(place&, guarantee const&) const = 0;
     virtual double error(place&) const = 0;
+    virtual void keep(place&) = 0;                                   // of the library's result
+    virtual bool agrees(place& of_peer, guarantee const&) const = 0; // that result with a peer's
 };
 
 // Large operands of devices are one block of random numbers, repeated: making all of them would take longer
@@ -161,16 +161,19 @@ struct race::typed_data final : race::data {
     }
 
     void bring(place& to) const override {
-        auto const repeat = [&]<class T>(std::vector<T> const& block, machine::memory& memory, long bytes) {
-            if (block.empty()) return;
-            memory = to.on.allocate(bytes);
-            long const step = long(block.size() * sizeof(T));
+        auto const repeat = [&]<class T>(std::vector<T> const& block, long count) -> machine::memory {
+            if (block.empty()) return nullptr;
+            long const bytes = count * long(sizeof(T)), step = long(block.size() * sizeof(T));
+            auto memory = to.on.allocate(bytes);
             for (long at = 0; at < bytes; at += step)
                 to.on.upload(memory.get(), at, block.data(), std::min(step, bytes - at));
+            return memory;
         };
-        repeat(a, to.a, to.sets * to.sizes.a), repeat(b, to.b, to.sets * to.sizes.b);
-        repeat(e, to.e, to.sets * to.sizes.c);
-        to.c = to.on.allocate(to.sets * to.sizes.c);
+        member const size = p.sizes();
+        for (place::set& x : to.sets) {
+            x.a = repeat(a, size.a), x.b = repeat(b, size.b), x.e = repeat(e, size.c);
+            x.c = to.on.allocate(size.c * long(sizeof(Out)));
+        }
     }
     // f(the first byte of a band of C, how many there are)
     template <class F>
@@ -184,14 +187,14 @@ struct race::typed_data final : race::data {
         each_band([&](long at, long bytes) {
             std::size_t const before = c.size();
             c.resize(before + std::size_t(bytes) / sizeof(Out));
-            from.on.download(c.data() + before, from.c.get(), at, bytes);
+            from.on.download(c.data() + before, from.sets[0].c.get(), at, bytes);
         });
         return c;
     }
     void poison(place& at) const override {
         each_band([&](long begin, long bytes) {
             std::vector<unsigned char> const nans(std::size_t(bytes), 0xff);
-            at.on.upload(at.c.get(), begin, nans.data(), bytes);
+            at.on.upload(at.sets[0].c.get(), begin, nans.data(), bytes);
         });
     }
     // Of random signs, errors add up like a walk; C is rounded once more if it is narrow. A policy that
@@ -228,6 +231,83 @@ struct race::typed_data final : race::data {
             if (sample) return sample->error(result(at).data());
         return -1;
     }
+
+    std::vector<Out> kept;
+    void keep(place& at) override { kept = result(at); }
+
+    // Where two results differ most, seen relative to |a_i| |b_j|, which is at least (|A||B|)_ij, ours has to be within
+    // its bound of the exact sum: of so many elements. A peer that is less accurate than we are does no harm.
+    bool agrees(place& of_peer, guarantee const& promised) const override {
+        constexpr std::size_t most = 64;
+        if constexpr (is_complex)
+            return true;
+        else {
+            struct element_of_c {
+                double difference;
+                long row, column, at;
+                bool operator<(element_of_c const& y) const {
+                    return difference > y.difference;
+                } // a heap's first
+            };
+            std::vector<Out> const theirs = result(of_peer);
+            std::vector<element_of_c> apart;
+            std::vector<double> const column_norms = norms_of_b();
+            each_row([&](member const&, long row, long begin) {
+                double const norm = norm_of_row(row);
+                for (long j = 0; j < p.n; ++j) {
+                    auto const at = std::size_t(begin + j);
+                    double const off = std::abs(value(kept[at]) - value(theirs[at]));
+                    double const scale = norm * column_norms[std::size_t(j)];
+                    element_of_c const x{std::isnan(off) ? INFINITY
+                                         : off > 0       ? off / scale
+                                                         : 0,
+                                         row, j, begin + j};
+                    if (x.difference == 0 ||
+                        (apart.size() == most && x.difference <= apart.front().difference))
+                        continue;
+                    if (apart.size() == most) std::pop_heap(apart.begin(), apart.end()), apart.pop_back();
+                    apart.push_back(x), std::push_heap(apart.begin(), apart.end());
+                }
+            });
+            return std::all_of(apart.begin(), apart.end(), [&](element_of_c const& x) {
+                return is_within(promised, x.row, x.column, value(kept[std::size_t(x.at)]));
+            });
+        }
+    }
+    In const& of_a(long row, long l) const {
+        return a[std::size_t(p.a_transposed ? l * p.m + row : row * p.k + l) % a.size()];
+    }
+    In const& of_b(long l, long column) const {
+        return b[std::size_t(p.b_transposed ? column * p.k + l : l * p.n + column) % b.size()];
+    }
+    double norm_of_row(long row) const {
+        double sum = 0;
+        for (long l = 0; l < p.k; ++l) sum += std::norm(value(of_a(row, l)));
+        return std::sqrt(sum);
+    }
+    std::vector<double> norms_of_b() const {
+        std::vector<double> norms(std::size_t(p.n));
+        for (long o = 0, i = 0; o < (p.b_transposed ? p.n : p.k); ++o) // as they lie
+            for (long x = 0; x < (p.b_transposed ? p.k : p.n); ++x, i = i + 1 < long(b.size()) ? i + 1 : 0)
+                norms[std::size_t(p.b_transposed ? o : x)] += std::norm(value(b[std::size_t(i)]));
+        for (double& x : norms) x = std::sqrt(x);
+        return norms;
+    }
+    bool is_within(guarantee const& promised, long row, long column, double ours) const {
+        stratagemm::wide_sum<std::conditional_t<std::is_same_v<In, double>, double, float>> exact;
+        double size = 0, low = 0;
+        for (long l = 0; l < p.k; ++l) {
+            auto const x = value(of_a(row, l)), y = value(of_b(l, column));
+            if constexpr (std::is_same_v<In, double>)
+                exact.add_product(x, y);
+            else
+                exact.add_product(float(x), float(y));
+            size += std::abs(x * y);
+        }
+        if constexpr (requires { exact.low; }) low = exact.low;
+        return std::abs((ours - exact.high) - low) <=
+               promised.worst * (promised.normwise ? double(p.k) : size);
+    }
 };
 
 // ---- the race --------------------------------------------------------------------------------------------
@@ -246,12 +326,13 @@ race::race(problem const& p, limit l, std::vector<contender*> const& all, machin
         if (!ours || !who->takes(p) || only_shown) continue;
         double& speed = speeds[{who->name() + '/' + std::to_string(int(p.type)), p.threads}];
         std::string why = speed > 0 && p.flops() * 1e-9 / speed > patience ? "slow" : "";
-        lane entry{who->name(), who->part(), {}, who->workspace(p), "", -1, {}, -1};
+        lane entry{who->name(), who->part(), {}, who->workspace(p), "", -1, {}, -1, who->estimate(p)};
         if (why.empty()) {
             racer one{who, &place_of(*who), 0};
             why = try_out(one, entry, patience);
             if (one.seconds > 0) speed = p.flops() * 1e-9 / one.seconds;
             if (why.empty()) racers_.push_back(one), lanes_.push_back(entry);
+            if (why.empty() && r.sweep) compare();
         }
         if (!why.empty()) left_out_.push_back(entry.name + ": " + why);
         if (r.errors && on.is_host() && racers_.size() == 1 && p.flops() > 3e9)
@@ -260,6 +341,17 @@ race::race(problem const& p, limit l, std::vector<contender*> const& all, machin
 }
 
 race::~race() = default;
+
+// The result of the library, which ran first, with that of the first peer: after the last run of each.
+void race::compare() {
+    if (racers_.size() == 1) {
+        if (lanes_[0].part == role::library) data_->keep(*racers_[0].at);
+    } else if (racers_.size() == 2 && lanes_[0].part == role::library && lanes_[0].bound.worst >= 0 &&
+               !data_->agrees(*racers_[1].at, lanes_[0].bound)) {
+        left_out_.push_back(lanes_[0].name + ": beyond its error bound where " + lanes_[1].name + " differs");
+        racers_.erase(racers_.begin()), lanes_.erase(lanes_.begin());
+    }
+}
 
 race::place& race::place_of(contender& who) {
     machine& on = who.home() ? *who.home() : on_;
@@ -270,11 +362,8 @@ race::place& race::place_of(contender& who) {
             data_ = std::make_unique<typed_data<typename T::in, typename T::out>>(problem_, on_.is_host(),
                                                                                   rules_.errors);
         });
-    member bytes = problem_.sizes();
-    bytes.a *= size_of(problem_.type), bytes.b *= size_of(problem_.type);
-    bytes.c *= size_of_result(problem_.type);
-    places_.push_back(std::make_unique<place>(
-        place{on, on_.sets(problem_.bytes()), bytes, nullptr, nullptr, nullptr, nullptr}));
+    auto const sets = std::size_t(on_.sets(problem_.bytes()));
+    places_.push_back(std::make_unique<place>(place{on, std::vector<place::set>(sets)}));
     data_->bring(*places_.back());
     return *places_.back();
 }
@@ -288,7 +377,7 @@ std::string race::try_out(racer& r, lane& entry, double patience) {
     data_->poison(*r.at);
     try {
         r.who->enter(problem_);
-        for (long set = 0; set < r.at->sets; ++set) r.who->prepare(problem_, r.at->view(set));
+        for (long set = 0; set < long(r.at->sets.size()); ++set) r.who->prepare(problem_, r.at->view(set));
         auto const start = std::chrono::steady_clock::now();
         r.who->run(problem_, r.at->view(0));
         r.seconds = seconds_since(start);
@@ -312,7 +401,7 @@ void race::round() {
         tiles.type = element::i8;
         pace_.push_back(on_.peak(tiles, limit::arithmetic) / std::max(1, problem_.threads));
     }
-    roof_.push_back(on_.peak(problem_, limit_));
+    roof_.push_back(rules_.sweep ? 0 : on_.peak(problem_, limit_));
     for (std::size_t turn = 0; turn < racers_.size(); ++turn) {
         std::size_t const i = rules_.alternate && roof_.size() % 2 == 0 ? racers_.size() - 1 - turn : turn;
         lane& l = lanes_[i];
@@ -330,7 +419,8 @@ void race::round() {
 }
 
 void race::finish() {
-    for (std::size_t i = 0; i < racers_.size() && !rules_.errors; ++i)
+    if (rules_.errors || rules_.sweep) return;
+    for (std::size_t i = 0; i < racers_.size(); ++i)
         if (lanes_[i].part == role::library) lanes_[i].queued = racers_[i].at->on.queued(runs_of(racers_[i]));
 }
 

@@ -8,14 +8,6 @@
 #include <sstream>
 
 namespace bench {
-namespace {
-
-double median_ratio(std::vector<double> const& a, std::vector<double> const& b) {
-    std::vector<double> r;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-        if (b[i] > 0) r.push_back(a[i] / b[i]);
-    return median(r);
-}
 
 std::string fixed(double x, int digits) {
     std::ostringstream s;
@@ -24,6 +16,21 @@ std::string fixed(double x, int digits) {
 }
 
 std::string rate(double x) { return fixed(x, x < 100 ? 1 : 0); }
+
+std::string escape(std::string const& s) {
+    std::string r;
+    for (char c : s) c == '<' ? r += "&lt;" : c == '&' ? r += "&amp;" : c == '"' ? r += "&quot;" : r += c;
+    return r;
+}
+
+namespace {
+
+double median_ratio(std::vector<double> const& a, std::vector<double> const& b) {
+    std::vector<double> r;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+        if (b[i] > 0) r.push_back(a[i] / b[i]);
+    return median(r);
+}
 
 template <class Key>
 std::vector<std::string> distinct(std::vector<result> const& all, Key key) {
@@ -221,6 +228,7 @@ void write_json(std::ostream& out, std::string const& title, facts const& about,
             if (l.error >= 0) out << ", \"error\": " << l.error;
             if (l.bound.worst >= 0) out << ", \"bound\": " << l.bound.worst;
             if (l.queued >= 0) out << ", \"host_us\": " << l.queued * 1e6;
+            if (l.predicted >= 0) out << ", \"predicted_us\": " << l.predicted * 1e6;
             if (!l.ran.empty()) out << ", \"ran\": " << quoted(l.ran);
             out << "}";
         }
@@ -232,12 +240,6 @@ void write_json(std::ostream& out, std::string const& title, facts const& about,
 // The page. Colours are CSS classes: c0 is ours, the others follow in order of first appearance.
 
 namespace {
-
-std::string escape(std::string const& s) {
-    std::string r;
-    for (char c : s) c == '<' ? r += "&lt;" : c == '&' ? r += "&amp;" : c == '"' ? r += "&quot;" : r += c;
-    return r;
-}
 
 char const* const style = R"(
 :root{--bg:#fbfbfa;--card:#fff;--ink:#1c2024;--soft:#6b7280;--line:#e5e7eb;--good:#0f8a5f;--bad:#c2410c;
@@ -261,7 +263,8 @@ margin:0;font-size:13.5px}dt{color:var(--soft)}dd{margin:0}svg{display:block;wid
 font-family:system-ui,sans-serif;paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
 svg .s{fill:var(--soft)}.grid{stroke:var(--line);stroke-width:1}.roof{stroke:var(--ink);stroke-width:1.3;stroke-dasharray:4 3;fill:none;opacity:.6}
 .broad{min-width:1000px}
-@media(max-width:600px){main{padding:24px 12px 60px}svg text{font-size:15px}.broad text{font-size:11px}}
+@media(max-width:600px){main{padding:24px 12px 60px}svg text{font-size:15px}.broad text{font-size:11px}
+.scatter text{font-size:24px}}
 )";
 
 class page {
@@ -277,16 +280,8 @@ public:
                     }
     }
 
-    void write(std::string const& title, facts const& about) {
-        out_ << "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
-                "content='width=device-width'>"
-             << "<title>" << escape(title) << "</title><style>" << style;
-        for (int i = 0; i <= 8; ++i)
-            out_ << ".c" << i << "{fill:var(--c" << i << ");background:var(--c" << i << ")}.l" << i
-                 << "{stroke:var(--c" << i << ");fill:none;stroke-width:" << (i ? 1.6 : 2.6)
-                 << ";stroke-linejoin:round}";
-        out_ << "</style><main><h1>" << escape(title)
-             << "</h1><p>Every library on the same operands, interleaved in one "
+    void write() {
+        out_ << "<p>Every library on the same operands, interleaved in one "
              << "process; medians over rounds. A ratio is taken within each round against the best peer of "
                 "the case; "
              << "above 1 is faster. The dashed line is the peak, measured in the same rounds: multiply-adds "
@@ -297,9 +292,6 @@ public:
         for (auto const& f : distinct(all_, [](result const& r) { return r.family; })) family(f);
         ratios();
         table();
-        out_ << "<h2>The machine and the peers</h2><div class=card><dl>";
-        for (auto const& [key, value] : about) out_ << "<dt>" << escape(key) << "<dd>" << escape(value);
-        out_ << "</dl></div></main></html>\n";
     }
 
 private:
@@ -512,9 +504,25 @@ private:
 
 } // namespace
 
+void write_page(std::ostream& out, std::string const& title, facts const& about, std::string const& body) {
+    out << "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
+           "content='width=device-width'>"
+        << "<title>" << escape(title) << "</title><style>" << style;
+    for (int i = 0; i <= 8; ++i)
+        out << ".c" << i << "{fill:var(--c" << i << ");background:var(--c" << i << ")}.l" << i
+            << "{stroke:var(--c" << i << ");fill:none;stroke-width:" << (i ? 1.6 : 2.6)
+            << ";stroke-linejoin:round}";
+    out << "</style><main><h1>" << escape(title) << "</h1>" << body
+        << "<h2>The machine and the peers</h2><div class=card><dl>";
+    for (auto const& [key, value] : about) out << "<dt>" << escape(key) << "<dd>" << escape(value);
+    out << "</dl></div></main></html>\n";
+}
+
 void write_html(std::ostream& out, std::string const& title, facts const& about,
                 std::vector<result> const& all) {
-    page(out, all).write(title, about);
+    std::ostringstream body;
+    page(body, all).write();
+    write_page(out, title, about, body.str());
 }
 
 } // namespace bench

@@ -36,4 +36,10 @@ void print_errors(std::ostream&, result const&);
 void write_json(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);
 void write_html(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);
 
+// A page with a body of HTML of the caller's, in the style of the other: what is in it of classes is in report.cpp.
+void write_page(std::ostream&, std::string const& title, facts const&, std::string const& body);
+std::string fixed(double, int digits);
+std::string rate(double);               // fixed, with as many digits as the tables have
+std::string escape(std::string const&); // for HTML
+
 } // namespace bench

@@ -2,6 +2,7 @@
 # Builds and runs the benchmark program of a backend, with its report.
 #   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy, a size
 #   bench/run.sh emulation cuda [filter]   and bench/run.sh accuracy cuda [size]: the same on a CUDA device
+#   bench/run.sh sweep|estimate [BACKEND [SEED [COUNT]]]   random shapes: against the peers, and against estimate()
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events | csr [SIDE]]
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
@@ -21,6 +22,17 @@ build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
 program=bench_$backend
 
 case $backend in
+sweep | estimate)
+    asked=$backend backend=${2:-host}
+    program=bench_$backend
+    sh "$root/bench/build.sh" "$program"
+    page=$build/$asked-$backend
+    set -- "--$asked" ${3:+"--seed=$3"} ${4:+"--count=$4"} --json="$page.json" --report="$page.html"
+    result=0
+    "$build/bench/$program" "$@" || result=$?
+    printf '\nJSON: %s\nHTML: %s\n' "$page.json" "$page.html"
+    exit "$result"
+    ;;
 out_of_core | sparse)
     shift
     sh "$root/bench/build.sh" "$program"
@@ -28,7 +40,7 @@ out_of_core | sparse)
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, out_of_core, sparse" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, out_of_core, sparse" >&2
     exit 2
     ;;
 esac

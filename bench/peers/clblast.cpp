@@ -11,14 +11,17 @@ namespace sg = stratagemm;
 namespace bench {
 namespace {
 
-// Row-major C = A B as its column-major view the other way round, which CLBlast has fewer copies to make for.
+// Row-major C = A B as its column-major view the other way round, C' = B' A', which CLBlast has fewer copies to make for.
 template <class T>
 bool multiply_as(cl_command_queue queue, problem const& p, operands const& x) {
     auto const buffer = [](void const* memory) { return static_cast<cl_mem>(const_cast<void*>(memory)); };
     auto const m = std::size_t(p.m), n = std::size_t(p.n), k = std::size_t(p.k);
-    return clblast::Gemm<T>(clblast::Layout::kColMajor, clblast::Transpose::kNo, clblast::Transpose::kNo, n,
-                            m, k, T(1), buffer(x.b), 0, n, buffer(x.a), 0, k, T(0), buffer(x.c), 0, n, &queue,
-                            nullptr) == clblast::StatusCode::kSuccess;
+    auto const op = [](bool transposed) {
+        return transposed ? clblast::Transpose::kYes : clblast::Transpose::kNo;
+    };
+    return clblast::Gemm<T>(clblast::Layout::kColMajor, op(p.b_transposed), op(p.a_transposed), n, m, k, T(1),
+                            buffer(x.b), 0, std::size_t(p.ldb()), buffer(x.a), 0, std::size_t(p.lda()), T(0),
+                            buffer(x.c), 0, n, &queue, nullptr) == clblast::StatusCode::kSuccess;
 }
 bool multiply(cl_command_queue queue, problem const& p, operands const& x) {
     return p.type == element::f32 ? multiply_as<float>(queue, p, x) : multiply_as<double>(queue, p, x);
@@ -31,7 +34,8 @@ public:
     std::string name() const override { return "CLBlast"; }
     std::string version() const override { return "as installed"; } // it does not tell
     bool takes(problem const& p) const override {
-        return (p.type == element::f32 || p.type == element::f64) && p.plain() && p.group.empty();
+        return (p.type == element::f32 || p.type == element::f64) && p.count == 1 && !p.added && !p.relu &&
+               p.group.empty();
     }
     void run(problem const& p, operands const& x) override {
         if (!multiply(device_.queue(), p, x)) throw std::runtime_error("CLBlast failed");

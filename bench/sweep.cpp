@@ -1,0 +1,349 @@
+#include "sweep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <random>
+#include <sstream>
+
+namespace bench {
+
+std::vector<std::string> sweep_options(std::vector<std::string> more) {
+    more.insert(more.end(), {"sweep", "estimate", "seed", "count"});
+    return more;
+}
+bool asks_for_sweep(options const& o) { return o.own.count("sweep") || o.own.count("estimate"); }
+
+// ---- the shapes ------------------------------------------------------------------------------------------
+
+namespace {
+
+char const* name_of(element e) {
+    switch (e) {
+    case element::f32: return "float";
+    case element::f64: return "double";
+    case element::bf16: return "bfloat16 to float";
+    case element::bf16_bf16: return "bfloat16";
+    case element::f16: return "half to float";
+    case element::f16_f16: return "half";
+    case element::i8: return "int8";
+    default: throw std::logic_error("a sweep has no name for this type");
+    }
+}
+
+} // namespace
+
+std::vector<bench_case> random_cases(unsigned seed, int count, std::vector<int> const& threads,
+                                     sweep_domain const& domain) {
+    std::mt19937 random(seed);
+    auto const uniform = [&] { return double(random()) * 0x1p-32; };
+    auto const up_to = [&](long side, long multiple) {
+        return std::min((side + multiple - 1) / multiple * multiple, domain.longest);
+    };
+    auto const side = [&] {
+        long const drawn = std::lround(std::pow(double(domain.longest), uniform()));
+        return uniform() < 0.5 && drawn > 16 ? up_to(drawn, 8) : drawn;
+    };
+    std::vector<bench_case> list;
+    for (int i = 0; i < count; ++i) {
+        long const m = side(), n = side(), k = side();
+        bool const turned_a = uniform() < 0.5 && domain.turns_a, turned_b = uniform() < 0.5;
+        for (element const type : domain.types) {
+            problem p{type, m, n, k, threads[std::size_t(i) % threads.size()]};
+            if (type == element::i8)
+                for (long* const x : {&p.m, &p.n, &p.k}) *x = up_to(*x, domain.multiple_int8);
+            p.a_transposed = turned_a, p.b_transposed = turned_b;
+            std::string const label =
+                times(p.m, p.n, p.k) + (turned_a ? " T" : " N") + (turned_b ? "T" : "N");
+            list.push_back({name_of(type), name_of(type), label, p});
+            list.back().rounds = domain.rounds;
+        }
+    }
+    return list;
+}
+
+// ---- what is found ---------------------------------------------------------------------------------------
+
+namespace {
+
+double seconds_of(result const& r) { return r.work / median(r.library()->rates); }
+double flops_of(result const& r) { return r.work * (r.unit[0] == 'T' ? 1e12 : 1e9); }
+
+// What is looked at: a number of a case, which is 0 where it is not known.
+struct question {
+    bool of_estimates;
+
+    double answer(result const& r) const {
+        if (!r.library()) return 0;
+        return of_estimates ? r.library()->predicted / seconds_of(r) : r.ratio();
+    }
+    // The least is the worst.
+    double rank(double answer) const { return of_estimates ? -std::abs(std::log2(answer)) : answer; }
+    char const* name() const { return of_estimates ? "predicted / measured" : "ratio to the best peer"; }
+};
+
+// The cases of a type and a number of threads.
+struct finding {
+    std::string name;
+    std::vector<result const*> cases; // the worst first
+    double mean = 0, tenth = 0;       // geometric mean and tenth percentile of the answers
+    double deviation = 0;             // the median of |log2(answer)|
+};
+
+std::string name_of(result const& r) { return r.family + (r.setting.empty() ? "" : ", ") + r.setting; }
+
+std::vector<finding> look_at(std::vector<result> const& all, question const& q) {
+    std::vector<finding> list;
+    for (result const& r : all) {
+        if (q.answer(r) <= 0) continue;
+        auto at =
+            std::find_if(list.begin(), list.end(), [&](finding const& x) { return x.name == name_of(r); });
+        if (at == list.end()) at = list.insert(at, {name_of(r), {}});
+        at->cases.push_back(&r);
+    }
+    std::sort(list.begin(), list.end(), [](finding const& x, finding const& y) { return x.name < y.name; });
+    for (finding& x : list) {
+        std::vector<double> answers, deviations;
+        double logs = 0;
+        for (result const* r : x.cases) {
+            answers.push_back(q.answer(*r)), deviations.push_back(std::abs(std::log2(answers.back())));
+            logs += std::log(answers.back());
+        }
+        std::sort(answers.begin(), answers.end());
+        std::stable_sort(x.cases.begin(), x.cases.end(), [&](result const* r, result const* s) {
+            return q.rank(q.answer(*r)) < q.rank(q.answer(*s));
+        });
+        x.mean = std::exp(logs / double(answers.size()));
+        x.tenth = answers[answers.size() / 10];
+        x.deviation = median(deviations);
+    }
+    return list;
+}
+
+std::string microseconds(double seconds) {
+    return fixed(seconds * 1e6, seconds < 1e-5 ? 2 : seconds < 1e-4 ? 1 : 0) + " us";
+}
+
+std::string about_case(result const& r, question const& q) {
+    std::string text = microseconds(seconds_of(r));
+    if (q.of_estimates) return text + ", predicted " + microseconds(r.library()->predicted);
+    text += ", " + rate(median(r.library()->rates)) + " " + r.unit;
+    if (r.best_peer()) text += "; " + r.best_peer()->name + " " + rate(median(r.best_peer()->rates));
+    return text;
+}
+
+void print_case(result const& r, question const& q) {
+    std::cout << std::left << std::setw(18) << r.family << std::setw(20) << r.label << std::setw(11)
+              << r.setting;
+    double const answer = q.answer(r);
+    std::cout << std::right << std::setw(8) << (answer > 0 ? fixed(answer, 2) : "-");
+    if (r.library()) std::cout << "   " << about_case(r, q);
+    for (auto const& w : r.left_out) std::cout << "; left out: " << w;
+    if (!r.library()) std::cout << "; WRONG";
+    std::cout << std::endl;
+}
+
+constexpr std::size_t shown = 10; // of the worst cases
+
+void print(std::vector<finding> const& all, question const& q) {
+    std::cout << "\n" << std::left << std::setw(30) << q.name() << std::right << std::setw(6) << "cases";
+    if (q.of_estimates) std::cout << std::setw(20) << "median |log2|";
+    std::cout << std::setw(12) << "geo. mean" << std::setw(18) << "tenth percentile" << std::setw(8)
+              << "worst\n";
+    for (finding const& x : all) {
+        std::cout << std::left << std::setw(30) << x.name << std::right << std::setw(6) << x.cases.size();
+        if (q.of_estimates) std::cout << std::setw(20) << fixed(x.deviation, 2);
+        std::cout << std::setw(12) << fixed(x.mean, 2) << std::setw(18) << fixed(x.tenth, 2) << std::setw(7)
+                  << fixed(q.answer(*x.cases.front()), 2) << "\n";
+    }
+    for (finding const& x : all) {
+        std::cout << "\nworst of " << x.name << "\n";
+        for (std::size_t i = 0; i < std::min(shown, x.cases.size()); ++i) {
+            result const& r = *x.cases[i];
+            std::cout << std::right << std::setw(8) << fixed(q.answer(r), 2) << "  " << std::left
+                      << std::setw(20) << r.label << about_case(r, q);
+            if (!r.library()->ran.empty()) std::cout << "; " << r.library()->ran;
+            std::cout << "\n";
+        }
+    }
+    std::cout << std::flush;
+}
+
+// ---- the page --------------------------------------------------------------------------------------------
+
+// Points on two logarithmic axes, with a line at 1.
+class scatter {
+public:
+    scatter(std::ostream& out, std::vector<result> const& all, question const& q) : out_(out), q_(q) {
+        for (result const& r : all) {
+            double const y = q.answer(r);
+            if (y <= 0) continue;
+            cases_.push_back(&r);
+            if (std::find(types_.begin(), types_.end(), r.family) == types_.end()) types_.push_back(r.family);
+            left_ = std::min(left_, std::log10(flops_of(r))),
+            right_ = std::max(right_, std::log10(flops_of(r)));
+            low_ = std::min(low_, std::log10(y)), high_ = std::max(high_, std::log10(y));
+        }
+        left_ = std::floor(left_), right_ = std::ceil(right_);
+        low_ -= 0.05, high_ += 0.05;
+    }
+
+    void draw() {
+        out_ << "<div class=keys>";
+        for (std::size_t i = 0; i < types_.size(); ++i)
+            out_ << "<span><i class=c" << i << "></i>" << escape(types_[i]) << "</span>";
+        out_ << "</div><div class=card><svg class=scatter viewBox='0 0 " << width << " " << height << "'>";
+        draw_axes();
+        for (result const* r : cases_) {
+            auto const type = std::find(types_.begin(), types_.end(), r->family) - types_.begin();
+            out_ << "<circle class=c" << type
+                 << " fill-opacity=.75 cx=" << fixed(x(std::log10(flops_of(*r))), 1)
+                 << " cy=" << fixed(y(q_.answer(*r)), 1) << " r=4.2><title>" << escape(name_of(*r)) << ", "
+                 << escape(r->label) << ": " << fixed(q_.answer(*r), 2) << "; " << escape(about_case(*r, q_))
+                 << "</title></circle>";
+        }
+        out_ << "</svg></div>";
+    }
+
+private:
+    static constexpr double width = 760, height = 440, margin = 62, bottom = 380;
+
+    double x(double exponent) const {
+        return margin + (width - margin - 12) * (exponent - left_) / (right_ - left_);
+    }
+    double y(double value) const {
+        return bottom - (bottom - 12) * (std::log10(value) - low_) / (high_ - low_);
+    }
+
+    void draw_axes() {
+        for (double e = left_; e <= right_; ++e) {
+            out_ << "<path class=grid d='M" << fixed(x(e), 1) << " 12V" << bottom << "'/>";
+            if (int(e) % 3 == 0 || right_ - left_ < 4)
+                out_ << "<text class=s text-anchor=" << (e < right_ ? "middle" : "end")
+                     << " x=" << fixed(x(e), 1) << " y=" << bottom + 24 << ">"
+                     << (int(e) % 3 == 1   ? "10"
+                         : int(e) % 3 == 2 ? "100"
+                                           : "1")
+                     << std::string(1, " kMGTP"[std::clamp(int(e) / 3, 0, 5)]) << "</text>";
+        }
+        out_ << "<text class=s text-anchor=middle x=" << (width + margin) / 2 << " y=" << height - 8
+             << ">work, 2 m n k</text>";
+        for (double e = std::floor(low_); e <= high_; ++e)
+            for (int const step : {1, 2, 5}) {
+                double const v = step * std::pow(10, e);
+                if (std::log10(v) < low_ || std::log10(v) > high_ || (step > 1 && high_ - low_ > 2.5))
+                    continue;
+                out_ << "<path class=" << (v == 1 ? "roof" : "grid") << " d='M" << margin << " "
+                     << fixed(y(v), 1) << "H" << width - 12
+                     << "'/><text class=s text-anchor=end x=" << margin - 8 << " y=" << fixed(y(v) + 4, 1)
+                     << ">" << v << "</text>";
+            }
+    }
+
+    std::ostream& out_;
+    question q_;
+    std::vector<result const*> cases_;
+    std::vector<std::string> types_;
+    double left_ = 99, right_ = -99, low_ = std::log10(0.8), high_ = std::log10(1.25);
+};
+
+std::string page_of(std::vector<result> const& all, std::vector<finding> const& found, question const& q) {
+    std::ostringstream out;
+    if (q.of_estimates)
+        out << "<p>Random shapes: the seconds that <i>estimate()</i> predicts for a product, divided by "
+               "those of the "
+               "median round. Above 1 the product was faster than predicted.</p>";
+    else
+        out << "<p>Random shapes: every library on the same operands, in turn in one process. The ratio is "
+               "our speed "
+               "divided by that of the best peer of the case, the median over rounds; above 1 is faster.</p>";
+    out << "<div class=row>";
+    for (finding const& x : found) {
+        double const big = q.of_estimates ? x.deviation : x.mean;
+        bool const good = q.of_estimates ? big <= 0.15 : big >= 1;
+        out << "<div class=card><h3>" << escape(x.name) << "</h3><div class='big "
+            << (good ? "good'>" : "bad'>") << fixed(big, 2) << (q.of_estimates ? "" : "&times;")
+            << "</div><div class=small>"
+            << (q.of_estimates ? "median of |log2(predicted / measured)|" : "geometric mean") << " of "
+            << x.cases.size() << " cases<br>";
+        if (q.of_estimates) out << "geometric mean " << fixed(x.mean, 2) << "&times;, ";
+        out << "tenth percentile " << fixed(x.tenth, 2) << "&times;<br>worst "
+            << fixed(q.answer(*x.cases.front()), 2) << "&times;: " << escape(x.cases.front()->label)
+            << "</div></div>";
+    }
+    out << "</div><h2>" << (q.of_estimates ? "Predicted / measured" : "Ratio to the best peer")
+        << " against work</h2>";
+    scatter(out, all, q).draw();
+    for (finding const& x : found) {
+        out << "<h2>Worst of " << escape(x.name) << "</h2><div class='card scroll'><table><tr><th>shape<th>"
+            << (q.of_estimates ? "predicted / measured" : "ratio")
+            << "<th class=l>times<th class=l>what ran</tr>";
+        for (std::size_t i = 0; i < std::min(shown, x.cases.size()); ++i) {
+            result const& r = *x.cases[i];
+            out << "<tr><td>" << escape(r.label) << "<td class=us>" << fixed(q.answer(r), 2) << "<td class=l>"
+                << escape(about_case(r, q)) << "<td class=l>" << escape(r.library()->ran) << "</tr>";
+        }
+        out << "</table></div>";
+    }
+    for (result const& r : all)
+        for (auto const& w : r.left_out)
+            out << "<p class=bad>Left out of " << escape(name_of(r)) << ", " << escape(r.label) << ": "
+                << escape(w) << "</p>";
+    return out.str();
+}
+
+// A whole number from 1 on.
+long number(options const& o, char const* name, long usual) {
+    if (!o.own.count(name)) return usual;
+    std::string const& text = o.own.at(name);
+    char* end = nullptr;
+    long const n = std::strtol(text.c_str(), &end, 10);
+    if (text.empty() || *end || n < 1 || n > 1000000000) {
+        std::cerr << "--" << name << " is a whole number, such as 100, and not '" << text << "'\n";
+        std::exit(2);
+    }
+    return n;
+}
+
+} // namespace
+
+int run_sweep(std::string const& backend, options const& asked, sweep_domain const& domain,
+              std::function<arena()> const& open) {
+    question const q{asked.own.count("estimate") > 0};
+    long const seed = number(asked, "seed", 1), count = number(asked, "count", 100);
+    options o = asked;
+    o.rule.sweep = o.rule.alternate = true;
+    bool const on_host = backend == "host";
+    auto const cases = random_cases(unsigned(seed), int(count), on_host ? o.threads : std::vector{0}, domain);
+
+    bool wrong = false;
+    view const shown_as{[&](result const& r, std::size_t number, std::size_t count) {
+                            wrong |= !r.library();
+                            std::cout << std::right << std::setw(5) << number << "/" << std::left
+                                      << std::setw(6) << count;
+                            print_case(r, q);
+                        },
+                        [&](std::vector<result> const& all) {
+                            auto const found = look_at(all, q);
+                            print(found, q);
+                            return page_of(all, found, q);
+                        }};
+    int const status = run(
+        backend, o, cases,
+        [&] {
+            arena a = open();
+            a.fields.resize(1);
+            std::erase_if(a.fields[0], [&](auto const& who) {
+                return who->part() == role::information || (q.of_estimates && who->part() == role::peer);
+            });
+            a.about.emplace_back("shapes", std::to_string(count) + " of seed " + std::to_string(seed));
+            return a;
+        },
+        {}, shown_as);
+    if (wrong) std::cout << "\nresults of the library were wrong: see WRONG above" << std::endl;
+    return status ? status : wrong;
+}
+
+} // namespace bench
