@@ -75,7 +75,7 @@ std::vector<listed_case> listed() {
         for (long n : {1025, 2049, 3001}) {
             auto& c = add("odd sides", "sgemm strassen " + std::to_string(levels) + " levels",
                           std::to_string(n), {element::f32, n, n, n});
-            c.rounds = 7, c.only_if = "strassen", c.field = 1 + levels;
+            c.rounds = 7, c.only_if = "strassen", c.field = std::size_t(1 + levels);
         }
     return list;
 }
@@ -110,7 +110,12 @@ int main(int argc, char** argv) {
     };
     using enum element;
     if (asks_for_sweep(o))
-        return run_sweep(
-            "host", o, {.longest = 3000, .types = {f32, f64, bf16, i8}, .turns_a = true, .rounds = 9}, open);
+        return run_sweep("host", o,
+                         {.longest = 3000,
+                          .types = {f32, f64, bf16, i8},
+                          .threads = o.threads,
+                          .turns_a = true,
+                          .rounds = 9},
+                         open);
     return run("host", o, cases(o), open);
 }

@@ -49,7 +49,7 @@ struct arena {
 // What a program may show instead of the table and the charts: a line for each result, and at the end a summary, whose
 // page it returns (the body of write_page).
 struct view {
-    std::function<void(result const&, std::size_t number, std::size_t count)> each{};
+    std::function<void(result const&, std::size_t at, std::size_t all)> each{};
     std::function<std::string(std::vector<result> const&)> all{};
 };
 // open() is called when there is something to race. It may throw std::runtime_error: no device, say; the

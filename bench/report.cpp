@@ -32,14 +32,6 @@ double median_ratio(std::vector<double> const& a, std::vector<double> const& b) 
     return median(r);
 }
 
-template <class Key>
-std::vector<std::string> distinct(std::vector<result> const& all, Key key) {
-    std::vector<std::string> names;
-    for (result const& r : all)
-        if (std::find(names.begin(), names.end(), key(r)) == names.end()) names.push_back(key(r));
-    return names;
-}
-
 struct summary {
     std::string group;
     int cases = 0, won = 0;

@@ -4,6 +4,7 @@
 
 #include "race.hpp"
 
+#include <algorithm>
 #include <iosfwd>
 
 namespace bench {
@@ -27,6 +28,15 @@ struct result {
     double share_of_roof() const;  // likewise to the peak
     double ratio_to(lane const&) const;
 };
+
+// key(r) of all, in order of first appearance.
+template <class Key>
+std::vector<std::string> distinct(std::vector<result> const& all, Key key) {
+    std::vector<std::string> names;
+    for (result const& r : all)
+        if (std::find(names.begin(), names.end(), key(r)) == names.end()) names.push_back(key(r));
+    return names;
+}
 
 void print_table(std::ostream&, std::vector<result> const&);
 // Every contender of a case: its rate beside those of the first and of the best peer, its error and its

@@ -35,8 +35,7 @@ char const* name_of(element e) {
 
 } // namespace
 
-std::vector<bench_case> random_cases(unsigned seed, int count, std::vector<int> const& threads,
-                                     sweep_domain const& domain) {
+std::vector<bench_case> random_cases(unsigned seed, int count, sweep_domain const& domain) {
     std::mt19937 random(seed);
     auto const uniform = [&] { return double(random()) * 0x1p-32; };
     auto const up_to = [&](long side, long multiple) {
@@ -51,7 +50,7 @@ std::vector<bench_case> random_cases(unsigned seed, int count, std::vector<int> 
         long const m = side(), n = side(), k = side();
         bool const turned_a = uniform() < 0.5 && domain.turns_a, turned_b = uniform() < 0.5;
         for (element const type : domain.types) {
-            problem p{type, m, n, k, threads[std::size_t(i) % threads.size()]};
+            problem p{type, m, n, k, domain.threads[std::size_t(i) % domain.threads.size()]};
             if (type == element::i8)
                 for (long* const x : {&p.m, &p.n, &p.k}) *x = up_to(*x, domain.multiple_int8);
             p.a_transposed = turned_a, p.b_transposed = turned_b;
@@ -96,14 +95,13 @@ std::string name_of(result const& r) { return r.family + (r.setting.empty() ? ""
 
 std::vector<finding> look_at(std::vector<result> const& all, question const& q) {
     std::vector<finding> list;
-    for (result const& r : all) {
-        if (q.answer(r) <= 0) continue;
-        auto at =
-            std::find_if(list.begin(), list.end(), [&](finding const& x) { return x.name == name_of(r); });
-        if (at == list.end()) at = list.insert(at, {name_of(r), {}});
-        at->cases.push_back(&r);
-    }
-    std::sort(list.begin(), list.end(), [](finding const& x, finding const& y) { return x.name < y.name; });
+    for (auto const& family : distinct(all, [](result const& r) { return r.family; }))
+        for (auto const& setting : distinct(all, [](result const& r) { return r.setting; })) {
+            finding x{family + (setting.empty() ? "" : ", ") + setting, {}};
+            for (result const& r : all)
+                if (r.family == family && r.setting == setting && q.answer(r) > 0) x.cases.push_back(&r);
+            if (!x.cases.empty()) list.push_back(x);
+        }
     for (finding& x : list) {
         std::vector<double> answers, deviations;
         double logs = 0;
@@ -141,7 +139,7 @@ void print_case(result const& r, question const& q) {
     std::cout << std::right << std::setw(8) << (answer > 0 ? fixed(answer, 2) : "-");
     if (r.library()) std::cout << "   " << about_case(r, q);
     for (auto const& w : r.left_out) std::cout << "; left out: " << w;
-    if (!r.library()) std::cout << "; WRONG";
+    if (!r.library()) std::cout << "; FAILED";
     std::cout << std::endl;
 }
 
@@ -277,13 +275,16 @@ std::string page_of(std::vector<result> const& all, std::vector<finding> const& 
         << " against work</h2>";
     scatter(out, all, q).draw();
     for (finding const& x : found) {
+        bool const tells = !x.cases[0]->library()->ran.empty();
         out << "<h2>Worst of " << escape(x.name) << "</h2><div class='card scroll'><table><tr><th>shape<th>"
-            << (q.of_estimates ? "predicted / measured" : "ratio")
-            << "<th class=l>times<th class=l>what ran</tr>";
+            << (q.of_estimates ? "predicted / measured" : "ratio") << "<th class=l>times"
+            << (tells ? "<th class=l>what ran</tr>" : "</tr>");
         for (std::size_t i = 0; i < std::min(shown, x.cases.size()); ++i) {
             result const& r = *x.cases[i];
             out << "<tr><td>" << escape(r.label) << "<td class=us>" << fixed(q.answer(r), 2) << "<td class=l>"
-                << escape(about_case(r, q)) << "<td class=l>" << escape(r.library()->ran) << "</tr>";
+                << escape(about_case(r, q));
+            if (tells) out << "<td class=l>" << escape(r.library()->ran);
+            out << "</tr>";
         }
         out << "</table></div>";
     }
@@ -315,21 +316,20 @@ int run_sweep(std::string const& backend, options const& asked, sweep_domain con
     long const seed = number(asked, "seed", 1), count = number(asked, "count", 100);
     options o = asked;
     o.rule.sweep = o.rule.alternate = true;
-    bool const on_host = backend == "host";
-    auto const cases = random_cases(unsigned(seed), int(count), on_host ? o.threads : std::vector{0}, domain);
+    auto const cases = random_cases(unsigned(seed), int(count), domain);
 
-    bool wrong = false;
-    view const shown_as{[&](result const& r, std::size_t number, std::size_t count) {
-                            wrong |= !r.library();
-                            std::cout << std::right << std::setw(5) << number << "/" << std::left
-                                      << std::setw(6) << count;
-                            print_case(r, q);
-                        },
-                        [&](std::vector<result> const& all) {
-                            auto const found = look_at(all, q);
-                            print(found, q);
-                            return page_of(all, found, q);
-                        }};
+    bool failed = false;
+    view shown_as;
+    shown_as.each = [&](result const& r, std::size_t at, std::size_t all) {
+        failed |= !r.library();
+        std::cout << std::right << std::setw(5) << at << "/" << std::left << std::setw(6) << all;
+        print_case(r, q);
+    };
+    shown_as.all = [&](std::vector<result> const& all) {
+        auto const found = look_at(all, q);
+        print(found, q);
+        return page_of(all, found, q);
+    };
     int const status = run(
         backend, o, cases,
         [&] {
@@ -342,8 +342,8 @@ int run_sweep(std::string const& backend, options const& asked, sweep_domain con
             return a;
         },
         {}, shown_as);
-    if (wrong) std::cout << "\nresults of the library were wrong: see WRONG above" << std::endl;
-    return status ? status : wrong;
+    if (failed) std::cout << "\nThe library failed in some cases: see FAILED above." << std::endl;
+    return status ? status : failed;
 }
 
 } // namespace bench

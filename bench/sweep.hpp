@@ -18,19 +18,19 @@ namespace bench {
 struct sweep_domain {
     long longest;
     std::vector<element> types;
-    bool turns_a = false;   // A may be transposed, too
-    long multiple_int8 = 1; // what the sides of int8 are rounded up to
+    std::vector<int> threads = {0}; // shapes take them in turn
+    bool turns_a = false;           // A may be transposed, too
+    long multiple_int8 = 1;         // what the sides of int8 are rounded up to
     int rounds = 5;
 };
 
-std::vector<std::string>
-sweep_options(std::vector<std::string> more = {}); // for parse(), with those of the program
+// For parse(), with those of the program.
+std::vector<std::string> sweep_options(std::vector<std::string> more = {});
 bool asks_for_sweep(options const&);
 
-std::vector<bench_case> random_cases(unsigned seed, int count, std::vector<int> const& threads,
-                                     sweep_domain const&);
+std::vector<bench_case> random_cases(unsigned seed, int count, sweep_domain const&);
 
-// As run() of program.hpp; the first field of the arena races. Not 0 if a result of the library is wrong, too.
+// As run() of program.hpp; the first field of the arena races. Not 0 if the library fails in a case, too.
 int run_sweep(std::string const& backend, options const&, sweep_domain const&,
               std::function<arena()> const& open);
 

@@ -1,7 +1,7 @@
 // The framework of the benchmarks, with contenders of its own: what a filter picks, that a wrong result does not
-// race, and what is reported. Nothing here depends on a time.
+// race, what is reported, and which shapes a sweep draws. Nothing here depends on a time.
 #include "../../bench/oracle.hpp"
-#include "../../bench/program.hpp"
+#include "../../bench/sweep.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -20,11 +20,14 @@ void check(bool good, char const* what) {
 
 class naive final : public contender {
 public:
-    naive(std::string name, role part, float error) : name_(std::move(name)), part_(part), error_(error) {}
+    naive(std::string name, role part, float error, double promise = -1)
+        : name_(std::move(name)), part_(part), error_(error), promise_(promise) {}
     std::string name() const override { return name_; }
     std::string version() const override { return "of the test"; }
     role part() const override { return part_; }
     bool takes(problem const& p) const override { return p.type == element::f32; }
+    guarantee bound(problem const&) const override { return {promise_}; }
+    double estimate(problem const&) const override { return 1; }
     void run(problem const& p, operands const& x) override {
         for (long c = 0; c < p.count; ++c)
             for (long i = 0; i < p.m; ++i)
@@ -41,6 +44,7 @@ private:
     std::string name_;
     role part_;
     float error_;
+    double promise_;
 };
 
 std::vector<bench_case> cases() {
@@ -84,6 +88,84 @@ outcome run_with(std::vector<std::string> arguments) {
     return x;
 }
 
+// Sides and transposition of the shapes of a seed; a third of the cases is int8, in fours.
+void check_shapes() {
+    sweep_domain const domain{.longest = 500,
+                              .types = {element::f32, element::f64, element::i8},
+                              .threads = {1, 2},
+                              .turns_a = true,
+                              .multiple_int8 = 4};
+    auto const all = random_cases(7, 200, domain), again = random_cases(7, 100, domain);
+    check(all.size() == 600 && again.size() == 300, "each shape in each type");
+    long short_sides = 0, in_eights = 0, turned = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        problem const& p = all[i].p;
+        for (long const side : {p.m, p.n, p.k}) {
+            check(side >= 1 && side <= 500 && (p.type != element::i8 || side % 4 == 0),
+                  "sides are within reach");
+            if (p.type == element::f32) short_sides += side <= 22, in_eights += side > 22 && side % 8 == 0;
+        }
+        turned += p.a_transposed && p.b_transposed;
+        check(p.threads == int(i / 3 % 2 + 1), "numbers of threads take turns");
+        if (i < again.size())
+            check(all[i].name() == again[i].name(), "a seed draws the same shapes, however many");
+        if (p.type == element::f64)
+            check(p.m == all[i - 1].p.m && p.k == all[i - 1].p.k, "whatever the type");
+    }
+    check(short_sides > 240 && short_sides < 360, "half of the logarithms are below the middle");
+    check(in_eights > 120 && in_eights < 240, "half of the longer sides are multiples of 8");
+    check(turned > 100 && turned < 200, "a quarter has both operands transposed");
+    check(random_cases(8, 1, domain)[0].name() != all[0].name(), "another seed draws others");
+}
+
+// `ours` against a peer that is right.
+outcome sweep_with(std::vector<std::string> arguments, float error, double promise) {
+    arguments.insert(arguments.begin(),
+                     {"framework", "--count=20", "--rounds=2", "--json=sweep.json", "--report=sweep.html"});
+    std::vector<char*> argv;
+    for (auto& a : arguments) argv.push_back(a.data());
+    std::ostringstream out;
+    auto* const cout = std::cout.rdbuf(out.rdbuf());
+    outcome x{};
+    x.status = run_sweep("test", parse(int(argv.size()), argv.data(), sweep_options()),
+                         {.longest = 30, .types = {element::f32}, .threads = {1}, .turns_a = true}, [&] {
+                             arena a{make_host_machine(1e-5), {}};
+                             contenders& field = a.fields.emplace_back();
+                             field.push_back(std::make_unique<naive>("ours", role::library, error, promise));
+                             field.push_back(std::make_unique<naive>("theirs", role::peer, 0.0f));
+                             field.push_back(std::make_unique<naive>("shown", role::information, 0.0f));
+                             return a;
+                         });
+    std::cout.rdbuf(cout);
+    x.out = out.str();
+    return x;
+}
+
+void check_sweep() {
+    auto const has = [](outcome const& x, char const* text) { return x.out.find(text) != x.out.npos; };
+    outcome const good = sweep_with({"--sweep"}, 0, 40 * 0x1p-24);
+    check(good.status == 0 && has(good, "ratio to the best peer") && has(good, "worst of float, 1 thread"),
+          "a sweep ends with a summary");
+    check(has(good, "theirs") && !has(good, "shown"), "of the library and its peers");
+    outcome const slightly = sweep_with({"--sweep"}, 5e-7f, 1);
+    check(slightly.status == 0, "a result may differ from a peer's within its bound");
+    outcome const careless = sweep_with({"--sweep"}, 5e-7f, 1e-9);
+    check(careless.status == 1 && has(careless, "ours: beyond its error bound where theirs differs"),
+          "and not beyond it");
+    outcome const estimated = sweep_with({"--estimate"}, 0, 40 * 0x1p-24);
+    check(estimated.status == 0 && has(estimated, "predicted 1000000 us") && !has(estimated, "theirs"),
+          "predicted against measured, without peers");
+    std::stringstream page;
+    page << std::ifstream("sweep.html").rdbuf();
+    auto const count = [&](std::string const& text) {
+        long times = 0;
+        for (auto at = page.str().find(text); at != std::string::npos; at = page.str().find(text, at + 1))
+            ++times;
+        return times;
+    };
+    check(count("<circle") == 20 && count("<svg") == 1, "a picture with a point for each case");
+}
+
 // The rows of C that the oracle asks for, by a plain loop over operands that repeat; then one element wrong, or NaN.
 template <class T>
 void check_sampled(element type) {
@@ -116,6 +198,9 @@ int main() {
     check_sampled<float>(element::f32);
     check_sampled<std::complex<double>>(element::c64);
     check_sampled<std::complex<float>>(element::c32);
+
+    check_shapes();
+    check_sweep();
 
     outcome const none = run_with({"--filter=sgemm/7"});
     check(none.status == 1, "a filter that matches no case is an error");
