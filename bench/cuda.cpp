@@ -1,6 +1,6 @@
 // bench_cuda: the CUDA backend against cuBLAS, on one device and one stream; where the filter names strassen,
 // strassen{cuda} against cuBLAS and its base; and, where it names verified, verified{cuda} against its base. Beside
-// the options of program.hpp:
+// the options of program.hpp and sweep.hpp:
 //
 //   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS
 //                      one tile, by the number of its engine, for every product that can use it

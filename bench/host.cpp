@@ -1,6 +1,6 @@
 // bench_host: the CPU backend against every peer installed; where the filter names strassen, strassen{host} against
 // its base, and peeling of odd sides against padding; and, where it names verified, verified{host} against its base.
-// Its options are those of program.hpp.
+// Its options are those of program.hpp and sweep.hpp.
 #include "sweep.hpp"
 
 namespace {

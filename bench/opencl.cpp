@@ -1,6 +1,6 @@
 // bench_opencl: the OpenCL backend against CLBlast and, on NVIDIA's cards, cuBLAS, where they are installed:
 // on one device, OpenCL in one queue; and, where the filter names strassen, one level of strassen{opencl} against its
-// base. Beside the options of program.hpp:
+// base. Beside the options of program.hpp and sweep.hpp:
 //
 //   --device=PART OF ITS NAME
 //   --tune-clblast=SECONDS      looks for parameters of CLBlast's for float for so long beforehand

@@ -184,7 +184,7 @@ public:
             right_ = std::max(right_, std::log10(flops_of(r)));
             low_ = std::min(low_, std::log10(y)), high_ = std::max(high_, std::log10(y));
         }
-        left_ = std::floor(left_), right_ = std::ceil(right_);
+        left_ = std::floor(left_), right_ = std::max(std::ceil(right_), left_ + 1);
         low_ -= 0.05, high_ += 0.05;
     }
 
