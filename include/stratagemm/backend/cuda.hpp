@@ -114,11 +114,11 @@ struct cuda {
     footprint workspace(S const& s) const {
         using In = typename S::a_type;
         using Problem = dense_problem<In, In, typename S::c_type, space>;
-        auto const bytes = [&](cuda_sides const& sides) {
-            return cuda_product<Problem>::workspace(choice_for<In>(sides), sides, terms_beside<S> > 0);
-        };
         footprint f;
-        f.device = larger(bytes({s.m, s.n, s.k, s.count}), bytes({s.n, s.m, s.k, s.count}));
+        for (cuda_sides const& sides : {cuda_sides{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}})
+            for (bool const b_along_k : {false, true})
+                f.device = larger(f.device, cuda_product<Problem>::workspace(choice_for<In>(sides, b_along_k),
+                                                                             sides, terms_beside<S> > 0));
         return f;
     }
 
@@ -270,8 +270,10 @@ private:
             f.device = product.workspace(choice);
             return memory.fits(f);
         };
-        cuda_choice choice = choice_for<In>(sides);
-        if (!fits(choice)) choice = choice_with<In>(sides, tile); // tuned since the arena was sized
+        cuda_choice choice = choice_for<In>(sides, product.b_along_k());
+        // The arena was sized for a product that lies otherwise, as in a group, or before one was tuned.
+        if (!fits(choice)) choice = choice_for<In>(sides);
+        if (!fits(choice)) choice = choice_with<In>(sides, tile, false);
         if (!fits(choice))
             return failure(errc::memory,
                            "cuda: the workspace was sized for another tile; ask for its size again");
@@ -295,18 +297,19 @@ private:
         return tf32 && std::is_same_v<In, float> ? 't' : type_letter<In>();
     }
     template <class In>
-    cuda_choice choice_for(cuda_sides const& s) const {
+    cuda_choice choice_for(cuda_sides const& s, bool b_along_k = false) const {
         cuda_tile only = tile;
         if (only.engine == cuda_engine::direct && s.count == 1)
             only = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
-        return choice_with<In>(s, only);
+        return choice_with<In>(s, only, b_along_k);
     }
     template <class In>
-    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only) const {
+    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only, bool b_along_k) const {
         // Choosing takes longer than queueing what was chosen, and products come again.
         struct known {
             int device = -1;
             char type = 0;
+            bool b_along_k = false;
             cuda_sides sides{};
             cuda_tile only;
             cuda_choice choice;
@@ -315,9 +318,11 @@ private:
         std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
         for (std::ptrdiff_t const side : {s.m, s.n, s.k, s.count})
             place = (place ^ static_cast<std::uint64_t>(side)) * 0x9e3779b97f4a7c15u;
-        known& k = all[place >> 58];
-        if (k.device != device || k.type != letter<In>() || k.sides != s || k.only != only)
-            k = {device, letter<In>(), s, only, choose(where(), letter<In>(), sizeof(In), s, only)};
+        known& k = all[(place >> 58) ^ static_cast<unsigned>(b_along_k)];
+        char const type = letter<In>();
+        if (k.device != device || k.type != type || k.b_along_k != b_along_k || k.sides != s ||
+            k.only != only)
+            k = {device, type, b_along_k, s, only, choose(where(), type, sizeof(In), s, only, b_along_k)};
         return k.choice;
     }
 };

@@ -25,58 +25,78 @@ inline constexpr std::ptrdiff_t small_side = 32; // the longest of a product tha
 // Of the product of real numbers that one of complex ones is, alone.
 inline cuda_sides of_reals(cuda_sides const& s) { return {s.m, 2 * s.n, 2 * s.k, 1}; }
 
+// The least that a step of k takes a block, in cycles: until what it reads has come. `blocked` has to store that before
+// its few threads multiply it.
+inline double shortest_step(cuda_tile const& t) {
+    switch (t.engine) {
+    case cuda_engine::simt: return 1150;
+    case cuda_engine::fp64: return 220;
+    case cuda_engine::wgmma:
+    case cuda_engine::mma: return 400;
+    default: return 500 + 6.0 * t.micro_m * t.micro_n * t.k;
+    }
+}
+
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of
 // parts of k another launch, and what it takes to write and to read them. Where only the last round is in
-// parts, it is a round of its own.
+// parts, it is a round of its own. The constants are those that fit measurements on an H200 best
+// (bench/results/tiles-h200-2026-11-23.txt).
 inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_sides const& s,
-                        cuda_choice const& how, int units, std::size_t element) {
-    cuda_tile const t = lying_on_c(given, form_for(given, element, {}), element);
+                        cuda_choice const& how, int units, std::size_t element, bool b_along_k) {
+    cuda_form const form = form_for(given, element, {.b_along_k = b_along_k});
+    cuda_tile const t = lying_on_c(given, form, element);
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
-    double const whole = static_cast<double>(how.whole);
+    // Of two things at a time; where both take about as long, each delays the other.
+    auto const longer = [](double x, double y) {
+        double const most = x > y ? x : y, ratio = x > y ? y / x : x / y, square = ratio * ratio;
+        return most * (1 + 0.12 * square * square * square);
+    };
+    auto const size = static_cast<double>(element), sum = size < 4 ? 4 : size;
+    double const whole = static_cast<double>(how.whole), parts = static_cast<double>(how.parts(s.k));
     double const tiles =
         up(s.m, std::ptrdiff_t{t.m} * t.cluster) * t.cluster * up(s.n, t.n) * static_cast<double>(s.count);
-    double const parts = static_cast<double>(how.parts(s.k));
-    double const places = static_cast<double>(units) * blocks;
-    // Storing: as much as memory takes, less what those beside it multiply meanwhile. fp64 has a warp that
-    // does nothing but fetch, so that the next tile is there when one has been stored.
-    bool const is_ahead = t.engine == cuda_engine::fp64;
-    double const storing =
-        static_cast<double>(t.m) * t.n * static_cast<double>(element) / 14 / (blocks + is_ahead);
-    auto const rounds_of = [&](double all, std::ptrdiff_t depth) {
-        double const rounds = static_cast<double>(static_cast<std::ptrdiff_t>((all + places - 1) / places));
-        // A multiprocessor that is not full does not reach the rate of one that is.
-        double const present = all < places ? all / units : blocks;
-        double const together =
-            present < blocks ? (present < 1 ? 1 : present) + 0.5 * (blocks - (present < 1 ? 1 : present))
-                             : blocks;
-        double const tile =
-            static_cast<double>(t.m) * t.n * (static_cast<double>(depth) + (fetches(t.engine) ? 4 : t.k));
-        double const multiplying = tile / rate * together, then = storing * together;
-        double const last = multiplying + then + 3000;
-        // Those of wgmma but the last are stored while others are multiplied.
-        double const longer = multiplying > then ? multiplying : then;
-        double const one = t.engine == cuda_engine::wgmma ? longer + 700
-                           : is_ahead                     ? multiplying + then + 500
-                                                          : last;
-        return (rounds - 1) * one + last;
+    auto const rows = static_cast<double>(s.m < t.m ? s.m : t.m),
+               cols = static_cast<double>(s.n < t.n ? s.n : t.n);
+    // Of as many blocks on each multiprocessor as that, each with a tile.
+    auto const round_of = [&](double beside, std::ptrdiff_t depth, double stored) {
+        double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
+                     fetching = (rows + cols) * static_cast<double>(depth) * size / 60,
+                     waiting = up(depth, t.k) * shortest_step(t);
+        double const summing = longer(longer(multiplying, fetching) * beside,
+                                      waiting > multiplying ? waiting : multiplying),
+                     storing = rows * cols * stored / (t.engine == cuda_engine::blocked ? 6 : 28) * beside;
+        // wgmma stores one tile while it multiplies the next.
+        return 300 + (t.engine == cuda_engine::wgmma ? longer(summing, storing) : summing + storing);
     };
-    double const summing = how.whole > 0
-                               ? rounds_of(whole, s.k) + rounds_of((tiles - whole) * parts, how.part)
-                               : rounds_of(tiles * parts, how.part > 0 ? how.part : s.k);
-    double const sum = static_cast<double>(element < 4 ? 4 : element);
-    double const sums =
-        how.whole > 0 ? (tiles - whole) * t.m * t.n : static_cast<double>(s.m) * static_cast<double>(s.n);
-    double const gathering = how.part > 0 ? 4000 + sums * sum * (2 * parts + 1) / 24 / units : 0;
-    // Copies: of A, which is nearly always along k, for an engine that does not take it so; and, if rows have
-    // no gaps, of what does not lie at multiples of 16 bytes.
-    auto const copying = [&](std::ptrdiff_t rows, std::ptrdiff_t length, bool turns) {
-        bool const copies = turns || static_cast<std::size_t>(length) * element % 16 != 0;
-        double const size = static_cast<double>(rows) * static_cast<double>(length * s.count);
-        return reads_lines(t.engine) && copies ? 3000 + 2 * size * static_cast<double>(element) / 16 / units
-                                               : 0;
+    auto const rounds_of = [&](double all, std::ptrdiff_t depth, double stored) {
+        auto const places = static_cast<double>(units * blocks);
+        auto const full = static_cast<double>(static_cast<std::ptrdiff_t>(all / places));
+        double const left = all - full * places;
+        double const cycles = full > 0 ? full * round_of(blocks, depth, stored) : 0;
+        if (left == 0) return cycles;
+        return cycles + round_of(up(static_cast<std::ptrdiff_t>(left), units), depth, stored);
     };
-    bool const turns = t.engine == cuda_engine::simt && !form_for(given, element, {}).a_along_k;
-    return summing + gathering + copying(s.m, s.k, turns) + copying(s.k, s.n, false);
+    double const summing =
+        how.whole > 0 ? rounds_of(whole, s.k, size) + rounds_of((tiles - whole) * parts, how.part, sum)
+                      : rounds_of(tiles * parts, how.part > 0 ? how.part : s.k, how.part > 0 ? sum : size);
+    auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k),
+               count = static_cast<double>(s.count);
+    double const sums = how.part == 0 ? 0 : how.whole > 0 ? (tiles - whole) * t.m * t.n : m * n;
+    double const traffic = (m * k + k * n + m * n) * size * count + sums * sum * parts;
+    double const gathering = how.part > 0 ? 3000 + 8 * parts + sums * sum * (2 * parts + 1) / 24 / units : 0;
+    // Of operands that lie otherwise than the engine takes them; and, if rows have no gaps, of what does not begin at
+    // multiples of 16 bytes. A is nearly always along k.
+    auto const copied = [&](std::ptrdiff_t side, bool lies_along_k, bool along_k) {
+        auto const line = static_cast<std::size_t>(lies_along_k ? s.k : side);
+        bool const copies = lies_along_k != along_k || line * element % 16 != 0;
+        return reads_lines(t.engine) && copies ? static_cast<double>(side) * k * count * size : 0;
+    };
+    double const copies = copied(s.m, true, form.a_along_k) + copied(s.n, b_along_k, form.b_along_k);
+    // Where some multiprocessors have less to do than others, these do not fetch as fast as memory could give.
+    double const items = how.whole > 0 ? whole : tiles * parts;
+    double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units) * units);
+    return 5300 + longer(summing, traffic / 16 / units * (1 + 0.5 * idle)) + gathering +
+           (copies > 0 ? 4000 + 2 * copies / 16 / units : 0);
 }
 
 // Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that.
@@ -108,17 +128,17 @@ inline bool engine_takes(cuda_engine e, char type, cuda_device const& d) {
     }
 }
 
-// `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
+// `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all. B lies along n or along k.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
-                          cuda_tile const& only) {
+                          cuda_tile const& only, bool b_along_k = false) {
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     cuda_choice best;
-    best.cycles = 4000 + work * static_cast<double>(s.count) / (4 * d.units); // of kernels without tiles
+    best.cycles = 5300 + work * static_cast<double>(s.count) / (4 * d.units); // of kernels without tiles
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
             cuda_choice next{tile, part, whole};
-            next.cycles = cycles_of(tile, blocks, rate, s, next, d.units, element);
+            next.cycles = cycles_of(tile, blocks, rate, s, next, d.units, element, b_along_k);
             if (best.tile.engine == cuda_engine::direct || next.cycles < best.cycles) best = next;
         };
         with_parts(0, 0);
@@ -192,7 +212,6 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         cuda_engine const engine = e.tile.engine;
         if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
         if (reads_lines(engine) && work * static_cast<double>(s.count) < 128 * 128 * 128) continue;
-        if (engine == cuda_engine::mma && d.capability == 90) continue; // half as fast as wgmma there
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
     }
     if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;

@@ -117,8 +117,15 @@ inline int threads_of(cuda_tile const& t) {
 // The most columns of m rows that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels
 // are faster, although they are mostly empty.
 constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
-    if ((type == 's' || type == 't') && m >= 1024) return 16;
-    return type == 'h' || type == 'w' || type == 'c' || (type == 'd' && m >= 4096) ? 8 : 4;
+    switch (type) {
+    case 'h':
+    case 'w':
+    case 'c': return 8;
+    case 's':
+    case 't': return m >= 1024 ? 8 : 4;
+    case 'd': return m >= 4096 ? 8 : 4;
+    default: return 4;
+    }
 }
 // For m x n x k with so few columns. Along k: rows of a warp, and warps that share the terms of these, so that there
 // are enough warps; else: threads side by side. `units`: multiprocessors.

@@ -108,6 +108,7 @@ public:
     }
 
     cuda_sides sides() const { return sides_of(p_); }
+    bool b_along_k() const { return lying_b().along_k; }
 
     // As kernels take an oriented one.
     static cuda_arguments<Scalar> arguments_of(Problem const& p, bool turned) {
@@ -387,14 +388,19 @@ private:
         if (in_runs) all.flags |= 64; // as prelude.cu.hpp names it
         return f(all);
     }
+    // Of each multiprocessor, if blocks are shared out evenly; 0: there are more than need that.
+    unsigned spread_out(index_t blocks) const {
+        index_t const each = (blocks - 1) / session_.device().units + 1;
+        return each < 16 ? static_cast<unsigned>(each) : 0;
+    }
     status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
-                  cuda_arguments<Scalar> const& x) const {
+                  cuda_arguments<Scalar> const& x, unsigned beside = 0) const {
         if (blocks > device_longest)
             return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
         return with_targets(form, x, [&](auto const& arguments) {
             return session_.launch(stream_, compiled,
-                                   {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, arguments,
-                                   epilogue_.bytes());
+                                   {static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 1, beside},
+                                   arguments, epilogue_.bytes());
         });
     }
 
@@ -448,7 +454,7 @@ private:
             cuda_arguments<Scalar> lying = x;
             lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
             lying.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
-            return launch(**compiled, form, tiles, threads_of(tile), lying);
+            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles));
         }
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side) {
@@ -465,6 +471,7 @@ private:
         grid.cluster = static_cast<unsigned>(tile.cluster);
         index_t const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
         grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
+        grid.beside = spread_out(grid.blocks);
         if (tile.engine != cuda_engine::wgmma)
             return with_targets(form, x, [&](auto const& arguments) {
                 return session_.launch(stream_, **compiled, grid, a_map, b_map, arguments, epilogue.bytes());

@@ -56,6 +56,7 @@ struct cuda_compiled {
 struct cuda_grid {
     unsigned blocks = 1, threads = 1;
     unsigned cluster = 1; // blocks of a cluster
+    unsigned beside = 0;  // the most blocks that a multiprocessor is to have; 0: as many as it has room for
     bool overlaps = true; // the kernel waits by itself for those before it (prelude.cu.hpp)
 };
 
@@ -130,6 +131,13 @@ public:
         config.gridDimX = grid.blocks, config.gridDimY = 1, config.gridDimZ = 1;
         config.blockDimX = grid.threads, config.blockDimY = 1, config.blockDimZ = 1;
         config.sharedMemBytes = compiled.shared_bytes;
+        if (grid.beside > 0) {
+            // Where blocks of the kernel before are still there, the next ones go where there is room first, several
+            // to a multiprocessor while others have none. More shared memory than they need keeps them apart.
+            std::size_t const share = (device_.shared_bytes + 1024) / (grid.beside + 1) / 128 * 128;
+            if (share > config.sharedMemBytes + 1024)
+                config.sharedMemBytes = static_cast<unsigned>(share - 896);
+        }
         config.hStream = stream;
         CUlaunchAttribute attributes[2] = {};
         config.attrs = attributes;
@@ -291,9 +299,11 @@ private:
         cuda_compiled made;
         CUresult code = driver().cuModuleLoadData(&module, binary.c_str());
         if (code == CUDA_SUCCESS) code = driver().cuModuleGetFunction(&made.function, module, source.kernel);
-        if (code == CUDA_SUCCESS && source.shared_bytes > 48 * 1024)
+        std::size_t most = device_.shared_bytes / 2 + 1024; // as launch_at() may ask for
+        if (most < source.shared_bytes) most = source.shared_bytes;
+        if (code == CUDA_SUCCESS && source.shared_bytes > 0)
             code = driver().cuFuncSetAttribute(made.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                               static_cast<int>(source.shared_bytes));
+                                               static_cast<int>(most));
         if (code == CUDA_SUCCESS && source.threads > 0)
             code = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&made.resident, made.function,
                                                                         source.threads, source.shared_bytes);

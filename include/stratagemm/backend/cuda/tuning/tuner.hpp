@@ -63,7 +63,7 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
             engines.push_back(static_cast<short>(e));
     std::vector<short> const micro = {1, 2, 4, 8, 12, 16, 32, 64};
     p.values = {engines,
-                {32, 64, 128, 256},
+                {16, 32, 64, 128, 256},
                 {16, 32, 64, 128, 192, 256},
                 {8, 16, 32, 64, 128},
                 micro,
