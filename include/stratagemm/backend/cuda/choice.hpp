@@ -160,7 +160,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         }
     };
     if (only.engine != cuda_engine::direct && engine_takes(only.engine, type, d)) {
-        consider(only, 1, 1);
+        // At the rate of the built-in tile of the same sides, or of the first of the engine.
+        cuda_entry const* like = nullptr;
+        for (cuda_entry const& e : cuda_entries) {
+            if (e.tile.engine != only.engine || !std::strchr(e.types, type)) continue;
+            bool const same = e.tile.m == only.m && e.tile.n == only.n;
+            if (!like || same) like = &e;
+            if (same) break;
+        }
+        if (like) consider(only, like->blocks, static_cast<double>(like->rate));
         if (only.parts > 0 && best.tile.engine != cuda_engine::direct) {
             std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
             best.whole = 0;

@@ -78,7 +78,9 @@ private:
         std::size_t count = 0;
         auto const give = [&](auto const& x) { places[count++] = place_of(x); };
         (each_given(give, arguments), ...);
-        cuda_grid const grid{static_cast<unsigned>(groups), static_cast<unsigned>(kernel.items), 1, false};
+        cuda_grid const grid{.blocks = static_cast<unsigned>(groups),
+                             .threads = static_cast<unsigned>(kernel.items),
+                             .overlaps = false};
         return session_->launch_at(stream_, **compiled, grid, places.data());
     }
 

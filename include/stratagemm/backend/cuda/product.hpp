@@ -394,13 +394,14 @@ private:
         return each < 16 ? static_cast<unsigned>(each) : 0;
     }
     status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
-                  cuda_arguments<Scalar> const& x, unsigned beside = 0) const {
+                  cuda_arguments<Scalar> const& x, unsigned each = 0) const {
         if (blocks > device_longest)
             return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
         return with_targets(form, x, [&](auto const& arguments) {
-            return session_.launch(stream_, compiled,
-                                   {static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 1, beside},
-                                   arguments, epilogue_.bytes());
+            cuda_grid const grid{.blocks = static_cast<unsigned>(blocks),
+                                 .threads = static_cast<unsigned>(threads),
+                                 .each = each};
+            return session_.launch(stream_, compiled, grid, arguments, epilogue_.bytes());
         });
     }
 
@@ -471,7 +472,7 @@ private:
         grid.cluster = static_cast<unsigned>(tile.cluster);
         index_t const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
         grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
-        grid.beside = spread_out(grid.blocks);
+        grid.each = spread_out(grid.blocks);
         if (tile.engine != cuda_engine::wgmma)
             return with_targets(form, x, [&](auto const& arguments) {
                 return session_.launch(stream_, **compiled, grid, a_map, b_map, arguments, epilogue.bytes());

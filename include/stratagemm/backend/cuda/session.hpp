@@ -56,8 +56,8 @@ struct cuda_compiled {
 struct cuda_grid {
     unsigned blocks = 1, threads = 1;
     unsigned cluster = 1; // blocks of a cluster
-    unsigned beside = 0;  // the most blocks that a multiprocessor is to have; 0: as many as it has room for
     bool overlaps = true; // the kernel waits by itself for those before it (prelude.cu.hpp)
+    unsigned each = 0;    // blocks of a multiprocessor at most; 0: as many as it has room for
 };
 
 class cuda_session {
@@ -131,10 +131,10 @@ public:
         config.gridDimX = grid.blocks, config.gridDimY = 1, config.gridDimZ = 1;
         config.blockDimX = grid.threads, config.blockDimY = 1, config.blockDimZ = 1;
         config.sharedMemBytes = compiled.shared_bytes;
-        if (grid.beside > 0) {
+        if (grid.each > 0) {
             // Where blocks of the kernel before are still there, the next ones go where there is room first, several
             // to a multiprocessor while others have none. More shared memory than they need keeps them apart.
-            std::size_t const share = (device_.shared_bytes + 1024) / (grid.beside + 1) / 128 * 128;
+            std::size_t const share = (device_.shared_bytes + 1024) / (grid.each + 1) / 128 * 128;
             if (share > config.sharedMemBytes + 1024)
                 config.sharedMemBytes = static_cast<unsigned>(share - 896);
         }
