@@ -66,13 +66,12 @@ struct host {
         return workspace_for(s, team_for(s));
     }
 
-    // A sum of k products is kept in pieces of at most a block; the pieces are added one by one. Each term of an
-    // operand beyond the first is one more rounding, relative to the sum of their magnitudes.
+    // A sum of k products is cut into pieces; these are added one by one. Each term of an operand beyond the first is one
+    // more rounding, relative to the sum of their magnitudes.
     template <class S>
     bound error_bound(S const& s) const {
         index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
-        index_t const chain =
-            s.m == 1 || s.n == 1 ? depth : smaller(depth, piece) + divide_up(depth, piece) + 16;
+        index_t const chain = smaller(depth, piece) + divide_up(depth, piece);
         return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 
@@ -225,13 +224,45 @@ private:
         return m == n ? as_it_is : larger(as_it_is, bytes(n, m));
     }
 
-    // What the kernels write for `Problem` when it is more than alpha A B + beta E in rows.
+    // Whether the kernels do alpha and beta E. They do not know the imaginary parts of factors: then they sum A B, and
+    // write() does the rest.
+    template <class Problem>
+    static bool has_real_factors([[maybe_unused]] Problem const& p) {
+        if constexpr (complex_like<typename Problem::scalar>)
+            return p.alpha.imag() == 0 && p.beta.imag() == 0;
+        else
+            return true;
+    }
+    template <class Problem>
+    static auto element_of_e(Problem const& p, index_t r, index_t c) {
+        auto const e = static_cast<typename Problem::scalar>(p.e(r, c));
+        return p.e.conjugate ? conjugate(e) : e;
+    }
+
+    // The sums of a part of C, where C does not have contiguous rows, is of another type, or goes through an epilogue: before
+    // the kernels, beta E; after them, what is to be written.
+    template <class Problem, class Acc>
+    static void begin(void const* problem, bool swapped, Acc* sum, index_t sum_row, index_t i0, index_t j0,
+                      index_t rows, index_t cols) {
+        using S = typename Problem::scalar;
+        auto const& p = *static_cast<Problem const*>(problem);
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t j = 0; j < cols; ++j) {
+                S const e = element_of_e(p, swapped ? j0 + j : i0 + i, swapped ? i0 + i : j0 + j);
+                if constexpr (complex_like<S>) {
+                    sum[i * sum_row + 2 * j] = p.beta.real() * e.real();
+                    sum[i * sum_row + 2 * j + 1] = p.beta.real() * e.imag();
+                } else {
+                    sum[i * sum_row + j] = scaled_by(p.beta, e);
+                }
+            }
+    }
     template <class Problem, class Acc>
     static void write(void const* problem, bool swapped, Acc const* sum, index_t sum_row, index_t i0,
                       index_t j0, index_t rows, index_t cols) {
         using S = typename Problem::scalar;
         auto const& p = *static_cast<Problem const*>(problem);
-        bool const reads_e = p.beta != S(0);
+        bool const finished = has_real_factors(p), reads_e = p.beta != S(0);
         for (index_t i = 0; i < rows; ++i)
             for (index_t j = 0; j < cols; ++j) {
                 S x{};
@@ -240,10 +271,9 @@ private:
                 else
                     x = sum[i * sum_row + j];
                 index_t const r = swapped ? j0 + j : i0 + i, c = swapped ? i0 + i : j0 + j;
-                x = scaled_by(p.alpha, x);
-                if (reads_e) {
-                    auto const e = static_cast<S>(p.e(r, c));
-                    x = scaled_sum(p.beta, p.e.conjugate ? conjugate(e) : e, x);
+                if (!finished) {
+                    x = scaled_by(p.alpha, x);
+                    if (reads_e) x = scaled_sum(p.beta, element_of_e(p, r, c), x);
                 }
                 p.c(r, c) = static_cast<typename Problem::c_type>(
                     apply_epilogue(p.epilogue, x, p.row0 + r, p.col0 + c));
@@ -271,11 +301,13 @@ private:
         bool plain = std::is_same_v<typename Problem::epilogue_type, identity> &&
                      (c.col_stride == 1 || c.cols == 1) &&
                      (p.beta == S(0) || ((e.col_stride == 1 || e.cols == 1) && !e.conjugate));
-        if constexpr (complex_like<S>) {
-            plain = plain && p.alpha.imag() == 0 && p.beta.imag() == 0;
-            if (plain) job.alpha = p.alpha.real(), job.beta = p.beta.real();
-        } else if (plain) {
-            job.alpha = p.alpha, job.beta = p.beta;
+        bool const finishes = has_real_factors(p);
+        plain = plain && finishes;
+        if (finishes) {
+            if constexpr (complex_like<S>)
+                job.alpha = p.alpha.real(), job.beta = p.beta.real();
+            else
+                job.alpha = p.alpha, job.beta = p.beta;
         }
         if constexpr (std::is_same_v<typename Problem::c_type, S>) {
             job.c = reinterpret_cast<acc*>(c.data), job.c_row = c.row_stride * Packing::widen;
@@ -283,7 +315,10 @@ private:
         } else {
             plain = false;
         }
-        if (!plain) job.write = write<Problem, acc>, job.problem = &p;
+        if (!plain) {
+            job.write = write<Problem, acc>, job.problem = &p;
+            if (finishes && p.beta != S(0)) job.begin = begin<Problem, acc>;
+        }
         return job;
     }
 
@@ -360,7 +395,7 @@ private:
         if constexpr (spreads)
             if (p.c.targets > 1)
                 job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>,
-                job.problem = &p;
+                job.begin = nullptr, job.alpha = T(1), job.problem = &p;
         if (job.swapped) p.a = p.a.transposed(), p.b = p.b.transposed();
         job.a_sum = sum_packing<T>::of(p.a), job.b_sum = sum_packing<T>::of(p.b);
         if (job.swapped) std::swap(job.a_sum, job.b_sum);

@@ -2,8 +2,11 @@
 //
 // The loops are those of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008)
 // with the two operands exchanged, since C is row-major here: a block of B stays in the second-level cache,
-// a few rows of A in the first. k is cut in pieces that depend on the shape alone, and every element of C sums
-// its pieces in order, so that neither the blocking of C nor the number of threads changes a bit of it.
+// a few rows of A in the first.
+//
+// The order of summation is the same in all kernels of an instruction set, and depends on k alone. k is cut into pieces
+// (pieces_of). The products of a piece are summed one by one, from zero: s = a_ip b_pj + s. C begins as beta E, and each
+// piece makes it alpha s + C. So an element of C has the same bits, whatever else is computed, and on however many threads.
 #pragma once
 
 #include "memory.hpp"
@@ -38,7 +41,11 @@ struct host_job {
     acc* c = nullptr;
     index_t c_row = 0;
 
-    writer write = nullptr; // if set, sums go through it, and alpha to c_row are not used
+    // If set, alpha A B + beta E goes through `write`, and e to c_row are not used; `begin` makes the buffer beta E, and is
+    // null where nothing is added.
+    writer write = nullptr;
+    void (*begin)(void const* problem, bool swapped, acc* sum, index_t sum_row, index_t i, index_t j,
+                  index_t rows, index_t cols) = nullptr;
     writer add =
         nullptr; // if set, sums over pieces of k may: the first through `write`, the others through it
     void const* problem = nullptr;
@@ -74,13 +81,22 @@ inline index_t divide_up(index_t x, index_t by) { return (x + by - 1) / by; }
 inline index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
 inline index_t larger_of(index_t x, index_t y) { return x < y ? y : x; }
 
-// The number of pieces in which k is summed apart when C is too small to keep threads busy. From the shape
-// alone: it decides the order of summation.
+// The pieces of k, of one length but for the last.
+struct k_pieces {
+    index_t count, length;
+};
 template <class Packet>
-index_t parts_of_k(index_t rows, index_t cols, index_t depth) {
+k_pieces pieces_of(index_t depth) {
+    index_t const count = larger_of(1, divide_up(depth, block_sizes<Packet>::k));
+    return {count, divide_up(divide_up(depth, count), 4) * 4};
+}
+
+// How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy; otherwise 0.
+template <class Packet>
+index_t pieces_apart(index_t rows, index_t cols, index_t depth, int team) {
     using sizes = block_sizes<Packet>;
-    if (rows * cols > sizes::few_elements || depth < sizes::long_k) return 1;
-    return smaller(16, depth / (sizes::long_k / 2));
+    if (team == 1 || rows * cols > sizes::few_elements || depth < sizes::long_k) return 0;
+    return smaller(pieces_of<Packet>(depth).count, 16 * sizes::few_elements / (rows * cols));
 }
 
 // Workspace of one thread, for a job of this shape.
@@ -135,8 +151,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     auto const& table = Packing::kernels();
     constexpr auto size = static_cast<index_t>(sizeof(packet));
 
-    index_t const depth = r.p1 - r.p0, pieces = larger_of(1, divide_up(depth, sizes::k));
-    index_t const kc = divide_up(divide_up(depth, pieces), 4) * 4;
+    auto const [pieces, kc] = pieces_of<packet>(r.p1 - r.p0);
     // Blocks of about one width: a narrow one at the end would be as much work to begin as a wide one.
     index_t const blocks = divide_up(r.j1 - r.j0, sizes::n());
     index_t const nc = divide_up(divide_up(r.j1 - r.j0, blocks), table.strip) * table.strip;
@@ -147,7 +162,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
     bool const a_in_place = Packing::in_place && !job.a_sum.terms && a.col != 0 &&
-                            (a.col == 1 ? !rows_collide(a.row * size) || smaller(depth, kc) < 32
+                            (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && a.col * size < 1024);
     bool const b_in_place = Packing::in_place && Packing::widen == 1 && !job.b_sum.terms && b.col == 1 &&
                             (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
@@ -185,14 +200,23 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                     Packing::pack_b(job.b, Packing::conjugates(job.a), p, j, k, cols, scratch.b);
                 g.b = scratch.b, g.b_row = table.strip, g.b_strip = k * table.strip;
             }
-            g.alpha = plain ? job.alpha : acc(1);
-            g.beta = by_panel ? acc(0) : !first ? acc(1) : plain ? job.beta : acc(0);
+            g.alpha = partial ? acc(1) : job.alpha;
+            if (plain)
+                g.beta = first ? job.beta : acc(1);
+            else // in a buffer, that holds what is added
+                g.beta = !partial && (by_panel ? first && job.begin : !first || job.begin) ? acc(1) : acc(0);
             g.c_row = staged || by_panel ? cols : partial ? partial_row : job.c_row;
             bool const adds_e = first && plain && job.e;
             g.e_row = adds_e ? job.e_row : g.c_row;
             acc* const c = staged || by_panel ? scratch.sum : partial ? partial + j : job.c + j;
             acc const* const e = adds_e ? job.e + j : c;
             index_t const step = a_in_place && !by_panel ? rows : smaller(panel, rows);
+            auto const begin = [&](index_t row, index_t height) {
+                if (job.begin && first)
+                    job.begin(job.problem, job.swapped, scratch.sum, cols, row, j / Packing::widen, height,
+                              cols / Packing::widen);
+            };
+            if (staged) begin(i, rows);
             for (index_t from = i; from < i + rows; from += step) {
                 g.m = smaller(step, i + rows - from);
                 index_t const down = by_panel ? 0 : staged ? from - i : from; // of c
@@ -216,6 +240,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                         g.ahead = g.a + table.tallest * k, g.ahead_row = k;
                     }
                 }
+                if (by_panel) begin(from, g.m);
                 table.block(g);
                 if (by_panel)
                     (first ? job.write : job.add)(job.problem, job.swapped, scratch.sum, cols, from,
@@ -251,38 +276,54 @@ inline index_t cut(index_t n, index_t i, index_t parts, index_t unit) {
     return smaller(n, divide_up(n, unit) * i / parts * unit);
 }
 
+// A small C with a long k: threads share out the pieces of k. Their sums are added to C in order.
+template <class TA, class Packing>
+[[gnu::noinline]] void multiply_pieces_apart(host_job<TA, Packing> const& job, int team, index_t apart,
+                                             host_arena& arena) {
+    using acc = accumulated<typename Packing::packet>;
+    using scratch = host_scratch<Packing>;
+    index_t const m = job.rows(), n = job.cols(), depth = job.depth();
+    auto const pieces = pieces_of<typename Packing::packet>(depth);
+    auto const bytes = static_cast<index_t>(scratch::bytes(m, n, depth));
+    acc* const partial = arena.take<acc>(apart * m * n);
+    acc* const total = arena.take<acc>(m * n);
+    std::byte* const own = arena.take<std::byte>(bytes * team);
+    block_args<acc> g{};
+    g.m = m, g.n = n, g.b_row = n, g.alpha = job.alpha;
+    g.c = job.write ? total : job.c, g.c_row = job.write ? n : job.c_row;
+    g.e = job.write ? total : job.e, g.e_row = job.write ? n : job.e_row;
+    g.beta = !job.write ? job.beta : job.begin ? acc(1) : acc(0);
+    if (job.begin) job.begin(job.problem, job.swapped, total, n, 0, 0, m, n / Packing::widen);
+    for (index_t first = 0; first < pieces.count; first += apart) {
+        index_t const count = smaller(apart, pieces.count - first);
+        host_each(team, team, [&](int thread, int x) {
+            for (index_t q = count * x / team; q < count * (x + 1) / team; ++q) {
+                host_arena part(own + thread * bytes, static_cast<std::size_t>(bytes), nullptr);
+                index_t const p = (first + q) * pieces.length;
+                host_region const r{0, m, 0, n, p, smaller(depth, p + pieces.length)};
+                multiply_region(job, r, scratch(part, m, n, depth), partial + q * m * n, n);
+            }
+        });
+        for (index_t q = 0; q < count; ++q) {
+            g.b = partial + q * m * n;
+            Packing::kernels().add(g);
+            g.e = g.c, g.e_row = g.c_row, g.beta = acc(1);
+        }
+    }
+    if (job.write) job.write(job.problem, job.swapped, total, n, 0, 0, m, n / Packing::widen);
+}
+
 // One product, by `team` threads. The arena holds bytes_for() the same arguments.
 template <class TA, class Packing>
 void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     using packet = typename Packing::packet;
-    using acc = accumulated<packet>;
     using scratch = host_scratch<Packing>;
     auto const& table = Packing::kernels();
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), depth = job.depth();
 
-    index_t const parts = parts_of_k<packet>(m, n, depth);
-    if (parts > 1) {
-        acc* const partial = arena.take<acc>(parts * m * n);
-        std::byte* const own =
-            arena.take<std::byte>(static_cast<index_t>(scratch::bytes(m, n, depth)) * team);
-        host_each(team, static_cast<int>(parts), [&](int thread, int x) {
-            host_arena part(own + thread * static_cast<index_t>(scratch::bytes(m, n, depth)),
-                            scratch::bytes(m, n, depth), nullptr);
-            host_region const r{0, m, 0, n, cut(depth, x, parts, 64), cut(depth, x + 1, parts, 64)};
-            multiply_region(job, r, scratch(part, m, n, depth), partial + x * m * n, n);
-        });
-        for (index_t x = 1; x < parts; ++x)
-            for (index_t i = 0; i < m * n; ++i) partial[i] += partial[x * m * n + i];
-        if (job.write) return job.write(job.problem, job.swapped, partial, n, 0, 0, m, n / Packing::widen);
-        for (index_t i = 0; i < m; ++i)
-            for (index_t j = 0; j < n; ++j) {
-                acc const sum = job.alpha * partial[i * n + j];
-                job.c[i * job.c_row + j] =
-                    job.beta == acc(0) ? sum : job.beta * job.e[i * job.e_row + j] + sum;
-            }
-        return;
-    }
+    if (index_t const apart = pieces_apart<packet>(m, n, depth, team); apart > 0)
+        return multiply_pieces_apart(job, team, apart, arena);
 
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
@@ -305,11 +346,12 @@ template <class Packing>
 [[gnu::noinline]] std::size_t multiply_bytes(index_t m, index_t n, index_t k, int team) {
     using packet = typename Packing::packet;
     n *= Packing::widen;
-    index_t const depth = Packing::depth(k), parts = parts_of_k<packet>(m, n, depth);
-    std::size_t const partial =
-        parts > 1 ? host_arena::rounded(static_cast<std::size_t>(parts * m * n) * sizeof(accumulated<packet>))
-                  : 0;
-    return partial + host_scratch<Packing>::bytes(m, n, depth) * static_cast<std::size_t>(team);
+    index_t const depth = Packing::depth(k), apart = pieces_apart<packet>(m, n, depth, team);
+    auto const room = [&](index_t count) {
+        return host_arena::rounded(static_cast<std::size_t>(count * m * n) * sizeof(accumulated<packet>));
+    };
+    return (apart > 0 ? room(apart) + room(1) : 0) +
+           host_scratch<Packing>::bytes(m, n, depth) * static_cast<std::size_t>(team);
 }
 
 STRATAGEMM_END

@@ -69,10 +69,9 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     if constexpr (Plain) {
         (store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail), ...);
     } else {
-        // beta = 0 must not read E, which may hold anything: it reads zeros, so that there is one way out.
-        static constexpr Acc zeros[NV * W] = {};
+        // beta = 0 must not read E, which may hold anything: it reads what adds nothing, so that there is one way out.
         index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
-        if (g.beta == Acc(0)) e = zeros;
+        if (g.beta == Acc(0)) e = nothing_added<Acc, NV * W>.at;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
         ((MR == shortest && I >= height
               ? void()
@@ -143,11 +142,12 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
                 if (masked || columns == strip) {
                     (columns > W ? wide : narrow)(g, ai, bj, ej, cj, height, columns, next);
                 } else {
-                    Acc buffer[tallest * strip];
+                    Acc buffer[tallest * strip] = {};
                     block_args<T> whole = g;
-                    whole.beta = Acc(0), whole.c_row = strip;
-                    wide(whole, ai, bj, nullptr, buffer, height, strip, next);
-                    take_columns<Acc>(buffer, strip, g.beta, ej, g.e_row, cj, g.c_row, height, columns);
+                    whole.e_row = whole.c_row = strip;
+                    if (g.beta != Acc(0)) take_columns<Acc>(ej, g.e_row, buffer, strip, height, columns);
+                    wide(whole, ai, bj, buffer, buffer, height, strip, next);
+                    take_columns<Acc>(buffer, strip, cj, g.c_row, height, columns);
                 }
             }
             i += height;
@@ -224,83 +224,204 @@ STRATAGEMM_TARGET void squares(block_args<T> const& g) {
     square_batch<T>(g, rows_of<lanes<T>>{});
 }
 
-// y += x B for some rows of B, x already scaled. Every element of y sees the same operations in the same order
-// wherever it stands, so that dividing n among threads changes no bit.
+// c = alpha b + beta e, some elements.
+template <class Acc>
+STRATAGEMM_OP void finish_line(Acc* c, Acc const* b, vec<Acc> alpha, vec<Acc> beta, Acc const* e, index_t n) {
+    constexpr int W = lanes<Acc>;
+    index_t const e_step = e ? W : 0;
+    if (!e) e = nothing_added<Acc, W>.at;
+    for (; n >= W; n -= W, c += W, b += W, e += e_step) finish<Acc>(c, load<Acc>(b), alpha, beta, e);
+    if (n == 0) return;
+    Acc ends[3][W] = {};
+    for (int l = 0; l < n; ++l) ends[0][l] = b[l], ends[1][l] = e[l];
+    finish<Acc>(ends[2], load<Acc>(ends[0]), alpha, beta, ends[1]);
+    for (int l = 0; l < n; ++l) c[l] = ends[2][l];
+}
+// C = alpha B + beta E.
+template <class Acc>
+STRATAGEMM_TARGET void add(block_args<Acc> const& g) {
+    vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
+    for (index_t i = 0; i < g.m; ++i)
+        finish_line<Acc>(g.c + i * g.c_row, g.b + i * g.b_row, alpha, beta,
+                         g.beta == Acc(0) ? nullptr : g.e + i * g.e_row, g.n);
+}
+
+// sum += x B for some rows of B, one after the other.
 template <class T, int... R>
-STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index_t b_row, T* y, index_t n,
+STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index_t b_row, T* sum, index_t n,
                                        std::integer_sequence<int, R...>) {
     constexpr int W = lanes<T>;
     vec<T> const xs[] = {broadcast<T>(x + R)...};
     index_t j = 0;
-    if constexpr (!masked)
-        for (; j + W <= n; j += W) {
-            vec<T> s[2] = {load<T>(y + j), {}};
-            (multiply_add<T>(s[R % 2], xs[R], load<T>(b + R * b_row + j)), ...);
-            store<T>(y + j, s[0] + s[1]);
-        }
-    for (; j < n; j += W) { // with masks all of it, and else the last
-        auto const tail = make_part<T>(static_cast<int>(n - j < W ? n - j : W));
-        vec<T> s[2] = {load_part<T>(y + j, tail), {}};
-        (multiply_add<T>(s[R % 2], xs[R], load_part<T>(b + R * b_row + j, tail)), ...);
-        store_part<T>(y + j, s[0] + s[1], tail);
+    for (; j + W <= n; j += W) {
+        vec<T> s = load<T>(sum + j);
+        (multiply_add<T>(s, xs[R], load<T>(b + R * b_row + j)), ...);
+        store<T>(sum + j, s);
+    }
+    if (j < n) {
+        auto const tail = make_part<T>(static_cast<int>(n - j));
+        vec<T> s = load<T>(sum + j);
+        (multiply_add<T>(s, xs[R], load_part<T>(b + R * b_row + j, tail)), ...);
+        store<T>(sum + j, s);
     }
 }
 
-// One row times a matrix whose rows are contiguous: y = alpha x B + beta e, eight rows of B at a time, so
-// that B streams through once while y stays in the first-level cache.
+// One row times a piece of a matrix with few columns, sums in registers.
+template <class T, int... V>
+STRATAGEMM_TARGET inline void row_times_few(block_args<T> const& g, T* sum,
+                                            std::integer_sequence<int, V...>) {
+    constexpr int W = lanes<T>;
+    auto const part_of = [&](int v) {
+        index_t const left = g.n - v * W;
+        return static_cast<int>(left < 0 ? 0 : left < W ? left : W);
+    };
+    part const parts[] = {make_part<T>(part_of(V))...};
+    vec<T> s[sizeof...(V)] = {};
+    T const *a = g.a, *b = g.b;
+    for (index_t p = g.k; p > 0; --p, a += g.a_col, b += g.b_row) {
+        vec<T> const x = broadcast<T>(a);
+        (multiply_add<T>(s[V], x, load_part<T>(b + V * W, parts[V])), ...);
+    }
+    (store<T>(sum + V * W, s[V]), ...);
+}
+// One row times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams through once
+// while the sums stay in the first-level cache.
 template <class T>
 STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
-    constexpr index_t piece = 8192 / sizeof(T);
-    for (index_t from = 0; from < g.n; from += piece) {
-        index_t const n = g.n - from < piece ? g.n - from : piece;
-        T* const y = g.c + from;
-        begin_row(y, n, g.beta, g.e + from);
+    constexpr index_t width = 8192 / sizeof(T);
+    alignas(64) T sum[width];
+    vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta);
+    if (g.n <= 4 * lanes<T>) {
+        row_times_few<T>(g, sum, rows_of<4>{});
+        return finish_line<T>(g.c, sum, alpha, beta, g.beta == T(0) ? nullptr : g.e, g.n);
+    }
+    for (index_t from = 0; from < g.n; from += width) {
+        index_t const n = g.n - from < width ? g.n - from : width;
+        for (index_t j = 0; j < n; j += lanes<T>) store<T>(sum + j, vec<T>{});
         T x[8];
         for (index_t p = 0; p < g.k;) {
             int const rows = g.k - p >= 8 ? 8 : 1;
-            for (int r = 0; r < rows; ++r) x[r] = g.alpha * g.a[(p + r) * g.a_col];
+            for (int r = 0; r < rows; ++r) x[r] = g.a[(p + r) * g.a_col];
             T const* const b = g.b + p * g.b_row + from;
             if (rows == 8)
-                add_rows<T>(x, b, g.b_row, y, n, rows_of<8>{});
+                add_rows<T>(x, b, g.b_row, sum, n, rows_of<8>{});
             else
-                add_rows<T>(x, b, g.b_row, y, n, rows_of<1>{});
+                add_rows<T>(x, b, g.b_row, sum, n, rows_of<1>{});
             p += rows;
         }
+        finish_line<T>(g.c + from, sum, alpha, beta, g.beta == T(0) ? nullptr : g.e + from, n);
     }
 }
 
-// One row times a matrix whose columns are contiguous: dot products, four columns at a time and two vectors
-// of each. Where four are not left, the last is taken again.
-template <class T, int... C>
-STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index_t j, std::integer_sequence<int, C...>) {
-    constexpr int W = lanes<T>, columns = sizeof...(C);
-    index_t const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
-    T const* const b[] = {g.b + (j + (C < last ? C : last)) * step...};
-    vec<T> s[columns][2] = {};
+// Sums of one row times as many columns as a vector has lanes, over a piece of k. Columns are contiguous; column(l) is
+// where one begins. `Far`: what comes next is fetched from memory, line by line.
+template <class T, bool Far, class Column>
+STRATAGEMM_OP void row_times_lanes(T const* a, index_t a_col, Column const& column, index_t k, T* sums) {
+    constexpr int W = lanes<T>;
+    constexpr index_t length = 16 / sizeof(T), line = 64 / sizeof(T);
+    vec<T> sum{};
     index_t p = 0;
-    for (; p + 2 * W <= g.k; p += 2 * W) {
-        vec<T> const x0 = load<T>(g.a + p), x1 = load<T>(g.a + p + W);
-        (multiply_add<T>(s[C][0], x0, load<T>(b[C] + p)), ...);
-        (multiply_add<T>(s[C][1], x1, load<T>(b[C] + p + W)), ...);
+    for (; p + length <= k; p += length, a += length * a_col) {
+        if (Far && p % line == 0)
+            for (int l = 0; l < W; ++l) __builtin_prefetch(column(l) + p + 8 * line);
+        auto const x = load_columns<T>([&](int l) { return column(l) + p; });
+        multiply_add_row<T>(sum, a, x.a);
+        multiply_add_row<T>(sum, a + a_col, x.b);
+        if constexpr (length == 4) {
+            multiply_add_row<T>(sum, a + 2 * a_col, x.c);
+            multiply_add_row<T>(sum, a + 3 * a_col, x.d);
+        }
     }
-    for (; p < g.k; p += W) {
-        auto const tail = make_part<T>(static_cast<int>(g.k - p < W ? g.k - p : W));
-        vec<T> const x = load_part<T>(g.a + p, tail);
-        (multiply_add<T>(s[C][0], x, load_part<T>(b[C] + p, tail)), ...);
+    for (; p < k; ++p, a += a_col) {
+        T x[W];
+        for (int l = 0; l < W; ++l) x[l] = column(l)[p];
+        multiply_add_row<T>(sum, a, load<T>(x));
     }
-    T both[columns]
-          [W]; // summed from memory: spelled out for registers that took half of the compiler's time here
-    (store<T>(both[C], s[C][0] + s[C][1]), ...);
-    for (int c = 0; c < columns && c <= last; ++c) {
-        T sum = both[c][0];
-        for (int l = 1; l < W; ++l) sum += both[c][l];
-        index_t const at = (j + c) * g.c_row;
-        g.c[at] = g.alpha * sum + (g.beta == T(0) ? T(0) : g.beta * g.e[(j + c) * g.e_row]);
+    store<T>(sums, sum);
+}
+// Sums of as many dot products as a vector has lanes, each of k[l] products, `common` or more.
+template <class T>
+STRATAGEMM_OP void dot_products(T const* const* a, T const* const* b, index_t const* k, index_t common,
+                                index_t longest, T* sums) {
+    constexpr int W = lanes<T>;
+    constexpr index_t length = 16 / sizeof(T);
+    vec<T> sum{};
+    index_t p = 0;
+    for (; p + length <= common; p += length) {
+        auto const x = load_columns<T>([&](int l) { return a[l] + p; }),
+                   y = load_columns<T>([&](int l) { return b[l] + p; });
+        multiply_add<T>(sum, x.a, y.a);
+        multiply_add<T>(sum, x.b, y.b);
+        if constexpr (length == 4) {
+            multiply_add<T>(sum, x.c, y.c);
+            multiply_add<T>(sum, x.d, y.d);
+        }
+    }
+    for (; p < longest; ++p) {
+        T x[W], y[W];
+        for (int l = 0; l < W; ++l) // -0 changes no sum
+            x[l] = p < k[l] ? a[l][p] : T(-0.0), y[l] = p < k[l] ? b[l][p] : T(0);
+        multiply_add<T>(sum, load<T>(x), load<T>(y));
+    }
+    store<T>(sums, sum);
+}
+
+// One row times at most half as many columns as a vector has lanes, contiguous ones: several pieces of k at a time.
+template <class T>
+STRATAGEMM_OP void row_times_few_columns(block_args<T> const& g, vec<T> alpha, vec<T> beta) {
+    constexpr int W = lanes<T>;
+    vec<T> const one = vec<T>{} + T(1);
+    T const* e = g.beta == T(0) ? nullptr : g.e;
+    for (index_t from = 0, q; from < g.k; from += q * g.piece) {
+        T const *a[W], *b[W];
+        index_t k[W], j = 0, common = g.piece;
+        q = 0;
+        for (int l = 0; l < W; ++l) { // lanes without work repeat the last
+            index_t const p = from + q * g.piece;
+            a[l] = g.a + p, b[l] = g.b + p + j * g.b_strip, k[l] = g.k - p < g.piece ? g.k - p : g.piece;
+            if (k[l] < common) common = k[l];
+            if (j + 1 < g.n)
+                ++j;
+            else if (p + g.piece < g.k && (q + 2) * g.n <= W)
+                ++q, j = 0;
+        }
+        T sums[W];
+        dot_products<T>(a, b, k, common, k[0], sums);
+        ++q;
+        for (index_t x = 0; x < q; ++x, e = g.c)
+            finish_line<T>(g.c, sums + x * g.n, alpha, from + x == 0 ? beta : one, e, g.n);
     }
 }
+
+// One row times a matrix whose columns are contiguous, all pieces of k.
 template <class T>
 STRATAGEMM_TARGET void row_times_columns(block_args<T> const& g) {
-    for (index_t j = 0; j < g.n; j += 4) dots<T>(g, j, rows_of<4>{});
+    constexpr int W = lanes<T>;
+    vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta), one = vec<T>{} + T(1);
+    if (2 * g.n <= W && g.k > g.piece && g.a_col == 1) return row_times_few_columns<T>(g, alpha, beta);
+    bool const far = g.k * g.n * index_t{sizeof(T)} > 1 << 20;
+    T const* few[W] = {}; // where there are fewer columns than lanes: the last again and again
+    for (int l = 0; g.n < W && l < W; ++l) few[l] = g.b + (l < g.n ? l : g.n - 1) * g.b_strip;
+    for (index_t j = 0, n; j < g.n; j += n) {
+        n = g.n - j < W ? g.n - j : W;
+        index_t const again = g.n < W ? 0 : W - n; // columns before them are multiplied again
+        T const *a = g.a, *e = g.beta == T(0) ? nullptr : g.e + j;
+        for (index_t p = 0; p < g.k; p += g.piece, a += g.piece * g.a_col, e = g.c + j) {
+            index_t const k = g.k - p < g.piece ? g.k - p : g.piece, step = g.b_strip;
+            T const* const b = g.b + (j - again) * step + p;
+            T sums[W];
+            if (g.n < W)
+                row_times_lanes<T, false>(
+                    a, g.a_col, [&](int l) { return few[l] + p; }, k, sums);
+            else if (far)
+                row_times_lanes<T, true>(
+                    a, g.a_col, [&](int l) { return b + l * step; }, k, sums);
+            else
+                row_times_lanes<T, false>(
+                    a, g.a_col, [&](int l) { return b + l * step; }, k, sums);
+            finish_line<T>(g.c + j, sums + again, alpha, p == 0 ? beta : one, e, n);
+        }
+    }
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.

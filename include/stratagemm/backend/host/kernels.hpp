@@ -49,27 +49,30 @@ struct block_args {
     accumulated<T> alpha, beta;
     index_t count = 1;
     index_t a_step = 0, b_step = 0, e_step = 0, c_step = 0;
+    index_t piece = 0; // of k, where a kernel takes all of it
     // As many rows as A has, of what will be read next: fetched while A is multiplied.
     T const* ahead = nullptr;
     index_t ahead_row = 0;
 };
 
-// Where moves cannot be masked, the last strip is computed whole, with alpha, and this takes the part that exists.
+// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer.
 template <class Acc>
-[[gnu::noinline]] void take_columns(Acc const* sum, index_t sum_row, Acc beta, Acc const* e, index_t e_row,
-                                    Acc* c, index_t c_row, int rows, int columns) {
+[[gnu::noinline]] void take_columns(Acc const* from, index_t from_row, Acc* to, index_t to_row, int rows,
+                                    int columns) {
     for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) {
-            Acc const x = sum[i * sum_row + j];
-            c[i * c_row + j] = beta == Acc(0) ? x : scaled_sum(beta, e[i * e_row + j], x);
-        }
+        for (int j = 0; j < columns; ++j) to[i * to_row + j] = from[i * from_row + j];
 }
 
-// y = beta e, which is not read if beta is zero.
-template <class T>
-[[gnu::noinline]] void begin_row(T* y, index_t n, T beta, T const* e) {
-    for (index_t j = 0; j < n; ++j) y[j] = beta == T(0) ? T(0) : beta * e[j];
-}
+// What is added where beta is zero: -0, which changes no number, and so not the sign of a zero.
+template <class Acc, int Count>
+struct nothing {
+    Acc at[Count];
+    constexpr nothing() : at() {
+        for (Acc& x : at) x = static_cast<Acc>(-0.0);
+    }
+};
+template <class Acc, int Count>
+inline constexpr nothing<Acc, Count> nothing_added;
 
 // An 8 x 8 square of 4- or 8-byte elements, columns contiguous in `from`, rows contiguous in `to`. Written
 // with 16-byte vectors, which every machine has.
@@ -182,6 +185,10 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
     else
         c += (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
 }
+template <class T>
+STRATAGEMM_OP void multiply_add_row(vec<T>& c, T const* a, vec<T> b) {
+    multiply_add<T>(c, broadcast<T>(a), b);
+}
 // One step of k for one row of a tile: an element of A times a row of B.
 template <class T, int NV>
 STRATAGEMM_OP void step_row(vec<accumulated<T>> (&c)[NV], T const* a, vec<T> const (&b)[NV]) {
@@ -194,6 +201,31 @@ STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* 
         store<T>(c, modular_sum<T>(beta, load<T>(e), alpha, sum));
     else
         store<T>(c, beta * load<T>(e) + alpha * sum);
+}
+// 16 bytes of each of as many columns as a vector has lanes, as vectors that have an element of each column; at(l) is
+// where those of column l are.
+template <class T>
+struct columns_part {
+    vec<T> a, b, c, d; // the last two of floats only
+};
+template <class T, class At>
+STRATAGEMM_OP columns_part<T> load_columns(At const& at) {
+    columns_part<T> to{};
+    vec<T> const x = load<T>(at(0)), y = load<T>(at(1));
+    if constexpr (sizeof(T) == 8) {
+        to.a = __builtin_shufflevector(x, y, 0, 2), to.b = __builtin_shufflevector(x, y, 1, 3);
+    } else {
+        vec<T> const z = load<T>(at(2)), w = load<T>(at(3));
+        vec<T> const low = __builtin_shufflevector(x, y, 0, 4, 1, 5),
+                     low2 = __builtin_shufflevector(z, w, 0, 4, 1, 5),
+                     high = __builtin_shufflevector(x, y, 2, 6, 3, 7),
+                     high2 = __builtin_shufflevector(z, w, 2, 6, 3, 7);
+        to.a = __builtin_shufflevector(low, low2, 0, 1, 4, 5),
+        to.b = __builtin_shufflevector(low, low2, 2, 3, 6, 7);
+        to.c = __builtin_shufflevector(high, high2, 0, 1, 4, 5),
+        to.d = __builtin_shufflevector(high, high2, 2, 3, 6, 7);
+    }
+    return to;
 }
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_as(From const* p) {
@@ -330,6 +362,7 @@ struct kernel_table {
     int tallest; // rows of the tallest tile
     bool masked; // the last strip of B may be narrower; otherwise it is padded
     void (*block)(block_args<T> const&);
+    void (*add)(block_args<accumulated<T>> const&); // C = alpha B + beta E
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
                          index_t) = nullptr; // where From is not T
     void (*row_times_rows)(block_args<T> const&) = nullptr;
@@ -352,7 +385,7 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
             kernel_table<T, From> own;                                                                       \
             own.strip = NAME::lanes<T> * NAME::vectors, own.tallest = NAME::tallest,                         \
             own.masked = NAME::masked;                                                                       \
-            own.block = NAME::block<T>;                                                                      \
+            own.block = NAME::block<T>, own.add = NAME::add<accumulated<T>>;                                 \
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \

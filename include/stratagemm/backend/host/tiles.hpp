@@ -428,8 +428,18 @@ STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, ind
                         if (!last) continue;
                         index_t const height = smaller(32, ib_end - i), width = smaller(32, jc_end - j);
                         if (job.write) {
-                            before = {out,    nullptr, scratch.stage, 0,      32,
-                                      height, width,   acc(1),        acc(0), false};
+                            if (job.begin)
+                                job.begin(job.problem, job.swapped, scratch.stage, 32, i, j, height, width);
+                            before = {out,
+                                      scratch.stage,
+                                      scratch.stage,
+                                      32,
+                                      32,
+                                      height,
+                                      width,
+                                      job.alpha,
+                                      job.begin ? acc(1) : acc(0),
+                                      false};
                             before.write(0, height);
                             before.rows = 0;
                             job.write(job.problem, job.swapped, scratch.stage, 32, i, j, height, width);

@@ -21,29 +21,26 @@ void multiply_vector_part(host_job<TA, Packing> const& job, index_t j0, index_t 
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
     bool const by_rows = job.b.col_stride == 1;
-    bool const gathers = !by_rows && job.a.col_stride != 1; // dot products want x contiguous
-    index_t const width = job.write ? sizes::n() : j1 - j0, piece = gathers ? sizes::k : job.a.cols;
+    auto const kernel = by_rows ? table.row_times_rows : table.row_times_columns;
+    auto const pieces = pieces_of<T>(job.a.cols);
+    index_t const width = job.write ? sizes::n() : j1 - j0;
     for (index_t j = j0; j < j1; j += width) {
         index_t const cols = smaller(width, j1 - j);
-        for (index_t p = 0; p < job.a.cols; p += piece) {
-            block_args<T> g{};
-            g.m = 1, g.n = cols, g.k = smaller(piece, job.a.cols - p);
-            g.a = job.a.data + p * job.a.col_stride, g.a_col = job.a.col_stride;
-            if (gathers) {
-                Packing::pack_a(job.a, false, 0, p, 1, g.k, scratch.a);
-                g.a = scratch.a, g.a_col = 1;
-            }
+        block_args<T> g{};
+        g.m = 1, g.n = cols, g.alpha = job.alpha;
+        g.a_col = job.a.col_stride, g.b_row = job.b.row_stride, g.b_strip = job.b.col_stride;
+        g.c = job.write ? scratch.sum : job.c + j;
+        g.e = job.write ? scratch.sum : job.e + j;
+        g.beta = !job.write ? job.beta : job.begin ? T(1) : T(0);
+        if (job.begin) job.begin(job.problem, job.swapped, scratch.sum, cols, 0, j, 1, cols);
+        g.piece = pieces.length;
+        index_t const step = by_rows ? pieces.length : job.a.cols;
+        for (index_t p = 0; p < job.a.cols; p += step) {
+            g.k = smaller(step, job.a.cols - p);
+            g.a = job.a.data + p * job.a.col_stride;
             g.b = job.b.data + p * job.b.row_stride + j * job.b.col_stride;
-            g.b_row = job.b.row_stride, g.b_strip = job.b.col_stride;
-            g.alpha = job.write ? T(1) : job.alpha;
-            g.beta = p > 0 ? T(1) : job.write ? T(0) : job.beta;
-            g.c = job.write ? scratch.sum : job.c + j;
-            g.e = p > 0 || job.write ? g.c : job.e + j;
-            g.c_row = g.e_row = 1;
-            if (by_rows)
-                table.row_times_rows(g);
-            else
-                table.row_times_columns(g);
+            kernel(g);
+            g.e = g.c, g.beta = T(1);
         }
         if (job.write) job.write(job.problem, job.swapped, scratch.sum, cols, 0, j, 1, cols);
     }
