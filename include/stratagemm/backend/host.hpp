@@ -71,7 +71,8 @@ struct host {
     template <class S>
     bound error_bound(S const& s) const {
         index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
-        index_t const chain = smaller(depth, piece) + divide_up(depth, piece);
+        constexpr index_t joined = complex_like<typename S::a_type> ? 1 : 0;
+        index_t const chain = smaller(depth, piece) + divide_up(depth, piece) + joined;
         return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 

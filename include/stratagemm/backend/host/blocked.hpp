@@ -109,10 +109,11 @@ struct host_scratch {
     packet* a = nullptr;
     packet* b = nullptr;
     acc* sum = nullptr;
+    acc* parts = nullptr; // of complex sums: of as many rows as the tallest tile has
 
-    static constexpr index_t strip_max = 64;
+    static constexpr index_t strip_max = 64, tallest_max = 16;
     static index_t a_count(index_t rows, index_t depth) {
-        return smaller(rows, sizes::rows) * smaller(depth, sizes::k);
+        return smaller(rows, sizes::rows) * smaller(depth, sizes::k) * Packing::tall;
     }
     static index_t b_count(index_t cols, index_t depth) {
         return divide_up(smaller(cols, sizes::n()), strip_max) * strip_max * smaller(depth, sizes::k);
@@ -120,17 +121,21 @@ struct host_scratch {
     static index_t sum_count(index_t rows, index_t cols) {
         return smaller(rows, sizes::staged) * smaller(cols, sizes::n());
     }
+    static index_t parts_count(index_t rows, index_t cols) {
+        return Packing::tall == 1 ? 0
+                                  : smaller(rows, tallest_max) * Packing::tall * smaller(cols, 4 * strip_max);
+    }
 
     [[gnu::noinline]] static std::size_t bytes(index_t rows, index_t cols, index_t depth) {
         auto part = [](index_t count, std::size_t size) {
             return host_arena::rounded(static_cast<std::size_t>(count) * size);
         };
         return part(a_count(rows, depth), sizeof(packet)) + part(b_count(cols, depth), sizeof(packet)) +
-               part(sum_count(rows, cols), sizeof(acc));
+               part(sum_count(rows, cols), sizeof(acc)) + part(parts_count(rows, cols), sizeof(acc));
     }
     host_scratch(host_arena& arena, index_t rows, index_t cols, index_t depth)
         : a(arena.take<packet>(a_count(rows, depth))), b(arena.take<packet>(b_count(cols, depth))),
-          sum(arena.take<acc>(sum_count(rows, cols))) {}
+          sum(arena.take<acc>(sum_count(rows, cols))), parts(arena.take<acc>(parts_count(rows, cols))) {}
 };
 
 // Part of a job: rows, columns (of accumulators) and packets of k.
@@ -140,6 +145,25 @@ struct host_region {
 
 // Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
 inline bool rows_collide(index_t stride_bytes) { return magnitude(stride_bytes) % 2048 == 0; }
+
+// Complex sums, by way of those of their parts, which stay in the first-level cache.
+template <class Table, class T>
+void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugate_a, bool conjugate_b) {
+    index_t const n = g.n;
+    for (index_t j = 0; j < n; j += g.n) {
+        g.n = smaller(4 * table.strip, n - j);
+        for (index_t i = 0; i < g.m; ++i)
+            for (index_t l = 0; l < g.n; l += 64 / index_t{sizeof(T)})
+                __builtin_prefetch(g.c + i * g.c_row + l, 1);
+        block_args<T> real = g;
+        real.m = 2 * g.m, real.c = parts, real.c_row = g.n, real.alpha = T(1), real.beta = T(0);
+        table.block(real);
+        real = g;
+        real.b = parts, real.b_row = g.n;
+        table.join(real, conjugate_a, conjugate_b);
+        g.b += 4 * g.b_strip, g.c += g.n, g.e += g.n;
+    }
+}
 
 // Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one.
 template <class TA, class Packing>
@@ -161,19 +185,20 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
-    bool const a_in_place = Packing::in_place && !job.a_sum.terms && a.col != 0 &&
+    bool const a_in_place = Packing::in_place && Packing::tall == 1 && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && a.col * size < 1024);
-    bool const b_in_place = Packing::in_place && Packing::widen == 1 && !job.b_sum.terms && b.col == 1 &&
+    bool const b_in_place = Packing::in_place && !job.b_sum.terms && b.col == 1 &&
                             (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
                             kc * b.row * size <= 600000;
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
     // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a
     // sum again would cost more.
     bool const a_by_panels = !a_in_place && !job.a_sum.terms && Packing::by_panels(job.a);
-    index_t const panel = by_panel      ? divide_up(48, table.tallest) * table.tallest
-                          : a_by_panels ? divide_up(12, table.tallest) * table.tallest
-                                        : sizes::rows;
+    index_t const panel = Packing::tall > 1 ? table.tallest / 2
+                          : by_panel        ? divide_up(48, table.tallest) * table.tallest
+                          : a_by_panels     ? divide_up(12, table.tallest) * table.tallest
+                                            : sizes::rows;
     index_t const rows_at_once = staged                      ? sizes::staged
                                  : a_in_place || a_by_panels ? r.i1 - r.i0
                                                              : sizes::rows;
@@ -197,7 +222,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                 else if (job.b_sum.terms)
                     job.b_sum.pack_b(job.b_sum, p, j, k, cols, scratch.b);
                 else
-                    Packing::pack_b(job.b, Packing::conjugates(job.a), p, j, k, cols, scratch.b);
+                    Packing::pack_b(job.b, p, j, k, cols, scratch.b);
                 g.b = scratch.b, g.b_row = table.strip, g.b_strip = k * table.strip;
             }
             g.alpha = partial ? acc(1) : job.alpha;
@@ -217,8 +242,9 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                               cols / Packing::widen);
             };
             if (staged) begin(i, rows);
-            for (index_t from = i; from < i + rows; from += step) {
+            for (index_t from = i; from < i + rows; from += g.m) {
                 g.m = smaller(step, i + rows - from);
+                if (Packing::tall > 1 && i + rows - from < 2 * step) g.m = i + rows - from;
                 index_t const down = by_panel ? 0 : staged ? from - i : from; // of c
                 g.c = c + down * g.c_row, g.e = e + down * g.e_row;
                 if (a_in_place) {
@@ -228,11 +254,11 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                     if (job.a_sum.terms && packed != x)
                         job.a_sum.pack_a(job.a_sum, from, p, rows, k, scratch.a);
                     else if (a_by_panels || packed != x)
-                        Packing::pack_a(job.a, Packing::conjugates(job.a), from, p, a_by_panels ? g.m : rows,
-                                        k, scratch.a);
+                        Packing::pack_a(job.a, from, p, a_by_panels ? g.m : rows, k, scratch.a);
                     packed = x;
-                    g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k), g.a_row = k, g.a_col = 1;
-                    if (a_by_panels && a.col == 1) { // of the panel that is packed next
+                    g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k * Packing::tall), g.a_row = k,
+                    g.a_col = 1;
+                    if (a_by_panels && a.col == 1 && Packing::tall == 1) { // of the panel that is packed next
                         bool const more = from + step < i + rows;
                         index_t const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
                         g.ahead = a.data + (more ? from + step : i) * a.row + next, g.ahead_row = a.row;
@@ -241,7 +267,10 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                     }
                 }
                 if (by_panel) begin(from, g.m);
-                table.block(g);
+                if constexpr (Packing::tall > 1)
+                    multiply_parts(table, g, scratch.parts, job.a.conjugate, job.b.conjugate);
+                else
+                    table.block(g);
                 if (by_panel)
                     (first ? job.write : job.add)(job.problem, job.swapped, scratch.sum, cols, from,
                                                   j / Packing::widen, g.m, cols / Packing::widen);

@@ -246,6 +246,39 @@ STRATAGEMM_TARGET void add(block_args<Acc> const& g) {
                          g.beta == Acc(0) ? nullptr : g.e + i * g.e_row, g.n);
 }
 
+// Sums of real parts times both parts, and of imaginary parts times both: those of complex products.
+template <class T>
+STRATAGEMM_OP void join_vector(T* c, T const* real, T const* imag, T const (&signs)[2][lanes<T>],
+                               vec<T> alpha, vec<T> beta, T const* e) {
+    vec<T> sum = load<T>(signs[0]) * load<T>(real);
+    multiply_add<T>(sum, load<T>(signs[1]), exchange_pairs<T>(load<T>(imag)));
+    finish<T>(c, sum, alpha, beta, e);
+}
+template <class T>
+STRATAGEMM_TARGET void join(block_args<T> const& g, bool conjugate_a, bool conjugate_b) {
+    constexpr int W = lanes<T>;
+    vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta);
+    T signs[2][W];
+    for (int l = 0; l < W; l += 2) {
+        signs[0][l] = 1, signs[0][l + 1] = conjugate_b ? T(-1) : T(1);
+        signs[1][l] = conjugate_a == conjugate_b ? T(-1) : T(1), signs[1][l + 1] = conjugate_a ? T(-1) : T(1);
+    }
+    bool const adds = g.beta != T(0);
+    for (index_t i = 0; i < g.m; ++i) {
+        T const *real = g.b + 2 * i * g.b_row, *imag = real + g.b_row;
+        T const* e = adds ? g.e + i * g.e_row : nothing_added<T, W>.at;
+        T* c = g.c + i * g.c_row;
+        index_t n = g.n;
+        for (; n >= W; n -= W, real += W, imag += W, c += W, e += adds ? W : 0)
+            join_vector<T>(c, real, imag, signs, alpha, beta, e);
+        if (n == 0) continue;
+        T ends[4][W] = {};
+        for (int l = 0; l < n; ++l) ends[0][l] = real[l], ends[1][l] = imag[l], ends[2][l] = e[l];
+        join_vector<T>(ends[3], ends[0], ends[1], signs, alpha, beta, ends[2]);
+        for (int l = 0; l < n; ++l) c[l] = ends[3][l];
+    }
+}
+
 // sum += x B for some rows of B, one after the other.
 template <class T, int... R>
 STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index_t b_row, T* sum, index_t n,

@@ -185,6 +185,14 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
     else
         c += (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
 }
+// Its elements in pairs exchanged.
+template <class T>
+STRATAGEMM_OP vec<T> exchange_pairs(vec<T> v) {
+    if constexpr (sizeof(T) == 8)
+        return __builtin_shufflevector(v, v, 1, 0);
+    else
+        return __builtin_shufflevector(v, v, 1, 0, 3, 2);
+}
 template <class T>
 STRATAGEMM_OP void multiply_add_row(vec<T>& c, T const* a, vec<T> b) {
     multiply_add<T>(c, broadcast<T>(a), b);
@@ -363,6 +371,8 @@ struct kernel_table {
     bool masked; // the last strip of B may be narrower; otherwise it is padded
     void (*block)(block_args<T> const&);
     void (*add)(block_args<accumulated<T>> const&); // C = alpha B + beta E
+    // The same, where rows 2i and 2i + 1 of B have the sums for row i of a complex C (packing.hpp).
+    void (*join)(block_args<T> const&, bool conjugate_a, bool conjugate_b) = nullptr;
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
                          index_t) = nullptr; // where From is not T
     void (*row_times_rows)(block_args<T> const&) = nullptr;
@@ -389,6 +399,7 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
+                    own.join = NAME::join<T>;                                                                \
                     own.row_times_rows = NAME::row_times_rows<T>;                                            \
                     own.row_times_columns = NAME::row_times_columns<T>;                                      \
                     if constexpr (NAME::lanes<T> * sizeof(T) > 16) own.small = NAME::small<T>;               \

@@ -4,10 +4,10 @@
 //   float, double      themselves
 //   half, bfloat16     converted to float
 //   int8               pairs of 16-bit integers along k
-//   complex            real numbers: A as its interleaved parts (2k of them a row), B doubled to
-//                      [ re  im ; -im  re ], so that a real product of twice the width and depth is the
-//                      complex one (Van Zee, "Implementing high-performance complex matrix multiplication via
-//                      the 1m method", 2020); conjugation is a choice of signs in B
+//   complex            real numbers: a row of A as two, of its real and of its imaginary parts; B as its interleaved
+//                      parts, columns 2j and 2j + 1. The real product of these has the four sums of an element of C
+//                      side by side, and join() adds them in pairs. Conjugation is a choice of signs there.
+//                      The sums do not tell A from B, so C and its transpose get the same bits
 #pragma once
 
 #include "../../core/operand.hpp"
@@ -64,10 +64,9 @@ struct real_packing {
     using table = kernel_table<T, From>;
     static table const& kernels() { return stratagemm::kernels<T, From>(); }
 
-    static constexpr index_t widen = 1; // columns of the kernel's C for one column of C
+    static constexpr index_t widen = 1, tall = 1; // columns and rows of the kernel's C for one of C
     static index_t depth(index_t k) { return k; }
     using operand = view<From const>;
-    static bool conjugates(operand const& v) { return v.conjugate; }
     static bool by_panels(operand const& a) {
         return a.col_stride == 1;
     } // its rows are packed a panel at a time
@@ -85,12 +84,12 @@ struct real_packing {
             return {};
     }
 
-    [[gnu::noinline]] static void pack_a(view<From const> const& a, bool, index_t i, index_t p, index_t rows,
+    [[gnu::noinline]] static void pack_a(view<From const> const& a, index_t i, index_t p, index_t rows,
                                          index_t depth, T* to) {
         gather(kernels(), to, depth, a.data + i * a.row_stride + p * a.col_stride, a.row_stride, a.col_stride,
                rows, depth);
     }
-    [[gnu::noinline]] static void pack_b(view<From const> const& b, bool, index_t p, index_t j, index_t depth,
+    [[gnu::noinline]] static void pack_b(view<From const> const& b, index_t p, index_t j, index_t depth,
                                          index_t cols, T* to) {
         table const& t = kernels();
         From const* const from = b.data + p * b.row_stride + j * b.col_stride;
@@ -125,10 +124,9 @@ struct pair_packing {
     using table = kernel_table<packet, std::int8_t>;
     static table const& kernels() { return stratagemm::kernels<packet, std::int8_t>(); }
 
-    static constexpr index_t widen = 1;
+    static constexpr index_t widen = 1, tall = 1;
     static index_t depth(index_t k) { return (k + 1) / 2; }
     using operand = view<std::int8_t const>;
-    static bool conjugates(operand const& v) { return v.conjugate; }
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
     static constexpr bool in_place = false;
     struct place {
@@ -137,8 +135,8 @@ struct pair_packing {
     };
     static place place_of(view<std::int8_t const> const&) { return {}; }
 
-    static void pack_a(view<std::int8_t const> const& a, bool, index_t i, index_t p, index_t rows,
-                       index_t depth, packet* to) {
+    static void pack_a(view<std::int8_t const> const& a, index_t i, index_t p, index_t rows, index_t depth,
+                       packet* to) {
         for (index_t r = 0; r < rows; ++r, to += depth) {
             std::int8_t const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
             index_t const pairs =
@@ -147,8 +145,8 @@ struct pair_packing {
             if (pairs < depth) to[pairs] = {x[0], 0};
         }
     }
-    static void pack_b(view<std::int8_t const> const& b, bool, index_t p, index_t j, index_t depth,
-                       index_t cols, packet* to) {
+    static void pack_b(view<std::int8_t const> const& b, index_t p, index_t j, index_t depth, index_t cols,
+                       packet* to) {
         int const strip = kernels().strip;
         for (index_t s = 0; s < cols; s += strip) {
             index_t const width = cols - s < strip ? cols - s : strip;
@@ -168,16 +166,30 @@ struct pair_packing {
     }
 };
 
+// Real and imaginary parts of 16 bytes' worth of each, with vectors that every machine has.
+template <class T>
+void split_vector(T* real, T* imag, T const* from) {
+    typedef T vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+    auto const* const in = reinterpret_cast<vector const*>(from);
+    vector const x = in[0], y = in[1];
+    if constexpr (sizeof(T) == 8) {
+        *reinterpret_cast<vector*>(real) = __builtin_shufflevector(x, y, 0, 2);
+        *reinterpret_cast<vector*>(imag) = __builtin_shufflevector(x, y, 1, 3);
+    } else {
+        *reinterpret_cast<vector*>(real) = __builtin_shufflevector(x, y, 0, 2, 4, 6);
+        *reinterpret_cast<vector*>(imag) = __builtin_shufflevector(x, y, 1, 3, 5, 7);
+    }
+}
+
 template <class Z>
 struct complex_packing {
     using packet = typename Z::value_type;
     using table = kernel_table<packet, packet>;
     static table const& kernels() { return stratagemm::kernels<packet, packet>(); }
 
-    static constexpr index_t widen = 2;
-    static index_t depth(index_t k) { return 2 * k; }
+    static constexpr index_t widen = 2, tall = 2;
+    static index_t depth(index_t k) { return k; }
     using operand = view<Z const>;
-    static bool conjugates(operand const& v) { return v.conjugate; }
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
 
     static constexpr bool in_place = true;
@@ -185,37 +197,42 @@ struct complex_packing {
         packet const* data;
         index_t row, col;
     };
-    // A row-major A is already interleaved.
+    // A row-major B is already interleaved.
     static place place_of(view<Z const> const& v) {
         return {reinterpret_cast<packet const*>(v.data), 2 * v.row_stride, v.col_stride == 1 ? 1 : 0};
     }
 
-    // Depths and columns below count real numbers, and so are even.
-    static void pack_a(view<Z const> const& a, bool, index_t i, index_t p, index_t rows, index_t depth,
+    static void pack_a(view<Z const> const& a, index_t i, index_t p, index_t rows, index_t depth,
                        packet* to) {
-        for (index_t r = 0; r < rows; ++r)
-            for (index_t q = 0; q < depth / 2; ++q, to += 2) {
-                Z const x = a(i + r, p / 2 + q);
-                to[0] = x.real(), to[1] = x.imag();
+        for (index_t r = 0; r < rows; ++r, to += 2 * depth) {
+            auto const* from =
+                reinterpret_cast<packet const*>(a.data + (i + r) * a.row_stride + p * a.col_stride);
+            index_t q = 0;
+            if (a.col_stride == 1) {
+                constexpr index_t lanes = 16 / sizeof(packet);
+                for (; q + lanes <= depth; q += lanes, from += 2 * lanes)
+                    split_vector(to + q, to + depth + q, from);
             }
+            for (; q < depth; ++q, from += 2 * a.col_stride) to[q] = from[0], to[depth + q] = from[1];
+        }
     }
-    // (x + iy)(u + iv): x times (u, v), y times (-v, u). Conjugating A flips y, conjugating B flips v.
-    static void pack_b(view<Z const> const& b, bool conjugate_a, index_t p, index_t j, index_t depth,
-                       index_t cols, packet* to) {
+    // Columns are counted as real ones.
+    static void pack_b(view<Z const> const& b, index_t p, index_t j, index_t depth, index_t cols,
+                       packet* to) {
+        if (b.col_stride == 1) {
+            auto const from = place_of(b);
+            return real_packing<packet, packet>::pack_b({from.data, b.rows, 2 * b.cols, from.row, 1}, p, j,
+                                                        depth, cols, to);
+        }
         int const strip = kernels().strip;
-        packet const sign_a = conjugate_a ? packet(-1) : packet(1),
-                     sign_b = b.conjugate ? packet(-1) : packet(1);
-        for (index_t s = 0; s < cols; s += strip) {
-            index_t const width = (cols - s < strip ? cols - s : strip) / 2;
-            pad_strip(to, strip, depth, 2 * width);
-            for (index_t q = 0; q < depth / 2; ++q, to += 2 * strip) {
-                packet *const first = to, *const second = to + strip;
-                for (index_t c = 0; c < width; ++c) {
-                    Z const z = b(p / 2 + q, (j + s) / 2 + c);
-                    packet const u = z.real(), v = sign_b * z.imag();
-                    first[2 * c] = u, first[2 * c + 1] = v;
-                    second[2 * c] = -sign_a * v, second[2 * c + 1] = sign_a * u;
-                }
+        for (index_t s = 0; s < cols; s += strip, to += depth * strip) {
+            index_t const width = cols - s < strip ? cols - s : strip;
+            pad_strip(to, strip, depth, width);
+            for (index_t c = 0; c < width; c += 2) {
+                auto const* from = reinterpret_cast<packet const*>(b.data + p * b.row_stride +
+                                                                   (j + s + c) / 2 * b.col_stride);
+                for (index_t q = 0; q < depth; ++q, from += 2 * b.row_stride)
+                    to[q * strip + c] = from[0], to[q * strip + c + 1] = from[1];
             }
         }
     }

@@ -88,6 +88,16 @@ STRATAGEMM_OP V interleave(V a, V b) {
         asm("vunpcklps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
     return c;
 }
+// Its elements in pairs exchanged.
+template <class T>
+STRATAGEMM_OP vec<T> exchange_pairs(vec<T> v) {
+    vec<T> x;
+    if constexpr (sizeof(T) == 8)
+        asm("vpermilpd $0x55, %1, %0" : "=v"(x) : "v"(v));
+    else
+        asm("vpermilps $0xb1, %1, %0" : "=v"(x) : "v"(v));
+    return x;
+}
 // 16 bytes each of where `at` says, as many as fit.
 template <class T, class At>
 STRATAGEMM_OP vec<T> load_parts(At const& at) {
