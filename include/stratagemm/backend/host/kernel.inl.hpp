@@ -279,23 +279,26 @@ STRATAGEMM_TARGET void join(block_args<T> const& g, bool conjugate_a, bool conju
     }
 }
 
-// sum += x B for some rows of B, one after the other.
+// Sums += A B for some rows of B, one after the other, kept in registers for all rows of A. What comes next is fetched if g.ahead says so.
 template <class T, int... R>
-STRATAGEMM_TARGET inline void add_rows(T const* x, T const* b, index_t b_row, T* sum, index_t n,
-                                       std::integer_sequence<int, R...>) {
+STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, T const* b, T* sums, index_t width,
+                                       index_t n, std::integer_sequence<int, R...>) {
     constexpr int W = lanes<T>;
-    vec<T> const xs[] = {broadcast<T>(x + R)...};
-    index_t j = 0;
-    for (; j + W <= n; j += W) {
-        vec<T> s = load<T>(sum + j);
-        (multiply_add<T>(s, xs[R], load<T>(b + R * b_row + j)), ...);
-        store<T>(sum + j, s);
-    }
-    if (j < n) {
-        auto const tail = make_part<T>(static_cast<int>(n - j));
-        vec<T> s = load<T>(sum + j);
-        (multiply_add<T>(s, xs[R], load_part<T>(b + R * b_row + j, tail)), ...);
-        store<T>(sum + j, s);
+    index_t const b_row = g.b_row, a_row = g.a_row, a_col = g.a_col;
+    for (index_t j = 0; j < n; j += W) {
+        auto const tail = make_part<T>(static_cast<int>(n - j < W ? n - j : W));
+        bool const whole = masked || n - j >= W;
+        vec<T> const row[] = {(masked  ? load_part<T>(b + R * b_row + j, tail)
+                               : whole ? load<T>(b + R * b_row + j)
+                                       : load_part<T>(b + R * b_row + j, tail))...};
+        if (g.ahead) (__builtin_prefetch(b + (R + index_t{sizeof...(R)}) * b_row + j), ...);
+        T const* x = a;
+        T* s = sums + j;
+        for (index_t i = g.m; i > 0; --i, x += a_row, s += width) {
+            vec<T> sum = load<T>(s);
+            (multiply_add_row<T>(sum, x + R * a_col, row[R]), ...);
+            store<T>(s, sum);
+        }
     }
 }
 
@@ -317,32 +320,56 @@ STRATAGEMM_TARGET inline void row_times_few(block_args<T> const& g, T* sum,
     }
     (store<T>(sum + V * W, s[V]), ...);
 }
-// One row times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams through once
+// The same for one row of A.
+template <class T, int... R>
+STRATAGEMM_TARGET inline void add_rows_once(block_args<T> const& g, T const* a, T const* b, T* sums,
+                                            index_t n, std::integer_sequence<int, R...>) {
+    constexpr int W = lanes<T>;
+    index_t const b_row = g.b_row;
+    vec<T> const x[] = {broadcast<T>(a + R * g.a_col)...};
+    index_t j = 0;
+    for (; j + W <= n; j += W) {
+        vec<T> sum = load<T>(sums + j);
+        (multiply_add<T>(sum, x[R], load<T>(b + R * b_row + j)), ...);
+        store<T>(sums + j, sum);
+    }
+    if (j < n) {
+        auto const tail = make_part<T>(static_cast<int>(n - j));
+        vec<T> sum = load<T>(sums + j);
+        (multiply_add<T>(sum, x[R], load_part<T>(b + R * b_row + j, tail)), ...);
+        store<T>(sums + j, sum);
+    }
+}
+// A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams through once
 // while the sums stay in the first-level cache.
 template <class T>
-STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
-    constexpr index_t width = 8192 / sizeof(T);
-    alignas(64) T sum[width];
+STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
+    constexpr index_t room = 16384 / sizeof(T), W = lanes<T>;
+    alignas(64) T sums[room];
     vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta);
-    if (g.n <= 4 * lanes<T>) {
-        row_times_few<T>(g, sum, rows_of<4>{});
-        return finish_line<T>(g.c, sum, alpha, beta, g.beta == T(0) ? nullptr : g.e, g.n);
+    if (g.m == 1 && g.n <= 4 * W) {
+        row_times_few<T>(g, sums, rows_of<4>{});
+        return finish_line<T>(g.c, sums, alpha, beta, g.beta == T(0) ? nullptr : g.e, g.n);
     }
+    index_t const width = room / g.m / W * W;
     for (index_t from = 0; from < g.n; from += width) {
         index_t const n = g.n - from < width ? g.n - from : width;
-        for (index_t j = 0; j < n; j += lanes<T>) store<T>(sum + j, vec<T>{});
-        T x[8];
-        for (index_t p = 0; p < g.k;) {
-            int const rows = g.k - p >= 8 ? 8 : 1;
-            for (int r = 0; r < rows; ++r) x[r] = g.a[(p + r) * g.a_col];
-            T const* const b = g.b + p * g.b_row + from;
-            if (rows == 8)
-                add_rows<T>(x, b, g.b_row, sum, n, rows_of<8>{});
+        for (index_t j = 0; j < g.m * width; j += W) store<T>(sums + j, vec<T>{});
+        T const *a = g.a, *b = g.b + from;
+        for (index_t left = g.k, step; left > 0; left -= step, a += step * g.a_col, b += step * g.b_row) {
+            step = left >= 8 ? 8 : left >= 4 ? 4 : 1;
+            if (step == 8 && g.m == 1)
+                add_rows_once<T>(g, a, b, sums, n, rows_of<8>{});
+            else if (step == 8)
+                add_rows<T>(g, a, b, sums, width, n, rows_of<8>{});
+            else if (step == 4)
+                add_rows<T>(g, a, b, sums, width, n, rows_of<4>{});
             else
-                add_rows<T>(x, b, g.b_row, sum, n, rows_of<1>{});
-            p += rows;
+                add_rows<T>(g, a, b, sums, width, n, rows_of<1>{});
         }
-        finish_line<T>(g.c + from, sum, alpha, beta, g.beta == T(0) ? nullptr : g.e + from, n);
+        for (index_t i = 0; i < g.m; ++i)
+            finish_line<T>(g.c + i * g.c_row + from, sums + i * width, alpha, beta,
+                           g.beta == T(0) ? nullptr : g.e + i * g.e_row + from, n);
     }
 }
 
