@@ -373,31 +373,33 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     }
 }
 
-// Sums of one row times as many columns as a vector has lanes, over a piece of k. Columns are contiguous; column(l) is
-// where one begins. `Far`: what comes next is fetched from memory, line by line.
-template <class T, bool Far, class Column>
-STRATAGEMM_OP void row_times_lanes(T const* a, index_t a_col, Column const& column, index_t k, T* sums) {
+// Sums of a few rows times as many columns as a vector has lanes, over a piece of k. Columns are contiguous; column(l) is
+// where one begins. `far`: what comes next is fetched from memory, line by line. Rows beyond the last are the last again.
+template <class T, class Column, int... I>
+STRATAGEMM_OP void rows_times_lanes(block_args<T> const& g, T const* a, Column const& column, index_t k,
+                                    bool far, T* sums, std::integer_sequence<int, I...>) {
     constexpr int W = lanes<T>;
     constexpr index_t length = 16 / sizeof(T), line = 64 / sizeof(T);
-    vec<T> sum{};
+    index_t const a_col = g.a_col, rows[] = {(I < g.m ? I : g.m - 1) * g.a_row...};
+    vec<T> sum[sizeof...(I)] = {};
     index_t p = 0;
     for (; p + length <= k; p += length, a += length * a_col) {
-        if (Far && p % line == 0)
+        if (far && p % line == 0)
             for (int l = 0; l < W; ++l) __builtin_prefetch(column(l) + p + 8 * line);
         auto const x = load_columns<T>([&](int l) { return column(l) + p; });
-        multiply_add_row<T>(sum, a, x.a);
-        multiply_add_row<T>(sum, a + a_col, x.b);
+        (multiply_add_row<T>(sum[I], a + rows[I], x.a), ...);
+        (multiply_add_row<T>(sum[I], a + rows[I] + a_col, x.b), ...);
         if constexpr (length == 4) {
-            multiply_add_row<T>(sum, a + 2 * a_col, x.c);
-            multiply_add_row<T>(sum, a + 3 * a_col, x.d);
+            (multiply_add_row<T>(sum[I], a + rows[I] + 2 * a_col, x.c), ...);
+            (multiply_add_row<T>(sum[I], a + rows[I] + 3 * a_col, x.d), ...);
         }
     }
     for (; p < k; ++p, a += a_col) {
         T x[W];
         for (int l = 0; l < W; ++l) x[l] = column(l)[p];
-        multiply_add_row<T>(sum, a, load<T>(x));
+        (multiply_add_row<T>(sum[I], a + rows[I], load<T>(x)), ...);
     }
-    store<T>(sums, sum);
+    (store<T>(sums + I * W, sum[I]), ...);
 }
 // Sums of as many dot products as a vector has lanes, each of k[l] products, `common` or more.
 template <class T>
@@ -453,35 +455,43 @@ STRATAGEMM_OP void row_times_few_columns(block_args<T> const& g, vec<T> alpha, v
     }
 }
 
-// One row times a matrix whose columns are contiguous, all pieces of k.
-template <class T>
-STRATAGEMM_TARGET void row_times_columns(block_args<T> const& g) {
+// Up to four rows times a matrix whose columns are contiguous, all pieces of k.
+template <class T, int Rows>
+STRATAGEMM_TARGET void rows_times_columns(block_args<T> const& g) {
     constexpr int W = lanes<T>;
     vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta), one = vec<T>{} + T(1);
-    if (2 * g.n <= W && g.k > g.piece && g.a_col == 1) return row_times_few_columns<T>(g, alpha, beta);
+    if constexpr (Rows == 1)
+        if (2 * g.n <= W && g.k > g.piece && g.a_col == 1) return row_times_few_columns<T>(g, alpha, beta);
     bool const far = g.k * g.n * index_t{sizeof(T)} > 1 << 20;
     T const* few[W] = {}; // where there are fewer columns than lanes: the last again and again
     for (int l = 0; g.n < W && l < W; ++l) few[l] = g.b + (l < g.n ? l : g.n - 1) * g.b_strip;
     for (index_t j = 0, n; j < g.n; j += n) {
         n = g.n - j < W ? g.n - j : W;
-        index_t const again = g.n < W ? 0 : W - n; // columns before them are multiplied again
-        T const *a = g.a, *e = g.beta == T(0) ? nullptr : g.e + j;
-        for (index_t p = 0; p < g.k; p += g.piece, a += g.piece * g.a_col, e = g.c + j) {
-            index_t const k = g.k - p < g.piece ? g.k - p : g.piece, step = g.b_strip;
-            T const* const b = g.b + (j - again) * step + p;
-            T sums[W];
+        index_t const again = g.n < W ? 0 : W - n, step = g.b_strip; // columns that are multiplied again
+        for (index_t p = 0; p < g.k; p += g.piece) {
+            index_t const k = g.k - p < g.piece ? g.k - p : g.piece;
+            T const *const a = g.a + p * g.a_col, *const b = g.b + (j - again) * step + p;
+            T sums[Rows * W];
             if (g.n < W)
-                row_times_lanes<T, false>(
-                    a, g.a_col, [&](int l) { return few[l] + p; }, k, sums);
-            else if (far)
-                row_times_lanes<T, true>(
-                    a, g.a_col, [&](int l) { return b + l * step; }, k, sums);
+                rows_times_lanes<T>(
+                    g, a, [&](int l) { return few[l] + p; }, k, far, sums, rows_of<Rows>{});
             else
-                row_times_lanes<T, false>(
-                    a, g.a_col, [&](int l) { return b + l * step; }, k, sums);
-            finish_line<T>(g.c + j, sums + again, alpha, p == 0 ? beta : one, e, n);
+                rows_times_lanes<T>(
+                    g, a, [&](int l) { return b + l * step; }, k, far, sums, rows_of<Rows>{});
+            for (index_t i = 0; i < g.m; ++i) {
+                T* const c = g.c + i * g.c_row + j;
+                T const* const e = p > 0 ? c : g.beta == T(0) ? nullptr : g.e + i * g.e_row + j;
+                finish_line<T>(c, sums + i * W + again, alpha, p == 0 ? beta : one, e, n);
+            }
         }
     }
+}
+template <class T>
+STRATAGEMM_TARGET void few_rows_times_columns(block_args<T> const& g) {
+    auto* const kernel = g.m == 1   ? rows_times_columns<T, 1>
+                         : g.m == 2 ? rows_times_columns<T, 2>
+                                    : rows_times_columns<T, 4>;
+    kernel(g);
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.
