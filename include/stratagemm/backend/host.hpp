@@ -286,15 +286,29 @@ private:
         return transposed(v);
     }
 
+    // Whether C is so narrow that its transpose is better: few rows times a matrix that is read where it lies. It is worth
+    // writing C element by element.
     template <class Packing, class Problem>
-    static auto job_of(Problem const& p) {
+    static bool is_narrow(Problem const& p) {
+        if constexpr (Packing::in_place && Packing::widen == 1) {
+            if (p.c.cols > 24 || p.c.cols > p.c.rows || p.a.cols < 32) return false;
+            if (p.a.row_stride == 1) return p.a.col_stride != 1 && p.c.rows >= 2 * p.c.cols;
+            return p.a.col_stride == 1 && p.c.cols <= 4;
+        } else {
+            return false;
+        }
+    }
+
+    template <class Packing, class Problem>
+    static auto job_of(Problem const& p, bool may_turn = false) {
         using TA = typename Problem::a_type;
         using S = typename Problem::scalar;
         using job_type = host_job<TA, Packing>;
         using acc = typename job_type::acc;
         job_type job;
         // Rows of C are to be contiguous; a column is turned into a row.
-        job.swapped = p.c.cols == 1 || (p.c.col_stride != 1 && p.c.row_stride == 1 && p.c.rows > 1);
+        job.swapped = p.c.cols == 1 || (p.c.col_stride != 1 && p.c.row_stride == 1 && p.c.rows > 1) ||
+                      (may_turn && is_narrow<Packing>(p));
         auto const c = job.swapped ? turned(p.c) : p.c;
         auto const e = job.swapped ? turned(p.e) : p.e;
         job.a = job.swapped ? turned(p.b) : p.a;
@@ -325,7 +339,7 @@ private:
 
     template <class Packing, class Problem>
     static status multiply_as(Problem const& p, int team, arena& workspace) {
-        auto const job = job_of<Packing>(p);
+        auto const job = job_of<Packing>(p, true);
 #if defined(__x86_64__)
         if constexpr (tile_element<typename Problem::a_type>) {
             if (uses_tiles(p.shape())) {
@@ -334,7 +348,9 @@ private:
             }
         }
 #endif
-        if (is_vector_job(job)) {
+        bool const shares_k = job.rows() > 1 && pieces_apart<typename Packing::packet>(job.rows(), job.cols(),
+                                                                                       job.depth(), team) > 0;
+        if (is_vector_job(job) && !shares_k) {
             if constexpr (Packing::in_place && Packing::widen == 1) multiply_vector(job, team, workspace);
         } else {
             multiply(job, team, workspace);

@@ -494,6 +494,25 @@ STRATAGEMM_TARGET void few_rows_times_columns(block_args<T> const& g) {
     kernel(g);
 }
 
+// to = from, whose columns are contiguous, into rows of unit stride: whole vectors, and 16 bytes of each column at a time.
+template <class T>
+STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_col, index_t rows,
+                            index_t cols) {
+    constexpr int W = lanes<T>;
+    constexpr index_t length = 16 / sizeof(T);
+    for (index_t j = 0; j + W <= cols; j += W, from += W * from_col)
+        for (index_t i = 0; i + length <= rows; i += length) {
+            auto const x = load_columns<T>([&](int l) { return from + i + l * from_col; });
+            T* const t = to + i * to_row + j;
+            store<T>(t, x.a);
+            store<T>(t + to_row, x.b);
+            if constexpr (length == 4) {
+                store<T>(t + 2 * to_row, x.c);
+                store<T>(t + 3 * to_row, x.d);
+            }
+        }
+}
+
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.
 template <class T, class From>
 STRATAGEMM_TARGET void convert_rows(T* to, index_t to_row, From const* from, index_t from_row, index_t rows,

@@ -375,6 +375,7 @@ struct kernel_table {
     void (*join)(block_args<T> const&, bool conjugate_a, bool conjugate_b) = nullptr;
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
                          index_t) = nullptr; // where From is not T
+    void (*turn)(T*, index_t, T const*, index_t, index_t, index_t) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_columns)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
@@ -399,7 +400,7 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
-                    own.join = NAME::join<T>;                                                                \
+                    own.join = NAME::join<T>, own.turn = NAME::turn<T>;                                      \
                     own.rows_times_rows = NAME::rows_times_rows<T>;                                          \
                     own.rows_times_columns = NAME::few_rows_times_columns<T>;                                \
                     if constexpr (NAME::lanes<T> * sizeof(T) > 16) own.small = NAME::small<T>;               \

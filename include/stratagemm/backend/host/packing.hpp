@@ -32,9 +32,17 @@ template <class T, class From>
             }
         return;
     }
+    index_t done_rows = 0, done_cols = 0; // by vectors
+    if constexpr (std::is_same_v<T, From>)
+        if (from_row == 1) {
+            constexpr index_t length = 16 / sizeof(T);
+            index_t const width = table.strip / 2;
+            done_rows = rows / length * length, done_cols = cols / width * width;
+            table.turn(to, to_row, from, from_col, done_rows, done_cols);
+        }
     constexpr int side = 8;
     for (index_t i = 0; i < rows; i += side)
-        for (index_t j = 0; j < cols; j += side) {
+        for (index_t j = i + side <= done_rows ? done_cols : 0; j < cols; j += side) {
             index_t const in = rows - i < side ? rows - i : side, jn = cols - j < side ? cols - j : side;
             From const* const f = from + i * from_row + j * from_col;
             T* const t = to + i * to_row + j;
