@@ -1,7 +1,8 @@
 // The CPU: kernels for what the machine has, chosen at run time, on as many threads as OpenMP gives.
 //
-// Nothing has to be set: a program compiled with no -march flag runs AVX-512 where there is AVX-512. Results
-// depend on the shape and the instruction set, never on the number of threads.
+// Nothing has to be set: a program compiled with no -march flag runs AVX-512 where there is AVX-512. An element of C
+// depends on its row of A, its column of B and the instruction set, never on the number of threads, and never on what
+// is computed beside it but for bfloat16 on tiles (uses_tiles).
 #pragma once
 
 #include "../core/group.hpp"
@@ -66,8 +67,8 @@ struct host {
         return workspace_for(s, team_for(s));
     }
 
-    // A sum of k products is cut into pieces; these are added one by one. Each term of an operand beyond the first is one
-    // more rounding, relative to the sum of their magnitudes.
+    // A sum of k products is cut into pieces; these are added one by one. Each term of an operand beyond the first is
+    // one more rounding, relative to the sum of their magnitudes.
     template <class S>
     bound error_bound(S const& s) const {
         index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
@@ -225,8 +226,8 @@ private:
         return m == n ? as_it_is : larger(as_it_is, bytes(n, m));
     }
 
-    // Whether the kernels do alpha and beta E. They do not know the imaginary parts of factors: then they sum A B, and
-    // write() does the rest.
+    // Whether the kernels apply alpha and beta. They do not know the imaginary parts of factors: then they sum A B,
+    // and write() does the rest.
     template <class Problem>
     static bool has_real_factors([[maybe_unused]] Problem const& p) {
         if constexpr (complex_like<typename Problem::scalar>)
@@ -240,8 +241,8 @@ private:
         return p.e.conjugate ? conjugate(e) : e;
     }
 
-    // The sums of a part of C, where C does not have contiguous rows, is of another type, or goes through an epilogue: before
-    // the kernels, beta E; after them, what is to be written.
+    // Where C does not have contiguous rows, is of another type, or goes through an epilogue, the kernels work on a
+    // buffer. begin() fills it with beta E; write() stores it.
     template <class Problem, class Acc>
     static void begin(void const* problem, bool swapped, Acc* sum, index_t sum_row, index_t i0, index_t j0,
                       index_t rows, index_t cols) {
@@ -286,8 +287,8 @@ private:
         return transposed(v);
     }
 
-    // Whether C is so narrow that its transpose is better: few rows times a matrix that is read where it lies. It is worth
-    // writing C element by element.
+    // Whether C is so narrow that its transpose is faster: few rows times a matrix that is read in place. C is then
+    // written element by element, which a short k would not pay for.
     template <class Packing, class Problem>
     static bool is_narrow(Problem const& p) {
         if constexpr (Packing::in_place && Packing::widen == 1) {

@@ -1,4 +1,5 @@
-// An element of C has the same bits, whatever is computed beside it, on however many threads, and however the operands lie.
+// An element of C has the same bits, whatever is computed beside it, on however many threads, and however the operands
+// lie.
 #include "catch.hpp"
 #include "unit/support.hpp"
 
@@ -26,7 +27,7 @@ sg::matrix<T> numbers(sg::index_t m, sg::index_t n, random_source& from) {
         return support::fractions<T>(m, n, from.next());
 }
 
-// A part of a matrix, copied to where it lies in one of four ways: by rows or by columns, alone or in a larger matrix.
+// A part of a matrix, copied to where it lies in one of four ways: by rows or by columns, alone or in a larger one.
 template <class T>
 class laid_out {
 public:

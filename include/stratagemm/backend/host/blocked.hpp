@@ -4,9 +4,10 @@
 // with the two operands exchanged, since C is row-major here: a block of B stays in the second-level cache,
 // a few rows of A in the first.
 //
-// The order of summation is the same in all kernels of an instruction set, and depends on k alone. k is cut into pieces
-// (pieces_of). The products of a piece are summed one by one, from zero: s = a_ip b_pj + s. C begins as beta E, and each
-// piece makes it alpha s + C. So an element of C has the same bits, whatever else is computed, and on however many threads.
+// The order of summation is the same in all kernels of an instruction set, and depends on k alone. k is cut into
+// pieces (pieces_of). The products of a piece are summed one by one, from zero: s = a_ip b_pj + s. C begins as beta E,
+// and each piece makes it alpha s + C. So an element of C has the same bits, whatever is computed beside it, and on
+// however many threads.
 #pragma once
 
 #include "memory.hpp"
@@ -41,8 +42,8 @@ struct host_job {
     acc* c = nullptr;
     index_t c_row = 0;
 
-    // If set, alpha A B + beta E goes through `write`, and e to c_row are not used; `begin` makes the buffer beta E, and is
-    // null where nothing is added.
+    // If set, alpha A B + beta E goes through `write`, and e to c_row are not used; `begin` makes the buffer beta E,
+    // and is null where nothing is added.
     writer write = nullptr;
     void (*begin)(void const* problem, bool swapped, acc* sum, index_t sum_row, index_t i, index_t j,
                   index_t rows, index_t cols) = nullptr;
@@ -91,7 +92,8 @@ k_pieces pieces_of(index_t depth) {
     return {count, divide_up(divide_up(depth, count), 4) * 4};
 }
 
-// How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy; otherwise 0.
+// How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
+// otherwise 0.
 template <class Packet>
 index_t pieces_apart(index_t rows, index_t cols, index_t depth, int team) {
     using sizes = block_sizes<Packet>;

@@ -69,7 +69,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     if constexpr (Plain) {
         (store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail), ...);
     } else {
-        // beta = 0 must not read E, which may hold anything: it reads what adds nothing, so that there is one way out.
+        // beta = 0 must not read E, which may hold anything: it reads what adds nothing, and there is one way out.
         index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = nothing_added<Acc, NV * W>.at;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
@@ -279,7 +279,8 @@ STRATAGEMM_TARGET void join(block_args<T> const& g, bool conjugate_a, bool conju
     }
 }
 
-// Sums += A B for some rows of B, one after the other, kept in registers for all rows of A. What comes next is fetched if g.ahead says so.
+// Sums += A B for some rows of B, one after the other, kept in registers for all rows of A. The next rows of B are
+// fetched if g.ahead is set.
 template <class T, int... R>
 STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, T const* b, T* sums, index_t width,
                                        index_t n, std::integer_sequence<int, R...>) {
@@ -340,8 +341,8 @@ STRATAGEMM_TARGET inline void add_rows_once(block_args<T> const& g, T const* a, 
         store<T>(sums + j, sum);
     }
 }
-// A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams through once
-// while the sums stay in the first-level cache.
+// A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams through
+// once while the sums stay in the first-level cache.
 template <class T>
 STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     constexpr index_t room = 16384 / sizeof(T), W = lanes<T>;
@@ -373,8 +374,9 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     }
 }
 
-// Sums of a few rows times as many columns as a vector has lanes, over a piece of k. Columns are contiguous; column(l) is
-// where one begins. `far`: what comes next is fetched from memory, line by line. Rows beyond the last are the last again.
+// Sums of a few rows times as many columns as a vector has lanes, over a piece of k: a chain in each lane. Columns are
+// contiguous; column(l) is where one begins. `far`: the next lines are fetched from memory. Rows beyond the last are
+// the last again.
 template <class T, class Column, int... I>
 STRATAGEMM_OP void rows_times_lanes(block_args<T> const& g, T const* a, Column const& column, index_t k,
                                     bool far, T* sums, std::integer_sequence<int, I...>) {
@@ -494,7 +496,7 @@ STRATAGEMM_TARGET void few_rows_times_columns(block_args<T> const& g) {
     kernel(g);
 }
 
-// to = from, whose columns are contiguous, into rows of unit stride: whole vectors, and 16 bytes of each column at a time.
+// to = from, whose columns are contiguous, into rows of unit stride: whole vectors, 16 bytes of each column at a time.
 template <class T>
 STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_col, index_t rows,
                             index_t cols) {

@@ -5,8 +5,8 @@
 
 STRATAGEMM_BEGIN
 
-// A job of one row whose B has contiguous rows or columns, of up to four rows and a B with contiguous columns, or of up to
-// 24 rows and a B with contiguous rows that is too large for tiles to read where it is.
+// A job of one row whose B has contiguous rows or columns, of up to four rows and a B with contiguous columns, or of
+// up to 24 rows and a B with contiguous rows that is too large for tiles to read where it is.
 template <class TA, class Packing>
 bool is_vector_job(host_job<TA, Packing> const& job) {
     if constexpr (!Packing::in_place || Packing::widen != 1) {
