@@ -224,12 +224,14 @@ STRATAGEMM_TARGET void squares(block_args<T> const& g) {
     square_batch<T>(g, rows_of<lanes<T>>{});
 }
 
-// c = alpha b + beta e, some elements.
+// c = alpha b + beta e, some elements. A function, since all kernels for few rows end with it.
 template <class Acc>
-STRATAGEMM_OP void finish_line(Acc* c, Acc const* b, vec<Acc> alpha, vec<Acc> beta, Acc const* e, index_t n) {
+STRATAGEMM_TARGET __attribute__((noinline)) void finish_line(Acc* c, Acc const* b, Acc a, Acc beta_of_e,
+                                                             Acc const* e, index_t n) {
     constexpr int W = lanes<Acc>;
-    index_t const e_step = e ? W : 0;
-    if (!e) e = nothing_added<Acc, W>.at;
+    vec<Acc> const alpha = broadcast<Acc>(&a), beta = broadcast<Acc>(&beta_of_e);
+    index_t const e_step = beta_of_e == Acc(0) ? 0 : W; // E is not read
+    if (e_step == 0) e = nothing_added<Acc, W>.at;
     for (; n >= W; n -= W, c += W, b += W, e += e_step) finish<Acc>(c, load<Acc>(b), alpha, beta, e);
     if (n == 0) return;
     Acc ends[3][W] = {};
@@ -240,10 +242,10 @@ STRATAGEMM_OP void finish_line(Acc* c, Acc const* b, vec<Acc> alpha, vec<Acc> be
 // C = alpha B + beta E.
 template <class Acc>
 STRATAGEMM_TARGET void add(block_args<Acc> const& g) {
-    vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
+    index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
     for (index_t i = 0; i < g.m; ++i)
-        finish_line<Acc>(g.c + i * g.c_row, g.b + i * g.b_row, alpha, beta,
-                         g.beta == Acc(0) ? nullptr : g.e + i * g.e_row, g.n);
+        finish_line<Acc>(g.c + i * g.c_row, g.b + i * g.b_row, g.alpha, g.beta, e_row ? g.e + i * e_row : g.e,
+                         g.n);
 }
 
 // Sums of real parts times both parts, and of imaginary parts times both: those of complex products.
@@ -288,10 +290,7 @@ STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, T con
     index_t const b_row = g.b_row, a_row = g.a_row, a_col = g.a_col;
     for (index_t j = 0; j < n; j += W) {
         auto const tail = make_part<T>(static_cast<int>(n - j < W ? n - j : W));
-        bool const whole = masked || n - j >= W;
-        vec<T> const row[] = {(masked  ? load_part<T>(b + R * b_row + j, tail)
-                               : whole ? load<T>(b + R * b_row + j)
-                                       : load_part<T>(b + R * b_row + j, tail))...};
+        vec<T> const row[] = {load_part<T>(b + R * b_row + j, tail)...};
         if (g.ahead) (__builtin_prefetch(b + (R + index_t{sizeof...(R)}) * b_row + j), ...);
         T const* x = a;
         T* s = sums + j;
@@ -347,10 +346,9 @@ template <class T>
 STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     constexpr index_t room = 16384 / sizeof(T), W = lanes<T>;
     alignas(64) T sums[room];
-    vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta);
     if (g.m == 1 && g.n <= 4 * W) {
         row_times_few<T>(g, sums, rows_of<4>{});
-        return finish_line<T>(g.c, sums, alpha, beta, g.beta == T(0) ? nullptr : g.e, g.n);
+        return finish_line<T>(g.c, sums, g.alpha, g.beta, g.e, g.n);
     }
     index_t const width = room / g.m / W * W;
     for (index_t from = 0; from < g.n; from += width) {
@@ -358,37 +356,35 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
         for (index_t j = 0; j < g.m * width; j += W) store<T>(sums + j, vec<T>{});
         T const *a = g.a, *b = g.b + from;
         for (index_t left = g.k, step; left > 0; left -= step, a += step * g.a_col, b += step * g.b_row) {
-            step = left >= 8 ? 8 : left >= 4 ? 4 : 1;
+            step = left >= 8 ? 8 : 1;
             if (step == 8 && g.m == 1)
                 add_rows_once<T>(g, a, b, sums, n, rows_of<8>{});
             else if (step == 8)
                 add_rows<T>(g, a, b, sums, width, n, rows_of<8>{});
-            else if (step == 4)
-                add_rows<T>(g, a, b, sums, width, n, rows_of<4>{});
             else
                 add_rows<T>(g, a, b, sums, width, n, rows_of<1>{});
         }
         for (index_t i = 0; i < g.m; ++i)
-            finish_line<T>(g.c + i * g.c_row + from, sums + i * width, alpha, beta,
-                           g.beta == T(0) ? nullptr : g.e + i * g.e_row + from, n);
+            finish_line<T>(g.c + i * g.c_row + from, sums + i * width, g.alpha, g.beta,
+                           g.e ? g.e + i * g.e_row + from : nullptr, n);
     }
 }
 
 // Sums of a few rows times as many columns as a vector has lanes, over a piece of k: a chain in each lane. Columns are
-// contiguous; column(l) is where one begins. `far`: the next lines are fetched from memory. Rows beyond the last are
-// the last again.
-template <class T, class Column, int... I>
-STRATAGEMM_OP void rows_times_lanes(block_args<T> const& g, T const* a, Column const& column, index_t k,
-                                    bool far, T* sums, std::integer_sequence<int, I...>) {
+// contiguous, `step` apart. `far`: the next lines are fetched from memory. Rows beyond the last are the last again.
+template <class T, int... I>
+STRATAGEMM_TARGET __attribute__((noinline)) void
+rows_times_lanes(block_args<T> const& g, T const* a, T const* b, index_t step, index_t k, bool far, T* sums,
+                 std::integer_sequence<int, I...>) {
     constexpr int W = lanes<T>;
     constexpr index_t length = 16 / sizeof(T), line = 64 / sizeof(T);
     index_t const a_col = g.a_col, rows[] = {(I < g.m ? I : g.m - 1) * g.a_row...};
     vec<T> sum[sizeof...(I)] = {};
     index_t p = 0;
-    for (; p + length <= k; p += length, a += length * a_col) {
+    for (; p + length <= k; p += length, a += length * a_col, b += length) {
         if (far && p % line == 0)
-            for (int l = 0; l < W; ++l) __builtin_prefetch(column(l) + p + 8 * line);
-        auto const x = load_columns<T>([&](int l) { return column(l) + p; });
+            for (int l = 0; l < W; ++l) __builtin_prefetch(b + l * step + 8 * line);
+        auto const x = load_columns<T>([&](int l) { return b + l * step; });
         (multiply_add_row<T>(sum[I], a + rows[I], x.a), ...);
         (multiply_add_row<T>(sum[I], a + rows[I] + a_col, x.b), ...);
         if constexpr (length == 4) {
@@ -396,9 +392,9 @@ STRATAGEMM_OP void rows_times_lanes(block_args<T> const& g, T const* a, Column c
             (multiply_add_row<T>(sum[I], a + rows[I] + 3 * a_col, x.d), ...);
         }
     }
-    for (; p < k; ++p, a += a_col) {
+    for (; p < k; ++p, a += a_col, ++b) {
         T x[W];
-        for (int l = 0; l < W; ++l) x[l] = column(l)[p];
+        for (int l = 0; l < W; ++l) x[l] = b[l * step];
         (multiply_add_row<T>(sum[I], a + rows[I], load<T>(x)), ...);
     }
     (store<T>(sums + I * W, sum[I]), ...);
@@ -432,10 +428,9 @@ STRATAGEMM_OP void dot_products(T const* const* a, T const* const* b, index_t co
 
 // One row times at most half as many columns as a vector has lanes, contiguous ones: several pieces of k at a time.
 template <class T>
-STRATAGEMM_OP void row_times_few_columns(block_args<T> const& g, vec<T> alpha, vec<T> beta) {
+STRATAGEMM_TARGET void row_times_few_columns(block_args<T> const& g) {
     constexpr int W = lanes<T>;
-    vec<T> const one = vec<T>{} + T(1);
-    T const* e = g.beta == T(0) ? nullptr : g.e;
+    T const* e = g.e;
     for (index_t from = 0, q; from < g.k; from += q * g.piece) {
         T const *a[W], *b[W];
         index_t k[W], j = 0, common = g.piece;
@@ -453,47 +448,46 @@ STRATAGEMM_OP void row_times_few_columns(block_args<T> const& g, vec<T> alpha, v
         dot_products<T>(a, b, k, common, k[0], sums);
         ++q;
         for (index_t x = 0; x < q; ++x, e = g.c)
-            finish_line<T>(g.c, sums + x * g.n, alpha, from + x == 0 ? beta : one, e, g.n);
+            finish_line<T>(g.c, sums + x * g.n, g.alpha, from + x == 0 ? g.beta : T(1), e, g.n);
     }
 }
 
-// Up to four rows times a matrix whose columns are contiguous, all pieces of k.
-template <class T, int Rows>
+// Up to four rows times a matrix whose columns are contiguous, all pieces of k. Fewer columns than a vector has lanes
+// are copied to where there are as many.
+template <class T>
 STRATAGEMM_TARGET void rows_times_columns(block_args<T> const& g) {
     constexpr int W = lanes<T>;
-    vec<T> const alpha = broadcast<T>(&g.alpha), beta = broadcast<T>(&g.beta), one = vec<T>{} + T(1);
-    if constexpr (Rows == 1)
-        if (2 * g.n <= W && g.k > g.piece && g.a_col == 1) return row_times_few_columns<T>(g, alpha, beta);
+    constexpr index_t longest = 1536 / sizeof(T);
+    if (g.m == 1 && 2 * g.n <= W && g.k > g.piece && g.a_col == 1) return row_times_few_columns<T>(g);
     bool const far = g.k * g.n * index_t{sizeof(T)} > 1 << 20;
-    T const* few[W] = {}; // where there are fewer columns than lanes: the last again and again
-    for (int l = 0; g.n < W && l < W; ++l) few[l] = g.b + (l < g.n ? l : g.n - 1) * g.b_strip;
+    T copy[W * longest], sums[4 * W];
     for (index_t j = 0, n; j < g.n; j += n) {
         n = g.n - j < W ? g.n - j : W;
-        index_t const again = g.n < W ? 0 : W - n, step = g.b_strip; // columns that are multiplied again
+        index_t const again = g.n < W ? 0 : W - n; // columns that are multiplied again
         for (index_t p = 0; p < g.k; p += g.piece) {
             index_t const k = g.k - p < g.piece ? g.k - p : g.piece;
-            T const *const a = g.a + p * g.a_col, *const b = g.b + (j - again) * step + p;
-            T sums[Rows * W];
-            if (g.n < W)
-                rows_times_lanes<T>(
-                    g, a, [&](int l) { return few[l] + p; }, k, far, sums, rows_of<Rows>{});
+            T const *const a = g.a + p * g.a_col, *b = g.b + (j - again) * g.b_strip + p;
+            index_t step = g.b_strip;
+            if (g.n < W) {
+                for (index_t l = 0; l < W; ++l)
+                    __builtin_memcpy(copy + l * k, b + (l < n ? l : 0) * step,
+                                     static_cast<std::size_t>(k) * sizeof(T));
+                b = copy, step = k;
+            }
+            if (g.m == 1)
+                rows_times_lanes<T>(g, a, b, step, k, far, sums, rows_of<1>{});
             else
-                rows_times_lanes<T>(
-                    g, a, [&](int l) { return b + l * step; }, k, far, sums, rows_of<Rows>{});
+                rows_times_lanes<T>(g, a, b, step, k, far, sums, rows_of<4>{});
             for (index_t i = 0; i < g.m; ++i) {
                 T* const c = g.c + i * g.c_row + j;
-                T const* const e = p > 0 ? c : g.beta == T(0) ? nullptr : g.e + i * g.e_row + j;
-                finish_line<T>(c, sums + i * W + again, alpha, p == 0 ? beta : one, e, n);
+                finish_line<T>(c, sums + i * W + again, g.alpha, p == 0 ? g.beta : T(1),
+                               p > 0 ? c
+                               : g.e ? g.e + i * g.e_row + j
+                                     : nullptr,
+                               n);
             }
         }
     }
-}
-template <class T>
-STRATAGEMM_TARGET void few_rows_times_columns(block_args<T> const& g) {
-    auto* const kernel = g.m == 1   ? rows_times_columns<T, 1>
-                         : g.m == 2 ? rows_times_columns<T, 2>
-                                    : rows_times_columns<T, 4>;
-    kernel(g);
 }
 
 // to = from, whose columns are contiguous, into rows of unit stride: whole vectors, 16 bytes of each column at a time.

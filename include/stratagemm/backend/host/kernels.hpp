@@ -400,10 +400,11 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
-                    own.join = NAME::join<T>, own.turn = NAME::turn<T>;                                      \
+                    own.join = NAME::join<T>;                                                                \
                     own.rows_times_rows = NAME::rows_times_rows<T>;                                          \
-                    own.rows_times_columns = NAME::few_rows_times_columns<T>;                                \
-                    if constexpr (NAME::lanes<T> * sizeof(T) > 16) own.small = NAME::small<T>;               \
+                    own.rows_times_columns = NAME::rows_times_columns<T>;                                    \
+                    if constexpr (NAME::lanes<T> * sizeof(T) > 16)                                           \
+                        own.small = NAME::small<T>, own.turn = NAME::turn<T>;                                \
                 }                                                                                            \
             }                                                                                                \
             return own;                                                                                      \
