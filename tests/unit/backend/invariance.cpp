@@ -1,5 +1,5 @@
-// An element of C has the same bits, whatever is computed beside it, on however many threads, and however the operands
-// lie.
+// An element of C has the same bits, whatever is computed beside it, on however many threads, and however the
+// operands lie.
 #include "catch.hpp"
 #include "unit/support.hpp"
 

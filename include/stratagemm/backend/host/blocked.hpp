@@ -5,9 +5,9 @@
 // a few rows of A in the first.
 //
 // The order of summation is the same in all kernels of an instruction set, and depends on k alone. k is cut into
-// pieces (pieces_of). The products of a piece are summed one by one, from zero: s = a_ip b_pj + s. C begins as beta E,
-// and each piece makes it alpha s + C. So an element of C has the same bits, whatever is computed beside it, and on
-// however many threads.
+// pieces (pieces_of). The products of a piece are summed one by one, from zero: s = a_ip b_pj + s. C begins as
+// beta E, and each piece makes it alpha s + C. So an element of C has the same bits, whatever is computed beside it,
+// and on however many threads.
 #pragma once
 
 #include "memory.hpp"

@@ -302,54 +302,12 @@ STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, T con
     }
 }
 
-// One row times a piece of a matrix with few columns, sums in registers.
-template <class T, int... V>
-STRATAGEMM_TARGET inline void row_times_few(block_args<T> const& g, T* sum,
-                                            std::integer_sequence<int, V...>) {
-    constexpr int W = lanes<T>;
-    auto const part_of = [&](int v) {
-        index_t const left = g.n - v * W;
-        return static_cast<int>(left < 0 ? 0 : left < W ? left : W);
-    };
-    part const parts[] = {make_part<T>(part_of(V))...};
-    vec<T> s[sizeof...(V)] = {};
-    T const *a = g.a, *b = g.b;
-    for (index_t p = g.k; p > 0; --p, a += g.a_col, b += g.b_row) {
-        vec<T> const x = broadcast<T>(a);
-        (multiply_add<T>(s[V], x, load_part<T>(b + V * W, parts[V])), ...);
-    }
-    (store<T>(sum + V * W, s[V]), ...);
-}
-// The same for one row of A.
-template <class T, int... R>
-STRATAGEMM_TARGET inline void add_rows_once(block_args<T> const& g, T const* a, T const* b, T* sums,
-                                            index_t n, std::integer_sequence<int, R...>) {
-    constexpr int W = lanes<T>;
-    index_t const b_row = g.b_row;
-    vec<T> const x[] = {broadcast<T>(a + R * g.a_col)...};
-    index_t j = 0;
-    for (; j + W <= n; j += W) {
-        vec<T> sum = load<T>(sums + j);
-        (multiply_add<T>(sum, x[R], load<T>(b + R * b_row + j)), ...);
-        store<T>(sums + j, sum);
-    }
-    if (j < n) {
-        auto const tail = make_part<T>(static_cast<int>(n - j));
-        vec<T> sum = load<T>(sums + j);
-        (multiply_add<T>(sum, x[R], load_part<T>(b + R * b_row + j, tail)), ...);
-        store<T>(sums + j, sum);
-    }
-}
-// A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams through
-// once while the sums stay in the first-level cache.
+// A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams
+// through once while the sums stay in the first-level cache.
 template <class T>
 STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     constexpr index_t room = 16384 / sizeof(T), W = lanes<T>;
     alignas(64) T sums[room];
-    if (g.m == 1 && g.n <= 4 * W) {
-        row_times_few<T>(g, sums, rows_of<4>{});
-        return finish_line<T>(g.c, sums, g.alpha, g.beta, g.e, g.n);
-    }
     index_t const width = room / g.m / W * W;
     for (index_t from = 0; from < g.n; from += width) {
         index_t const n = g.n - from < width ? g.n - from : width;
@@ -357,9 +315,7 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
         T const *a = g.a, *b = g.b + from;
         for (index_t left = g.k, step; left > 0; left -= step, a += step * g.a_col, b += step * g.b_row) {
             step = left >= 8 ? 8 : 1;
-            if (step == 8 && g.m == 1)
-                add_rows_once<T>(g, a, b, sums, n, rows_of<8>{});
-            else if (step == 8)
+            if (step == 8)
                 add_rows<T>(g, a, b, sums, width, n, rows_of<8>{});
             else
                 add_rows<T>(g, a, b, sums, width, n, rows_of<1>{});
@@ -368,145 +324,6 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
             finish_line<T>(g.c + i * g.c_row + from, sums + i * width, g.alpha, g.beta,
                            g.e ? g.e + i * g.e_row + from : nullptr, n);
     }
-}
-
-// Sums of a few rows times as many columns as a vector has lanes, over a piece of k: a chain in each lane. Columns are
-// contiguous, `step` apart. `far`: the next lines are fetched from memory. Rows beyond the last are the last again.
-template <class T, int... I>
-STRATAGEMM_TARGET __attribute__((noinline)) void
-rows_times_lanes(block_args<T> const& g, T const* a, T const* b, index_t step, index_t k, bool far, T* sums,
-                 std::integer_sequence<int, I...>) {
-    constexpr int W = lanes<T>;
-    constexpr index_t length = 16 / sizeof(T), line = 64 / sizeof(T);
-    index_t const a_col = g.a_col, rows[] = {(I < g.m ? I : g.m - 1) * g.a_row...};
-    vec<T> sum[sizeof...(I)] = {};
-    index_t p = 0;
-    for (; p + length <= k; p += length, a += length * a_col, b += length) {
-        if (far && p % line == 0)
-            for (int l = 0; l < W; ++l) __builtin_prefetch(b + l * step + 8 * line);
-        auto const x = load_columns<T>([&](int l) { return b + l * step; });
-        (multiply_add_row<T>(sum[I], a + rows[I], x.a), ...);
-        (multiply_add_row<T>(sum[I], a + rows[I] + a_col, x.b), ...);
-        if constexpr (length == 4) {
-            (multiply_add_row<T>(sum[I], a + rows[I] + 2 * a_col, x.c), ...);
-            (multiply_add_row<T>(sum[I], a + rows[I] + 3 * a_col, x.d), ...);
-        }
-    }
-    for (; p < k; ++p, a += a_col, ++b) {
-        T x[W];
-        for (int l = 0; l < W; ++l) x[l] = b[l * step];
-        (multiply_add_row<T>(sum[I], a + rows[I], load<T>(x)), ...);
-    }
-    (store<T>(sums + I * W, sum[I]), ...);
-}
-// Sums of as many dot products as a vector has lanes, each of k[l] products, `common` or more.
-template <class T>
-STRATAGEMM_OP void dot_products(T const* const* a, T const* const* b, index_t const* k, index_t common,
-                                index_t longest, T* sums) {
-    constexpr int W = lanes<T>;
-    constexpr index_t length = 16 / sizeof(T);
-    vec<T> sum{};
-    index_t p = 0;
-    for (; p + length <= common; p += length) {
-        auto const x = load_columns<T>([&](int l) { return a[l] + p; }),
-                   y = load_columns<T>([&](int l) { return b[l] + p; });
-        multiply_add<T>(sum, x.a, y.a);
-        multiply_add<T>(sum, x.b, y.b);
-        if constexpr (length == 4) {
-            multiply_add<T>(sum, x.c, y.c);
-            multiply_add<T>(sum, x.d, y.d);
-        }
-    }
-    for (; p < longest; ++p) {
-        T x[W], y[W];
-        for (int l = 0; l < W; ++l) // -0 changes no sum
-            x[l] = p < k[l] ? a[l][p] : T(-0.0), y[l] = p < k[l] ? b[l][p] : T(0);
-        multiply_add<T>(sum, load<T>(x), load<T>(y));
-    }
-    store<T>(sums, sum);
-}
-
-// One row times at most half as many columns as a vector has lanes, contiguous ones: several pieces of k at a time.
-template <class T>
-STRATAGEMM_TARGET void row_times_few_columns(block_args<T> const& g) {
-    constexpr int W = lanes<T>;
-    T const* e = g.e;
-    for (index_t from = 0, q; from < g.k; from += q * g.piece) {
-        T const *a[W], *b[W];
-        index_t k[W], j = 0, common = g.piece;
-        q = 0;
-        for (int l = 0; l < W; ++l) { // lanes without work repeat the last
-            index_t const p = from + q * g.piece;
-            a[l] = g.a + p, b[l] = g.b + p + j * g.b_strip, k[l] = g.k - p < g.piece ? g.k - p : g.piece;
-            if (k[l] < common) common = k[l];
-            if (j + 1 < g.n)
-                ++j;
-            else if (p + g.piece < g.k && (q + 2) * g.n <= W)
-                ++q, j = 0;
-        }
-        T sums[W];
-        dot_products<T>(a, b, k, common, k[0], sums);
-        ++q;
-        for (index_t x = 0; x < q; ++x, e = g.c)
-            finish_line<T>(g.c, sums + x * g.n, g.alpha, from + x == 0 ? g.beta : T(1), e, g.n);
-    }
-}
-
-// Up to four rows times a matrix whose columns are contiguous, all pieces of k. Fewer columns than a vector has lanes
-// are copied to where there are as many.
-template <class T>
-STRATAGEMM_TARGET void rows_times_columns(block_args<T> const& g) {
-    constexpr int W = lanes<T>;
-    constexpr index_t longest = 1536 / sizeof(T);
-    if (g.m == 1 && 2 * g.n <= W && g.k > g.piece && g.a_col == 1) return row_times_few_columns<T>(g);
-    bool const far = g.k * g.n * index_t{sizeof(T)} > 1 << 20;
-    T copy[W * longest], sums[4 * W];
-    for (index_t j = 0, n; j < g.n; j += n) {
-        n = g.n - j < W ? g.n - j : W;
-        index_t const again = g.n < W ? 0 : W - n; // columns that are multiplied again
-        for (index_t p = 0; p < g.k; p += g.piece) {
-            index_t const k = g.k - p < g.piece ? g.k - p : g.piece;
-            T const *const a = g.a + p * g.a_col, *b = g.b + (j - again) * g.b_strip + p;
-            index_t step = g.b_strip;
-            if (g.n < W) {
-                for (index_t l = 0; l < W; ++l)
-                    __builtin_memcpy(copy + l * k, b + (l < n ? l : 0) * step,
-                                     static_cast<std::size_t>(k) * sizeof(T));
-                b = copy, step = k;
-            }
-            if (g.m == 1)
-                rows_times_lanes<T>(g, a, b, step, k, far, sums, rows_of<1>{});
-            else
-                rows_times_lanes<T>(g, a, b, step, k, far, sums, rows_of<4>{});
-            for (index_t i = 0; i < g.m; ++i) {
-                T* const c = g.c + i * g.c_row + j;
-                finish_line<T>(c, sums + i * W + again, g.alpha, p == 0 ? g.beta : T(1),
-                               p > 0 ? c
-                               : g.e ? g.e + i * g.e_row + j
-                                     : nullptr,
-                               n);
-            }
-        }
-    }
-}
-
-// to = from, whose columns are contiguous, into rows of unit stride: whole vectors, 16 bytes of each column at a time.
-template <class T>
-STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_col, index_t rows,
-                            index_t cols) {
-    constexpr int W = lanes<T>;
-    constexpr index_t length = 16 / sizeof(T);
-    for (index_t j = 0; j + W <= cols; j += W, from += W * from_col)
-        for (index_t i = 0; i + length <= rows; i += length) {
-            auto const x = load_columns<T>([&](int l) { return from + i + l * from_col; });
-            T* const t = to + i * to_row + j;
-            store<T>(t, x.a);
-            store<T>(t + to_row, x.b);
-            if constexpr (length == 4) {
-                store<T>(t + 2 * to_row, x.c);
-                store<T>(t + 3 * to_row, x.d);
-            }
-        }
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.

@@ -210,31 +210,6 @@ STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* 
     else
         store<T>(c, beta * load<T>(e) + alpha * sum);
 }
-// 16 bytes of each of as many columns as a vector has lanes, as vectors that have an element of each column; at(l) is
-// where those of column l are.
-template <class T>
-struct columns_part {
-    vec<T> a, b, c, d; // the last two of floats only
-};
-template <class T, class At>
-STRATAGEMM_OP columns_part<T> load_columns(At const& at) {
-    columns_part<T> to{};
-    vec<T> const x = load<T>(at(0)), y = load<T>(at(1));
-    if constexpr (sizeof(T) == 8) {
-        to.a = __builtin_shufflevector(x, y, 0, 2), to.b = __builtin_shufflevector(x, y, 1, 3);
-    } else {
-        vec<T> const z = load<T>(at(2)), w = load<T>(at(3));
-        vec<T> const low = __builtin_shufflevector(x, y, 0, 4, 1, 5),
-                     low2 = __builtin_shufflevector(z, w, 0, 4, 1, 5),
-                     high = __builtin_shufflevector(x, y, 2, 6, 3, 7),
-                     high2 = __builtin_shufflevector(z, w, 2, 6, 3, 7);
-        to.a = __builtin_shufflevector(low, low2, 0, 1, 4, 5),
-        to.b = __builtin_shufflevector(low, low2, 2, 3, 6, 7);
-        to.c = __builtin_shufflevector(high, high2, 0, 1, 4, 5),
-        to.d = __builtin_shufflevector(high, high2, 2, 3, 6, 7);
-    }
-    return to;
-}
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_as(From const* p) {
     if constexpr (std::is_same_v<T, From>)
@@ -297,6 +272,8 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 
 #    ifndef STRATAGEMM_COMPILED_KERNELS
 #        include "kernel.inl.hpp"
+
+#        include "columns_avx2.inl.hpp"
 #    endif
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx2
@@ -376,6 +353,8 @@ struct kernel_table {
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
                          index_t) = nullptr; // where From is not T
     void (*turn)(T*, index_t, T const*, index_t, index_t, index_t) = nullptr;
+    // Few rows, or one; where a function is missing, the blocked product does it.
+    void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_columns)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
@@ -391,20 +370,21 @@ struct kernel_table {
 template <class T, class From>
 kernel_table<T, From> const& kernels(); // instances.hpp says for which types
 #else
+// What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too, with the same bits.
+#    define STRATAGEMM_SHARED_KERNELS(NAME, TABLE)                                                           \
+        (TABLE).add = NAME::add<accumulated<T>>;                                                             \
+        if constexpr (std::is_same_v<T, From>) (TABLE).join = NAME::join<T>;
 #    define STRATAGEMM_TABLE(NAME)                                                                           \
         [] {                                                                                                 \
             kernel_table<T, From> own;                                                                       \
             own.strip = NAME::lanes<T> * NAME::vectors, own.tallest = NAME::tallest,                         \
             own.masked = NAME::masked;                                                                       \
-            own.block = NAME::block<T>, own.add = NAME::add<accumulated<T>>;                                 \
+            own.block = NAME::block<T>;                                                                      \
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
-                    own.join = NAME::join<T>;                                                                \
                     own.rows_times_rows = NAME::rows_times_rows<T>;                                          \
-                    own.rows_times_columns = NAME::rows_times_columns<T>;                                    \
-                    if constexpr (NAME::lanes<T> * sizeof(T) > 16)                                           \
-                        own.small = NAME::small<T>, own.turn = NAME::turn<T>;                                \
+                    if constexpr (NAME::lanes<T> * sizeof(T) > 16) own.small = NAME::small<T>;               \
                 }                                                                                            \
             }                                                                                                \
             return own;                                                                                      \
@@ -422,7 +402,10 @@ kernel_table<T, From> const& kernels() {
                 t = STRATAGEMM_TABLE(host_avx512);
             else if constexpr (!std::is_same_v<T, pair16<true>>)
                 t = STRATAGEMM_TABLE(host_avx2);
+            STRATAGEMM_SHARED_KERNELS(host_avx2, t)
             if constexpr (std::is_same_v<T, From>) {
+                t.row_times_rows = host_avx2::row_times_rows<T>;
+                t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
                 t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
                 if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
             }
@@ -431,15 +414,19 @@ kernel_table<T, From> const& kernels() {
             return t;
         }
 #    endif
-        if constexpr (!std::is_same_v<T, pair16<true>>)
-            return STRATAGEMM_TABLE(host_portable);
-        else
+        if constexpr (!std::is_same_v<T, pair16<true>>) {
+            kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
+            STRATAGEMM_SHARED_KERNELS(host_portable, t)
+            return t;
+        } else {
             return kernel_table<T, From>{};
+        }
     }();
     return table;
 }
 
 #    undef STRATAGEMM_TABLE
+#    undef STRATAGEMM_SHARED_KERNELS
 #endif
 
 STRATAGEMM_END

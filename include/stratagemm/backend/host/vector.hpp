@@ -13,9 +13,10 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
         return false;
     } else {
         if (job.a.cols <= 1) return false;
-        if (job.a.rows == 1) return job.b.col_stride == 1 || job.b.row_stride == 1;
+        bool const takes_columns = job.b.row_stride == 1 && Packing::kernels().rows_times_columns;
+        if (job.a.rows == 1) return job.b.col_stride == 1 || takes_columns;
         constexpr index_t size = sizeof(typename Packing::packet);
-        if (job.b.row_stride == 1 && job.b.col_stride != 1) return job.a.rows <= 4;
+        if (takes_columns && job.b.col_stride != 1) return job.a.rows <= 4;
         return job.a.rows <= 24 && job.b.col_stride == 1 &&
                (job.a.rows < 4 || job.b.row_stride * size > 2048);
     }
@@ -28,7 +29,9 @@ void multiply_vector_part(host_job<TA, Packing> const& job, index_t j0, index_t 
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
     bool const by_rows = job.b.col_stride == 1;
-    auto const kernel = by_rows ? table.rows_times_rows : table.rows_times_columns;
+    auto const kernel = !by_rows                                  ? table.rows_times_columns
+                        : job.a.rows == 1 && table.row_times_rows ? table.row_times_rows
+                                                                  : table.rows_times_rows;
     auto const pieces = pieces_of<T>(job.a.cols);
     index_t const width = job.write ? sizes::n() : j1 - j0;
     for (index_t j = j0; j < j1; j += width) {

@@ -74,20 +74,6 @@ STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* 
     else
         store<T>(c, modular_sum<T>(alpha, sum, beta, load<T>(e)));
 }
-// In every 16 bytes: the low or the high 8 bytes of a and b, their pieces of so many bytes in turn.
-template <int Bytes, bool High, class V>
-STRATAGEMM_OP V interleave(V a, V b) {
-    V c;
-    if constexpr (Bytes == 8 && High)
-        asm("vunpckhpd %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
-    else if constexpr (Bytes == 8)
-        asm("vunpcklpd %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
-    else if constexpr (High)
-        asm("vunpckhps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
-    else
-        asm("vunpcklps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
-    return c;
-}
 // Its elements in pairs exchanged.
 template <class T>
 STRATAGEMM_OP vec<T> exchange_pairs(vec<T> v) {
@@ -97,49 +83,6 @@ STRATAGEMM_OP vec<T> exchange_pairs(vec<T> v) {
     else
         asm("vpermilps $0xb1, %1, %0" : "=v"(x) : "v"(v));
     return x;
-}
-// 16 bytes each of where `at` says, as many as fit.
-template <class T, class At>
-STRATAGEMM_OP vec<T> load_parts(At const& at) {
-    using bytes16 = typename vector_types<lane<T>, 16>::loose;
-    vec<T> v;
-    auto const& part0 = *reinterpret_cast<bytes16 const*>(at(0));
-    auto const& part1 = *reinterpret_cast<bytes16 const*>(at(1));
-    if constexpr (masked) {
-        auto const& part2 = *reinterpret_cast<bytes16 const*>(at(2));
-        auto const& part3 = *reinterpret_cast<bytes16 const*>(at(3));
-        asm("vmovups %1, %x0\n\tvinsertf32x4 $1, %2, %0, %0\n\t"
-            "vinsertf32x4 $2, %3, %0, %0\n\tvinsertf32x4 $3, %4, %0, %0"
-            : "=&v"(v)
-            : "m"(part0), "m"(part1), "m"(part2), "m"(part3));
-    } else {
-        asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %0, %0" : "=&x"(v) : "m"(part0), "m"(part1));
-    }
-    return v;
-}
-// 16 bytes of each of as many columns as a vector has lanes, as vectors that have an element of each column; at(l) is
-// where those of column l are.
-template <class T>
-struct columns_part {
-    vec<T> a, b, c, d; // the last two of floats only
-};
-template <class T, class At>
-STRATAGEMM_OP columns_part<T> load_columns(At const& at) {
-    constexpr int length = 16 / static_cast<int>(sizeof(T));
-    columns_part<T> to;
-    vec<T> const x = load_parts<T>([&](int part) { return at(part * length); }),
-                 y = load_parts<T>([&](int part) { return at(part * length + 1); });
-    if constexpr (length == 2) {
-        to.a = interleave<8, false>(x, y), to.b = interleave<8, true>(x, y);
-    } else {
-        vec<T> const z = load_parts<T>([&](int part) { return at(part * length + 2); }),
-                     w = load_parts<T>([&](int part) { return at(part * length + 3); });
-        vec<T> const low = interleave<4, false>(x, y), low2 = interleave<4, false>(z, w),
-                     high = interleave<4, true>(x, y), high2 = interleave<4, true>(z, w);
-        to.a = interleave<8, false>(low, low2), to.b = interleave<8, true>(low, low2);
-        to.c = interleave<8, false>(high, high2), to.d = interleave<8, true>(high, high2);
-    }
-    return to;
 }
 // A vector of T from as many elements of half the size.
 template <class T, class From>
