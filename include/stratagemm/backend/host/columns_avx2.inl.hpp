@@ -147,41 +147,37 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
     }
 }
 
-// One dot product: as many pieces of k at a time as a vector has lanes.
+// One dot product of more than a piece of k: as many pieces at a time as a vector has lanes. The last ones are copied,
+// and filled up with products of -0, which change no sum.
 template <class T>
 STRATAGEMM_TARGET void dot_product(block_args<T> const& g) {
     constexpr int W = lanes<T>;
-    constexpr index_t length = 16 / sizeof(T);
+    constexpr index_t length = 16 / sizeof(T), longest = 1536 / sizeof(T);
+    T copy_a[W * longest], copy_b[W * longest], sums[W];
     T const* e = g.e;
     T beta = g.beta;
     for (index_t from = 0; from < g.k; from += W * g.piece) {
-        index_t const left = g.k - from,
-                      count = (left + g.piece - 1) / g.piece < W ? (left + g.piece - 1) / g.piece : W;
-        index_t const last = left - (count - 1) * g.piece < g.piece ? left - (count - 1) * g.piece : g.piece;
         T const *a = g.a + from, *b = g.b + from;
-        vec<T> sum{};
-        index_t p = 0;
-        if (count == W)
-            for (; p + length <= last; p += length) {
-                auto const x = load_columns<T>(a + p, g.piece), y = load_columns<T>(b + p, g.piece);
-                multiply_add<T>(sum, x.a, y.a);
-                multiply_add<T>(sum, x.b, y.b);
-                if constexpr (length == 4) {
-                    multiply_add<T>(sum, x.c, y.c);
-                    multiply_add<T>(sum, x.d, y.d);
-                }
+        index_t const all = W * g.piece, left = g.k - from < all ? g.k - from : all;
+        if (left < all) {
+            for (index_t p = 0; p < all; ++p) {
+                copy_a[p] = p < left ? a[p] : T(-0.0);
+                copy_b[p] = p < left ? b[p] : T(0);
             }
-        for (; p < (count > 1 ? g.piece : last); ++p) {
-            T x[W] = {}, y[W] = {};
-            for (int l = 0; l < W; ++l) { // -0 changes no sum
-                bool const in = l < count - 1 || (l == count - 1 && p < last);
-                x[l] = in ? a[l * g.piece + p] : T(-0.0), y[l] = in ? b[l * g.piece + p] : T(0);
-            }
-            multiply_add<T>(sum, load<T>(x), load<T>(y));
+            a = copy_a, b = copy_b;
         }
-        T sums[W];
+        vec<T> sum{};
+        for (index_t p = 0; p < g.piece; p += length) { // pieces are whole vectors of 16 bytes
+            auto const x = load_columns<T>(a + p, g.piece), y = load_columns<T>(b + p, g.piece);
+            multiply_add<T>(sum, x.a, y.a);
+            multiply_add<T>(sum, x.b, y.b);
+            if constexpr (length == 4) {
+                multiply_add<T>(sum, x.c, y.c);
+                multiply_add<T>(sum, x.d, y.d);
+            }
+        }
         store<T>(sums, sum);
-        for (index_t l = 0; l < count; ++l, e = g.c, beta = T(1))
+        for (index_t l = 0; l * g.piece < left; ++l, e = g.c, beta = T(1))
             finish_line<T>(g.c, sums + l, g.alpha, beta, e, 1);
     }
 }
