@@ -176,7 +176,7 @@ struct pair_packing {
 
 // Real and imaginary parts of 16 bytes' worth of each, with vectors that every machine has.
 template <class T>
-void split_vector(T* real, T* imag, T const* from) {
+void deinterleave(T* real, T* imag, T const* from) {
     typedef T vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
     auto const* const in = reinterpret_cast<vector const*>(from);
     vector const x = in[0], y = in[1];
@@ -219,7 +219,7 @@ struct complex_packing {
             if (a.col_stride == 1) {
                 constexpr index_t lanes = 16 / sizeof(packet);
                 for (; q + lanes <= depth; q += lanes, from += 2 * lanes)
-                    split_vector(to + q, to + depth + q, from);
+                    deinterleave(to + q, to + depth + q, from);
             }
             for (; q < depth; ++q, from += 2 * a.col_stride) to[q] = from[0], to[depth + q] = from[1];
         }
