@@ -160,10 +160,13 @@ STRATAGEMM_TARGET void dot_product(block_args<T> const& g) {
         T const *a = g.a + from, *b = g.b + from;
         index_t const all = W * g.piece, left = g.k - from < all ? g.k - from : all;
         if (left < all) {
-            for (index_t p = 0; p < all; ++p) {
-                copy_a[p] = p < left ? a[p] : T(-0.0);
-                copy_b[p] = p < left ? b[p] : T(0);
-            }
+            auto const bytes = static_cast<std::size_t>(left) * sizeof(T);
+            index_t const end = (left + g.piece - 1) / g.piece * g.piece;
+            __builtin_memcpy(copy_a, a, bytes);
+            __builtin_memcpy(copy_b, b, bytes);
+            for (index_t p = left; p < end; ++p) copy_a[p] = T(-0.0), copy_b[p] = T(0);
+            __builtin_memset(copy_a + end, 0, static_cast<std::size_t>(all - end) * sizeof(T));
+            __builtin_memset(copy_b + end, 0, static_cast<std::size_t>(all - end) * sizeof(T));
             a = copy_a, b = copy_b;
         }
         vec<T> sum{};
