@@ -1,8 +1,8 @@
 // The CPU: kernels for what the machine has, chosen at run time, on as many threads as OpenMP gives.
 //
 // Nothing has to be set: a program compiled with no -march flag runs AVX-512 where there is AVX-512. An element of C
-// depends on its row of A, its column of B and the instruction set, never on the number of threads, and never on what
-// is computed beside it but for bfloat16 on tiles (uses_tiles).
+// depends on its row of A, its column of B and the instruction set, never on the number of threads. With .invariant it
+// never depends on what is computed beside it either, but for bfloat16 on tiles (uses_tiles).
 #pragma once
 
 #include "../core/group.hpp"
@@ -27,6 +27,8 @@ using host_tile_operations = host_operations;
 
 struct host {
     int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it
+    // Dot products sum in the order of all other products; by default they do so in several chains, which is faster.
+    bool invariant = false;
 
     using space = host_memory;
     using arena = host_arena;
@@ -73,7 +75,8 @@ struct host {
     bound error_bound(S const& s) const {
         index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
         constexpr index_t joined = complex_like<typename S::a_type> ? 1 : 0;
-        index_t const chain = smaller(depth, piece) + divide_up(depth, piece) + joined;
+        index_t const chain =
+            s.m == 1 || s.n == 1 ? depth + 16 : smaller(depth, piece) + divide_up(depth, piece) + joined;
         return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 
@@ -142,7 +145,7 @@ struct host {
             for (index_t i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all.count;) {
                 if (!small.has(all.first[i])) continue;
                 arena part(own + thread * static_cast<index_t>(small.bytes_each), small.bytes_each, nullptr);
-                (void)run_checked(host{.threads = 1}, all.first[i], part);
+                (void)run_checked(host{.threads = 1, .invariant = invariant}, all.first[i], part);
             }
         });
         return {};
@@ -339,8 +342,9 @@ private:
     }
 
     template <class Packing, class Problem>
-    static status multiply_as(Problem const& p, int team, arena& workspace) {
-        auto const job = job_of<Packing>(p, true);
+    status multiply_as(Problem const& p, int team, arena& workspace) const {
+        auto job = job_of<Packing>(p, true);
+        job.invariant = invariant;
 #if defined(__x86_64__)
         if constexpr (tile_element<typename Problem::a_type>) {
             if (uses_tiles(p.shape())) {
@@ -361,7 +365,7 @@ private:
 
     // Once, not where it is called.
     template <class Problem>
-    [[gnu::noinline]] static status multiply_one(Problem const& p, int team, arena& workspace) {
+    [[gnu::noinline]] status multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
         if constexpr (std::is_same_v<TA, std::int8_t>) {
             if (current_isa().isa >= host_isa::avx512 && current_isa().vnni)
@@ -373,7 +377,7 @@ private:
     }
 
     template <class Problem>
-    [[gnu::noinline]] static status multiply_batch(Problem const& p, int team, arena& workspace) {
+    [[gnu::noinline]] status multiply_batch(Problem const& p, int team, arena& workspace) const {
         if (p.count < team) {
             for (index_t x = 0; x < p.count; ++x)
                 if (status s = multiply_one(p.at(x), team, workspace); !s) return s;

@@ -70,7 +70,7 @@ void compare(random_source& from, sg::index_t m, sg::index_t n, sg::index_t k, i
     S const alpha = factor<S>(from, from.below(3));
     S const beta = from.below(2) ? factor<S>(from, from.below(3)) : S(0);
     sg::matrix<R> whole(m, n);
-    sg::gemm(sg::host{.threads = 1}, alpha, a, b, beta, e, whole);
+    sg::gemm(sg::host{.threads = 1, .invariant = true}, alpha, a, b, beta, e, whole);
     auto const side = [&](sg::index_t all) { return 1 + from.below(static_cast<int>(all)); };
     for (int x = 0; x < parts; ++x) {
         part p{0, 0, m, n};
@@ -82,7 +82,7 @@ void compare(random_source& from, sg::index_t m, sg::index_t n, sg::index_t k, i
         int const ways = from.below(256), threads = 1 + from.below(2);
         laid_out<T> ap(a, p.i, 0, p.m, k, ways % 4), bp(b, 0, p.j, k, p.n, ways / 4 % 4);
         laid_out<R> ep(e, p.i, p.j, p.m, p.n, ways / 16 % 4), cp(e, p.i, p.j, p.m, p.n, ways / 64);
-        sg::host const cpu{.threads = threads};
+        sg::host const cpu{.threads = threads, .invariant = true};
         auto const c = cp.view();
         bool const in_place = from.below(2);
         if (kind == 5) { // columns, or rows, or neighbouring pairs of rows

@@ -60,31 +60,28 @@ STRATAGEMM_OP void add_lanes(vec<T> (&sum)[sizeof...(I)], T const* a, index_t co
         (multiply_add_row<T>(sum[I], a + rows[I] + 3 * a_col, x.d), ...);
     }
 }
-// Sums of a few rows times NV vectors' worth of columns, over a piece of k: a chain in each lane. Columns are contiguous,
-// `step` apart. `far`: the next lines are fetched from memory. Rows beyond the last are the last again.
-template <class T, int NV, int... I>
+// Sums of a few rows times as many columns as a vector has lanes, over a piece of k: a chain in each lane. Columns are
+// contiguous, `step` apart. `far`: the next lines are fetched from memory. Rows beyond the last are the last again.
+template <class T, int... I>
 STRATAGEMM_TARGET __attribute__((noinline)) void
 rows_times_lanes(block_args<T> const& g, T const* a, T const* b, index_t step, index_t k, bool far, T* sums,
                  std::integer_sequence<int, I...> all) {
     constexpr int W = lanes<T>;
     constexpr index_t length = 16 / sizeof(T), line = 64 / sizeof(T);
     index_t const a_col = g.a_col, rows[] = {(I < g.m ? I : g.m - 1) * g.a_row...};
-    vec<T> sum[sizeof...(I)] = {}, sum2[sizeof...(I)] = {};
+    vec<T> sum[sizeof...(I)] = {};
     index_t p = 0;
     for (; p + length <= k; p += length, a += length * a_col, b += length) {
         if (far && p % line == 0)
-            for (int l = 0; l < NV * W; ++l) __builtin_prefetch(b + l * step + 8 * line);
+            for (int l = 0; l < W; ++l) __builtin_prefetch(b + l * step + 8 * line);
         add_lanes<T>(sum, a, rows, a_col, b, step, all);
-        if constexpr (NV > 1) add_lanes<T>(sum2, a, rows, a_col, b + W * step, step, all);
     }
     for (; p < k; ++p, a += a_col, ++b) {
-        T x[NV * W];
-        for (int l = 0; l < NV * W; ++l) x[l] = b[l * step];
+        T x[W];
+        for (int l = 0; l < W; ++l) x[l] = b[l * step];
         (multiply_add_row<T>(sum[I], a + rows[I], load<T>(x)), ...);
-        if constexpr (NV > 1) (multiply_add_row<T>(sum2[I], a + rows[I], load<T>(x + W)), ...);
     }
-    (store<T>(sums + I * NV * W, sum[I]), ...);
-    if constexpr (NV > 1) (store<T>(sums + I * NV * W + W, sum2[I]), ...);
+    (store<T>(sums + I * W, sum[I]), ...);
 }
 
 // One row times a piece of a matrix with few columns, sums in registers.
@@ -147,71 +144,28 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
     }
 }
 
-// One dot product of more than a piece of k: as many pieces at a time as a vector has lanes. The last ones are copied,
-// and filled up with products of -0, which change no sum.
-template <class T>
-STRATAGEMM_TARGET void dot_product(block_args<T> const& g) {
-    constexpr int W = lanes<T>;
-    constexpr index_t length = 16 / sizeof(T), longest = 1536 / sizeof(T);
-    T copy_a[W * longest], copy_b[W * longest], sums[W];
-    T const* e = g.e;
-    T beta = g.beta;
-    for (index_t from = 0; from < g.k; from += W * g.piece) {
-        T const *a = g.a + from, *b = g.b + from;
-        index_t const all = W * g.piece, left = g.k - from < all ? g.k - from : all;
-        if (left < all) {
-            auto const bytes = static_cast<std::size_t>(left) * sizeof(T);
-            index_t const end = (left + g.piece - 1) / g.piece * g.piece;
-            __builtin_memcpy(copy_a, a, bytes);
-            __builtin_memcpy(copy_b, b, bytes);
-            for (index_t p = left; p < end; ++p) copy_a[p] = T(-0.0), copy_b[p] = T(0);
-            __builtin_memset(copy_a + end, 0, static_cast<std::size_t>(all - end) * sizeof(T));
-            __builtin_memset(copy_b + end, 0, static_cast<std::size_t>(all - end) * sizeof(T));
-            a = copy_a, b = copy_b;
-        }
-        vec<T> sum{};
-        for (index_t p = 0; p < g.piece; p += length) { // pieces are whole vectors of 16 bytes
-            auto const x = load_columns<T>(a + p, g.piece), y = load_columns<T>(b + p, g.piece);
-            multiply_add<T>(sum, x.a, y.a);
-            multiply_add<T>(sum, x.b, y.b);
-            if constexpr (length == 4) {
-                multiply_add<T>(sum, x.c, y.c);
-                multiply_add<T>(sum, x.d, y.d);
-            }
-        }
-        store<T>(sums, sum);
-        for (index_t l = 0; l * g.piece < left; ++l, e = g.c, beta = T(1))
-            finish_line<T>(g.c, sums + l, g.alpha, beta, e, 1);
-    }
-}
-
 // Up to four rows times a matrix whose columns are contiguous, all pieces of k. Columns that do not fill vectors are
 // copied to where there are as many.
 template <class T>
 STRATAGEMM_TARGET void rows_times_columns(block_args<T> const& g) {
     constexpr int W = lanes<T>;
     constexpr index_t longest = 1536 / sizeof(T);
-    if (g.m == 1 && g.n == 1 && g.k > g.piece && g.a_col == 1) return dot_product<T>(g);
     bool const far = g.k * g.n * index_t{sizeof(T)} > 1 << 20;
-    index_t const most = g.m == 1 ? 2 * W : W;
-    T copy[2 * W * longest], sums[4 * W];
+    T copy[W * longest], sums[4 * W];
     for (index_t j = 0, n; j < g.n; j += n) {
-        n = g.n - j < most ? g.n - j : most;
-        index_t const again = g.n < most ? 0 : most - n; // columns that are multiplied again
+        n = g.n - j < W ? g.n - j : W;
+        index_t const again = g.n < W ? 0 : W - n; // columns that are multiplied again
         for (index_t p = 0; p < g.k; p += g.piece) {
             index_t const k = g.k - p < g.piece ? g.k - p : g.piece;
             T const *const a = g.a + p * g.a_col, *b = g.b + (j - again) * g.b_strip + p;
             index_t step = g.b_strip;
-            if (g.n < most) {
-                for (index_t l = 0; l < most; ++l)
+            if (g.n < W) {
+                for (index_t l = 0; l < W; ++l)
                     __builtin_memcpy(copy + l * k, b + (l < n ? l : 0) * step,
                                      static_cast<std::size_t>(k) * sizeof(T));
                 b = copy, step = k;
             }
-            if (g.m > 1)
-                rows_times_lanes<T, 1>(g, a, b, step, k, far, sums, rows_of<4>{});
-            else
-                rows_times_lanes<T, 2>(g, a, b, step, k, far, sums, rows_of<1>{});
+            rows_times_lanes<T>(g, a, b, step, k, far, sums, rows_of<4>{});
             for (index_t i = 0; i < g.m; ++i) {
                 T* const c = g.c + i * g.c_row + j;
                 finish_line<T>(c, sums + i * W + again, g.alpha, p == 0 ? g.beta : T(1),

@@ -326,6 +326,39 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     }
 }
 
+// One row times a matrix whose columns are contiguous: dot products, four columns at a time and two vectors
+// of each, summed in as many chains. Where four are not left, the last is taken again.
+template <class T, int... C>
+STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index_t j, std::integer_sequence<int, C...>) {
+    constexpr int W = lanes<T>, columns = sizeof...(C);
+    index_t const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
+    T const* const b[] = {g.b + (j + (C < last ? C : last)) * step...};
+    vec<T> s[columns][2] = {};
+    index_t p = 0;
+    for (; p + 2 * W <= g.k; p += 2 * W) {
+        vec<T> const x0 = load<T>(g.a + p), x1 = load<T>(g.a + p + W);
+        (multiply_add<T>(s[C][0], x0, load<T>(b[C] + p)), ...);
+        (multiply_add<T>(s[C][1], x1, load<T>(b[C] + p + W)), ...);
+    }
+    for (; p < g.k; p += W) {
+        auto const tail = make_part<T>(static_cast<int>(g.k - p < W ? g.k - p : W));
+        vec<T> const x = load_part<T>(g.a + p, tail);
+        (multiply_add<T>(s[C][0], x, load_part<T>(b[C] + p, tail)), ...);
+    }
+    T both[columns]
+          [W]; // summed from memory: spelled out for registers that took half of the compiler's time here
+    (store<T>(both[C], s[C][0] + s[C][1]), ...);
+    for (int c = 0; c < columns && c <= last; ++c) {
+        T sum = both[c][0];
+        for (int l = 1; l < W; ++l) sum += both[c][l];
+        g.c[j + c] = g.alpha * sum + (g.beta == T(0) ? T(0) : g.beta * g.e[j + c]);
+    }
+}
+template <class T>
+STRATAGEMM_TARGET void row_times_columns(block_args<T> const& g) {
+    for (index_t j = 0; j < g.n; j += 4) dots<T>(g, j, rows_of<4>{});
+}
+
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.
 template <class T, class From>
 STRATAGEMM_TARGET void convert_rows(T* to, index_t to_row, From const* from, index_t from_row, index_t rows,

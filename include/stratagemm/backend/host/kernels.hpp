@@ -356,6 +356,7 @@ struct kernel_table {
     // Few rows, or one; where a function is missing, the blocked product does it.
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
+    void (*row_times_columns)(block_args<T> const&) = nullptr;
     void (*rows_times_columns)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
     // vectors would load across cache lines; squares of 4 elements, and with rows of 32 and of 64 bytes.
@@ -384,6 +385,7 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
                     own.rows_times_rows = NAME::rows_times_rows<T>;                                          \
+                    own.row_times_columns = NAME::row_times_columns<T>;                                      \
                     if constexpr (NAME::lanes<T> * sizeof(T) > 16) own.small = NAME::small<T>;               \
                 }                                                                                            \
             }                                                                                                \

@@ -5,6 +5,13 @@
 
 STRATAGEMM_BEGIN
 
+// A job of one row that need not sum in the order of others.
+template <class TA, class Packing>
+bool sums_dot_products(host_job<TA, Packing> const& job) {
+    return job.a.rows == 1 && !job.invariant && job.a.col_stride == 1 && job.b.row_stride == 1 &&
+           job.b.col_stride != 1;
+}
+
 // A job of one row whose B has contiguous rows or columns, of up to four rows and a B with contiguous columns, or of
 // up to 24 rows and a B with contiguous rows that is too large for tiles to read where it is.
 template <class TA, class Packing>
@@ -14,7 +21,7 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
     } else {
         if (job.a.cols <= 1) return false;
         bool const takes_columns = job.b.row_stride == 1 && Packing::kernels().rows_times_columns;
-        if (job.a.rows == 1) return job.b.col_stride == 1 || takes_columns;
+        if (job.a.rows == 1) return job.b.col_stride == 1 || takes_columns || sums_dot_products(job);
         constexpr index_t size = sizeof(typename Packing::packet);
         if (takes_columns && job.b.col_stride != 1) return job.a.rows <= 4;
         return job.a.rows <= 24 && job.b.col_stride == 1 &&
@@ -29,7 +36,8 @@ void multiply_vector_part(host_job<TA, Packing> const& job, index_t j0, index_t 
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
     bool const by_rows = job.b.col_stride == 1;
-    auto const kernel = !by_rows                                  ? table.rows_times_columns
+    auto const kernel = sums_dot_products(job)                    ? table.row_times_columns
+                        : !by_rows                                ? table.rows_times_columns
                         : job.a.rows == 1 && table.row_times_rows ? table.row_times_rows
                                                                   : table.rows_times_rows;
     auto const pieces = pieces_of<T>(job.a.cols);
