@@ -62,8 +62,10 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
                      fetching = (rows + cols) * static_cast<double>(depth) * size / 60,
                      waiting = up(depth, t.k) * shortest_step(t);
-        double const summing = longer(longer(multiplying, fetching) * beside,
-                                      waiting > multiplying ? waiting : multiplying),
+        // One block does not keep a multiprocessor busy that has room for several.
+        double const alone = beside < blocks ? multiplying : 0;
+        double const summing =
+                         longer(longer(multiplying, fetching) * beside, waiting > alone ? waiting : alone),
                      storing = rows * cols * stored / (t.engine == cuda_engine::blocked ? 6 : 28) * beside;
         // wgmma stores one tile while it multiplies the next.
         return 300 + (t.engine == cuda_engine::wgmma ? longer(summing, storing) : summing + storing);
@@ -219,6 +221,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
         if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
+        // wgmma is twice as fast there. Of 16 bits mma has smaller tiles, for few rows.
+        if (engine == cuda_engine::mma && d.capability == 90 && element != 2) continue;
         if (reads_lines(engine) && work * static_cast<double>(s.count) < 128 * 128 * 128) continue;
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
     }
