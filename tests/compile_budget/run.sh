@@ -38,8 +38,8 @@ judge() {
             printf "%s: %.2f of the scale (goal %.1f), %.0f MiB; here %.2f s, and %.2f s for the scale\n",
                 name, ratio[middle], goal, kib / 1024, here[middle], unit[middle]
             if (ratio[middle] > limit) printf "%s: more than %.1f of the scale\n", name, limit
-            if (kib > 158 * 1024) printf "%s: more than 158 MiB\n", name
-            exit !(ratio[middle] <= limit && kib <= 158 * 1024)
+            if (kib > 150 * 1024) printf "%s: more than 150 MiB\n", name
+            exit !(ratio[middle] <= limit && kib <= 150 * 1024)
         }'
 }
 within() { judge headers 2.0 2.9 && judge kernels 0.6 0.8; }

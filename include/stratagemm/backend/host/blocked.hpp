@@ -164,7 +164,7 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
         table.block(real);
         real = g;
         real.b = parts, real.b_row = g.n;
-        table.join(real, conjugate_a, conjugate_b);
+        join_parts<T>(real, conjugate_a, conjugate_b);
         g.b += 4 * g.b_strip, g.c += g.n, g.e += g.n;
     }
 }

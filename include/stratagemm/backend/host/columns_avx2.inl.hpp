@@ -84,28 +84,11 @@ rows_times_lanes(block_args<T> const& g, T const* a, T const* b, index_t step, i
     (store<T>(sums + I * W, sum[I]), ...);
 }
 
-// One row times a piece of a matrix with few columns, sums in registers.
-template <class T, int... V>
-STRATAGEMM_TARGET inline void row_times_few(block_args<T> const& g, T* sum,
-                                            std::integer_sequence<int, V...>) {
-    constexpr int W = lanes<T>;
-    auto const part_of = [&](int v) {
-        index_t const left = g.n - v * W;
-        return static_cast<int>(left < 0 ? 0 : left < W ? left : W);
-    };
-    part const parts[] = {make_part<T>(part_of(V))...};
-    vec<T> s[sizeof...(V)] = {};
-    T const *a = g.a, *b = g.b;
-    for (index_t p = g.k; p > 0; --p, a += g.a_col, b += g.b_row) {
-        vec<T> const x = broadcast<T>(a);
-        (multiply_add<T>(s[V], x, load_part<T>(b + V * W, parts[V])), ...);
-    }
-    (store<T>(sum + V * W, s[V]), ...);
-}
 // Sums += A B for some rows of B and one of A.
 template <class T, int... R>
-STRATAGEMM_TARGET inline void add_rows_once(block_args<T> const& g, T const* a, T const* b, T* sums,
-                                            index_t n, std::integer_sequence<int, R...>) {
+STRATAGEMM_TARGET __attribute__((noinline)) void add_rows_once(block_args<T> const& g, T const* a, T const* b,
+                                                               T* sums, index_t n,
+                                                               std::integer_sequence<int, R...>) {
     constexpr int W = lanes<T>;
     index_t const b_row = g.b_row;
     vec<T> const x[] = {broadcast<T>(a + R * g.a_col)...};
@@ -128,10 +111,6 @@ template <class T>
 STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
     constexpr index_t width = 8192 / sizeof(T);
     T sums[width];
-    if (g.n <= 4 * lanes<T>) {
-        row_times_few<T>(g, sums, rows_of<4>{});
-        return finish_line<T>(g.c, sums, g.alpha, g.beta, g.e, g.n);
-    }
     for (index_t from = 0; from < g.n; from += width) {
         index_t const n = g.n - from < width ? g.n - from : width;
         for (index_t j = 0; j < n; ++j) sums[j] = T(0);

@@ -15,6 +15,7 @@ STRATAGEMM_BEGIN
 #define STRATAGEMM_HOST_REAL(EXTERN, ELEMENT)                                                                \
     EXTERN template kernel_table<ELEMENT, ELEMENT> const& kernels();                                         \
     STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, ELEMENT>)                                 \
+    EXTERN template void join_parts(block_args<ELEMENT> const&, bool, bool);                                 \
     EXTERN template bool multiply_small_blocks(block_args<ELEMENT>&, int);                                   \
     EXTERN template void multiply_vector(host_job<ELEMENT, real_packing<ELEMENT, ELEMENT>> const&, int,      \
                                          host_arena&);

@@ -348,8 +348,6 @@ struct kernel_table {
     bool masked; // the last strip of B may be narrower; otherwise it is padded
     void (*block)(block_args<T> const&);
     void (*add)(block_args<accumulated<T>> const&); // C = alpha B + beta E
-    // The same, where rows 2i and 2i + 1 of B have the sums for row i of a complex C (packing.hpp).
-    void (*join)(block_args<T> const&, bool conjugate_a, bool conjugate_b) = nullptr;
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
                          index_t) = nullptr; // where From is not T
     void (*turn)(T*, index_t, T const*, index_t, index_t, index_t) = nullptr;
@@ -370,11 +368,14 @@ struct kernel_table {
 #ifdef STRATAGEMM_COMPILED_KERNELS
 template <class T, class From>
 kernel_table<T, From> const& kernels(); // instances.hpp says for which types
+template <class T>
+void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
 #else
-// What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too, with the same bits.
-#    define STRATAGEMM_SHARED_KERNELS(NAME, TABLE)                                                           \
-        (TABLE).add = NAME::add<accumulated<T>>;                                                             \
-        if constexpr (std::is_same_v<T, From>) (TABLE).join = NAME::join<T>;
+#    if defined(__x86_64__)
+inline constexpr bool portable_is_last_resort = true; // few machines are left that run it
+#    else
+inline constexpr bool portable_is_last_resort = false;
+#    endif
 #    define STRATAGEMM_TABLE(NAME)                                                                           \
         [] {                                                                                                 \
             kernel_table<T, From> own;                                                                       \
@@ -384,9 +385,12 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
-                    own.rows_times_rows = NAME::rows_times_rows<T>;                                          \
-                    own.row_times_columns = NAME::row_times_columns<T>;                                      \
-                    if constexpr (NAME::lanes<T> * sizeof(T) > 16) own.small = NAME::small<T>;               \
+                    constexpr int bytes = NAME::lanes<T> * sizeof(T);                                        \
+                    if constexpr (bytes > 16 || !portable_is_last_resort)                                    \
+                        own.rows_times_rows = NAME::rows_times_rows<T>;                                      \
+                    if constexpr (bytes == 32 || !portable_is_last_resort)                                   \
+                        own.row_times_columns = NAME::row_times_columns<T>;                                  \
+                    if constexpr (bytes > 16) own.small = NAME::small<T>;                                    \
                 }                                                                                            \
             }                                                                                                \
             return own;                                                                                      \
@@ -404,8 +408,10 @@ kernel_table<T, From> const& kernels() {
                 t = STRATAGEMM_TABLE(host_avx512);
             else if constexpr (!std::is_same_v<T, pair16<true>>)
                 t = STRATAGEMM_TABLE(host_avx2);
-            STRATAGEMM_SHARED_KERNELS(host_avx2, t)
+            // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
+            t.add = host_avx2::add<accumulated<T>>;
             if constexpr (std::is_same_v<T, From>) {
+                t.row_times_columns = host_avx2::row_times_columns<T>;
                 t.row_times_rows = host_avx2::row_times_rows<T>;
                 t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
                 t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
@@ -418,7 +424,7 @@ kernel_table<T, From> const& kernels() {
 #    endif
         if constexpr (!std::is_same_v<T, pair16<true>>) {
             kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
-            STRATAGEMM_SHARED_KERNELS(host_portable, t)
+            t.add = host_portable::add<accumulated<T>>;
             return t;
         } else {
             return kernel_table<T, From>{};
@@ -428,7 +434,16 @@ kernel_table<T, From> const& kernels() {
 }
 
 #    undef STRATAGEMM_TABLE
-#    undef STRATAGEMM_SHARED_KERNELS
+
+// C = alpha B + beta E, where rows 2i and 2i + 1 of B have the sums for row i of a complex C (packing.hpp). Not in the
+// table: programs without complex numbers do without.
+template <class T>
+void join_parts(block_args<T> const& g, bool conjugate_a, bool conjugate_b) {
+#    if defined(__x86_64__)
+    if (current_isa().isa >= host_isa::avx2) return host_avx2::join<T>(g, conjugate_a, conjugate_b);
+#    endif
+    host_portable::join<T>(g, conjugate_a, conjugate_b);
+}
 #endif
 
 STRATAGEMM_END

@@ -9,7 +9,7 @@ STRATAGEMM_BEGIN
 template <class TA, class Packing>
 bool sums_dot_products(host_job<TA, Packing> const& job) {
     return job.a.rows == 1 && !job.invariant && job.a.col_stride == 1 && job.b.row_stride == 1 &&
-           job.b.col_stride != 1;
+           job.b.col_stride != 1 && Packing::kernels().row_times_columns;
 }
 
 // A job of one row whose B has contiguous rows or columns, of up to four rows and a B with contiguous columns, or of
