@@ -115,7 +115,8 @@ struct cuda {
         using In = typename S::a_type;
         using Problem = dense_problem<In, In, typename S::c_type, space>;
         footprint f;
-        for (cuda_sides const& sides : {cuda_sides{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}})
+        cuda_sides const either[] = {{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}};
+        for (cuda_sides const& sides : either)
             for (bool const b_along_k : {false, true})
                 f.device = larger(f.device, cuda_product<Problem>::workspace(choice_for<In>(sides, b_along_k),
                                                                              sides, terms_beside<S> > 0));
