@@ -20,12 +20,13 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
         return false;
     } else {
         if (job.a.cols <= 1) return false;
-        bool const takes_columns = job.b.row_stride == 1 && Packing::kernels().rows_times_columns;
-        if (job.a.rows == 1) return job.b.col_stride == 1 || takes_columns || sums_dot_products(job);
+        auto const& table = Packing::kernels();
+        bool const takes_rows = job.b.col_stride == 1 && table.rows_times_rows,
+                   takes_columns = job.b.row_stride == 1 && table.rows_times_columns;
+        if (job.a.rows == 1) return takes_rows || takes_columns || sums_dot_products(job);
         constexpr index_t size = sizeof(typename Packing::packet);
         if (takes_columns && job.b.col_stride != 1) return job.a.rows <= 4;
-        return job.a.rows <= 24 && job.b.col_stride == 1 &&
-               (job.a.rows < 4 || job.b.row_stride * size > 2048);
+        return job.a.rows <= 24 && takes_rows && (job.a.rows < 4 || job.b.row_stride * size > 2048);
     }
 }
 
