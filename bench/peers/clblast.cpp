@@ -11,7 +11,7 @@ namespace sg = stratagemm;
 namespace bench {
 namespace {
 
-// Row-major C = A B as its column-major view the other way round, C' = B' A', which CLBlast has fewer copies to make for.
+// A row-major C = A B is a column-major C' = B' A'. CLBlast makes fewer copies for that.
 template <class T>
 bool multiply_as(cl_command_queue queue, problem const& p, operands const& x) {
     auto const buffer = [](void const* memory) { return static_cast<cl_mem>(const_cast<void*>(memory)); };

@@ -5,10 +5,9 @@
 // a few rows of A in the first.
 //
 // The order of summation is the same in all kernels of an instruction set but row_times_columns(), and depends on k
-// alone. k is cut into
-// pieces (pieces_of). The products of a piece are summed one by one, from zero: s = a_ip b_pj + s. C begins as
-// beta E, and each piece makes it alpha s + C. So an element of C has the same bits, whatever is computed beside it,
-// and on however many threads.
+// alone. k is cut into pieces (pieces_of). The products of a piece are summed one by one, from zero:
+// s = a_ip b_pj + s. C begins as beta E, and each piece makes C alpha s + C. So an element of C has the same bits,
+// whatever is computed beside it, and on however many threads.
 #pragma once
 
 #include "memory.hpp"
@@ -42,7 +41,7 @@ struct host_job {
     index_t e_row = 0;
     acc* c = nullptr;
     index_t c_row = 0;
-    bool invariant = true; // row_times_columns() is not for this
+    bool invariant = true; // row_times_columns() may not multiply this job
 
     // If set, alpha A B + beta E goes through `write`, and e to c_row are not used; `begin` makes the buffer beta E,
     // and is null where nothing is added.
