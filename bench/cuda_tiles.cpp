@@ -1,5 +1,6 @@
 // What each tile is worth on a CUDA device: random products with every built-in tile and several parts of k.
-//   cuda_tiles [SEED [COUNT [TYPES]]]        TYPES: of float, double and bfloat16 their letters s, d, w
+//   cuda_tiles [SEED [COUNT [TYPES [LONGEST_K]]]]    TYPES: of float, double and bfloat16 their letters s, d, w
+// LONGEST_K (by default 8192) bounds k; up to 256, m and n are at least 256, and kernels without fetched tiles take part.
 // Needs nothing but the driver and NVRTC, so that it can be carried to a machine. For each product a line with the
 // microseconds that it takes as the library runs it, and with the best tile; then the tiles and what they take. In the
 // end: by how much what is chosen is slower than the best. Operands take turns, so that they are not in the second-level
@@ -27,14 +28,17 @@ struct sides {
     bool b_along_k;
 };
 
-sides draw(std::mt19937& from) {
+sides draw(std::mt19937& from, double longest_k) {
     auto const below = [&](double most) { return static_cast<double>(from()) * 0x1p-32 * most; };
-    auto const side = [&] {
-        auto const length = static_cast<index_t>(std::exp2(below(13)) + 0.5);
+    auto const side = [&](double shortest, double longest) {
+        auto const length =
+            static_cast<index_t>(shortest * std::exp2(below(std::log2(longest / shortest))) + 0.5);
         return below(2) < 1 && length > 16 ? (length + 7) / 8 * 8 : length;
     };
+    double const shortest = longest_k > 256 ? 1 : 256;
     sides s{};
-    s.m = side(), s.n = side(), s.k = side(), s.b_along_k = below(2) < 1;
+    s.m = side(shortest, 8192), s.n = side(shortest, 8192), s.k = side(1, longest_k),
+    s.b_along_k = below(2) < 1;
     return s;
 }
 
@@ -90,13 +94,13 @@ private:
 };
 
 template <class T>
-void race(sg::cuda const& gpu, char type, unsigned seed, int count) {
+void race(sg::cuda const& gpu, char type, unsigned seed, int count, double longest_k) {
     racer<T> all(gpu);
     std::mt19937 from(seed);
     double sum = 0;
     int products = 0;
     for (int i = 0; i < count; ++i) {
-        sides const s = draw(from);
+        sides const s = draw(from, longest_k);
         double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
         if (work > most_work || !racer<T>::fits(s)) continue;
         std::string times;
@@ -104,7 +108,7 @@ void race(sg::cuda const& gpu, char type, unsigned seed, int count) {
         std::string best_tile = "as chosen";
         double const chosen = all.measure(gpu, s);
         for (sg::cuda_entry const& e : sg::cuda_entries) {
-            if (!std::strchr(e.types, type) || !sg::reads_lines(e.tile.engine)) continue;
+            if (!std::strchr(e.types, type) || (longest_k > 256 && !sg::reads_lines(e.tile.engine))) continue;
             index_t const tiles = ((s.m - 1) / e.tile.m + 1) * ((s.n - 1) / e.tile.n + 1);
             for (int const parts : {1, 2, 3, 4, 6, 8, 12, 16, 32, 64}) {
                 if (parts > 1 && (s.k < 2 * parts * e.tile.k || tiles * parts > 2000 || work > most_work / 4))
@@ -138,10 +142,11 @@ int main(int argc, char** argv) try {
     unsigned const seed = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 1;
     int const count = argc > 2 ? std::atoi(argv[2]) : 100;
     std::string const types = argc > 3 ? argv[3] : "sdw";
+    double const longest_k = argc > 4 ? std::atof(argv[4]) : 8192;
     std::printf("%s, random products of seed %u\n", gpu.where().name.c_str(), seed);
-    if (types.find('s') != types.npos) race<float>(gpu, 's', seed, count);
-    if (types.find('d') != types.npos) race<double>(gpu, 'd', seed, count);
-    if (types.find('w') != types.npos) race<sg::bfloat16>(gpu, 'w', seed, count);
+    if (types.find('s') != types.npos) race<float>(gpu, 's', seed, count, longest_k);
+    if (types.find('d') != types.npos) race<double>(gpu, 'd', seed, count, longest_k);
+    if (types.find('w') != types.npos) race<sg::bfloat16>(gpu, 'w', seed, count, longest_k);
 } catch (std::exception const& e) {
     std::fprintf(stderr, "cuda_tiles: %s\n", e.what());
     return 1;
