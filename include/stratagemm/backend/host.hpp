@@ -2,7 +2,7 @@
 //
 // Nothing has to be set: a program compiled with no -march flag runs AVX-512 where there is AVX-512. An element of C
 // depends on its row of A, its column of B and the instruction set, never on the number of threads. With .invariant it
-// never depends on what is computed beside it either, but for bfloat16 on tiles (uses_tiles).
+// never depends on what is computed beside it either.
 #pragma once
 
 #include "../core/group.hpp"
@@ -172,7 +172,7 @@ private:
             for (Problem const& p : all) {
                 if (is_empty(p) || !has(p)) continue;
                 work += multiply_adds(p.shape());
-                bytes_each = larger(bytes_each, arena::rounded(bytes_for(p.shape(), 1)));
+                bytes_each = larger(bytes_each, arena::rounded(h.bytes_for(p.shape(), 1)));
             }
             team = h.leaf().team(work);
         }
@@ -180,19 +180,22 @@ private:
     };
 
     // Tiles are worth their set-up for products that fill a few of them. From the shape alone: the choice shows
-    // in the last bits of a bfloat16 product.
+    // in the last bits of a bfloat16 product, and with .invariant it is made from k.
     template <class S>
-    static bool uses_tiles([[maybe_unused]] S const& s) {
+    bool uses_tiles([[maybe_unused]] S const& s) const {
 #if defined(__x86_64__)
-        if constexpr (tile_element<typename S::a_type>)
-            return current_isa().isa == host_isa::amx && smaller(s.m, s.n) >= 4 && s.m * s.n >= 256 &&
-                   s.k >= 16;
+        using T = typename S::a_type;
+        if constexpr (tile_element<T>) {
+            bool const fills = smaller(s.m, s.n) >= 4 && s.m * s.n >= 256;
+            return current_isa().isa == host_isa::amx && s.k >= 16 &&
+                   (fills || (invariant && std::is_same_v<T, bfloat16>));
+        }
 #endif
         return false;
     }
 
     template <class S>
-    static footprint workspace_for(S const& s, int team) {
+    footprint workspace_for(S const& s, int team) const {
         std::size_t const together = bytes_for(s, team);
         if (s.count > 1 && team > 1)
             return {larger(bytes_for(s, 1) * static_cast<std::size_t>(team), together)};
@@ -201,7 +204,7 @@ private:
 
     // How many products are summed before the sum is added to C.
     template <class S>
-    static index_t chain_of(S const& s) {
+    index_t chain_of(S const& s) const {
         using T = typename S::a_type;
         if constexpr (tile_element<T>)
             if (uses_tiles(s)) return s.k;
@@ -211,7 +214,7 @@ private:
     // Workspace of one product by `team` threads. Either operand may become A: the product is transposed if
     // that makes the rows of C contiguous.
     template <class S>
-    static std::size_t bytes_for(S const& s, int team) {
+    std::size_t bytes_for(S const& s, int team) const {
         return bytes_of<typename S::a_type>(s.m, s.n, s.k, team, uses_tiles(s));
     }
     template <class T>

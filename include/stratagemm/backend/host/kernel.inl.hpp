@@ -26,15 +26,19 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
 }
 
+// The rows of the shortest tile of small products: four take as long as one, which waits for its own sums.
+inline constexpr int short_rows = 4;
+
 // One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. Of the shortest tile, `height`
-// rows leave it, unless it is plain. The rows I... are spelled out by the compiler, not unrolled by it, so that the
-// accumulators are registers whatever it makes of loops.
+// rows leave it. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators are registers
+// whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row, part tail,
                              T const* next, int height, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
+    constexpr bool is_short = MR == (Plain ? short_rows : shortest);
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
     index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
@@ -45,9 +49,8 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
     // Of the shortest tile, rows beyond `height` are its first row again.
     index_t const a_col = g.a_col, b_row = g.b_row;
-    index_t const steps[] = {0, MR != shortest || height > 1 ? a_row : 0,
-                             MR != shortest || height > 2 ? 2 * a_row : 0,
-                             MR != shortest || height > 3 ? 3 * a_row : 0, 4 * a_row};
+    index_t const steps[] = {0, !is_short || height > 1 ? a_row : 0, !is_short || height > 2 ? 2 * a_row : 0,
+                             !is_short || height > 3 ? 3 * a_row : 0, 4 * a_row};
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index_t p = g.k; p > 0; --p) {
@@ -67,13 +70,13 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
         if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
-        (store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail), ...);
+        ((is_short && I >= height ? void() : store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail)), ...);
     } else {
         // beta = 0 must not read E, which may hold anything: it reads what adds nothing, and there is one way out.
         index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = nothing_added<Acc, NV * W>.at;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
-        ((MR == shortest && I >= height
+        ((is_short && I >= height
               ? void()
               : finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, tail)),
          ...);
@@ -160,15 +163,14 @@ template <class T, int NV, bool Tail>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, part tail) {
     constexpr int tall = (masked ? 16 : 8) / NV;
     index_t i = g.m;
-    for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, tall,
-                                     rows_of<tall>{});
-    if constexpr (tall > 4)
-        for (; i >= 4; i -= 4, a += 4 * g.a_row, c += 4 * g.c_row)
-            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, 4,
-                                         rows_of<4>{});
-    for (; i > 0; --i, a += g.a_row, c += g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, 1, rows_of<1>{});
+    if constexpr (tall > short_rows)
+        for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
+            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, tall,
+                                         rows_of<tall>{});
+    for (; i > 0; i -= short_rows, a += short_rows * g.a_row, c += short_rows * g.c_row)
+        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr,
+                                     i < short_rows ? static_cast<int>(i) : short_rows,
+                                     rows_of<short_rows>{});
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
@@ -194,7 +196,7 @@ STRATAGEMM_TARGET void small(block_args<T> const& g) {
 }
 
 // C = A B for a batch of squares as wide as a vector, contiguous one and all: without strides and edges there is
-// little but loads and multiply-adds. Four steps of k are written out: all sixteen took longer to compile, and no less
+// little but loads and multiply-adds. Two steps of k are written out: more of them took longer to compile, and no less
 // to run.
 template <class T, int... I>
 STRATAGEMM_OP void square_step(vec<T> (&acc)[sizeof...(I)], T const* a, T const* b,
@@ -205,16 +207,14 @@ STRATAGEMM_OP void square_step(vec<T> (&acc)[sizeof...(I)], T const* a, T const*
 template <class T, int... I>
 STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...> rows) {
     constexpr int W = lanes<T>;
-    static_assert(W % 4 == 0);
+    static_assert(W % 2 == 0);
     T const *a = g.a, *b = g.b;
     T* c = g.c;
     for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
         vec<T> acc[W] = {};
-        for (int p = 0; p < W; p += 4) {
+        for (int p = 0; p < W; p += 2) {
             square_step<T>(acc, a + p, b + p * W, rows);
             square_step<T>(acc, a + p + 1, b + (p + 1) * W, rows);
-            square_step<T>(acc, a + p + 2, b + (p + 2) * W, rows);
-            square_step<T>(acc, a + p + 3, b + (p + 3) * W, rows);
         }
         (store<T>(c + I * W, acc[I]), ...);
     }
@@ -234,10 +234,11 @@ STRATAGEMM_TARGET __attribute__((noinline)) void finish_line(Acc* c, Acc const* 
     if (e_step == 0) e = nothing_added<Acc, W>.at;
     for (; n >= W; n -= W, c += W, b += W, e += e_step) finish<Acc>(c, load<Acc>(b), alpha, beta, e);
     if (n == 0) return;
-    Acc ends[3][W] = {};
-    for (int l = 0; l < n; ++l) ends[0][l] = b[l], ends[1][l] = e[l];
-    finish<Acc>(ends[2], load<Acc>(ends[0]), alpha, beta, ends[1]);
-    for (int l = 0; l < n; ++l) c[l] = ends[2][l];
+    auto const tail = make_part<Acc>(static_cast<int>(n));
+    Acc end[W];
+    store<Acc>(end, load_part<Acc>(e, tail));
+    finish<Acc>(end, load_part<Acc>(b, tail), alpha, beta, end);
+    store_part<Acc>(c, load<Acc>(end), tail);
 }
 // C = alpha B + beta E.
 template <class Acc>
