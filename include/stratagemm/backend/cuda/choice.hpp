@@ -37,6 +37,17 @@ inline double shortest_step(cuda_tile const& t) {
     }
 }
 
+// Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile. `aligned`: the rows of C are.
+inline double bytes_stored(cuda_tile const& t, bool aligned) {
+    switch (t.engine) {
+    case cuda_engine::simt: return t.micro_m * t.micro_n > 128 ? 12 : aligned ? 24 : 10;
+    case cuda_engine::fp64: return aligned ? 14 : 8;
+    case cuda_engine::blocked:
+        return t.n / t.micro_n % 32 == 0 ? 20 : 6; // warps that lie along n store whole lines
+    default: return 28;
+    }
+}
+
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of
 // parts of k another launch, and what it takes to write and to read them. Where only the last round is in
 // parts, it is a round of its own. The constants are those that fit measurements on an H200 best
@@ -57,16 +68,17 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         up(s.m, std::ptrdiff_t{t.m} * t.cluster) * t.cluster * up(s.n, t.n) * static_cast<double>(s.count);
     auto const rows = static_cast<double>(s.m < t.m ? s.m : t.m),
                cols = static_cast<double>(s.n < t.n ? s.n : t.n);
+    double const store_rate = bytes_stored(t, static_cast<std::size_t>(s.n) * element % 16 == 0);
     // Of as many blocks on each multiprocessor as that, each with a tile.
     auto const round_of = [&](double beside, std::ptrdiff_t depth, double stored) {
         double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
                      fetching = (rows + cols) * static_cast<double>(depth) * size / 60,
-                     waiting = up(depth, t.k) * shortest_step(t);
+                     waiting = (up(depth, t.k) - (reads_lines(t.engine) ? 0 : 0.6)) * shortest_step(t);
         // One block does not keep a multiprocessor busy that has room for several.
         double const alone = beside < blocks ? multiplying : 0;
         double const summing =
                          longer(longer(multiplying, fetching) * beside, waiting > alone ? waiting : alone),
-                     storing = rows * cols * stored / (t.engine == cuda_engine::blocked ? 6 : 28) * beside;
+                     storing = rows * cols * stored / store_rate * beside;
         // wgmma stores one tile while it multiplies the next.
         return 300 + (t.engine == cuda_engine::wgmma ? longer(summing, storing) : summing + storing);
     };
@@ -98,7 +110,7 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     double const items = how.whole > 0 ? whole : tiles * parts;
     double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units) * units);
     return 5300 + longer(summing, traffic / 16 / units * (1 + 0.5 * idle)) + gathering +
-           (copies > 0 ? 4000 + 2 * copies / 16 / units : 0);
+           (copies > 0 ? 7500 + 2 * copies / 16 / units : 0);
 }
 
 // Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that.

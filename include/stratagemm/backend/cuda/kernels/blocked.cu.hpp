@@ -20,7 +20,9 @@ inline constexpr char cuda_blocked_text[] = R"cu(
    in each other's way. */
 #define AT_ONCE (16 / (int)sizeof(scalar))
 #define VECTOR_M (MICRO_M % AT_ONCE ? MICRO_M : AT_ONCE)
-#define VECTOR_N (MICRO_N % AT_ONCE ? MICRO_N : AT_ONCE)
+#define VECTOR_N (WARP_LIES_ALONG_N ? 1 : MICRO_N % AT_ONCE ? MICRO_N : AT_ONCE)
+/* Then its threads have neighbouring columns, and it stores whole lines however C is aligned. */
+#define WARP_LIES_ALONG_N (THREADS_N % 32 == 0)
 
 /* One operand: SIDE x TILE_K elements, a thread of the block reads some of them, neighbours along memory. Outside of
    the matrix there are zeros. */
@@ -164,6 +166,13 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
         __syncthreads();
     }
 
+#if WARP_LIES_ALONG_N && !PARTIAL
+    for_each_target(p, false, [&](arguments const &to) {
+        store_sums<1>(to, state, sum, i0 + place_of<VECTOR_M, THREADS_M>(0, thread_m), j0 + thread_n, product, false,
+                      [](int i) { return place_of<VECTOR_M, THREADS_M>(i, 0); },
+                      [](int j) { return j * THREADS_N; });
+    });
+#else
 #pragma unroll
     for (int i = 0; i < MICRO_M; ++i)
 #pragma unroll
@@ -176,6 +185,7 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             store_run<VECTOR_N>(p, state, &sum[i][j], row, col, batch);
 #endif
         }
+#endif
 #if TABLE
     if (products.follows && blockIdx.x + 1 == gridDim.x) wait_until_earlier_end();
 #endif

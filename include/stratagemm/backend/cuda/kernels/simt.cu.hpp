@@ -22,9 +22,11 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 /* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
 #define RESIDENT ((MICRO_M * MICRO_N > 64 ? 256 : MICRO_M * MICRO_N > 32 ? 384 : 512) / THREADS)
-/* Whether sums are stored through shared memory: if there are so many that a run of code for each would be many times as
-   long as all else, and slower than memory, being read for one use. Fewer are stored sooner as they are. */
+/* Whether all sums are stored through shared memory: if there are so many that a run of code for each would be many times
+   as long as all else, and slower than memory, being read for one use. Fewer are stored sooner as they are. */
 #define THROUGH_SHARED (MICRO_M * MICRO_N > 128)
+/* Whether those of tiles that are not whole are, so that a warp stores lines of C however they are aligned. */
+#define LINES_THROUGH_SHARED (THROUGH_SHARED || !(A_ALONG_K || B_ALONG_K || PARTIAL))
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 32 || !(A_ALONG_K || B_ALONG_K), "a line of shared memory is the depth of a tile");
 static_assert(THREADS % 32 == 0 && THREADS_N % WARP_N == 0 && THREADS_M % (32 / WARP_N) == 0, "whole warps");
@@ -105,7 +107,7 @@ inline void store_in_tile(arguments const &p, epilogue_state const &state, float
     }
 }
 
-#if THROUGH_SHARED
+#if LINES_THROUGH_SHARED
 #if SPREADS
 /* What a warp has at `room` to workspace: it is the sum of a part of k. */
 template <int SIZE, class ROW, class COL>
@@ -201,6 +203,24 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
         else
 #endif
         for_each_target(p, 1, false, [&](arguments const &to) {
+            if constexpr (!WHOLE && !THROUGH_SHARED) {
+                constexpr int across = cols < 32 ? cols : 32, run = WARP_N * 4;
+                int const column = lane % across;
+#pragma unroll 1
+                for (int r = lane / across; r < rows; r += 32 / across) {
+                    int const i = t.i * TILE_M + row_of(r * cols);
+                    if (i >= p.m) continue;
+#pragma unroll
+                    for (int c = 0; c < cols; c += across) {
+                        int const j = t.j * TILE_N + first_n * 4 + (c + column) / run * (THREADS_N * 4) +
+                                      (c + column) % run;
+                        float x;
+                        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(room + (r * cols + c + column) * 4));
+                        if (j < p.n) store_to(to, state, x, i, j, t.batch);
+                    }
+                }
+                return;
+            }
 #if SPREADS
             if (WHOLE && to.flags & adds) return add_through<rows * cols>(to, state, t, room, row_of, col_of);
 #endif
@@ -221,6 +241,11 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
     }
 }
 #endif
+
+/* Whether the last stage of a tile is what its sums go through, and is not refilled before all have stored. */
+inline bool keeps_last(arguments const &p, place const &t) {
+    return THROUGH_SHARED || (LINES_THROUGH_SHARED && !is_whole<4>(p, t));
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
@@ -314,7 +339,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             }
 #endif
             __syncwarp();
-            if (lane == 0 && (!THROUGH_SHARED || step + 1 < steps)) empty(now).arrive();
+            if (lane == 0 && (step + 1 < steps || !keeps_last(p, t))) empty(now).arrive();
             /* The stage of the step before has been read by all, or nearly so. */
             if (threadIdx.x == 0 && begun && ahead.left > 0) {
                 int const past = now == 0 ? STAGES - 1 : now - 1;
@@ -323,23 +348,29 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             }
             begun = true;
         }
-#if THROUGH_SHARED
-        /* The last stage is not refilled before all have stored. */
-        int const last = stage == 0 ? STAGES - 1 : stage - 1;
-        unsigned const room = base + last * STAGE_BYTES;
-        __syncthreads();
-        if (is_whole<4>(p, t))
-            store_through<true>(p, state, sum, t, thread_m, thread_n, room);
-        else
-            store_through<false>(p, state, sum, t, thread_m, thread_n, room);
-        hand_over();
-        __syncwarp();
-        if (lane == 0) empty(last).arrive();
-#else
         constexpr int width = B_ALONG_K ? 1 : 4;
         bool const whole = is_whole<width>(p, t);
+#if LINES_THROUGH_SHARED
+        if (THROUGH_SHARED || !whole) {
+            int const last = stage == 0 ? STAGES - 1 : stage - 1;
+            unsigned const room = base + last * STAGE_BYTES;
+            __syncthreads();
+#if THROUGH_SHARED
+            if (whole)
+                store_through<true>(p, state, sum, t, thread_m, thread_n, room);
+            else
+#endif
+                store_through<false>(p, state, sum, t, thread_m, thread_n, room);
+            hand_over();
+            __syncwarp();
+            if (lane == 0) empty(last).arrive();
+            continue;
+        }
+#endif
+#if !THROUGH_SHARED
         for_each_target(p, is_part(t), [&](arguments const &to) {
-            store_in_tile<width>(to, state, sum, t, whole, line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
+            store_in_tile<width>(to, state, sum, t, LINES_THROUGH_SHARED || whole,
+                                 line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
                                  line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n),
                                  [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); },
                                  [](int j) { return line_of<B_ALONG_K, TILE_N, MICRO_N>(j, 0); });

@@ -68,8 +68,11 @@ inline constexpr cuda_entry cuda_entries[] = {
 
     {"sthwb45", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 75},
     {"sthwb", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 62},
+    {"sthwb", {cuda_engine::blocked, 64, 128, 8, 8, 4, 2, 8}, 3, 70},
+    {"sthwb", {cuda_engine::blocked, 64, 128, 4, 8, 4, 2, 8}, 3, 60},
     {"sthwb45", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 26},
     {"d", {cuda_engine::blocked, 64, 64, 16, 4, 4, 2, 8}, 3, 45},
+    {"d", {cuda_engine::blocked, 32, 128, 8, 4, 4, 2, 8}, 2, 42},
     {"d", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 25},
     {"c", {cuda_engine::blocked, 64, 64, 8, 4, 4, 2, 8}, 3, 22},
     {"c", {cuda_engine::blocked, 32, 32, 8, 2, 2, 2, 8}, 6, 12},
