@@ -60,15 +60,15 @@ void check(sg::ozaki<Base> const& policy, T alpha, A const& a, B const& b, T bet
                          epilogue...);
 }
 
-// Sanitizers make sg::reference take minutes: with them it takes every other number of moduli.
+// Sanitizers make sg::reference take minutes: with them it takes every other number of moduli, and small products.
 #ifdef STRATAGEMM_SANITIZED
 constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;
 #endif
 template <class Base>
-bool left_out([[maybe_unused]] Base const& base, int count) {
-    return sanitized && std::is_same_v<Base, sg::reference> && (count == 8 || count == 20);
+bool left_out([[maybe_unused]] Base const& base, int count, sg::index_t m) {
+    return sanitized && std::is_same_v<Base, sg::reference> && (count == 8 || count == 20 || m == 64);
 }
 
 template <class F>
@@ -97,7 +97,7 @@ TEMPLATE_TEST_CASE("a kept operand gives the bits of ozaki", "", float, double, 
                            b = draw<T>(k, n, 2, turned & 2 ? order::col_major : order::row_major),
                            e = draw<T>(m, n, 3);
                 over_bases([&](auto const& base) {
-                    if (left_out(base, count)) return;
+                    if (left_out(base, count, m)) return;
                     sg::ozaki const policy{base, {.moduli = count}};
                     check(policy, T(1), a, b, T(0), e, m, n);
                     if (m == 37 && count == 15) check(policy, T(0.3f), a, b, T(-1.7f), e, m, n);
