@@ -164,7 +164,13 @@ void add_sampled(std::vector<kernel>& to) {
     add("", "dense_at_places", sg::choose_sampled(128, 1 << 20, 0).definitions(), work.items);
     add("-runs", "dense_at_places", sg::choose_sampled(128, 1 << 20, 16 / sizeof(T)).definitions(),
         work.items);
-    add("-sparse", "sparse_at_places", "#define SPARSE 1\n#define SUMS 512\n", 32);
+    for (double const dense : {0.0, 1.0}) {
+        sg::sparse_work const usual = sg::choose_sparse(32, 500 + 4000 * dense, 8192, sizeof(Out)),
+                              longest = sg::choose_long_rows(usual, sizeof(Out));
+        std::string const kind = dense > 0 ? "-sparse-dense" : "-sparse";
+        add(kind.c_str(), "sparse_at_places", usual.definitions(false), usual.items);
+        add((kind + "-long").c_str(), "sparse_at_places", longest.definitions(false), longest.items);
+    }
 }
 
 std::vector<kernel> kernels_for(int capability) {
@@ -285,7 +291,10 @@ bool check(char const* architecture, int part, int parts, int& turn) {
             good = false;
             continue;
         }
-        std::string const& text = made->log;
+        // A source may have several kernels: what is said of this one.
+        std::string const text = made->log.substr(
+            std::min(made->log.find(std::string("Compiling entry function '") + k.source.kernel + '\''),
+                     made->log.size()));
         int const registers = number(text, "Used ([0-9]+) registers"),
                   stack = number(text, "([0-9]+) bytes stack");
         int const spills = number(text, "([0-9]+) bytes spill stores");

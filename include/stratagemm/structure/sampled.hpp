@@ -243,7 +243,7 @@ public:
     }();
 
     // Sparse matrices by rows. On the host, also a row of sums for each thread; on a device, copies of dense
-    // matrices, or which rows of sparse ones are in order.
+    // matrices, or what is known of the rows of sparse ones.
     template <class S>
     footprint workspace(S const& s) const {
         using T = typename S::a_type;
@@ -256,7 +256,7 @@ public:
             bytes += static_cast<std::size_t>(all_threads(this->leaf())) *
                      arena::rounded(static_cast<std::size_t>(s.n) * sizeof(accumulator_t<T>));
         else if constexpr (sparse_form<typename S::a_form>)
-            bytes += bytes_for_rising<arena>(s.k, s.m);
+            bytes += bytes_for_rows<arena>(s.k, s.m);
         else
             bytes += bytes_to_lay_along<arena, T>(this->leaf(), s.m, s.n, s.k);
         return need;

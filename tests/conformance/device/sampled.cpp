@@ -253,6 +253,57 @@ TEST_CASE("sampled on a device: sparse times sparse") {
             std::swap(x->columns[at], x->columns[(5 * at + 2) % x->columns.size()]);
     sparse_times_sparse(a, b);
 }
+// Each row of A in turn takes part in far more products than the others; its elements and those of B are in any order.
+TEST_CASE("sampled on a device: sparse times sparse with a few long rows") {
+    auto const with_long_rows = []<class T, class Index>(T, Index, sg::index_t k, bool turned) {
+        support::random_source from(7);
+        auto a = support::sparse_where<T, Index>(19, k, 1, [&](sg::index_t i, sg::index_t) {
+            return i % 9 == 4 ? from.unit() < 0.9 : i % 4 != 2 && from.unit() < 3 / static_cast<double>(k);
+        });
+        if (turned)
+            for (std::size_t i = 0; i < 19; ++i)
+                std::reverse(a.columns.begin() + static_cast<std::ptrdiff_t>(a.begins[i]),
+                             a.columns.begin() + static_cast<std::ptrdiff_t>(a.begins[i + 1]));
+        return a;
+    };
+    // Sums at many places, and at places that lie far apart.
+    sparse_times_sparse(with_long_rows(0.0f, std::int32_t(0), 700, false),
+                        support::uniform_sparse<float>(700, 900, 0.03, 2));
+    sparse_times_sparse(with_long_rows(0.0f, std::int64_t(0), 401, true),
+                        support::uniform_sparse<float, std::int64_t>(401, 30011, 0.001, 3));
+    sparse_times_sparse(with_long_rows(0.0, std::int32_t(0), 260, true),
+                        support::power_law<double>(260, 5003, 0.6, 4), true);
+    // Not in order, and with columns that are there twice.
+    auto b = support::power_law<float>(500, 1201, 0.5, 5);
+    for (std::size_t at = 0; at + 1 < b.columns.size(); at += 5)
+        std::swap(b.columns[at], b.columns[(3 * at + 7) % b.columns.size()]);
+    sparse_times_sparse(with_long_rows(0.0f, std::int32_t(0), 500, false), b);
+}
+TEST_CASE("sampled on a device: sparse times sparse has the same bits each time, and those of the host") {
+    under_test const device;
+    // Rows of every length, with values that are not exact.
+    auto a = support::power_law<float>(60, 300, 0.8, 1), b = support::power_law<float>(300, 400, 0.4, 2);
+    support::random_source from(3);
+    for (auto* x : {&a, &b})
+        for (float& value : x->values) value = static_cast<float>(from.unit()) - 0.5f;
+    csr_there<float, std::int32_t> const there_a(device, a.view()), there_b(device, b.view());
+    auto c = sg::pattern(device, there_a.view, there_b.view);
+    auto here = sg::pattern(sg::host{1}, a.view(), b.view());
+    auto const values = [&] {
+        sg::gemm(device, there_a.view, there_b.view, sg::sampled(c));
+        return numbers<float const>(device, c.view().values, c.view().nonzeros);
+    };
+    auto const once = values();
+    CHECK(values() == once);
+    sg::gemm(sg::host{1}, a.view(), b.view(), sg::sampled(here));
+    REQUIRE(here.view().nonzeros == c.view().nonzeros);
+    double const bound =
+        sg::plan(device, sg::product(there_a.view, there_b.view, sg::sampled(c)).shape()).error_bound().worst;
+    double most = 0;
+    for (std::size_t at = 0; at < once.size(); ++at)
+        most = std::max(most, static_cast<double>(std::abs(once[at] - here.view().values[at])));
+    CHECK(most <= 2 * bound * 300 / 4);
+}
 TEST_CASE("sampled on a device: sparse times sparse of other formats") {
     under_test const device;
     auto const a = support::power_law<float>(13, 16, 0.5, 1),

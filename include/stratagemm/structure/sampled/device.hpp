@@ -6,8 +6,9 @@
 // of them is a transaction of 32 bytes. So the product first copies an operand that does not lie along k, as long as
 // the copies take no more than an eighth of the device's memory.
 //
-// Of sparse matrices, a group computes a row of C: it takes the elements of the row of A one after another, and adds
-// their products with a row of B to sums in shared memory.
+// Of sparse matrices, a team of work-items computes a row of C: it takes the elements of the row of A one after another,
+// and adds their products with a row of B to sums in shared memory. Groups share the rows that take much longer than the
+// others, each some of the places.
 //
 // The sides, the layouts and the numbers of elements determine the order in which the products of a place are added,
 // so the result is the same from run to run.
@@ -19,17 +20,55 @@
 
 STRATAGEMM_BEGIN
 
-// Whether the columns of each row rise.
-inline constexpr char rising_text[] = R"(
-KERNEL(ITEMS) find_rising(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(byte, rising),
-                          index rows) {
-    OPEN(INDEX const, begins);
-    OPEN(INDEX const, columns);
-    OPEN(byte, rising);
-    for (EACH(i, rows)) {
-        index at = (index)begins[i] + 1;
-        while (at < (index)begins[i + 1] && columns[at - 1] < columns[at]) ++at;
-        rising[i] = at >= (index)begins[i + 1] ? 1 : 0;
+// What a product of sparse matrices has to know of their rows: which rows of A take part in more than `limit` products,
+// and in which rows of B the columns rise. LANES work-items look at a row.
+inline constexpr char rows_text[] = R"(
+#define UNITS (ITEMS / LANES)
+#define IN_FLIGHT 4
+
+KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
+                           BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns), BUFFER(byte, a_long),
+                           BUFFER(byte, b_rising), index a_rows, index b_rows, index limit) {
+    SHARED ulong seen[ITEMS];
+    OPEN(A_INDEX const, a_begins);
+    OPEN(A_INDEX const, a_columns);
+    OPEN(B_INDEX const, b_begins);
+    OPEN(B_INDEX const, b_columns);
+    OPEN(byte, a_long);
+    OPEN(byte, b_rising);
+    int const lane = ITEM % LANES;
+    for (index top = (index)GROUP * UNITS; top < a_rows + b_rows; top += (index)GROUPS * UNITS) {
+        index const i = top + ITEM / LANES, of_b = i - a_rows;
+        ulong mine = 0;
+        if (i < a_rows) {
+            index const end = (index)a_begins[i + 1];
+            for (index at = (index)a_begins[i] + lane; at < end; at += LANES * IN_FLIGHT) {
+                index k[IN_FLIGHT];
+                for (int u = 0; u < IN_FLIGHT; ++u) k[u] = at + u * LANES < end ? (index)a_columns[at + u * LANES] : -1;
+                for (int u = 0; u < IN_FLIGHT; ++u)
+                    if (k[u] >= 0) mine += (ulong)((index)b_begins[k[u] + 1] - (index)b_begins[k[u]]);
+            }
+        } else if (of_b < b_rows) {
+            index const end = (index)b_begins[of_b + 1] - 1;
+            for (index at = (index)b_begins[of_b] + lane; at < end; at += LANES * IN_FLIGHT) {
+                int falls[IN_FLIGHT];
+                for (int u = 0; u < IN_FLIGHT; ++u) {
+                    index const one = min(at + u * LANES, end - 1);
+                    falls[u] = b_columns[one] >= b_columns[one + 1];
+                }
+                for (int u = 0; u < IN_FLIGHT; ++u) mine += (ulong)falls[u];
+            }
+        }
+        seen[ITEM] = mine;
+        BARRIER();
+        if (lane == 0) {
+            for (int w = 1; w < LANES; ++w) mine += seen[ITEM + w];
+            if (i < a_rows)
+                a_long[i] = mine > (ulong)limit ? 1 : 0;
+            else if (of_b < b_rows)
+                b_rising[of_b] = mine == 0 ? 1 : 0;
+        }
+        BARRIER();
     }
 }
 )";
@@ -151,84 +190,257 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
 
 #else
 
-/* Where column j is between `at` and `end`, if it is, and else `end`. */
-FUNCTION index place_of(GLOBAL INDEX const *columns, index at, index end, int rises, index j) {
-    index last = end;
-    if (!rises) {
-        while (at < end && (index)columns[at] != j) ++at;
-        return at;
-    }
-    while (at < last) {
-        index const middle = (at + last) / 2;
-        if ((index)columns[middle] < j)
+/* TEAM work-items compute a row of C, SUMS places at a time, with sums in shared memory. Where PARTS is 1, each team
+   has a row of its own, and leaves long rows out. Otherwise the whole group computes one long row: each of its teams has
+   sums of its own and takes every PARTS-th batch of the elements of A; the sums are added up in the end.
+
+   A team takes the elements of a row of A in order, and its work-items share the row of B that one of them meets. Where
+   the columns of that row rise, no two of them have the same place; otherwise one work-item adds them all, and the
+   length is negative. What the next IN_FLIGHT steps add is read before the first of them. A step ends with a barrier of
+   the team, which is within a warp if TEAM is at most 32 and the device has warps.
+
+   DENSE: a sum for each of SUMS columns. Otherwise a sum for each of SUMS places of C. Their columns are divided into
+   BUCKETS of the same width, and `heads` says which place is the first of each bucket. */
+#define TEAMS (ITEMS / TEAM)
+#define BATCH (TEAM < 32 ? 32 : TEAM) /* elements of A that a team reads at once */
+#define TOGETHER (sizeof(scalar) > 4 ? 4 : 8) /* steps whose products are read before the first is added */
+#define BUCKETS (SUMS / 2)
+#define ALONE (PARTS == 1)
+#if SHUFFLES && TEAM <= 32
+#define TEAM_BARRIER() WARP_BARRIER()
+/* Whether x holds for any team of the warp, for what all of these have to do equally often. */
+#define ANY_TEAM(to, x)                                                                     \
+    do {                                                                                    \
+        to = x;                                                                             \
+        for (int apart = TEAM; apart < 32; apart *= 2) to |= SHUFFLE(to, LANE ^ apart);     \
+    } while (0)
+#elif TEAM == ITEMS
+#define TEAM_BARRIER() BARRIER()
+#define ANY_TEAM(to, x) to = x
+#else
+#define TEAM_BARRIER() BARRIER()
+#define ANY_TEAM(to, x) \
+    do {                \
+        ANY(any, x);    \
+        to = any;       \
+        BARRIER();      \
+    } while (0)
+#define ANY_BY_GROUP 1
+#endif
+#if PARTS == 1
+#define UNIT_BARRIER() TEAM_BARRIER()
+#define UNIT TEAM
+#define TABLES TEAMS
+#else
+#define UNIT_BARRIER() BARRIER()
+#define UNIT ITEMS
+#define TABLES 1
+#endif
+
+/* The first of b_columns[at, end) that is not below j. */
+FUNCTION index first_from(GLOBAL B_INDEX const *b_columns, index at, index end, index j) {
+    while (at < end) {
+        index const middle = at + (end - at) / 2;
+        if ((index)b_columns[middle] < j)
             at = middle + 1;
         else
-            last = middle;
+            end = middle;
     }
-    return at < end && (index)columns[at] == j ? at : end;
+    return at;
 }
 
-#define ADD_PRODUCT(left, x)                                                                   \
-    do {                                                                                       \
-        index const to = place_of(columns, first, last, c_rising[i], (index)b_columns[x]);     \
-        if (to < last) {                                                                       \
-            scalar const number = LOAD(IN, b_values, x), right = conjugate_if(b_conjugated, number); \
-            sums[(int)(to - first)] = multiply_add(left, right, sums[(int)(to - first)]);      \
-        }                                                                                      \
+#define BUCKET_OF(j) ((int)(((j)-low) >> shift))
+#if DENSE
+#define FIND_PLACE(to, j) to = (j) >= low && (j) <= high ? (int)((j)-low) : -1
+#else
+#define FIND_PLACE(to, j)                                                        \
+    do {                                                                         \
+        to = -1;                                                                 \
+        if ((j) >= low && (j) <= high) {                                         \
+            int place = 0, end = count;                                          \
+            if (rises) {                                                         \
+                int const bucket = BUCKET_OF(j);                                 \
+                place = heads[table * (BUCKETS + 1) + bucket];                   \
+                end = heads[table * (BUCKETS + 1) + bucket + 1];                 \
+                while (place < end) {                                            \
+                    int const middle = (place + end) / 2;                        \
+                    if (numbers[table * SUMS + middle] < (j))                    \
+                        place = middle + 1;                                      \
+                    else                                                         \
+                        end = middle;                                            \
+                }                                                                \
+            } else {                                                             \
+                while (place < end && numbers[table * SUMS + place] != (j)) ++place; \
+            }                                                                    \
+            if (place < count && numbers[table * SUMS + place] == (j)) to = place; \
+        }                                                                        \
     } while (0)
+#endif
 
-/* A group computes a row, SUMS places at a time. It reads ITEMS elements of A at once, and where their rows of B are.
-   Where the columns of a row of B rise, no two of them have the same place, and the work-items share them; otherwise
-   one work-item adds them all, and the length is negative. */
-KERNEL(ITEMS) sparse_at_places(PLACES, BUFFER(byte const, c_rising), BUFFER(A_INDEX const, a_begins),
-                               BUFFER(A_INDEX const, a_columns), BUFFER(IN const, a_values), int a_conjugated,
-                               BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns),
-                               BUFFER(IN const, b_values), int b_conjugated, BUFFER(byte const, b_rising),
-                               scalar alpha, scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
-    SHARED scalar sums[SUMS];
-    SHARED scalar some_of_a[ITEMS];
-    SHARED ulong starts[ITEMS];
-    SHARED int lengths[ITEMS];
+KERNEL_AT_ONCE(ITEMS, (PARTS > 1 ? 3 : 12))
+sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
+                               BUFFER(IN const, a_values), int a_conjugated, BUFFER(B_INDEX const, b_begins),
+                               BUFFER(B_INDEX const, b_columns), BUFFER(IN const, b_values), int b_conjugated,
+                               BUFFER(byte const, a_long), BUFFER(byte const, b_rising), int stripes, scalar alpha,
+                               scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
+    SHARED scalar sums[TEAMS * SUMS];
+    SHARED scalar some_of_a[TEAMS * BATCH];
+    SHARED ulong starts[TEAMS * BATCH];
+    SHARED int lengths[TEAMS * BATCH];
+#if !DENSE
+    SHARED COLUMN numbers[TABLES * SUMS];
+    SHARED int heads[TABLES * (BUCKETS + 1)];
+    SHARED int falls[TABLES];
+#endif
+#if PARTS > 1
+    SHARED byte found[ITEMS];
+    SHARED int any_found;
+#endif
+#if ANY_BY_GROUP
+    SHARED int any;
+#endif
     OPEN_PLACES;
-    OPEN(byte const, c_rising);
     OPEN(A_INDEX const, a_begins);
     OPEN(A_INDEX const, a_columns);
     OPEN(IN const, a_values);
     OPEN(B_INDEX const, b_begins);
     OPEN(B_INDEX const, b_columns);
     OPEN(IN const, b_values);
+    OPEN(byte const, a_long);
     OPEN(byte const, b_rising);
-    for (index i = GROUP; i < rows; i += GROUPS)
-        for (index first = (index)begins[i]; first < (index)begins[i + 1]; first += SUMS) {
-            index const last = min(min(first + SUMS, most), (index)begins[i + 1]);
-            for (int s = ITEM; s < (int)(last - first); s += ITEMS) sums[s] = ZERO;
-            for (index e = (index)a_begins[i]; e < (index)a_begins[i + 1]; e += ITEMS) {
-                int const count = (int)min((index)a_begins[i + 1] - e, (index)ITEMS);
-                if (ITEM < count) {
-                    index const k = (index)a_columns[e + ITEM], begin = (index)b_begins[k];
-                    int const length = (int)((index)b_begins[k + 1] - begin);
-                    scalar const element = LOAD(IN, a_values, e + ITEM);
-                    some_of_a[ITEM] = conjugate_if(a_conjugated, element);
-                    starts[ITEM] = (ulong)begin;
-                    lengths[ITEM] = b_rising[k] ? length : -length;
+    int const team = ITEM / TEAM, lane = ITEM % TEAM;
+#if PARTS > 1
+    /* Rows in turn, so that long rows side by side go to different groups; and stripes of each row. */
+    int const table = 0, member = ITEM, stripe = GROUP % stripes;
+    index const apart = GROUPS / stripes;
+    for (index top = GROUP / stripes; top < rows; top += apart * ITEMS) {
+        index const mine = top + ITEM * apart;
+        int const is_long = mine < rows ? a_long[mine] : 0;
+        ANY(any_found, is_long);
+        found[ITEM] = (byte)is_long;
+        int const some_found = any_found;
+        BARRIER();
+        for (int next = 0; next < (some_found ? ITEMS : 0); ++next) {
+            if (!found[next]) continue;
+            index const i = top + next * apart;
+            int const here = 1;
+#else
+    int const table = team, member = lane, stripe = 0;
+    for (index top = (index)GROUP * TEAMS; top < rows; top += (index)GROUPS * TEAMS) {
+        {
+            index const i = top + team;
+            int const here = i < rows && !a_long[i];
+#endif
+            index const c_begin = here ? (index)begins[i] : 0, c_end = here ? min((index)begins[i + 1], most) : 0,
+                        a_begin = here ? (index)a_begins[i] : 0, a_end = here ? (index)a_begins[i + 1] : 0;
+            index const windows = c_begin >= c_end ? 0 : ((DENSE ? cols : c_end - c_begin) - 1) / SUMS + 1;
+            for (index window = stripe;; window += stripes) {
+                int more = window < windows;
+                if (ALONE) ANY_TEAM(more, more);
+                if (!more) break;
+                /* The columns of this window, [low, high], and how many of them there are. */
+                UNIT_BARRIER();
+#if DENSE
+                int const own = window < windows, count = own ? (int)min(cols - window * SUMS, (index)SUMS) : 0;
+                COLUMN const low = (COLUMN)(window * SUMS), high = low + count - 1;
+                int const narrows = windows > 1;
+#else
+                index const first = c_begin + window * SUMS;
+                int const count = window < windows ? (int)min(c_end - first, (index)SUMS) : 0;
+                if (member == 0) falls[table] = 0;
+                UNIT_BARRIER();
+                for (int p = member; p < count; p += UNIT) {
+                    INDEX const number = columns[first + p];
+                    numbers[table * SUMS + p] = (COLUMN)number;
+                    if (p > 0 && columns[first + p - 1] >= number) falls[table] = 1;
                 }
-                BARRIER();
-                for (int w = 0; w < count; ++w) {
-                    scalar const left = some_of_a[w];
-                    index const begin = (index)starts[w];
-                    int const length = lengths[w];
-                    for (int x = ITEM; x < length; x += ITEMS) ADD_PRODUCT(left, begin + x);
-                    if (ITEM == 0)
-                        for (int x = 0; x < -length; ++x) ADD_PRODUCT(left, begin + x);
-                    BARRIER();
+#endif
+                for (int p = lane; p < count; p += TEAM) sums[team * SUMS + p] = ZERO;
+                UNIT_BARRIER();
+#if !DENSE
+                int const rises = !falls[table], narrows = windows > 1 && rises;
+                COLUMN const low = rises && count > 0 ? numbers[table * SUMS] : 0,
+                             high = rises && count > 0 ? numbers[table * SUMS + count - 1] : (COLUMN)(cols - 1);
+                int shift = 0;
+                while ((high - low) >> shift >= BUCKETS) ++shift;
+                for (int p = member; p <= count && rises && count > 0; p += UNIT) {
+                    int const last = p < count ? BUCKET_OF(numbers[table * SUMS + p]) : BUCKETS;
+                    for (int b = p > 0 ? BUCKET_OF(numbers[table * SUMS + p - 1]) + 1 : 0; b <= last; ++b)
+                        heads[table * (BUCKETS + 1) + b] = p;
+                }
+                UNIT_BARRIER();
+#endif
+                for (index e = a_begin + (ALONE ? 0 : team * BATCH);; e += (index)(ALONE ? 1 : TEAMS) * BATCH) {
+                    ANY_TEAM(more, (count > 0 && e < a_end));
+                    if (!more) break;
+                    int const some = count > 0 && e < a_end ? (int)min(a_end - e, (index)BATCH) : 0;
+                    for (int w = lane; w < some; w += TEAM) {
+                        index const k = (index)a_columns[e + w];
+                        index begin = (index)b_begins[k], end = (index)b_begins[k + 1];
+                        int const in_order = b_rising[k];
+                        scalar const element = LOAD(IN, a_values, e + w);
+                        if (narrows && in_order && end - begin > TEAM) {
+                            begin = first_from(b_columns, begin, end, (index)low);
+                            end = first_from(b_columns, begin, end, (index)high + 1);
+                        }
+                        some_of_a[team * BATCH + w] = conjugate_if(a_conjugated, element);
+                        starts[team * BATCH + w] = (ulong)begin;
+                        lengths[team * BATCH + w] = in_order ? (int)(end - begin) : (int)(begin - end);
+                    }
+                    TEAM_BARRIER();
+                    int w = 0, x = 0;
+                    for (more = 1; more;) {
+                        COLUMN column[TOGETHER];
+                        scalar left[TOGETHER], right[TOGETHER];
+                        int to[TOGETHER];
+                        for (int u = 0; u < TOGETHER; ++u) {
+                            to[u] = 0;
+                            if (w < some) {
+                                int const length = lengths[team * BATCH + w], falling = length < 0;
+                                int const all = falling ? -length : length, at = falling ? x : x + lane;
+                                if (falling ? lane == 0 : at < all) {
+                                    index const from = (index)starts[team * BATCH + w] + at;
+                                    scalar const number = LOAD(IN, b_values, from);
+                                    column[u] = (COLUMN)b_columns[from], left[u] = some_of_a[team * BATCH + w];
+                                    right[u] = number;
+                                    to[u] = 1;
+                                }
+                                x += falling ? 1 : TEAM;
+                                if (x >= all) ++w, x = 0;
+                            }
+                        }
+                        for (int u = 0; u < TOGETHER; ++u)
+                            if (to[u])
+                                FIND_PLACE(to[u], column[u]);
+                            else
+                                to[u] = -1;
+                        for (int u = 0; u < TOGETHER; ++u) {
+                            if (to[u] >= 0) {
+                                int const at = team * SUMS + to[u];
+                                sums[at] = multiply_add(left[u], conjugate_if(b_conjugated, right[u]), sums[at]);
+                            }
+                            TEAM_BARRIER();
+                        }
+                        ANY_TEAM(more, w < some);
+                    }
+                }
+                UNIT_BARRIER();
+#if DENSE
+                for (index at = c_begin + member; at < c_end && own; at += UNIT) {
+                    COLUMN const number = (COLUMN)columns[at];
+                    if (number < low || number > high) continue;
+                    int const p = (int)(number - low);
+#else
+                for (int p = member; p < count; p += UNIT) {
+                    index const at = first + p;
+#endif
+                    scalar sum = sums[table * SUMS + p];
+                    for (int part = 1; part < PARTS; ++part) sum = sum + sums[part * SUMS + p];
+                    FINISH_PLACE(at, i, scale_by(alpha, sum));
                 }
             }
-            for (index at = first + ITEM; at < last; at += ITEMS) {
-                scalar const sum = sums[(int)(at - first)];
-                FINISH_PLACE(at, i, scale_by(alpha, sum));
-            }
-            BARRIER();
         }
+    }
 }
 #endif
 
@@ -368,39 +580,89 @@ status multiply_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
                            int{p.beta != typename Q::scalar(0)}, p.row0, p.col0, last);
     });
 }
-// Bytes of workspace for which rows of B and C have columns that rise.
+// How the kernel divides the work of a product of sparse matrices.
+struct sparse_work {
+    int items = 64, team = 32, parts = 1, sums = 128;
+    bool dense = false;
+
+    std::string definitions(bool wide) const {
+        auto const define = [](char const* name, int value) {
+            return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
+        };
+        return define("SPARSE", 1) + define("TEAM", team) + define("PARTS", parts) + define("SUMS", sums) +
+               define("DENSE", dense) + "#define COLUMN " + (wide ? "index\n" : "int\n");
+    }
+};
+// For rows of B and C with so many elements on average; `size`: bytes of a sum. A group takes at most 32 KiB of shared
+// memory. Small teams waste fewer work-items on the ends of rows of B, and large ones have room for more sums.
+inline sparse_work choose_sparse(double of_b, double of_c, index_t cols, std::size_t size) {
+    sparse_work x;
+    x.dense = static_cast<double>(cols) <= 8 * of_c || cols <= 128;
+    auto const bytes = static_cast<int>(size);
+    auto const room = [&] { return (x.dense ? 16384 / bytes : 26624 / (bytes + 6)) / (x.items / x.team); };
+    double const wanted = x.dense ? static_cast<double>(cols) : 1.1 * of_c + 16;
+    for (x.team = 8; x.team < (x.dense ? 64 : 32); x.team *= 2)
+        if (8 * x.team >= of_b &&
+            (room() >= wanted || (x.dense && 4 * room() >= wanted && 2 * x.team > of_b)))
+            break;
+    int const most = room() / 64 * 64;
+    x.sums = wanted > most ? most : (static_cast<int>(wanted) + 127) / 128 * 128;
+    if (x.sums > most) x.sums = most;
+    return x;
+}
+// For the rows that take much longer than the others.
+inline sparse_work choose_long_rows(sparse_work const& usual, std::size_t size) {
+    sparse_work x;
+    x.dense = usual.dense, x.items = 256, x.team = 16, x.parts = x.items / x.team;
+    x.sums = static_cast<int>(20480 / size) / x.parts;
+    return x;
+}
+
+// Bytes of workspace for which rows of A are long, and in which rows of B the columns rise.
 template <class Arena>
-std::size_t bytes_for_rising(index_t k, index_t m) {
+std::size_t bytes_for_rows(index_t k, index_t m) {
     return Arena::rounded(static_cast<std::size_t>(k)) + Arena::rounded(static_cast<std::size_t>(m));
 }
 // C = epilogue(alpha A B + beta C) at the places of C; A and B are csr matrices.
 template <class Leaf, class Q, class Arena>
 status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
-    using In = typename Q::a_type;
+    using A = typename Q::a_operand::index_type;
+    using B = typename Q::b_operand::index_type;
+    constexpr std::size_t size = sizeof(typename Q::scalar);
     typename Arena::scope const scope(memory);
     auto const& a = p.a;
     auto const& b = p.b;
     auto const& c = p.c;
-    auto const find_rising = [&](auto const& x, auto const rising) {
-        using Index = typename std::remove_cvref_t<decltype(x)>::index_type;
-        return leaf.launch(list_kernel<In, Index>("find_rising", rising_text, ""),
-                           groups_for_each(x.rows, 256), x.row_begins, x.columns, rising, x.rows);
+    if (c.rows == 0 || c.nonzeros == 0) return {};
+    auto const average = [](auto const& x) {
+        return x.rows > 0 ? static_cast<double>(x.nonzeros) / static_cast<double>(x.rows) : 0;
     };
-    auto const b_rising = memory.template take<std::int8_t>(b.rows),
-               c_rising = memory.template take<std::int8_t>(c.rows);
-    if (status s = find_rising(b, b_rising); !s) return s;
-    if (status s = find_rising(c, c_rising); !s) return s;
-    // Work-items beyond the length of a row of B have nothing to do.
-    bool const long_rows = b.rows > 0 && b.nonzeros / b.rows >= 48;
+    double const of_a = average(a), of_b = average(b), usual = of_a * of_b;
+    auto const limit = static_cast<index_t>(usual < 1024 ? 4096 : 4 * usual);
+    auto const a_long = memory.template take<std::int8_t>(c.rows),
+               b_rising = memory.template take<std::int8_t>(b.rows);
+    int const lanes = of_a < 16 && of_b < 16 ? 8 : 32;
+    device_kernel const examine{"examine_rows", rows_text,
+                                std::string("#define A_INDEX ") + index_name<A>() + "#define B_INDEX " +
+                                    index_name<B>() + "#define LANES " + std::to_string(lanes) + '\n'};
+    if (status s = leaf.launch(examine, groups_for_each((a.rows + b.rows) * lanes, 256), a.row_begins,
+                               a.columns, b.row_begins, b.columns, a_long, b_rising, a.rows, b.rows, limit);
+        !s)
+        return s;
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
-        return leaf.launch(
-            kernel("sparse_at_places",
-                   std::string("#define SPARSE 1\n#define SUMS ") + (long_rows ? "1024\n" : "512\n"),
-                   long_rows ? 128 : 32),
-            lesser(c.rows, index_t{1} << 20), c.row_begins, c.columns, c.values, c.rows, c.nonzeros, c_rising,
-            a.row_begins, a.columns, a.values, int{a.conjugate}, b.row_begins, b.columns, b.values,
-            int{b.conjugate}, b_rising, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0, p.col0,
-            last);
+        auto const launch = [&](sparse_work const& work, index_t groups, int stripes) {
+            return leaf.launch(
+                kernel("sparse_at_places", work.definitions(!can_count<std::int32_t>(c.cols)), work.items),
+                groups, c.row_begins, c.columns, c.values, c.rows, c.nonzeros, c.cols, a.row_begins,
+                a.columns, a.values, int{a.conjugate}, b.row_begins, b.columns, b.values, int{b.conjugate},
+                a_long, b_rising, stripes, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0,
+                p.col0, last);
+        };
+        sparse_work const work = choose_sparse(of_b, average(c), c.cols, size);
+        constexpr int stripes = 16;
+        if (status s = launch(choose_long_rows(work, size), lesser(c.rows, 128) * stripes, stripes); !s)
+            return s;
+        return launch(work, groups_for_each(c.rows * work.team, work.items), 1);
     });
 }
 
