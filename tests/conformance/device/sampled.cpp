@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 using namespace trials;
 
@@ -278,6 +279,38 @@ TEST_CASE("sampled on a device: sparse times sparse with a few long rows") {
     for (std::size_t at = 0; at + 1 < b.columns.size(); at += 5)
         std::swap(b.columns[at], b.columns[(3 * at + 7) % b.columns.size()]);
     sparse_times_sparse(with_long_rows(0.0f, std::int32_t(0), 500, false), b);
+}
+// Columns that crowd together in a wide matrix; many short rows.
+TEST_CASE("sampled on a device: patterns of crowded columns and of many rows") {
+    auto const crowded = [](sg::index_t rows, sg::index_t from_column, sg::index_t width) {
+        support::random_source from(3);
+        return support::sparse_where<float, std::int64_t>(
+            rows, 70001, 5, [&, from_column, width](sg::index_t i, sg::index_t j) {
+                return j == 69999 ||
+                       (j >= from_column * (i % 3) && j < from_column * (i % 3) + width && from.unit() < 0.7);
+            });
+    };
+    sparse_times_sparse(support::uniform_sparse<float, std::int64_t>(5, 12, 0.4, 1), crowded(12, 23, 90));
+    sparse_times_sparse(support::uniform_sparse<float, std::int64_t>(5, 9, 0.5, 2), crowded(9, 30000, 200));
+    sparse_times_sparse(support::banded<float>(2111, 211, 1, 3),
+                        support::uniform_sparse<float>(211, 150, 0.01, 4));
+    sparse_times_sparse(support::uniform_sparse<float>(5001, 7, 0.2, 5),
+                        support::uniform_sparse<float>(7, 30, 0.2, 6));
+}
+TEST_CASE("sampled on a device: sums of the numbers before") {
+    under_test const device;
+    for (sg::index_t const count : {1, 4096, 4097, 10007, 2100001}) {
+        std::vector<sg::index_t> x(static_cast<std::size_t>(count));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<sg::index_t>(i * i % 11 + i % 3);
+        auto const memory = *sg::reserve_for(
+            device, static_cast<std::size_t>(count + sg::scan_parts::most + 64) * sizeof(sg::index_t));
+        auto const there = memory->take<sg::index_t>(count), sums = memory->take<sg::index_t>(1024);
+        device.leaf().upload(x.data(), there, count).or_throw();
+        sg::scan_numbers<sg::index_t>(device.leaf(), there, count, sums).or_throw();
+        sg::index_t sum = 0;
+        for (sg::index_t& one : x) sum += std::exchange(one, sum);
+        CHECK(numbers<sg::index_t>(device, there, count) == x);
+    }
 }
 TEST_CASE("sampled on a device: sparse times sparse has the same bits each time, and those of the host") {
     under_test const device;
