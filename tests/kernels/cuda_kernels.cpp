@@ -166,10 +166,10 @@ void add_sampled(std::vector<kernel>& to) {
         work.items);
     for (double const dense : {0.0, 1.0}) {
         sg::sparse_work const usual = sg::choose_sparse(32, 500 + 4000 * dense, 8192, sizeof(Out)),
-                              longest = sg::choose_long_rows(usual, sizeof(Out));
+                              pieces = sg::choose_pieces(dense > 0 ? 8192 : 1 << 20, sizeof(Out));
         std::string const kind = dense > 0 ? "-sparse-dense" : "-sparse";
         add(kind.c_str(), "sparse_at_places", usual.definitions(false), usual.items);
-        add((kind + "-long").c_str(), "sparse_at_places", longest.definitions(false), longest.items);
+        add((kind + "-pieces").c_str(), "sparse_at_places", pieces.definitions(false), pieces.items);
     }
 }
 

@@ -261,7 +261,7 @@ public:
             bytes += static_cast<std::size_t>(all_threads(this->leaf())) *
                      arena::rounded(static_cast<std::size_t>(s.n) * sizeof(accumulator_t<T>));
         else if constexpr (sparse_form<typename S::a_form>)
-            bytes += bytes_for_rows<arena>(s.k, s.m);
+            bytes += sparse_room(s.m, s.n, s.k).bytes<arena>(sizeof(accumulator_t<T>));
         else
             bytes += bytes_to_lay_along<arena, T>(this->leaf(), s.m, s.n, s.k);
         return need;

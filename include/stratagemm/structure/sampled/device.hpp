@@ -20,11 +20,18 @@
 
 STRATAGEMM_BEGIN
 
-// What a product of sparse matrices has to know of their rows: which rows of A take part in more than `limit` products,
-// and in which rows of B the columns rise. LANES work-items look at a row.
+// What a product of sparse matrices has to know of their rows. examine_rows: which rows of A take part in more than
+// `limit` products, and in which rows of B the columns rise; LANES work-items look at a row. list_long_rows, one group:
+// how the long rows of A are cut into pieces, whose sums are kept in workspace with room for `room` of them; and how many
+// units of work there are, a unit being a piece of a row of A and SUMS places or columns of C. Of the rows that are too
+// many for the list, it takes back that they are long.
+//
+// The list has the number of its rows, the number of units, and from LISTED_FROM on, for each row: the row, its first
+// unit, the number of its pieces, and where their sums are.
 inline constexpr char rows_text[] = R"(
-#define UNITS (ITEMS / LANES)
 #define IN_FLIGHT 4
+#if EXAMINES
+#define UNITS (ITEMS / LANES)
 
 KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
                            BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns), BUFFER(byte, a_long),
@@ -71,6 +78,87 @@ KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const
         BARRIER();
     }
 }
+#else
+
+/* The sum of `mine` of the work-items before this one; and of all. All of the group call it. */
+#define SUMS_OF_GROUP(before, all, mine)               \
+    do {                                               \
+        BARRIER();                                     \
+        sums[ITEM] = (ulong)(mine);                    \
+        BARRIER();                                     \
+        before = 0, all = 0;                           \
+        for (int item = 0; item < ITEMS; ++item) {     \
+            if (item == ITEM) before = all;            \
+            all += (index)sums[item];                  \
+        }                                              \
+    } while (0)
+
+KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX const, c_begins), BUFFER(byte, a_long),
+                             BUFFER(index, list), index rows, index cols, index most, index room, float of_b) {
+    SHARED ulong sums[ITEMS];
+    SHARED ulong found[LISTED];
+    SHARED int any;
+    OPEN(A_INDEX const, a_begins);
+    OPEN(C_INDEX const, c_begins);
+    OPEN(byte, a_long);
+    OPEN(index, list);
+    index listed = 0;
+    for (index top = 0; top < rows; top += ITEMS * 64) {
+        index const from = top + (index)ITEM * 64;
+        ulong words[8], seen = 0;
+        for (int u = 0; u < 8; ++u) words[u] = from + 8 * u < rows ? ((GLOBAL ulong const *)a_long)[from / 8 + u] : 0;
+        for (int u = 0; u < 8; ++u) seen |= words[u];
+        ANY(any, seen != 0);
+        int const some = any;
+        BARRIER();
+        if (!some) continue;
+        index mine = 0, before = 0, all = 0;
+        for (int u = 0; u < 64 && seen != 0; ++u) mine += from + u < rows && a_long[from + u] ? 1 : 0;
+        SUMS_OF_GROUP(before, all, mine);
+        before += listed;
+        for (int u = 0; u < 64 && seen != 0; ++u)
+            if (from + u < rows && a_long[from + u]) {
+                if (before < LISTED)
+                    found[(int)before] = (ulong)(from + u);
+                else
+                    a_long[from + u] = 0;
+                ++before;
+            }
+        listed = min(listed + all, (index)LISTED);
+    }
+    BARRIER();
+    /* What a work-item has of the list, one row behind the other. */
+    index const stretch = (listed + ITEMS - 1) / ITEMS, begin = min(ITEM * stretch, listed),
+                end = min(begin + stretch, listed);
+    index mine = 0, sum = 0, all = 0, units = 0, unit = 0;
+    for (int pass = 0; pass < 3; ++pass) {
+        for (index r = begin; r < end; ++r) {
+            index const at = LISTED_FROM + 4 * r, i = (index)found[(int)r], length = (index)a_begins[i + 1] - (index)a_begins[i],
+                        places = max(min((index)c_begins[i + 1], most) - (index)c_begins[i], (index)0);
+            if (pass == 0) {
+                list[at] = i;
+                float const work = (float)length * of_b;
+                index const wanted = min((index)(work / 4096), (index)(4 * work / (float)(places + 1)));
+                index const pieces = max(min(wanted, length / 32), (index)1);
+                list[at + 2] = pieces;
+                if (pieces > 1) mine += pieces * places;
+            } else if (pass == 1) {
+                index pieces = list[at + 2];
+                list[at + 3] = sum;
+                if (pieces > 1) sum += pieces * places;
+                if (sum > room) list[at + 2] = pieces = 1;
+                units += places < 1 ? 0 : pieces * (((DENSE ? cols : places) - 1) / SUMS + 1);
+            } else {
+                list[at + 1] = unit;
+                unit += places < 1 ? 0 : list[at + 2] * (((DENSE ? cols : places) - 1) / SUMS + 1);
+            }
+        }
+        if (pass == 0) SUMS_OF_GROUP(sum, all, mine);
+        if (pass == 1) SUMS_OF_GROUP(unit, all, units);
+    }
+    if (ITEM == 0) list[0] = listed, list[1] = all;
+}
+#endif
 )";
 
 // A run is what a work-item reads at once: 16 bytes, which are WIDE elements, if VECTORS is 1, and else one element.
@@ -190,13 +278,13 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
 
 #else
 
-/* TEAM work-items compute a row of C, SUMS places at a time, with sums in shared memory. Where PARTS is 1, each team
-   has a row of its own, and leaves long rows out. Otherwise the whole group computes one long row: each of its teams has
-   sums of its own and takes every PARTS-th batch of the elements of A; the sums are added up in the end.
+/* TEAM work-items compute a row of C, SUMS places at a time, with sums in shared memory. Long rows of A are cut into
+   pieces: if PIECES is 1, a team computes SUMS places of a piece, and keeps the sums in workspace if the row has several.
+   These are added up, in order, by the launch with PIECES 0, which then computes the other rows.
 
    A team takes the elements of a row of A in order, and its work-items share the row of B that one of them meets. Where
    the columns of that row rise, no two of them have the same place; otherwise one work-item adds them all, and the
-   length is negative. What the next IN_FLIGHT steps add is read before the first of them. A step ends with a barrier of
+   length is negative. What the next TOGETHER steps add is read before the first of them. A step ends with a barrier of
    the team, which is within a warp if TEAM is at most 32 and the device has warps.
 
    DENSE: a sum for each of SUMS columns. Otherwise a sum for each of SUMS places of C. Their columns are divided into
@@ -205,7 +293,6 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
 #define BATCH (TEAM < 32 ? 32 : TEAM) /* elements of A that a team reads at once */
 #define TOGETHER (sizeof(scalar) > 4 ? 4 : 8) /* steps whose products are read before the first is added */
 #define BUCKETS (SUMS / 2)
-#define ALONE (PARTS == 1)
 #if SHUFFLES && TEAM <= 32
 #define TEAM_BARRIER() WARP_BARRIER()
 /* Whether x holds for any team of the warp, for what all of these have to do equally often. */
@@ -227,27 +314,29 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
     } while (0)
 #define ANY_BY_GROUP 1
 #endif
-#if PARTS == 1
-#define UNIT_BARRIER() TEAM_BARRIER()
-#define UNIT TEAM
-#define TABLES TEAMS
-#else
-#define UNIT_BARRIER() BARRIER()
-#define UNIT ITEMS
-#define TABLES 1
-#endif
-
-/* The first of b_columns[at, end) that is not below j. */
-FUNCTION index first_from(GLOBAL B_INDEX const *b_columns, index at, index end, index j) {
-    while (at < end) {
-        index const middle = at + (end - at) / 2;
-        if ((index)b_columns[middle] < j)
-            at = middle + 1;
-        else
-            end = middle;
-    }
-    return at;
-}
+/* The first of b_columns[at, end) that is not below `low`, and the first that is above `high`; both at once, because
+   the work-item waits for each column that it reads. */
+#define NARROW(begin, end, low, high)                                                        \
+    do {                                                                                     \
+        index first_end = end, last = begin, last_end = end;                                 \
+        while (begin < first_end || last < last_end) {                                       \
+            index const at = (begin + first_end) / 2, behind = (last + last_end) / 2;        \
+            B_INDEX const one = b_columns[min(at, end - 1)], other = b_columns[min(behind, end - 1)]; \
+            if (begin < first_end) {                                                         \
+                if ((COLUMN)one < low)                                                       \
+                    begin = at + 1;                                                          \
+                else                                                                         \
+                    first_end = at;                                                          \
+            }                                                                                \
+            if (last < last_end) {                                                           \
+                if ((COLUMN)other <= high)                                                   \
+                    last = behind + 1;                                                       \
+                else                                                                         \
+                    last_end = behind;                                                       \
+            }                                                                                \
+        }                                                                                    \
+        end = last;                                                                          \
+    } while (0)
 
 #define BUCKET_OF(j) ((int)(((j)-low) >> shift))
 #if DENSE
@@ -260,41 +349,38 @@ FUNCTION index first_from(GLOBAL B_INDEX const *b_columns, index at, index end, 
             int place = 0, end = count;                                          \
             if (rises) {                                                         \
                 int const bucket = BUCKET_OF(j);                                 \
-                place = heads[table * (BUCKETS + 1) + bucket];                   \
-                end = heads[table * (BUCKETS + 1) + bucket + 1];                 \
+                place = heads[team * (BUCKETS + 1) + bucket];                   \
+                end = heads[team * (BUCKETS + 1) + bucket + 1];                 \
                 while (place < end) {                                            \
                     int const middle = (place + end) / 2;                        \
-                    if (numbers[table * SUMS + middle] < (j))                    \
+                    if (numbers[team * SUMS + middle] < (j))                    \
                         place = middle + 1;                                      \
                     else                                                         \
                         end = middle;                                            \
                 }                                                                \
             } else {                                                             \
-                while (place < end && numbers[table * SUMS + place] != (j)) ++place; \
+                while (place < end && numbers[team * SUMS + place] != (j)) ++place; \
             }                                                                    \
-            if (place < count && numbers[table * SUMS + place] == (j)) to = place; \
+            if (place < count && numbers[team * SUMS + place] == (j)) to = place; \
         }                                                                        \
     } while (0)
 #endif
 
-KERNEL_AT_ONCE(ITEMS, (PARTS > 1 ? 3 : 12))
+KERNEL_AT_ONCE(ITEMS, (PIECES ? 13 : 12))
 sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
-                               BUFFER(IN const, a_values), int a_conjugated, BUFFER(B_INDEX const, b_begins),
-                               BUFFER(B_INDEX const, b_columns), BUFFER(IN const, b_values), int b_conjugated,
-                               BUFFER(byte const, a_long), BUFFER(byte const, b_rising), int stripes, scalar alpha,
-                               scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
+                 BUFFER(IN const, a_values), int a_conjugated, BUFFER(B_INDEX const, b_begins),
+                 BUFFER(B_INDEX const, b_columns), BUFFER(IN const, b_values), int b_conjugated,
+                 BUFFER(byte const, a_long), BUFFER(byte const, b_rising), BUFFER(index const, list),
+                 BUFFER(SUM, sums_of_pieces), scalar alpha, scalar beta, int adds, index row0,
+                 index col0 EPILOGUE_STATE) {
     SHARED scalar sums[TEAMS * SUMS];
     SHARED scalar some_of_a[TEAMS * BATCH];
     SHARED ulong starts[TEAMS * BATCH];
     SHARED int lengths[TEAMS * BATCH];
 #if !DENSE
-    SHARED COLUMN numbers[TABLES * SUMS];
-    SHARED int heads[TABLES * (BUCKETS + 1)];
-    SHARED int falls[TABLES];
-#endif
-#if PARTS > 1
-    SHARED byte found[ITEMS];
-    SHARED int any_found;
+    SHARED COLUMN numbers[TEAMS * SUMS];
+    SHARED int heads[TEAMS * (BUCKETS + 1)];
+    SHARED int falls[TEAMS];
 #endif
 #if ANY_BY_GROUP
     SHARED int any;
@@ -308,136 +394,166 @@ sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_I
     OPEN(IN const, b_values);
     OPEN(byte const, a_long);
     OPEN(byte const, b_rising);
+    OPEN(index const, list);
+    OPEN(SUM, sums_of_pieces);
     int const team = ITEM / TEAM, lane = ITEM % TEAM;
-#if PARTS > 1
-    /* Rows in turn, so that long rows side by side go to different groups; and stripes of each row. */
-    int const table = 0, member = ITEM, stripe = GROUP % stripes;
-    index const apart = GROUPS / stripes;
-    for (index top = GROUP / stripes; top < rows; top += apart * ITEMS) {
-        index const mine = top + ITEM * apart;
-        int const is_long = mine < rows ? a_long[mine] : 0;
-        ANY(any_found, is_long);
-        found[ITEM] = (byte)is_long;
-        int const some_found = any_found;
-        BARRIER();
-        for (int next = 0; next < (some_found ? ITEMS : 0); ++next) {
-            if (!found[next]) continue;
-            index const i = top + next * apart;
-            int const here = 1;
+    index const listed = list[0];
+#if PIECES
+    index const units = list[1];
+    for (index top = (index)GROUP * TEAMS; top < units; top += (index)GROUPS * TEAMS) {
+        index const unit = top + team;
+        index r = 0, above = listed; /* list[r]'s units are the last that begin at this one or before */
+        while (above - r > 1) {
+            index const middle = (r + above) / 2;
+            if (list[LISTED_FROM + 4 * middle + 1] <= unit)
+                r = middle;
+            else
+                above = middle;
+        }
+        int const here = unit < units;
+        index const i = list[LISTED_FROM + 4 * r], pieces = list[LISTED_FROM + 4 * r + 2],
+                    kept = list[LISTED_FROM + 4 * r + 3];
 #else
-    int const table = team, member = lane, stripe = 0;
+    int const sharing = min(8, GROUPS);
+    for (index r = GROUP / sharing; r < listed && GROUP / sharing < GROUPS / sharing; r += GROUPS / sharing) {
+        index const i = list[LISTED_FROM + 4 * r], pieces = list[LISTED_FROM + 4 * r + 2],
+                    kept = list[LISTED_FROM + 4 * r + 3], c_begin = (index)begins[i],
+                    places = min((index)begins[i + 1], most) - c_begin;
+        if (pieces == 1) continue;
+        for (index p = GROUP % sharing * ITEMS + ITEM; p < places; p += sharing * ITEMS) {
+            scalar sum = ZERO;
+            for (index first = 0; first < pieces; first += 8) {
+                scalar some[8];
+                for (int u = 0; u < 8; ++u)
+                    if (first + u < pieces) some[u] = LOAD(SUM, sums_of_pieces, kept + (first + u) * places + p);
+                for (int u = 0; u < 8; ++u)
+                    if (first + u < pieces) sum = sum + some[u];
+            }
+            FINISH_PLACE(c_begin + p, i, scale_by(alpha, sum));
+        }
+    }
     for (index top = (index)GROUP * TEAMS; top < rows; top += (index)GROUPS * TEAMS) {
+        index const i = top + team;
+        int const here = i < rows && !a_long[i];
+#endif
+        index const c_begin = here ? (index)begins[i] : 0, c_end = here ? min((index)begins[i + 1], most) : 0;
+        index a_begin = here ? (index)a_begins[i] : 0, a_end = here ? (index)a_begins[i + 1] : 0;
+        index const windows = c_begin >= c_end ? 0 : ((DENSE ? cols : c_end - c_begin) - 1) / SUMS + 1;
+#if PIECES
+        index const of_row = windows > 0 ? unit - list[LISTED_FROM + 4 * r + 1] : 0,
+                    piece = windows > 0 ? of_row / windows : 0, length = a_end - a_begin;
+        a_end = a_begin + length * (piece + 1) / pieces;
+        a_begin += length * piece / pieces;
         {
-            index const i = top + team;
-            int const here = i < rows && !a_long[i];
-#endif
-            index const c_begin = here ? (index)begins[i] : 0, c_end = here ? min((index)begins[i + 1], most) : 0,
-                        a_begin = here ? (index)a_begins[i] : 0, a_end = here ? (index)a_begins[i + 1] : 0;
-            index const windows = c_begin >= c_end ? 0 : ((DENSE ? cols : c_end - c_begin) - 1) / SUMS + 1;
-            for (index window = stripe;; window += stripes) {
-                int more = window < windows;
-                if (ALONE) ANY_TEAM(more, more);
-                if (!more) break;
-                /* The columns of this window, [low, high], and how many of them there are. */
-                UNIT_BARRIER();
-#if DENSE
-                int const own = window < windows, count = own ? (int)min(cols - window * SUMS, (index)SUMS) : 0;
-                COLUMN const low = (COLUMN)(window * SUMS), high = low + count - 1;
-                int const narrows = windows > 1;
+            index const window = windows > 0 ? of_row % windows : 0;
 #else
-                index const first = c_begin + window * SUMS;
-                int const count = window < windows ? (int)min(c_end - first, (index)SUMS) : 0;
-                if (member == 0) falls[table] = 0;
-                UNIT_BARRIER();
-                for (int p = member; p < count; p += UNIT) {
-                    INDEX const number = columns[first + p];
-                    numbers[table * SUMS + p] = (COLUMN)number;
-                    if (p > 0 && columns[first + p - 1] >= number) falls[table] = 1;
-                }
+        for (index window = 0;; ++window) {
+            int some_left = 0;
+            ANY_TEAM(some_left, window < windows);
+            if (!some_left) break;
 #endif
-                for (int p = lane; p < count; p += TEAM) sums[team * SUMS + p] = ZERO;
-                UNIT_BARRIER();
+            int more = 0;
+            /* The columns of this window, [low, high], and how many of them there are. */
+            TEAM_BARRIER();
+#if DENSE
+            int const own = window < windows, count = own ? (int)min(cols - window * SUMS, (index)SUMS) : 0;
+            COLUMN const low = (COLUMN)(window * SUMS), high = low + count - 1;
+            int const narrows = windows > 1;
+#else
+            index const first = c_begin + window * SUMS;
+            int const count = window < windows ? (int)min(c_end - first, (index)SUMS) : 0;
+            if (lane == 0) falls[team] = 0;
+            TEAM_BARRIER();
+            for (int p = lane; p < count; p += TEAM) {
+                INDEX const number = columns[first + p];
+                numbers[team * SUMS + p] = (COLUMN)number;
+                if (p > 0 && columns[first + p - 1] >= number) falls[team] = 1;
+            }
+#endif
+            for (int p = lane; p < count; p += TEAM) sums[team * SUMS + p] = ZERO;
+            TEAM_BARRIER();
 #if !DENSE
-                int const rises = !falls[table], narrows = windows > 1 && rises;
-                COLUMN const low = rises && count > 0 ? numbers[table * SUMS] : 0,
-                             high = rises && count > 0 ? numbers[table * SUMS + count - 1] : (COLUMN)(cols - 1);
-                int shift = 0;
-                while ((high - low) >> shift >= BUCKETS) ++shift;
-                for (int p = member; p <= count && rises && count > 0; p += UNIT) {
-                    int const last = p < count ? BUCKET_OF(numbers[table * SUMS + p]) : BUCKETS;
-                    for (int b = p > 0 ? BUCKET_OF(numbers[table * SUMS + p - 1]) + 1 : 0; b <= last; ++b)
-                        heads[table * (BUCKETS + 1) + b] = p;
-                }
-                UNIT_BARRIER();
+            int const rises = !falls[team], narrows = windows > 1 && rises;
+            COLUMN const low = rises && count > 0 ? numbers[team * SUMS] : 0,
+                         high = rises && count > 0 ? numbers[team * SUMS + count - 1] : (COLUMN)(cols - 1);
+            int shift = 0;
+            while ((high - low) >> shift >= BUCKETS) ++shift;
+            for (int p = lane; p <= count && rises && count > 0; p += TEAM) {
+                int const last = p < count ? BUCKET_OF(numbers[team * SUMS + p]) : BUCKETS;
+                for (int b = p > 0 ? BUCKET_OF(numbers[team * SUMS + p - 1]) + 1 : 0; b <= last; ++b)
+                    heads[team * (BUCKETS + 1) + b] = p;
+            }
+            TEAM_BARRIER();
 #endif
-                for (index e = a_begin + (ALONE ? 0 : team * BATCH);; e += (index)(ALONE ? 1 : TEAMS) * BATCH) {
-                    ANY_TEAM(more, (count > 0 && e < a_end));
-                    if (!more) break;
-                    int const some = count > 0 && e < a_end ? (int)min(a_end - e, (index)BATCH) : 0;
-                    for (int w = lane; w < some; w += TEAM) {
-                        index const k = (index)a_columns[e + w];
-                        index begin = (index)b_begins[k], end = (index)b_begins[k + 1];
-                        int const in_order = b_rising[k];
-                        scalar const element = LOAD(IN, a_values, e + w);
-                        if (narrows && in_order && end - begin > TEAM) {
-                            begin = first_from(b_columns, begin, end, (index)low);
-                            end = first_from(b_columns, begin, end, (index)high + 1);
-                        }
-                        some_of_a[team * BATCH + w] = conjugate_if(a_conjugated, element);
-                        starts[team * BATCH + w] = (ulong)begin;
-                        lengths[team * BATCH + w] = in_order ? (int)(end - begin) : (int)(begin - end);
-                    }
-                    TEAM_BARRIER();
-                    int w = 0, x = 0;
-                    for (more = 1; more;) {
-                        COLUMN column[TOGETHER];
-                        scalar left[TOGETHER], right[TOGETHER];
-                        int to[TOGETHER];
-                        for (int u = 0; u < TOGETHER; ++u) {
-                            to[u] = 0;
-                            if (w < some) {
-                                int const length = lengths[team * BATCH + w], falling = length < 0;
-                                int const all = falling ? -length : length, at = falling ? x : x + lane;
-                                if (falling ? lane == 0 : at < all) {
-                                    index const from = (index)starts[team * BATCH + w] + at;
-                                    scalar const number = LOAD(IN, b_values, from);
-                                    column[u] = (COLUMN)b_columns[from], left[u] = some_of_a[team * BATCH + w];
-                                    right[u] = number;
-                                    to[u] = 1;
-                                }
-                                x += falling ? 1 : TEAM;
-                                if (x >= all) ++w, x = 0;
-                            }
-                        }
-                        for (int u = 0; u < TOGETHER; ++u)
-                            if (to[u])
-                                FIND_PLACE(to[u], column[u]);
-                            else
-                                to[u] = -1;
-                        for (int u = 0; u < TOGETHER; ++u) {
-                            if (to[u] >= 0) {
-                                int const at = team * SUMS + to[u];
-                                sums[at] = multiply_add(left[u], conjugate_if(b_conjugated, right[u]), sums[at]);
-                            }
-                            TEAM_BARRIER();
-                        }
-                        ANY_TEAM(more, w < some);
-                    }
+            for (index e = a_begin;; e += BATCH) {
+                ANY_TEAM(more, (count > 0 && e < a_end));
+                if (!more) break;
+                int const some = count > 0 && e < a_end ? (int)min(a_end - e, (index)BATCH) : 0;
+                for (int w = lane; w < some; w += TEAM) {
+                    index const k = (index)a_columns[e + w];
+                    index begin = (index)b_begins[k], end = (index)b_begins[k + 1];
+                    int const in_order = b_rising[k];
+                    scalar const element = LOAD(IN, a_values, e + w);
+                    if (narrows && in_order && end - begin > TEAM) NARROW(begin, end, low, high);
+                    some_of_a[team * BATCH + w] = conjugate_if(a_conjugated, element);
+                    starts[team * BATCH + w] = (ulong)begin;
+                    lengths[team * BATCH + w] = in_order ? (int)(end - begin) : (int)(begin - end);
                 }
-                UNIT_BARRIER();
+                TEAM_BARRIER();
+                int w = 0, x = 0;
+                for (more = 1; more;) {
+                    COLUMN column[TOGETHER];
+                    scalar left[TOGETHER], right[TOGETHER];
+                    int to[TOGETHER];
+                    for (int u = 0; u < TOGETHER; ++u) {
+                        to[u] = 0;
+                        if (w < some) {
+                            int const length = lengths[team * BATCH + w], falling = length < 0;
+                            int const all = falling ? -length : length, at = falling ? x : x + lane;
+                            if (falling ? lane == 0 : at < all) {
+                                index const from = (index)starts[team * BATCH + w] + at;
+                                scalar const number = LOAD(IN, b_values, from);
+                                column[u] = (COLUMN)b_columns[from], left[u] = some_of_a[team * BATCH + w];
+                                right[u] = number;
+                                to[u] = 1;
+                            }
+                            x += falling ? 1 : TEAM;
+                            if (x >= all) ++w, x = 0;
+                        }
+                    }
+                    for (int u = 0; u < TOGETHER; ++u)
+                        if (to[u])
+                            FIND_PLACE(to[u], column[u]);
+                        else
+                            to[u] = -1;
+                    for (int u = 0; u < TOGETHER; ++u) {
+                        if (to[u] >= 0) {
+                            int const at = team * SUMS + to[u];
+                            sums[at] = multiply_add(left[u], conjugate_if(b_conjugated, right[u]), sums[at]);
+                        }
+                        TEAM_BARRIER();
+                    }
+                    ANY_TEAM(more, w < some);
+                }
+            }
+            TEAM_BARRIER();
 #if DENSE
-                for (index at = c_begin + member; at < c_end && own; at += UNIT) {
-                    COLUMN const number = (COLUMN)columns[at];
-                    if (number < low || number > high) continue;
-                    int const p = (int)(number - low);
+            for (index at = c_begin + lane; at < c_end && own; at += TEAM) {
+                COLUMN const number = (COLUMN)columns[at];
+                if (number < low || number > high) continue;
+                int const p = (int)(number - low);
 #else
-                for (int p = member; p < count; p += UNIT) {
-                    index const at = first + p;
+            for (int p = lane; p < count; p += TEAM) {
+                index const at = first + p;
 #endif
-                    scalar sum = sums[table * SUMS + p];
-                    for (int part = 1; part < PARTS; ++part) sum = sum + sums[part * SUMS + p];
+                scalar const sum = sums[team * SUMS + p];
+#if PIECES
+                if (pieces > 1)
+                    STORE(SUM, sums_of_pieces, kept + piece * (c_end - c_begin) + at - c_begin,
+                          CONVERT(SUM, (value)sum));
+                else
+#endif
                     FINISH_PLACE(at, i, scale_by(alpha, sum));
-                }
             }
         }
     }
@@ -488,8 +604,8 @@ constexpr char const* index_name() {
 }
 template <class In, class Out, class C, class A, class B>
 std::string sampled_types() {
-    return kernel_types<In, Out>() + "#define INDEX " + index_name<C>() + "#define A_INDEX " +
-           index_name<A>() + "#define B_INDEX " + index_name<B>();
+    return kernel_types<In, Out>() + "#define SUM " + kernel_type<accumulator_t<In>>() + "\n#define INDEX " +
+           index_name<C>() + "#define A_INDEX " + index_name<A>() + "#define B_INDEX " + index_name<B>();
 }
 // C, A, B: the types of indices.
 template <class In, class Out, class C, class A = C, class B = C>
@@ -582,15 +698,16 @@ status multiply_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
 }
 // How the kernel divides the work of a product of sparse matrices.
 struct sparse_work {
-    int items = 64, team = 32, parts = 1, sums = 128;
-    bool dense = false;
+    int items = 64, team = 32, sums = 128;
+    bool dense = false, pieces = false;
 
     std::string definitions(bool wide) const {
         auto const define = [](char const* name, int value) {
             return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
         };
-        return define("SPARSE", 1) + define("TEAM", team) + define("PARTS", parts) + define("SUMS", sums) +
-               define("DENSE", dense) + "#define COLUMN " + (wide ? "index\n" : "int\n");
+        return define("SPARSE", 1) + define("TEAM", team) + define("PIECES", pieces) + define("SUMS", sums) +
+               define("DENSE", dense) + define("LISTED", 2048) + define("LISTED_FROM", 2) +
+               "#define COLUMN " + (wide ? "index\n" : "int\n");
     }
 };
 // For rows of B and C with so many elements on average; `size`: bytes of a sum. A group takes at most 32 KiB of shared
@@ -600,7 +717,7 @@ inline sparse_work choose_sparse(double of_b, double of_c, index_t cols, std::si
     x.dense = static_cast<double>(cols) <= 8 * of_c || cols <= 128;
     auto const bytes = static_cast<int>(size);
     auto const room = [&] { return (x.dense ? 16384 / bytes : 26624 / (bytes + 6)) / (x.items / x.team); };
-    double const wanted = x.dense ? static_cast<double>(cols) : 1.1 * of_c + 16;
+    double const wanted = x.dense ? static_cast<double>(cols) : 1.4 * of_c + 32;
     for (x.team = 8; x.team < (x.dense ? 64 : 32); x.team *= 2)
         if (8 * x.team >= of_b &&
             (room() >= wanted || (x.dense && 4 * room() >= wanted && 2 * x.team > of_b)))
@@ -610,25 +727,40 @@ inline sparse_work choose_sparse(double of_b, double of_c, index_t cols, std::si
     if (x.sums > most) x.sums = most;
     return x;
 }
-// For the rows that take much longer than the others.
-inline sparse_work choose_long_rows(sparse_work const& usual, std::size_t size) {
+// For pieces of long rows, whose rows of C are long: large windows.
+inline sparse_work choose_pieces(index_t cols, std::size_t size) {
     sparse_work x;
-    x.dense = usual.dense, x.items = 256, x.team = 16, x.parts = x.items / x.team;
-    x.sums = static_cast<int>(20480 / size) / x.parts;
+    x.items = x.team = 32, x.pieces = true;
+    int const columns = 16384 / static_cast<int>(size);
+    x.dense = cols <= 8 * index_t{columns};
+    x.sums = x.dense ? static_cast<int>(lesser(columns, (cols + 127) / 128 * 128))
+                     : 16384 / (static_cast<int>(size) + 6) / 64 * 64;
     return x;
 }
 
-// Bytes of workspace for which rows of A are long, and in which rows of B the columns rise.
-template <class Arena>
-std::size_t bytes_for_rows(index_t k, index_t m) {
-    return Arena::rounded(static_cast<std::size_t>(k)) + Arena::rounded(static_cast<std::size_t>(m));
-}
+// The workspace of a product of sparse matrices with A m x k and B k x n, as handles and in bytes.
+struct sparse_room {
+    static constexpr index_t listed = 2048, listed_from = 2;
+    index_t m, k, sums;
+    sparse_room(index_t m_, index_t n_, index_t k_) : m(m_), k(k_), sums(4 << 20) {
+        if (m > 0 && n_ < 2 * sums / m) sums = m * n_ / 2 + 1;
+    }
+    static constexpr index_t list = listed_from + 4 * listed;
+
+    template <class Arena>
+    std::size_t bytes(std::size_t size) const {
+        return Arena::rounded(static_cast<std::size_t>(k)) + Arena::rounded(static_cast<std::size_t>(m)) +
+               Arena::rounded(static_cast<std::size_t>(list) * sizeof(index_t)) +
+               Arena::rounded(static_cast<std::size_t>(sums) * size);
+    }
+};
 // C = epilogue(alpha A B + beta C) at the places of C; A and B are csr matrices.
 template <class Leaf, class Q, class Arena>
 status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     using A = typename Q::a_operand::index_type;
     using B = typename Q::b_operand::index_type;
-    constexpr std::size_t size = sizeof(typename Q::scalar);
+    using C = typename Q::c_operand::index_type;
+    using Sum = accumulator_t<typename Q::a_type>;
     typename Arena::scope const scope(memory);
     auto const& a = p.a;
     auto const& b = p.b;
@@ -638,31 +770,41 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
         return x.rows > 0 ? static_cast<double>(x.nonzeros) / static_cast<double>(x.rows) : 0;
     };
     double const of_a = average(a), of_b = average(b), usual = of_a * of_b;
-    auto const limit = static_cast<index_t>(usual < 1024 ? 4096 : 4 * usual);
+    sparse_work const work = choose_sparse(of_b, average(c), c.cols, sizeof(Sum)),
+                      of_pieces = choose_pieces(c.cols, sizeof(Sum));
+    sparse_room const room(c.rows, c.cols, b.rows);
     auto const a_long = memory.template take<std::int8_t>(c.rows),
                b_rising = memory.template take<std::int8_t>(b.rows);
+    auto const list = memory.template take<index_t>(room.list);
+    auto const sums = memory.template take<Sum>(room.sums);
+
     int const lanes = of_a < 16 && of_b < 16 ? 8 : 32;
-    device_kernel const examine{"examine_rows", rows_text,
-                                std::string("#define A_INDEX ") + index_name<A>() + "#define B_INDEX " +
-                                    index_name<B>() + "#define LANES " + std::to_string(lanes) + '\n'};
-    if (status s = leaf.launch(examine, groups_for_each((a.rows + b.rows) * lanes, 256), a.row_begins,
-                               a.columns, b.row_begins, b.columns, a_long, b_rising, a.rows, b.rows, limit);
-        !s)
-        return s;
+    auto const of_rows = [&](char const* name, bool examines) {
+        return device_kernel{name, rows_text,
+                             std::string("#define A_INDEX ") + index_name<A>() + "#define B_INDEX " +
+                                 index_name<B>() + "#define C_INDEX " + index_name<C>() + "#define LANES " +
+                                 std::to_string(lanes) + "\n#define EXAMINES " + (examines ? "1\n" : "0\n") +
+                                 of_pieces.definitions(false)};
+    };
+    auto const limit = static_cast<index_t>(usual < 768 ? 1024 : usual * 4 / 3);
+    status s = leaf.launch(of_rows("examine_rows", true), groups_for_each((a.rows + b.rows) * lanes, 256),
+                           a.row_begins, a.columns, b.row_begins, b.columns, a_long, b_rising, a.rows, b.rows,
+                           limit);
+    if (s)
+        s = leaf.launch(of_rows("list_long_rows", false), index_t{1}, a.row_begins, c.row_begins, a_long,
+                        list, c.rows, c.cols, c.nonzeros, room.sums, static_cast<float>(of_b));
+    if (!s) return s;
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
-        auto const launch = [&](sparse_work const& work, index_t groups, int stripes) {
+        auto const launch = [&](sparse_work const& by, index_t groups) {
             return leaf.launch(
-                kernel("sparse_at_places", work.definitions(!can_count<std::int32_t>(c.cols)), work.items),
+                kernel("sparse_at_places", by.definitions(!can_count<std::int32_t>(c.cols)), by.items),
                 groups, c.row_begins, c.columns, c.values, c.rows, c.nonzeros, c.cols, a.row_begins,
                 a.columns, a.values, int{a.conjugate}, b.row_begins, b.columns, b.values, int{b.conjugate},
-                a_long, b_rising, stripes, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0,
+                a_long, b_rising, list, sums, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0,
                 p.col0, last);
         };
-        sparse_work const work = choose_sparse(of_b, average(c), c.cols, size);
-        constexpr int stripes = 16;
-        if (status s = launch(choose_long_rows(work, size), lesser(c.rows, 128) * stripes, stripes); !s)
-            return s;
-        return launch(work, groups_for_each(c.rows * work.team, work.items), 1);
+        if (status done = launch(of_pieces, 1024); !done) return done;
+        return launch(work, groups_for_each(c.rows * work.team, work.items));
     });
 }
 
