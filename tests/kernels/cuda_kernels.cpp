@@ -164,13 +164,15 @@ void add_sampled(std::vector<kernel>& to) {
     add("", "dense_at_places", sg::choose_sampled(128, 1 << 20, 0).definitions(), work.items);
     add("-runs", "dense_at_places", sg::choose_sampled(128, 1 << 20, 16 / sizeof(T)).definitions(),
         work.items);
-    for (double const dense : {0.0, 1.0}) {
-        sg::sparse_work const usual = sg::choose_sparse(32, 500 + 4000 * dense, 8192, sizeof(Out)),
-                              pieces = sg::choose_pieces(dense > 0 ? 8192 : 1 << 20, sizeof(Out));
-        std::string const kind = dense > 0 ? "-sparse-dense" : "-sparse";
-        add(kind.c_str(), "sparse_at_places", usual.definitions(false), usual.items);
-        add((kind + "-pieces").c_str(), "sparse_at_places", pieces.definitions(false), pieces.items);
-    }
+    // Teams within a warp and of a group; many places of C in a row, and all.
+    auto const sparse = [&](char const* which, sg::sparse_work const& work) {
+        add(which, "sparse_at_places", work.definitions(false), work.items);
+    };
+    sparse("-sparse-8", sg::choose_sparse(8, 64, 1 << 20, sizeof(Out)));
+    sparse("-sparse-32", sg::choose_sparse(32, 1000, 1 << 20, sizeof(Out)));
+    sparse("-sparse-dense", sg::choose_sparse(80, 4500, 8192, sizeof(Out)));
+    sparse("-pieces", sg::choose_pieces(1 << 20, sizeof(Out)));
+    sparse("-pieces-dense", sg::choose_pieces(8192, sizeof(Out)));
 }
 
 std::vector<kernel> kernels_for(int capability) {

@@ -32,11 +32,41 @@ inline constexpr char rows_text[] = R"(
 #define IN_FLIGHT 4
 #if EXAMINES
 #define UNITS (ITEMS / LANES)
+#define LENGTH(i)                                                             \
+    ((i) < a_rows            ? (index)a_begins[(i) + 1] - (index)a_begins[i]  \
+     : (i) < a_rows + b_rows ? (index)b_begins[(i)-a_rows + 1] - (index)b_begins[(i)-a_rows] : 0)
+/* Elements `first`, first + step, ... of row i: how many products they take part in, or whether columns do not rise. */
+#define LOOK_AT_ROW(i, first, step)                                                                   \
+    do {                                                                                              \
+        int const of_a = i < a_rows;                                                                  \
+        index const begin = i >= a_rows + b_rows ? 0 : of_a ? (index)a_begins[i] : (index)b_begins[i - a_rows], \
+                    end = begin + LENGTH(i) - (of_a ? 0 : 1);                                         \
+        for (index at = begin + (first); at < end; at += (step)*IN_FLIGHT) {                          \
+            index k[IN_FLIGHT];                                                                       \
+            for (int u = 0; u < IN_FLIGHT; ++u) {                                                     \
+                index const one = min(at + u * (step), end - 1);                                      \
+                k[u] = of_a ? (index)a_columns[one] : b_columns[one] >= b_columns[one + 1];           \
+            }                                                                                         \
+            for (int u = 0; u < IN_FLIGHT; ++u)                                                       \
+                if (!of_a)                                                                            \
+                    mine += (ulong)k[u];                                                              \
+                else if (at + u * (step) < end)                                                       \
+                    mine += (ulong)((index)b_begins[k[u] + 1] - (index)b_begins[k[u]]);               \
+        }                                                                                             \
+    } while (0)
+#define KEEP_LOOK(i)                             \
+    do {                                         \
+        if (i < a_rows)                          \
+            a_long[i] = mine > (ulong)limit;     \
+        else if (i < a_rows + b_rows)            \
+            b_rising[i - a_rows] = mine == 0;    \
+    } while (0)
 
 KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
                            BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns), BUFFER(byte, a_long),
                            BUFFER(byte, b_rising), index a_rows, index b_rows, index limit) {
     SHARED ulong seen[ITEMS];
+    SHARED int any;
     OPEN(A_INDEX const, a_begins);
     OPEN(A_INDEX const, a_columns);
     OPEN(B_INDEX const, b_begins);
@@ -45,57 +75,59 @@ KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const
     OPEN(byte, b_rising);
     int const lane = ITEM % LANES;
     for (index top = (index)GROUP * UNITS; top < a_rows + b_rows; top += (index)GROUPS * UNITS) {
-        index const i = top + ITEM / LANES, of_b = i - a_rows;
+        index const i = top + ITEM / LANES;
+        int const for_group = LENGTH(i) > 16 * LANES;
         ulong mine = 0;
-        if (i < a_rows) {
-            index const end = (index)a_begins[i + 1];
-            for (index at = (index)a_begins[i] + lane; at < end; at += LANES * IN_FLIGHT) {
-                index k[IN_FLIGHT];
-                for (int u = 0; u < IN_FLIGHT; ++u) k[u] = at + u * LANES < end ? (index)a_columns[at + u * LANES] : -1;
-                for (int u = 0; u < IN_FLIGHT; ++u)
-                    if (k[u] >= 0) mine += (ulong)((index)b_begins[k[u] + 1] - (index)b_begins[k[u]]);
-            }
-        } else if (of_b < b_rows) {
-            index const end = (index)b_begins[of_b + 1] - 1;
-            for (index at = (index)b_begins[of_b] + lane; at < end; at += LANES * IN_FLIGHT) {
-                int falls[IN_FLIGHT];
-                for (int u = 0; u < IN_FLIGHT; ++u) {
-                    index const one = min(at + u * LANES, end - 1);
-                    falls[u] = b_columns[one] >= b_columns[one + 1];
-                }
-                for (int u = 0; u < IN_FLIGHT; ++u) mine += (ulong)falls[u];
-            }
-        }
+        if (!for_group) LOOK_AT_ROW(i, lane, LANES);
         seen[ITEM] = mine;
-        BARRIER();
-        if (lane == 0) {
+        ANY(any, for_group);
+        int const some = any;
+        if (lane == 0 && !for_group) {
             for (int w = 1; w < LANES; ++w) mine += seen[ITEM + w];
-            if (i < a_rows)
-                a_long[i] = mine > (ulong)limit ? 1 : 0;
-            else if (of_b < b_rows)
-                b_rising[of_b] = mine == 0 ? 1 : 0;
+            KEEP_LOOK(i);
         }
         BARRIER();
+        for (int unit = 0; unit < (some ? UNITS : 0); ++unit) {
+            index const whole = top + unit;
+            if (LENGTH(whole) <= 16 * LANES) continue;
+            mine = 0;
+            LOOK_AT_ROW(whole, ITEM, ITEMS);
+            seen[ITEM] = mine;
+            BARRIER();
+            if (ITEM == 0) {
+                for (int w = 1; w < ITEMS; ++w) mine += seen[w];
+                KEEP_LOOK(whole);
+            }
+            BARRIER();
+        }
     }
 }
 #else
 
 /* The sum of `mine` of the work-items before this one; and of all. All of the group call it. */
-#define SUMS_OF_GROUP(before, all, mine)               \
-    do {                                               \
-        BARRIER();                                     \
-        sums[ITEM] = (ulong)(mine);                    \
-        BARRIER();                                     \
-        before = 0, all = 0;                           \
-        for (int item = 0; item < ITEMS; ++item) {     \
-            if (item == ITEM) before = all;            \
-            all += (index)sums[item];                  \
-        }                                              \
+#define SUMS_OF_GROUP(before, all, mine)                                        \
+    do {                                                                        \
+        BARRIER();                                                              \
+        sums[ITEM] = (ulong)(mine);                                             \
+        BARRIER();                                                              \
+        if (ITEM < ITEMS / 16) {                                                \
+            ulong of_16 = 0;                                                    \
+            for (int item = 0; item < 16; ++item) of_16 += sums[ITEM * 16 + item]; \
+            some_sums[ITEM] = of_16;                                            \
+        }                                                                       \
+        BARRIER();                                                              \
+        before = 0, all = 0;                                                    \
+        for (int item = 0; item < ITEMS / 16; ++item) {                         \
+            if (item == ITEM / 16) before = all;                                \
+            all += (index)some_sums[item];                                      \
+        }                                                                       \
+        for (int item = ITEM / 16 * 16; item < ITEM; ++item) before += (index)sums[item]; \
     } while (0)
 
 KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX const, c_begins), BUFFER(byte, a_long),
                              BUFFER(index, list), index rows, index cols, index most, index room, float of_b) {
     SHARED ulong sums[ITEMS];
+    SHARED ulong some_sums[ITEMS / 16];
     SHARED ulong found[LISTED];
     SHARED int any;
     OPEN(A_INDEX const, a_begins);
@@ -127,6 +159,8 @@ KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX con
         listed = min(listed + all, (index)LISTED);
     }
     BARRIER();
+    if (ITEM == 0) list[0] = listed, list[1] = 0;
+    if (listed == 0) return;
     /* What a work-item has of the list, one row behind the other. */
     index const stretch = (listed + ITEMS - 1) / ITEMS, begin = min(ITEM * stretch, listed),
                 end = min(begin + stretch, listed);
@@ -156,7 +190,7 @@ KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX con
         if (pass == 0) SUMS_OF_GROUP(sum, all, mine);
         if (pass == 1) SUMS_OF_GROUP(unit, all, units);
     }
-    if (ITEM == 0) list[0] = listed, list[1] = all;
+    if (ITEM == 0) list[1] = all;
 }
 #endif
 )";
@@ -290,7 +324,8 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
    DENSE: a sum for each of SUMS columns. Otherwise a sum for each of SUMS places of C. Their columns are divided into
    BUCKETS of the same width, and `heads` says which place is the first of each bucket. */
 #define TEAMS (ITEMS / TEAM)
-#define BATCH (TEAM < 32 ? 32 : TEAM) /* elements of A that a team reads at once */
+#define PER_ITEM (TEAM < 32 ? 2 : 1)
+#define BATCH (PER_ITEM * TEAM) /* elements of A that a team reads at once */
 #define TOGETHER (sizeof(scalar) > 4 ? 4 : 8) /* steps whose products are read before the first is added */
 #define BUCKETS (SUMS / 2)
 #if SHUFFLES && TEAM <= 32
@@ -318,10 +353,11 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
    the work-item waits for each column that it reads. */
 #define NARROW(begin, end, low, high)                                                        \
     do {                                                                                     \
+        index const stop = end;                                                              \
         index first_end = end, last = begin, last_end = end;                                 \
         while (begin < first_end || last < last_end) {                                       \
             index const at = (begin + first_end) / 2, behind = (last + last_end) / 2;        \
-            B_INDEX const one = b_columns[min(at, end - 1)], other = b_columns[min(behind, end - 1)]; \
+            B_INDEX const one = b_columns[min(at, stop - 1)], other = b_columns[min(behind, stop - 1)]; \
             if (begin < first_end) {                                                         \
                 if ((COLUMN)one < low)                                                       \
                     begin = at + 1;                                                          \
@@ -342,31 +378,43 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
 #if DENSE
 #define FIND_PLACE(to, j) to = (j) >= low && (j) <= high ? (int)((j)-low) : -1
 #else
-#define FIND_PLACE(to, j)                                                        \
-    do {                                                                         \
-        to = -1;                                                                 \
-        if ((j) >= low && (j) <= high) {                                         \
-            int place = 0, end = count;                                          \
-            if (rises) {                                                         \
-                int const bucket = BUCKET_OF(j);                                 \
-                place = heads[team * (BUCKETS + 1) + bucket];                   \
-                end = heads[team * (BUCKETS + 1) + bucket + 1];                 \
-                while (place < end) {                                            \
-                    int const middle = (place + end) / 2;                        \
-                    if (numbers[team * SUMS + middle] < (j))                    \
-                        place = middle + 1;                                      \
-                    else                                                         \
-                        end = middle;                                            \
-                }                                                                \
-            } else {                                                             \
-                while (place < end && numbers[team * SUMS + place] != (j)) ++place; \
-            }                                                                    \
-            if (place < count && numbers[team * SUMS + place] == (j)) to = place; \
-        }                                                                        \
+#define FIND_PLACE(to, j)                                                                   \
+    do {                                                                                    \
+        to = -1;                                                                            \
+        if ((j) < low || (j) > high) break;                                                 \
+        if (solid) {                                                                        \
+            to = (int)((j)-low);                                                            \
+        } else {                                                                            \
+            int place = 0, end = count;                                                     \
+            if (rises) {                                                                    \
+                int const head = team * (BUCKETS + 1) + BUCKET_OF(j);                       \
+                place = heads[head], end = heads[head + 1];                                 \
+                while (place < end) {                                                       \
+                    int const middle = (place + end) / 2;                                   \
+                    if (numbers[team * SUMS + middle] < (j))                                \
+                        place = middle + 1;                                                 \
+                    else                                                                    \
+                        end = middle;                                                       \
+                }                                                                           \
+            } else {                                                                        \
+                while (place < end && numbers[team * SUMS + place] != (j)) ++place;         \
+            }                                                                               \
+            if (place < count && numbers[team * SUMS + place] == (j)) to = place;           \
+        }                                                                                   \
     } while (0)
 #endif
 
-KERNEL_AT_ONCE(ITEMS, (PIECES ? 13 : 12))
+/* Goes to element w of the batch: `next` is where this work-item reads B, and the team has `rest` elements to read there,
+   `width` of them at a time. */
+#define TAKE_ELEMENT                                                   \
+    do {                                                               \
+        int const at = team * BATCH + w, length = w < some ? lengths[at] : 0; \
+        rest = length < 0 ? -length : length;                          \
+        width = length < 0 ? 1 : TEAM;                                 \
+        if (w < some) next = (index)starts[at] + lane, factor = some_of_a[at]; \
+    } while (0)
+
+KERNEL_AT_ONCE(ITEMS, (PIECES ? 13 : 10))
 sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
                  BUFFER(IN const, a_values), int a_conjugated, BUFFER(B_INDEX const, b_begins),
                  BUFFER(B_INDEX const, b_columns), BUFFER(IN const, b_values), int b_conjugated,
@@ -476,9 +524,10 @@ sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_I
             int const rises = !falls[team], narrows = windows > 1 && rises;
             COLUMN const low = rises && count > 0 ? numbers[team * SUMS] : 0,
                          high = rises && count > 0 ? numbers[team * SUMS + count - 1] : (COLUMN)(cols - 1);
+            int const solid = rises && high - low == count - 1; /* no column is missing between them */
             int shift = 0;
             while ((high - low) >> shift >= BUCKETS) ++shift;
-            for (int p = lane; p <= count && rises && count > 0; p += TEAM) {
+            for (int p = lane; p <= count && rises && !solid && count > 0; p += TEAM) {
                 int const last = p < count ? BUCKET_OF(numbers[team * SUMS + p]) : BUCKETS;
                 for (int b = p > 0 ? BUCKET_OF(numbers[team * SUMS + p - 1]) + 1 : 0; b <= last; ++b)
                     heads[team * (BUCKETS + 1) + b] = p;
@@ -489,36 +538,43 @@ sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_I
                 ANY_TEAM(more, (count > 0 && e < a_end));
                 if (!more) break;
                 int const some = count > 0 && e < a_end ? (int)min(a_end - e, (index)BATCH) : 0;
-                for (int w = lane; w < some; w += TEAM) {
-                    index const k = (index)a_columns[e + w];
-                    index begin = (index)b_begins[k], end = (index)b_begins[k + 1];
-                    int const in_order = b_rising[k];
-                    scalar const element = LOAD(IN, a_values, e + w);
-                    if (narrows && in_order && end - begin > TEAM) NARROW(begin, end, low, high);
-                    some_of_a[team * BATCH + w] = conjugate_if(a_conjugated, element);
-                    starts[team * BATCH + w] = (ulong)begin;
-                    lengths[team * BATCH + w] = in_order ? (int)(end - begin) : (int)(begin - end);
-                }
+                index begin[PER_ITEM], end[PER_ITEM];
+                int in_order[PER_ITEM];
+                for (int u = 0; u < PER_ITEM; ++u)
+                    if (lane + u * TEAM < some) begin[u] = (index)a_columns[e + lane + u * TEAM];
+                for (int u = 0; u < PER_ITEM; ++u)
+                    if (lane + u * TEAM < some) {
+                        index const k = begin[u];
+                        begin[u] = (index)b_begins[k], end[u] = (index)b_begins[k + 1], in_order[u] = b_rising[k];
+                    }
+                for (int u = 0; u < PER_ITEM; ++u)
+                    if (lane + u * TEAM < some) {
+                        int const at = team * BATCH + lane + u * TEAM;
+                        scalar const element = LOAD(IN, a_values, e + lane + u * TEAM);
+                        if (narrows && in_order[u] && end[u] - begin[u] > TEAM) NARROW(begin[u], end[u], low, high);
+                        some_of_a[at] = conjugate_if(a_conjugated, element);
+                        starts[at] = (ulong)begin[u];
+                        lengths[at] = in_order[u] ? (int)(end[u] - begin[u]) : (int)(begin[u] - end[u]);
+                    }
                 TEAM_BARRIER();
-                int w = 0, x = 0;
+                int w = 0, rest = 0, width = TEAM;
+                index next = 0;
+                scalar factor = ZERO;
+                TAKE_ELEMENT;
                 for (more = 1; more;) {
                     COLUMN column[TOGETHER];
                     scalar left[TOGETHER], right[TOGETHER];
                     int to[TOGETHER];
                     for (int u = 0; u < TOGETHER; ++u) {
-                        to[u] = 0;
-                        if (w < some) {
-                            int const length = lengths[team * BATCH + w], falling = length < 0;
-                            int const all = falling ? -length : length, at = falling ? x : x + lane;
-                            if (falling ? lane == 0 : at < all) {
-                                index const from = (index)starts[team * BATCH + w] + at;
-                                scalar const number = LOAD(IN, b_values, from);
-                                column[u] = (COLUMN)b_columns[from], left[u] = some_of_a[team * BATCH + w];
-                                right[u] = number;
-                                to[u] = 1;
-                            }
-                            x += falling ? 1 : TEAM;
-                            if (x >= all) ++w, x = 0;
+                        to[u] = lane < rest && lane < width;
+                        if (to[u]) {
+                            scalar const number = LOAD(IN, b_values, next);
+                            column[u] = (COLUMN)b_columns[next], left[u] = factor, right[u] = number;
+                        }
+                        next += width, rest -= width;
+                        if (rest <= 0 && w < some) {
+                            ++w;
+                            TAKE_ELEMENT;
                         }
                     }
                     for (int u = 0; u < TOGETHER; ++u)
@@ -778,7 +834,7 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     auto const list = memory.template take<index_t>(room.list);
     auto const sums = memory.template take<Sum>(room.sums);
 
-    int const lanes = of_a < 16 && of_b < 16 ? 8 : 32;
+    int const lanes = of_a < 64 && of_b < 64 ? 8 : 32;
     auto const of_rows = [&](char const* name, bool examines) {
         return device_kernel{name, rows_text,
                              std::string("#define A_INDEX ") + index_name<A>() + "#define B_INDEX " +
