@@ -297,6 +297,25 @@ TEST_CASE("sampled on a device: patterns of crowded columns and of many rows") {
     sparse_times_sparse(support::uniform_sparse<float>(5001, 7, 0.2, 5),
                         support::uniform_sparse<float>(7, 30, 0.2, 6));
 }
+TEST_CASE("sampled on a device: columns that 32 bits cannot count") {
+    under_test const device;
+    sg::index_t const far = sg::index_t{1} << 31, cols = far + 100;
+    std::vector<std::int64_t> const a_begins{0, 2, 2, 4}, a_columns{0, 1, 2, 0};
+    std::vector<std::int64_t> const b_begins{0, 2, 4, 6}, b_columns{5, far + 50, far + 50, far + 99, 1, 5};
+    std::vector<float> const a_values{1, 2, 3, 4}, b_values{1, 2, 3, 4, 5, 6};
+    csr_there<float, std::int64_t> const a(
+        device, sg::csr<float, std::int64_t>{3, 3, a_begins.data(), a_columns.data(), a_values.data(), 4}),
+        b(device,
+          sg::csr<float, std::int64_t>{3, cols, b_begins.data(), b_columns.data(), b_values.data(), 6});
+    auto c = sg::pattern(device, a.view, b.view);
+    sg::gemm(device, a.view, b.view, sg::sampled(c));
+    REQUIRE(c.view().nonzeros == 6);
+    CHECK(numbers<std::int64_t const>(device, c.view().row_begins, 4) ==
+          std::vector<std::int64_t>{0, 3, 3, 6});
+    CHECK(numbers<std::int64_t const>(device, c.view().columns, 6) ==
+          std::vector<std::int64_t>{5, far + 50, far + 99, 1, 5, far + 50});
+    CHECK(numbers<float const>(device, c.view().values, 6) == std::vector<float>{1, 8, 8, 15, 22, 8});
+}
 TEST_CASE("sampled on a device: sums of the numbers before") {
     under_test const device;
     for (sg::index_t const count : {1, 4096, 4097, 10007, 2100001}) {

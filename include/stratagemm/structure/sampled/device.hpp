@@ -7,8 +7,8 @@
 // the copies take no more than an eighth of the device's memory.
 //
 // Of sparse matrices, a team of work-items computes a row of C: it takes the elements of the row of A one after another,
-// and adds their products with a row of B to sums in shared memory. Groups share the rows that take much longer than the
-// others, each some of the places.
+// and adds their products with a row of B to sums in shared memory. Rows of A that take part in many more products than
+// others are cut into pieces (rows.hpp), whose sums are kept in workspace and joined in order.
 //
 // The sides, the layouts and the numbers of elements determine the order in which the products of a place are added,
 // so the result is the same from run to run.
@@ -16,184 +16,9 @@
 
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
-#include "../csr/transpose.hpp"
+#include "rows.hpp"
 
 STRATAGEMM_BEGIN
-
-// What a product of sparse matrices has to know of their rows. examine_rows: which rows of A take part in more than
-// `limit` products, and in which rows of B the columns rise; LANES work-items look at a row. list_long_rows, one group:
-// how the long rows of A are cut into pieces, whose sums are kept in workspace with room for `room` of them; and how many
-// units of work there are, a unit being a piece of a row of A and SUMS places or columns of C. Of the rows that are too
-// many for the list, it takes back that they are long.
-//
-// The list has the number of its rows, the number of units, and from LISTED_FROM on, for each row: the row, its first
-// unit, the number of its pieces, and where their sums are.
-inline constexpr char rows_text[] = R"(
-#define IN_FLIGHT 4
-#if EXAMINES
-#define UNITS (ITEMS / LANES)
-#define LENGTH(i)                                                             \
-    ((i) < a_rows            ? (index)a_begins[(i) + 1] - (index)a_begins[i]  \
-     : (i) < a_rows + b_rows ? (index)b_begins[(i)-a_rows + 1] - (index)b_begins[(i)-a_rows] : 0)
-/* Elements `first`, first + step, ... of row i: how many products they take part in, or whether columns do not rise. */
-#define LOOK_AT_ROW(i, first, step)                                                                   \
-    do {                                                                                              \
-        int const of_a = i < a_rows;                                                                  \
-        index const begin = i >= a_rows + b_rows ? 0 : of_a ? (index)a_begins[i] : (index)b_begins[i - a_rows], \
-                    end = begin + LENGTH(i) - (of_a ? 0 : 1);                                         \
-        for (index at = begin + (first); at < end; at += (step)*IN_FLIGHT) {                          \
-            index k[IN_FLIGHT];                                                                       \
-            for (int u = 0; u < IN_FLIGHT; ++u) {                                                     \
-                index const one = min(at + u * (step), end - 1);                                      \
-                k[u] = of_a ? (index)a_columns[one] : b_columns[one] >= b_columns[one + 1];           \
-            }                                                                                         \
-            for (int u = 0; u < IN_FLIGHT; ++u)                                                       \
-                if (!of_a)                                                                            \
-                    mine += (ulong)k[u];                                                              \
-                else if (at + u * (step) < end)                                                       \
-                    mine += (ulong)((index)b_begins[k[u] + 1] - (index)b_begins[k[u]]);               \
-        }                                                                                             \
-    } while (0)
-#define KEEP_LOOK(i)                             \
-    do {                                         \
-        if (i < a_rows)                          \
-            a_long[i] = mine > (ulong)limit;     \
-        else if (i < a_rows + b_rows)            \
-            b_rising[i - a_rows] = mine == 0;    \
-    } while (0)
-
-KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
-                           BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns), BUFFER(byte, a_long),
-                           BUFFER(byte, b_rising), index a_rows, index b_rows, index limit) {
-    SHARED ulong seen[ITEMS];
-    SHARED int any;
-    OPEN(A_INDEX const, a_begins);
-    OPEN(A_INDEX const, a_columns);
-    OPEN(B_INDEX const, b_begins);
-    OPEN(B_INDEX const, b_columns);
-    OPEN(byte, a_long);
-    OPEN(byte, b_rising);
-    int const lane = ITEM % LANES;
-    for (index top = (index)GROUP * UNITS; top < a_rows + b_rows; top += (index)GROUPS * UNITS) {
-        index const i = top + ITEM / LANES;
-        int const for_group = LENGTH(i) > 16 * LANES;
-        ulong mine = 0;
-        if (!for_group) LOOK_AT_ROW(i, lane, LANES);
-        seen[ITEM] = mine;
-        ANY(any, for_group);
-        int const some = any;
-        if (lane == 0 && !for_group) {
-            for (int w = 1; w < LANES; ++w) mine += seen[ITEM + w];
-            KEEP_LOOK(i);
-        }
-        BARRIER();
-        for (int unit = 0; unit < (some ? UNITS : 0); ++unit) {
-            index const whole = top + unit;
-            if (LENGTH(whole) <= 16 * LANES) continue;
-            mine = 0;
-            LOOK_AT_ROW(whole, ITEM, ITEMS);
-            seen[ITEM] = mine;
-            BARRIER();
-            if (ITEM == 0) {
-                for (int w = 1; w < ITEMS; ++w) mine += seen[w];
-                KEEP_LOOK(whole);
-            }
-            BARRIER();
-        }
-    }
-}
-#else
-
-/* The sum of `mine` of the work-items before this one; and of all. All of the group call it. */
-#define SUMS_OF_GROUP(before, all, mine)                                        \
-    do {                                                                        \
-        BARRIER();                                                              \
-        sums[ITEM] = (ulong)(mine);                                             \
-        BARRIER();                                                              \
-        if (ITEM < ITEMS / 16) {                                                \
-            ulong of_16 = 0;                                                    \
-            for (int item = 0; item < 16; ++item) of_16 += sums[ITEM * 16 + item]; \
-            some_sums[ITEM] = of_16;                                            \
-        }                                                                       \
-        BARRIER();                                                              \
-        before = 0, all = 0;                                                    \
-        for (int item = 0; item < ITEMS / 16; ++item) {                         \
-            if (item == ITEM / 16) before = all;                                \
-            all += (index)some_sums[item];                                      \
-        }                                                                       \
-        for (int item = ITEM / 16 * 16; item < ITEM; ++item) before += (index)sums[item]; \
-    } while (0)
-
-KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX const, c_begins), BUFFER(byte, a_long),
-                             BUFFER(index, list), index rows, index cols, index most, index room, float of_b) {
-    SHARED ulong sums[ITEMS];
-    SHARED ulong some_sums[ITEMS / 16];
-    SHARED ulong found[LISTED];
-    SHARED int any;
-    OPEN(A_INDEX const, a_begins);
-    OPEN(C_INDEX const, c_begins);
-    OPEN(byte, a_long);
-    OPEN(index, list);
-    index listed = 0;
-    for (index top = 0; top < rows; top += ITEMS * 64) {
-        index const from = top + (index)ITEM * 64;
-        ulong words[8], seen = 0;
-        for (int u = 0; u < 8; ++u) words[u] = from + 8 * u < rows ? ((GLOBAL ulong const *)a_long)[from / 8 + u] : 0;
-        for (int u = 0; u < 8; ++u) seen |= words[u];
-        ANY(any, seen != 0);
-        int const some = any;
-        BARRIER();
-        if (!some) continue;
-        index mine = 0, before = 0, all = 0;
-        for (int u = 0; u < 64 && seen != 0; ++u) mine += from + u < rows && a_long[from + u] ? 1 : 0;
-        SUMS_OF_GROUP(before, all, mine);
-        before += listed;
-        for (int u = 0; u < 64 && seen != 0; ++u)
-            if (from + u < rows && a_long[from + u]) {
-                if (before < LISTED)
-                    found[(int)before] = (ulong)(from + u);
-                else
-                    a_long[from + u] = 0;
-                ++before;
-            }
-        listed = min(listed + all, (index)LISTED);
-    }
-    BARRIER();
-    if (ITEM == 0) list[0] = listed, list[1] = 0;
-    if (listed == 0) return;
-    /* What a work-item has of the list, one row behind the other. */
-    index const stretch = (listed + ITEMS - 1) / ITEMS, begin = min(ITEM * stretch, listed),
-                end = min(begin + stretch, listed);
-    index mine = 0, sum = 0, all = 0, units = 0, unit = 0;
-    for (int pass = 0; pass < 3; ++pass) {
-        for (index r = begin; r < end; ++r) {
-            index const at = LISTED_FROM + 4 * r, i = (index)found[(int)r], length = (index)a_begins[i + 1] - (index)a_begins[i],
-                        places = max(min((index)c_begins[i + 1], most) - (index)c_begins[i], (index)0);
-            if (pass == 0) {
-                list[at] = i;
-                float const work = (float)length * of_b;
-                index const wanted = min((index)(work / 4096), (index)(4 * work / (float)(places + 1)));
-                index const pieces = max(min(wanted, length / 32), (index)1);
-                list[at + 2] = pieces;
-                if (pieces > 1) mine += pieces * places;
-            } else if (pass == 1) {
-                index pieces = list[at + 2];
-                list[at + 3] = sum;
-                if (pieces > 1) sum += pieces * places;
-                if (sum > room) list[at + 2] = pieces = 1;
-                units += places < 1 ? 0 : pieces * (((DENSE ? cols : places) - 1) / SUMS + 1);
-            } else {
-                list[at + 1] = unit;
-                unit += places < 1 ? 0 : list[at + 2] * (((DENSE ? cols : places) - 1) / SUMS + 1);
-            }
-        }
-        if (pass == 0) SUMS_OF_GROUP(sum, all, mine);
-        if (pass == 1) SUMS_OF_GROUP(unit, all, units);
-    }
-    if (ITEM == 0) list[1] = all;
-}
-#endif
-)";
 
 // A run is what a work-item reads at once: 16 bytes, which are WIDE elements, if VECTORS is 1, and else one element.
 inline constexpr char sampled_text[] = R"(
@@ -654,10 +479,6 @@ inline sampled_work choose_sampled(index_t k, index_t places, int wide) {
     return x;
 }
 
-template <class Index>
-constexpr char const* index_name() {
-    return sizeof(Index) == 8 ? "index\n" : "int\n";
-}
 template <class In, class Out, class C, class A, class B>
 std::string sampled_types() {
     return kernel_types<In, Out>() + "#define SUM " + kernel_type<accumulator_t<In>>() + "\n#define INDEX " +
@@ -762,7 +583,7 @@ struct sparse_work {
             return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
         };
         return define("SPARSE", 1) + define("TEAM", team) + define("PIECES", pieces) + define("SUMS", sums) +
-               define("DENSE", dense) + define("LISTED", 2048) + define("LISTED_FROM", 2) +
+               define("DENSE", dense) + define("LISTED_FROM", static_cast<int>(sparse_room::listed_from)) +
                "#define COLUMN " + (wide ? "index\n" : "int\n");
     }
 };
@@ -794,34 +615,15 @@ inline sparse_work choose_pieces(index_t cols, std::size_t size) {
     return x;
 }
 
-// The workspace of a product of sparse matrices with A m x k and B k x n, as handles and in bytes.
-struct sparse_room {
-    static constexpr index_t listed = 2048, listed_from = 2;
-    index_t m, k, sums;
-    sparse_room(index_t m_, index_t n_, index_t k_) : m(m_), k(k_), sums(4 << 20) {
-        if (m > 0 && n_ < 2 * sums / m) sums = m * n_ / 2 + 1;
-    }
-    static constexpr index_t list = listed_from + 4 * listed;
-
-    template <class Arena>
-    std::size_t bytes(std::size_t size) const {
-        return Arena::rounded(static_cast<std::size_t>(k)) + Arena::rounded(static_cast<std::size_t>(m)) +
-               Arena::rounded(static_cast<std::size_t>(list) * sizeof(index_t)) +
-               Arena::rounded(static_cast<std::size_t>(sums) * size);
-    }
-};
 // C = epilogue(alpha A B + beta C) at the places of C; A and B are csr matrices.
 template <class Leaf, class Q, class Arena>
 status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
-    using A = typename Q::a_operand::index_type;
-    using B = typename Q::b_operand::index_type;
-    using C = typename Q::c_operand::index_type;
     using Sum = accumulator_t<typename Q::a_type>;
     typename Arena::scope const scope(memory);
     auto const& a = p.a;
     auto const& b = p.b;
     auto const& c = p.c;
-    if (c.rows == 0 || c.nonzeros == 0) return {};
+    if (c.rows == 0 || c.cols == 0 || c.nonzeros == 0) return {};
     auto const average = [](auto const& x) {
         return x.rows > 0 ? static_cast<double>(x.nonzeros) / static_cast<double>(x.rows) : 0;
     };
@@ -834,22 +636,12 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     auto const list = memory.template take<index_t>(room.list);
     auto const sums = memory.template take<Sum>(room.sums);
 
-    int const lanes = of_a < 64 && of_b < 64 ? 8 : 32;
-    auto const of_rows = [&](char const* name, bool examines) {
-        return device_kernel{name, rows_text,
-                             std::string("#define A_INDEX ") + index_name<A>() + "#define B_INDEX " +
-                                 index_name<B>() + "#define C_INDEX " + index_name<C>() + "#define LANES " +
-                                 std::to_string(lanes) + "\n#define EXAMINES " + (examines ? "1\n" : "0\n") +
-                                 of_pieces.definitions(false)};
-    };
     auto const limit = static_cast<index_t>(usual < 768 ? 1024 : usual * 4 / 3);
-    status s = leaf.launch(of_rows("examine_rows", true), groups_for_each((a.rows + b.rows) * lanes, 256),
-                           a.row_begins, a.columns, b.row_begins, b.columns, a_long, b_rising, a.rows, b.rows,
-                           limit);
-    if (s)
-        s = leaf.launch(of_rows("list_long_rows", false), index_t{1}, a.row_begins, c.row_begins, a_long,
-                        list, c.rows, c.cols, c.nonzeros, room.sums, static_cast<float>(of_b));
-    if (!s) return s;
+    if (status s =
+            examine_rows(leaf, a, b, c, limit, of_a < 64 && of_b < 64 ? 8 : 32, static_cast<float>(of_b),
+                         of_pieces.dense, of_pieces.sums, room.sums, a_long, b_rising, list);
+        !s)
+        return s;
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
         auto const launch = [&](sparse_work const& by, index_t groups) {
             return leaf.launch(
