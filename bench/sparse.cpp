@@ -1,7 +1,7 @@
 // Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
 //   bench_sparse [events | csr | bsr | sampled | spgemm] [SIDE]
-//                            all by default; spgemm: of sampled, sparse times sparse; SIDE of the events' matrix: 20000
+//       all by default; spgemm: the part of sampled that is sparse times sparse; SIDE of the events' matrix: 20000
 //
 // All numbers are floats, but those of bsr, which are half. Times are those of a graph of many calls, replayed, so
 // that they are the device's; "queued" is what a call takes that is queued by itself, one after another. Rounds

@@ -254,7 +254,7 @@ TEST_CASE("sampled on a device: sparse times sparse") {
             std::swap(x->columns[at], x->columns[(5 * at + 2) % x->columns.size()]);
     sparse_times_sparse(a, b);
 }
-// Each row of A in turn takes part in far more products than the others; its elements and those of B are in any order.
+// Elements of A and of B may be in any order.
 TEST_CASE("sampled on a device: sparse times sparse with a few long rows") {
     auto const with_long_rows = []<class T, class Index>(T, Index, sg::index_t k, bool turned) {
         support::random_source from(7);

@@ -179,8 +179,9 @@ KERNEL(ITEMS) write_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, colum
 }
 )";
 
-// Replaces each of `count` numbers by the sum of those before it. `scan` is one group, for a few numbers. Otherwise groups
-// with `span` numbers each: sum_spans adds up those of each group, and scan_spans then adds what is before its own.
+// Replaces each of `count` numbers by the sum of those before it. `scan` is one group, for a few numbers. Otherwise
+// groups with `span` numbers each: sum_spans adds up those of each group, and scan_spans then adds what is before its
+// own.
 inline constexpr char scan_text[] = R"(
 #define STRETCH 8
 

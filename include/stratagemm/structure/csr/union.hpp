@@ -12,14 +12,14 @@ STRATAGEMM_BEGIN
 //   LISTS 0         counts the columns of each line
 //   LISTS 1         lists them from the sum of the counts before on, and writes where each line begins
 //
-// list_short_unions: a group lists a line with at most MOST elements. It puts their columns into a hash table in shared
-// memory whose hash function rises with the column: only columns that lie in a row of occupied slots, a cluster, may be
-// out of order, and each finds its place within its cluster. Columns that collide wait for the next round. Of those
-// that want one slot it is left to chance which goes first, but not which columns the cluster has. Lines that are too
-// long, or whose columns crowd together, are marked as long.
+// list_short_unions: a group lists a line with at most MOST elements. It puts their columns into a hash table in
+// shared memory whose hash function rises with the column: only columns that lie in a row of occupied slots, a
+// cluster, may be out of order, and each finds its place within its cluster. Columns that collide wait for the next
+// round. Of those that want one slot it is left to chance which goes first, but not which columns the cluster has.
+// Lines that are too long, or whose columns crowd together, are marked as long.
 //
-// list_unions: a group lists a long line. It marks the columns in shared memory, which has room for MARKS columns at a
-// time, and then goes on with the next column that the line has.
+// list_unions: a group lists a long line. It marks the columns in shared memory, which has room for MARKS columns at
+// a time, and then goes on with the next column that the line has.
 inline constexpr char union_text[] = R"(
 #define WARPS (ITEMS / 32)
 #define OWN 16 /* elements of a line that one work-item keeps */
@@ -174,7 +174,8 @@ list_short_unions(LINE, RESULT BUFFER(index, counts), BUFFER(index, is_long), in
             for (int s = ITEM; s < limit; s += ITEMS) table[s] = EMPTY;
             int at[OWN], waiting = 0, failed = 0, some_wait = 1;
             for (int q = 0; q < OWN; ++q) {
-                at[q] = direct ? (int)(own[q] - (COLUMN)low) : min((int)((float)(own[q] - (COLUMN)low) * scale), slots - 1);
+                int const from_low = (int)((float)(own[q] - (COLUMN)low) * scale);
+                at[q] = direct ? (int)(own[q] - (COLUMN)low) : min(from_low, slots - 1);
                 if (own[q] != EMPTY) waiting |= 1 << q;
             }
             BARRIER();
@@ -329,8 +330,8 @@ list_unions(LINE, RESULT BUFFER(index, counts), BUFFER(index const, is_long), in
 #endif
 )";
 
-// How many numbers the workspace of count_unions() and list_unions() has: the counts, sums of the scan, and which lines
-// are long.
+// How many numbers the workspace of count_unions() and list_unions() has: the counts, sums of the scan, and which
+// lines are long.
 constexpr index_t room_for_unions(index_t lines) { return 2 * lines + 1 + scan_parts::most; }
 
 // `rows` are the arguments of the kernels that say which rows a line has. `average`: how many elements, roughly.

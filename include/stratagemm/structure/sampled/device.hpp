@@ -6,9 +6,9 @@
 // of them is a transaction of 32 bytes. So the product first copies an operand that does not lie along k, as long as
 // the copies take no more than an eighth of the device's memory.
 //
-// Of sparse matrices, a team of work-items computes a row of C: it takes the elements of the row of A one after another,
-// and adds their products with a row of B to sums in shared memory. Rows of A that take part in many more products than
-// others are cut into pieces (rows.hpp), whose sums are kept in workspace and joined in order.
+// Of sparse matrices, a team of work-items computes a row of C: it takes the elements of the row of A one after
+// another, and adds their products with a row of B to sums in shared memory. Rows of A that take part in many more
+// products than others are cut into pieces (rows.hpp), whose sums are kept in workspace and joined in order.
 //
 // The sides, the layouts and the numbers of elements determine the order in which the products of a place are added,
 // so the result is the same from run to run.
@@ -138,13 +138,13 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
 #else
 
 /* TEAM work-items compute a row of C, SUMS places at a time, with sums in shared memory. Long rows of A are cut into
-   pieces: if PIECES is 1, a team computes SUMS places of a piece, and keeps the sums in workspace if the row has several.
-   These are added up, in order, by the launch with PIECES 0, which then computes the other rows.
+   pieces: if PIECES is 1, a team computes SUMS places of a piece, and keeps the sums in workspace if the row has
+   several. These are added up, in order, by the launch with PIECES 0, which then computes the other rows.
 
-   A team takes the elements of a row of A in order, and its work-items share the row of B that one of them meets. Where
-   the columns of that row rise, no two of them have the same place; otherwise one work-item adds them all, and the
-   length is negative. What the next TOGETHER steps add is read before the first of them. A step ends with a barrier of
-   the team, which is within a warp if TEAM is at most 32 and the device has warps.
+   A team takes the elements of a row of A in order, and its work-items share the row of B that one of them meets.
+   Where the columns of that row rise, no two of them have the same place; otherwise one work-item adds them all, and
+   the length is negative. What the next TOGETHER steps add is read before the first of them. A step ends with a
+   barrier of the team, which is within a warp if TEAM is at most 32 and the device has warps.
 
    DENSE: a sum for each of SUMS columns. Otherwise a sum for each of SUMS places of C. Their columns are divided into
    BUCKETS of the same width, and `heads` says which place is the first of each bucket. */
@@ -229,8 +229,8 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
     } while (0)
 #endif
 
-/* Goes to element w of the batch: `next` is where this work-item reads B, and the team has `rest` elements to read there,
-   `width` of them at a time. */
+/* Goes to element w of the batch: `next` is where this work-item reads B, and the team has `rest` elements to read
+   there, `width` of them at a time. */
 #define TAKE_ELEMENT                                                   \
     do {                                                               \
         int const at = team * BATCH + w, length = w < some ? lengths[at] : 0; \
@@ -587,8 +587,8 @@ struct sparse_work {
                "#define COLUMN " + (wide ? "index\n" : "int\n");
     }
 };
-// For rows of B and C with so many elements on average; `size`: bytes of a sum. A group takes at most 32 KiB of shared
-// memory. Small teams waste fewer work-items on the ends of rows of B, and large ones have room for more sums.
+// For rows of B and C with so many elements on average; `size`: bytes of a sum. A group takes at most 32 KiB of
+// shared memory. Small teams waste fewer work-items on the ends of rows of B, and large ones have room for more sums.
 inline sparse_work choose_sparse(double of_b, double of_c, index_t cols, std::size_t size) {
     sparse_work x;
     x.dense = static_cast<double>(cols) <= 8 * of_c || cols <= 128;

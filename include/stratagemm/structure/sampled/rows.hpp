@@ -1,5 +1,6 @@
 // The rows of a product of sparse matrices on a device, before it: which of them take part in many products, and how
-// these are cut into pieces, without waiting for the host. There are no atomics; the pieces are the same in every run.
+// these are cut into pieces, without waiting for the host. There are no atomics; the pieces are the same in every
+// run.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -8,10 +9,10 @@
 STRATAGEMM_BEGIN
 
 // What a product of sparse matrices has to know of their rows. examine_rows: which rows of A take part in more than
-// `limit` products, and in which rows of B the columns rise; LANES work-items look at a row. list_long_rows, one group:
-// how the long rows of A are cut into pieces, whose sums are kept in workspace with room for `room` of them; and how many
-// units of work there are, a unit being a piece of a row of A and SUMS places or columns of C. Of the rows that are too
-// many for the list, it takes back that they are long.
+// `limit` products, and in which rows of B the columns rise; LANES work-items look at a row. list_long_rows, one
+// group: how the long rows of A are cut into pieces, whose sums are kept in workspace with room for `room` of them;
+// and how many units of work there are, a unit being a piece of a row of A and SUMS places or columns of C. Of the
+// rows that are too many for the list, it takes back that they are long.
 //
 // The list has the number of its rows, the number of units, and from LISTED_FROM on, for each row: the row, its first
 // unit, the number of its pieces, and where their sums are.
@@ -22,7 +23,8 @@ inline constexpr char rows_text[] = R"(
 #define LENGTH(i)                                                             \
     ((i) < a_rows            ? (index)a_begins[(i) + 1] - (index)a_begins[i]  \
      : (i) < a_rows + b_rows ? (index)b_begins[(i)-a_rows + 1] - (index)b_begins[(i)-a_rows] : 0)
-/* Elements `first`, first + step, ... of row i: how many products they take part in, or whether columns do not rise. */
+/* Elements `first`, first + step, ... of row i: how many products they take part in, or how many columns do not
+   rise. */
 #define LOOK_AT_ROW(i, first, step)                                                                   \
     do {                                                                                              \
         int const of_a = i < a_rows;                                                                  \
@@ -154,7 +156,8 @@ KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX con
     index mine = 0, sum = 0, all = 0, units = 0, unit = 0;
     for (int pass = 0; pass < 3; ++pass) {
         for (index r = begin; r < end; ++r) {
-            index const at = LISTED_FROM + 4 * r, i = (index)found[(int)r], length = (index)a_begins[i + 1] - (index)a_begins[i],
+            index const at = LISTED_FROM + 4 * r, i = (index)found[(int)r],
+                        length = (index)a_begins[i + 1] - (index)a_begins[i],
                         places = max(min((index)c_begins[i + 1], most) - (index)c_begins[i], (index)0);
             if (pass == 0) {
                 list[at] = i;
@@ -202,8 +205,8 @@ struct sparse_room {
                Arena::rounded(static_cast<std::size_t>(sums) * size);
     }
 };
-// Writes `a_long`, `b_rising` and `list`. `lanes`: the work-items that look at a row; `of_b`: elements of a row of B, on
-// average; `dense` and `sums`: those of the kernel that computes pieces; `room`: for so many of their sums.
+// Writes `a_long`, `b_rising` and `list`. `lanes`: the work-items that look at a row; `of_b`: elements of a row of B,
+// on average; `dense` and `sums`: those of the kernel that computes pieces; `room`: for so many of their sums.
 template <class Leaf, class A, class B, class C, class Flags, class List>
 status examine_rows(Leaf const& leaf, A const& a, B const& b, C const& c, index_t limit, int lanes,
                     float of_b, bool dense, int sums, index_t room, Flags a_long, Flags b_rising, List list) {
