@@ -239,6 +239,23 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
         if (w < some) next = (index)starts[at] + lane, factor = some_of_a[at]; \
     } while (0)
 
+#if PIECES
+#define KEEP_PLACE(at, p)                                                                       \
+    do {                                                                                        \
+        scalar const sum = sums[team * SUMS + (p)];                                             \
+        if (pieces > 1)                                                                         \
+            STORE(SUM, sums_of_pieces, kept + piece * (c_end - c_begin) + (at)-c_begin, CONVERT(SUM, (value)sum)); \
+        else                                                                                    \
+            FINISH_PLACE(at, i, scale_by(alpha, sum));                                          \
+    } while (0)
+#else
+#define KEEP_PLACE(at, p)                           \
+    do {                                            \
+        scalar const sum = sums[team * SUMS + (p)]; \
+        FINISH_PLACE(at, i, scale_by(alpha, sum));  \
+    } while (0)
+#endif
+
 KERNEL_AT_ONCE(ITEMS, (PIECES ? 13 : 10))
 sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
                  BUFFER(IN const, a_values), int a_conjugated, BUFFER(B_INDEX const, b_begins),
@@ -329,7 +346,7 @@ sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_I
             /* The columns of this window, [low, high], and how many of them there are. */
             TEAM_BARRIER();
 #if DENSE
-            int const own = window < windows, count = own ? (int)min(cols - window * SUMS, (index)SUMS) : 0;
+            int const count = window < windows ? (int)min(cols - window * SUMS, (index)SUMS) : 0;
             COLUMN const low = (COLUMN)(window * SUMS), high = low + count - 1;
             int const narrows = windows > 1;
 #else
@@ -419,23 +436,19 @@ sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_I
             }
             TEAM_BARRIER();
 #if DENSE
-            for (index at = c_begin + lane; at < c_end && own; at += TEAM) {
-                COLUMN const number = (COLUMN)columns[at];
-                if (number < low || number > high) continue;
-                int const p = (int)(number - low);
-#else
-            for (int p = lane; p < count; p += TEAM) {
-                index const at = first + p;
-#endif
-                scalar const sum = sums[team * SUMS + p];
-#if PIECES
-                if (pieces > 1)
-                    STORE(SUM, sums_of_pieces, kept + piece * (c_end - c_begin) + at - c_begin,
-                          CONVERT(SUM, (value)sum));
-                else
-#endif
-                    FINISH_PLACE(at, i, scale_by(alpha, sum));
+            for (index some_at = c_begin + lane; some_at < c_end; some_at += 4 * TEAM) {
+                COLUMN some_columns[4];
+                for (int u = 0; u < 4; ++u)
+                    some_columns[u] = some_at + u * TEAM < c_end ? (COLUMN)columns[some_at + u * TEAM] : -1;
+                for (int u = 0; u < 4; ++u) {
+                    if (some_columns[u] < low || some_columns[u] > high) continue;
+                    index const at = some_at + u * TEAM;
+                    KEEP_PLACE(at, (int)(some_columns[u] - low));
+                }
             }
+#else
+            for (int p = lane; p < count; p += TEAM) KEEP_PLACE(first + p, p);
+#endif
         }
     }
 }
@@ -636,7 +649,7 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     auto const list = memory.template take<index_t>(room.list);
     auto const sums = memory.template take<Sum>(room.sums);
 
-    auto const limit = static_cast<index_t>(usual < 768 ? 1024 : usual * 4 / 3);
+    auto const limit = static_cast<index_t>(usual < 512 ? 1024 : 2 * usual);
     if (status s =
             examine_rows(leaf, a, b, c, limit, of_a < 64 && of_b < 64 ? 8 : 32, static_cast<float>(of_b),
                          of_pieces.dense, of_pieces.sums, room.sums, a_long, b_rising, list);
@@ -651,7 +664,7 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
                 a_long, b_rising, list, sums, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0,
                 p.col0, last);
         };
-        if (status done = launch(of_pieces, 1024); !done) return done;
+        if (status done = launch(of_pieces, 2048); !done) return done;
         return launch(work, groups_for_each(c.rows * work.team, work.items));
     });
 }
