@@ -1,6 +1,7 @@
 // Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
-//   bench_sparse [events | csr | bsr | sampled] [SIDE]      all by default; SIDE of the events' matrix: 20000
+//   bench_sparse [events | csr | bsr | sampled | spgemm] [SIDE]
+//       all by default; spgemm: the part of sampled that is sparse times sparse; SIDE of the events' matrix: 20000
 //
 // All numbers are floats, but those of bsr, which are half. Times are those of a graph of many calls, replayed, so
 // that they are the device's; "queued" is what a call takes that is queued by itself, one after another. Rounds
@@ -365,6 +366,6 @@ int main(int argc, char** argv) {
     if (what.empty() || what == "events") events(gpu, by, stream, side);
     if (what.empty() || what == "csr") csr(gpu, by, stream);
     if (what.empty() || what == "bsr") bsr(gpu, by, stream);
-    if (what.empty() || what == "sampled") sampled(gpu, by, stream);
+    if (what.empty() || what == "sampled" || what == "spgemm") sampled(gpu, by, stream, what != "spgemm");
     return 0;
 }

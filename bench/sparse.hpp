@@ -200,5 +200,5 @@ struct cusparse {
     void* handle = nullptr;
 };
 
-// Products into sparse matrices: sampled.cpp.
-void sampled(sg::cuda const& gpu, race const& by, graphs::stream stream);
+// Products into sparse matrices, of sparse ones and perhaps of dense ones: sampled.cpp.
+void sampled(sg::cuda const& gpu, race const& by, graphs::stream stream, bool of_dense);

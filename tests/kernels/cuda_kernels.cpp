@@ -164,7 +164,15 @@ void add_sampled(std::vector<kernel>& to) {
     add("", "dense_at_places", sg::choose_sampled(128, 1 << 20, 0).definitions(), work.items);
     add("-runs", "dense_at_places", sg::choose_sampled(128, 1 << 20, 16 / sizeof(T)).definitions(),
         work.items);
-    add("-sparse", "sparse_at_places", "#define SPARSE 1\n#define SUMS 512\n", 32);
+    // Teams within a warp and of a group; many places of C in a row, and all.
+    auto const sparse = [&](char const* which, sg::sparse_work const& work) {
+        add(which, "sparse_at_places", work.definitions(false), work.items);
+    };
+    sparse("-sparse-8", sg::choose_sparse(8, 64, 1 << 20, sizeof(Out)));
+    sparse("-sparse-32", sg::choose_sparse(32, 1000, 1 << 20, sizeof(Out)));
+    sparse("-sparse-dense", sg::choose_sparse(80, 4500, 8192, sizeof(Out)));
+    sparse("-pieces", sg::choose_pieces(1 << 20, sizeof(Out)));
+    sparse("-pieces-dense", sg::choose_pieces(8192, sizeof(Out)));
 }
 
 std::vector<kernel> kernels_for(int capability) {
@@ -285,7 +293,10 @@ bool check(char const* architecture, int part, int parts, int& turn) {
             good = false;
             continue;
         }
-        std::string const& text = made->log;
+        // A source may have several kernels: what is said of this one.
+        std::string const text = made->log.substr(
+            std::min(made->log.find(std::string("Compiling entry function '") + k.source.kernel + '\''),
+                     made->log.size()));
         int const registers = number(text, "Used ([0-9]+) registers"),
                   stack = number(text, "([0-9]+) bytes stack");
         int const spills = number(text, "([0-9]+) bytes spill stores");

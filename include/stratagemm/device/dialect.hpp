@@ -33,6 +33,8 @@
 //   STORE_VECTOR(T, n, p, i, v)
 //   SHUFFLES                         1 if there is SHUFFLE(x, lane), else 0. It gives x of that LANE of the
 //                                    same WARP; all 32 lanes have to call it
+//   WARP_BARRIER()                   there, too: waits for the lanes of the WARP, and shows them what they
+//                                    wrote to SHARED
 //
 // Two ways to share the work, with the number of groups that the host launches for each:
 //   for (EACH(at, count))            the numbers below `count`, by all work-items; groups_for_each()

@@ -329,14 +329,16 @@ owned<bsr<T, Index, typename P::space>, P>
 blocks_on_device(P const& policy, csr<T, Index, typename P::space> const& a, index_t side) {
     auto const leaf = policy.leaf();
     index_t const lines = a.rows / side, across = a.cols / side;
-    auto scratch = reserve_for(policy, static_cast<std::size_t>(lines + 1) * sizeof(index_t));
+    auto scratch = reserve_for(policy, static_cast<std::size_t>(room_for_unions(lines)) * sizeof(index_t));
     scratch.or_throw();
-    auto const counts = (*scratch)->template take<index_t>(lines + 1);
-    auto found = count_unions<Index>(leaf, false, counts, lines, across, a.row_begins, a.columns, side);
+    auto const counts = (*scratch)->template take<index_t>(room_for_unions(lines));
+    double const average = lines == 0 ? 0 : static_cast<double>(a.nonzeros) / static_cast<double>(lines);
+    auto found =
+        count_unions<Index>(leaf, false, counts, lines, across, average, a.row_begins, a.columns, side);
     found.or_throw();
     bsr_room<P, T, Index> to(policy, lines, *found, side);
-    list_unions<Index>(leaf, false, counts, to.begins, to.columns, lines, across, a.row_begins, a.columns,
-                       side)
+    list_unions<Index>(leaf, false, counts, to.begins, to.columns, lines, across, average, a.row_begins,
+                       a.columns, side)
         .or_throw();
     index_t const row = side * side;
     leaf.fill(view<T, typename P::space>{to.values, *found, row, row, 1}, T(real_t<T>(0))).or_throw();

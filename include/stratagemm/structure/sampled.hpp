@@ -164,10 +164,15 @@ csr_matrix<T, Index, P> pattern_on_device(P const& policy, csr<T, Index, Space> 
                                           csr<T, Index, Space> const& b) {
     using arena = typename P::arena;
     auto const leaf = policy.leaf();
-    auto scratch = reserve_for(policy, static_cast<std::size_t>(a.rows + 1) * sizeof(index_t));
+    index_t const room = room_for_unions(a.rows);
+    auto scratch = reserve_for(policy, static_cast<std::size_t>(room) * sizeof(index_t));
     scratch.or_throw();
-    auto const counts = (*scratch)->template take<index_t>(a.rows + 1);
-    auto found = count_unions<Index>(leaf, true, counts, a.rows, b.cols, a.row_begins, a.columns,
+    auto const counts = (*scratch)->template take<index_t>(room);
+    double const average = a.rows == 0 || b.rows == 0
+                               ? 0
+                               : static_cast<double>(a.nonzeros) / static_cast<double>(a.rows) *
+                                     static_cast<double>(b.nonzeros) / static_cast<double>(b.rows);
+    auto found = count_unions<Index>(leaf, true, counts, a.rows, b.cols, average, a.row_begins, a.columns,
                                      b.row_begins, b.columns);
     found.or_throw();
     index_t const nonzeros = *found;
@@ -177,7 +182,7 @@ csr_matrix<T, Index, P> pattern_on_device(P const& policy, csr<T, Index, Space> 
     auto const begins = (*memory)->template take<Index>(a.rows + 1);
     auto const columns = (*memory)->template take<Index>(nonzeros);
     auto const values = (*memory)->template take<T>(nonzeros);
-    list_unions<Index>(leaf, true, counts, begins, columns, a.rows, b.cols, a.row_begins, a.columns,
+    list_unions<Index>(leaf, true, counts, begins, columns, a.rows, b.cols, average, a.row_begins, a.columns,
                        b.row_begins, b.columns)
         .or_throw();
     leaf.fill(view<T, Space>{values, 1, nonzeros, nonzeros, 1}, T(real_t<T>(0))).or_throw();
@@ -243,7 +248,7 @@ public:
     }();
 
     // Sparse matrices by rows. On the host, also a row of sums for each thread; on a device, copies of dense
-    // matrices, or which rows of sparse ones are in order.
+    // matrices, or what is known of the rows of sparse ones.
     template <class S>
     footprint workspace(S const& s) const {
         using T = typename S::a_type;
@@ -256,7 +261,7 @@ public:
             bytes += static_cast<std::size_t>(all_threads(this->leaf())) *
                      arena::rounded(static_cast<std::size_t>(s.n) * sizeof(accumulator_t<T>));
         else if constexpr (sparse_form<typename S::a_form>)
-            bytes += bytes_for_rising<arena>(s.k, s.m);
+            bytes += sparse_room(s.m, s.n, s.k).bytes<arena>(sizeof(accumulator_t<T>));
         else
             bytes += bytes_to_lay_along<arena, T>(this->leaf(), s.m, s.n, s.k);
         return need;

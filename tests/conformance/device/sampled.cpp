@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 using namespace trials;
 
@@ -252,6 +253,108 @@ TEST_CASE("sampled on a device: sparse times sparse") {
         for (std::size_t at = 0; at + 1 < x->columns.size(); at += 3)
             std::swap(x->columns[at], x->columns[(5 * at + 2) % x->columns.size()]);
     sparse_times_sparse(a, b);
+}
+// Elements of A and of B may be in any order.
+TEST_CASE("sampled on a device: sparse times sparse with a few long rows") {
+    auto const with_long_rows = []<class T, class Index>(T, Index, sg::index_t k, bool turned) {
+        support::random_source from(7);
+        auto a = support::sparse_where<T, Index>(19, k, 1, [&](sg::index_t i, sg::index_t) {
+            return i % 9 == 4 ? from.unit() < 0.9 : i % 4 != 2 && from.unit() < 3 / static_cast<double>(k);
+        });
+        if (turned)
+            for (std::size_t i = 0; i < 19; ++i)
+                std::reverse(a.columns.begin() + static_cast<std::ptrdiff_t>(a.begins[i]),
+                             a.columns.begin() + static_cast<std::ptrdiff_t>(a.begins[i + 1]));
+        return a;
+    };
+    // Sums at many places, and at places that lie far apart.
+    sparse_times_sparse(with_long_rows(0.0f, std::int32_t(0), 700, false),
+                        support::uniform_sparse<float>(700, 900, 0.03, 2));
+    sparse_times_sparse(with_long_rows(0.0f, std::int64_t(0), 401, true),
+                        support::uniform_sparse<float, std::int64_t>(401, 30011, 0.001, 3));
+    sparse_times_sparse(with_long_rows(0.0, std::int32_t(0), 260, true),
+                        support::power_law<double>(260, 5003, 0.6, 4), true);
+    // Not in order, and with columns that are there twice.
+    auto b = support::power_law<float>(500, 1201, 0.5, 5);
+    for (std::size_t at = 0; at + 1 < b.columns.size(); at += 5)
+        std::swap(b.columns[at], b.columns[(3 * at + 7) % b.columns.size()]);
+    sparse_times_sparse(with_long_rows(0.0f, std::int32_t(0), 500, false), b);
+}
+// Columns that crowd together in a wide matrix; many short rows.
+TEST_CASE("sampled on a device: patterns of crowded columns and of many rows") {
+    auto const crowded = [](sg::index_t rows, sg::index_t from_column, sg::index_t width) {
+        support::random_source from(3);
+        return support::sparse_where<float, std::int64_t>(
+            rows, 70001, 5, [&, from_column, width](sg::index_t i, sg::index_t j) {
+                return j == 69999 ||
+                       (j >= from_column * (i % 3) && j < from_column * (i % 3) + width && from.unit() < 0.7);
+            });
+    };
+    sparse_times_sparse(support::uniform_sparse<float, std::int64_t>(5, 12, 0.4, 1), crowded(12, 23, 90));
+    sparse_times_sparse(support::uniform_sparse<float, std::int64_t>(5, 9, 0.5, 2), crowded(9, 30000, 200));
+    sparse_times_sparse(support::banded<float>(2111, 211, 1, 3),
+                        support::uniform_sparse<float>(211, 150, 0.01, 4));
+    sparse_times_sparse(support::uniform_sparse<float>(5001, 7, 0.2, 5),
+                        support::uniform_sparse<float>(7, 30, 0.2, 6));
+}
+TEST_CASE("sampled on a device: columns that 32 bits cannot count") {
+    under_test const device;
+    sg::index_t const far = sg::index_t{1} << 31, cols = far + 100;
+    std::vector<std::int64_t> const a_begins{0, 2, 2, 4}, a_columns{0, 1, 2, 0};
+    std::vector<std::int64_t> const b_begins{0, 2, 4, 6}, b_columns{5, far + 50, far + 50, far + 99, 1, 5};
+    std::vector<float> const a_values{1, 2, 3, 4}, b_values{1, 2, 3, 4, 5, 6};
+    csr_there<float, std::int64_t> const a(
+        device, sg::csr<float, std::int64_t>{3, 3, a_begins.data(), a_columns.data(), a_values.data(), 4}),
+        b(device,
+          sg::csr<float, std::int64_t>{3, cols, b_begins.data(), b_columns.data(), b_values.data(), 6});
+    auto c = sg::pattern(device, a.view, b.view);
+    sg::gemm(device, a.view, b.view, sg::sampled(c));
+    REQUIRE(c.view().nonzeros == 6);
+    CHECK(numbers<std::int64_t const>(device, c.view().row_begins, 4) ==
+          std::vector<std::int64_t>{0, 3, 3, 6});
+    CHECK(numbers<std::int64_t const>(device, c.view().columns, 6) ==
+          std::vector<std::int64_t>{5, far + 50, far + 99, 1, 5, far + 50});
+    CHECK(numbers<float const>(device, c.view().values, 6) == std::vector<float>{1, 8, 8, 15, 22, 8});
+}
+TEST_CASE("sampled on a device: sums of the numbers before") {
+    under_test const device;
+    for (sg::index_t const count : {1, 4096, 4097, 10007, 2100001}) {
+        std::vector<sg::index_t> x(static_cast<std::size_t>(count));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<sg::index_t>(i * i % 11 + i % 3);
+        auto const memory = *sg::reserve_for(
+            device, static_cast<std::size_t>(count + sg::scan_parts::most + 64) * sizeof(sg::index_t));
+        auto const there = memory->take<sg::index_t>(count), sums = memory->take<sg::index_t>(1024);
+        device.leaf().upload(x.data(), there, count).or_throw();
+        sg::scan_numbers<sg::index_t>(device.leaf(), there, count, sums).or_throw();
+        sg::index_t sum = 0;
+        for (sg::index_t& one : x) sum += std::exchange(one, sum);
+        CHECK(numbers<sg::index_t>(device, there, count) == x);
+    }
+}
+TEST_CASE("sampled on a device: sparse times sparse has the same bits each time, and those of the host") {
+    under_test const device;
+    // Rows of every length, with values that are not exact.
+    auto a = support::power_law<float>(60, 300, 0.8, 1), b = support::power_law<float>(300, 400, 0.4, 2);
+    support::random_source from(3);
+    for (auto* x : {&a, &b})
+        for (float& value : x->values) value = static_cast<float>(from.unit()) - 0.5f;
+    csr_there<float, std::int32_t> const there_a(device, a.view()), there_b(device, b.view());
+    auto c = sg::pattern(device, there_a.view, there_b.view);
+    auto here = sg::pattern(sg::host{1}, a.view(), b.view());
+    auto const values = [&] {
+        sg::gemm(device, there_a.view, there_b.view, sg::sampled(c));
+        return numbers<float const>(device, c.view().values, c.view().nonzeros);
+    };
+    auto const once = values();
+    CHECK(values() == once);
+    sg::gemm(sg::host{1}, a.view(), b.view(), sg::sampled(here));
+    REQUIRE(here.view().nonzeros == c.view().nonzeros);
+    double const bound =
+        sg::plan(device, sg::product(there_a.view, there_b.view, sg::sampled(c)).shape()).error_bound().worst;
+    double most = 0;
+    for (std::size_t at = 0; at < once.size(); ++at)
+        most = std::max(most, static_cast<double>(std::abs(once[at] - here.view().values[at])));
+    CHECK(most <= 2 * bound * 300 / 4);
 }
 TEST_CASE("sampled on a device: sparse times sparse of other formats") {
     under_test const device;

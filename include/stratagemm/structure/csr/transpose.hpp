@@ -179,8 +179,12 @@ KERNEL(ITEMS) write_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, colum
 }
 )";
 
-// One group replaces each of `count` numbers by the sum of those before it.
+// Replaces each of `count` numbers by the sum of those before it. `scan` is one group, for a few numbers. Otherwise
+// groups with `span` numbers each: sum_spans adds up those of each group, and scan_spans then adds what is before its
+// own.
 inline constexpr char scan_text[] = R"(
+#define STRETCH 8
+
 KERNEL(ITEMS) scan(BUFFER(NUMBER, x), index count) {
     SHARED ulong sums[ITEMS];
     OPEN(NUMBER, x);
@@ -197,12 +201,90 @@ KERNEL(ITEMS) scan(BUFFER(NUMBER, x), index count) {
         next += one;
     }
 }
+
+/* The sum over the group of `mine`, to all of it. */
+#define SUM_OF_GROUP(mine)                                    \
+    do {                                                      \
+        sums[ITEM] = mine;                                    \
+        for (int step = ITEMS / 2; step > 0; step /= 2) {     \
+            BARRIER();                                        \
+            if (ITEM < step) sums[ITEM] += sums[ITEM + step]; \
+        }                                                     \
+        BARRIER();                                            \
+        mine = sums[0];                                       \
+        BARRIER();                                            \
+    } while (0)
+
+KERNEL(ITEMS) sum_spans(BUFFER(NUMBER const, x), BUFFER(NUMBER, sums_of_spans), index count, index span) {
+    SHARED ulong sums[ITEMS];
+    OPEN(NUMBER const, x);
+    OPEN(NUMBER, sums_of_spans);
+    index const begin = GROUP * span, end = min(begin + span, count);
+    ulong mine = 0;
+    for (index at = begin + ITEM; at < end; at += ITEMS) mine += (ulong)x[at];
+    SUM_OF_GROUP(mine);
+    if (ITEM == 0) sums_of_spans[GROUP] = (NUMBER)mine;
+}
+
+KERNEL(ITEMS) scan_spans(BUFFER(NUMBER, x), BUFFER(NUMBER const, sums_of_spans), index count, index span) {
+    SHARED ulong sums[ITEMS];
+    SHARED ulong some[ITEMS / 16];
+    OPEN(NUMBER, x);
+    OPEN(NUMBER const, sums_of_spans);
+    ulong next = 0;
+    for (int group = ITEM; group < GROUP; group += ITEMS) next += (ulong)sums_of_spans[group];
+    SUM_OF_GROUP(next);
+    index const begin = GROUP * span, end = min(begin + span, count);
+    for (index first = begin; first < end; first += ITEMS * STRETCH) {
+        index const from = min(first + ITEM * STRETCH, end), to = min(from + STRETCH, end);
+        ulong own[STRETCH], mine = 0;
+        for (int u = 0; u < STRETCH; ++u) own[u] = from + u < to ? (ulong)x[from + u] : 0;
+        for (int u = 0; u < STRETCH; ++u) mine += own[u];
+        sums[ITEM] = mine;
+        BARRIER();
+        if (ITEM < ITEMS / 16) {
+            ulong of_16 = 0;
+            for (int w = 0; w < 16; ++w) of_16 += sums[ITEM * 16 + w];
+            some[ITEM] = of_16;
+        }
+        BARRIER();
+        ulong before = next;
+        for (int w = 0; w < ITEMS / 16; ++w) {
+            if (w < ITEM / 16) before += some[w];
+            next += some[w];
+        }
+        for (int w = ITEM / 16 * 16; w < ITEM; ++w) before += sums[w];
+        for (int u = 0; u < STRETCH; ++u) {
+            if (from + u < to) x[from + u] = (NUMBER)before;
+            before += own[u];
+        }
+        BARRIER();
+    }
+}
 )";
+struct scan_parts {
+    static constexpr index_t most = 1024, tile = 256 * 8;
+    index_t groups, span;
+    explicit scan_parts(index_t count) : groups(0), span(((count - 1) / tile / most + 1) * tile) {
+        groups = (count - 1) / span + 1;
+    }
+};
+template <class Number>
+device_kernel scan_kernel(char const* name) {
+    return {name, scan_text, sizeof(Number) == 8 ? "#define NUMBER index\n" : "#define NUMBER int\n"};
+}
 template <class Number, class Leaf, class Handle>
 status scan_numbers(Leaf const& leaf, Handle x, index_t count) {
-    device_kernel const kernel{"scan", scan_text,
-                               sizeof(Number) == 8 ? "#define NUMBER index\n" : "#define NUMBER int\n"};
-    return leaf.launch(kernel, index_t{1}, x, count);
+    return leaf.launch(scan_kernel<Number>("scan"), index_t{1}, x, count);
+}
+// Of many numbers; `sums` has room for scan_parts::most of them.
+template <class Number, class Leaf, class Handle>
+status scan_numbers(Leaf const& leaf, Handle x, index_t count, Handle sums) {
+    if (count <= 2 * scan_parts::tile) return scan_numbers<Number>(leaf, x, count);
+    scan_parts const by(count);
+    if (status s = leaf.launch(scan_kernel<Number>("sum_spans"), by.groups, x, sums, count, by.span); !s)
+        return s;
+    return leaf.launch(scan_kernel<Number>("scan_spans"), by.groups, x, sums, count, by.span);
 }
 
 // How the elements are divided among groups.

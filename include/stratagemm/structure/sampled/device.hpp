@@ -6,8 +6,9 @@
 // of them is a transaction of 32 bytes. So the product first copies an operand that does not lie along k, as long as
 // the copies take no more than an eighth of the device's memory.
 //
-// Of sparse matrices, a group computes a row of C: it takes the elements of the row of A one after another, and adds
-// their products with a row of B to sums in shared memory.
+// Of sparse matrices, a team of work-items computes a row of C: it takes the elements of the row of A one after
+// another, and adds their products with a row of B to sums in shared memory. Rows of A that take part in many more
+// products than others are cut into pieces (rows.hpp), whose sums are kept in workspace and joined in order.
 //
 // The sides, the layouts and the numbers of elements determine the order in which the products of a place are added,
 // so the result is the same from run to run.
@@ -15,24 +16,9 @@
 
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
-#include "../csr/transpose.hpp"
+#include "rows.hpp"
 
 STRATAGEMM_BEGIN
-
-// Whether the columns of each row rise.
-inline constexpr char rising_text[] = R"(
-KERNEL(ITEMS) find_rising(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(byte, rising),
-                          index rows) {
-    OPEN(INDEX const, begins);
-    OPEN(INDEX const, columns);
-    OPEN(byte, rising);
-    for (EACH(i, rows)) {
-        index at = (index)begins[i] + 1;
-        while (at < (index)begins[i + 1] && columns[at - 1] < columns[at]) ++at;
-        rising[i] = at >= (index)begins[i + 1] ? 1 : 0;
-    }
-}
-)";
 
 // A run is what a work-item reads at once: 16 bytes, which are WIDE elements, if VECTORS is 1, and else one element.
 inline constexpr char sampled_text[] = R"(
@@ -151,84 +137,320 @@ KERNEL(ITEMS) dense_at_places(PLACES, MATRIX(IN const, x), int x_conjugated, MAT
 
 #else
 
-/* Where column j is between `at` and `end`, if it is, and else `end`. */
-FUNCTION index place_of(GLOBAL INDEX const *columns, index at, index end, int rises, index j) {
-    index last = end;
-    if (!rises) {
-        while (at < end && (index)columns[at] != j) ++at;
-        return at;
-    }
-    while (at < last) {
-        index const middle = (at + last) / 2;
-        if ((index)columns[middle] < j)
-            at = middle + 1;
-        else
-            last = middle;
-    }
-    return at < end && (index)columns[at] == j ? at : end;
-}
+/* TEAM work-items compute a row of C, SUMS places at a time, with sums in shared memory. Long rows of A are cut into
+   pieces: if PIECES is 1, a team computes SUMS places of a piece, and keeps the sums in workspace if the row has
+   several. These are added up, in order, by the launch with PIECES 0, which then computes the other rows.
 
-#define ADD_PRODUCT(left, x)                                                                   \
-    do {                                                                                       \
-        index const to = place_of(columns, first, last, c_rising[i], (index)b_columns[x]);     \
-        if (to < last) {                                                                       \
-            scalar const number = LOAD(IN, b_values, x), right = conjugate_if(b_conjugated, number); \
-            sums[(int)(to - first)] = multiply_add(left, right, sums[(int)(to - first)]);      \
-        }                                                                                      \
+   A team takes the elements of a row of A in order, and its work-items share the row of B that one of them meets.
+   Where the columns of that row rise, no two of them have the same place; otherwise one work-item adds them all, and
+   the length is negative. What the next TOGETHER steps add is read before the first of them. A step ends with a
+   barrier of the team, which is within a warp if TEAM is at most 32 and the device has warps.
+
+   DENSE: a sum for each of SUMS columns. Otherwise a sum for each of SUMS places of C. Their columns are divided into
+   BUCKETS of the same width, and `heads` says which place is the first of each bucket. */
+#define TEAMS (ITEMS / TEAM)
+#define PER_ITEM (TEAM < 32 ? 2 : 1)
+#define BATCH (PER_ITEM * TEAM) /* elements of A that a team reads at once */
+#define TOGETHER (sizeof(scalar) > 4 ? 4 : 8) /* steps whose products are read before the first is added */
+#define BUCKETS (SUMS / 2)
+#if SHUFFLES && TEAM <= 32
+#define TEAM_BARRIER() WARP_BARRIER()
+/* Whether x holds for any team of the warp, for what all of these have to do equally often. */
+#define ANY_TEAM(to, x)                                                                     \
+    do {                                                                                    \
+        to = x;                                                                             \
+        for (int apart = TEAM; apart < 32; apart *= 2) to |= SHUFFLE(to, LANE ^ apart);     \
+    } while (0)
+#elif TEAM == ITEMS
+#define TEAM_BARRIER() BARRIER()
+#define ANY_TEAM(to, x) to = x
+#else
+#define TEAM_BARRIER() BARRIER()
+#define ANY_TEAM(to, x) \
+    do {                \
+        ANY(any, x);    \
+        to = any;       \
+        BARRIER();      \
+    } while (0)
+#define ANY_BY_GROUP 1
+#endif
+/* The first of b_columns[at, end) that is not below `low`, and the first that is above `high`; both at once, because
+   the work-item waits for each column that it reads. */
+#define NARROW(begin, end, low, high)                                                        \
+    do {                                                                                     \
+        index const stop = end;                                                              \
+        index first_end = end, last = begin, last_end = end;                                 \
+        while (begin < first_end || last < last_end) {                                       \
+            index const at = (begin + first_end) / 2, behind = (last + last_end) / 2;        \
+            B_INDEX const one = b_columns[min(at, stop - 1)], other = b_columns[min(behind, stop - 1)]; \
+            if (begin < first_end) {                                                         \
+                if ((COLUMN)one < low)                                                       \
+                    begin = at + 1;                                                          \
+                else                                                                         \
+                    first_end = at;                                                          \
+            }                                                                                \
+            if (last < last_end) {                                                           \
+                if ((COLUMN)other <= high)                                                   \
+                    last = behind + 1;                                                       \
+                else                                                                         \
+                    last_end = behind;                                                       \
+            }                                                                                \
+        }                                                                                    \
+        end = last;                                                                          \
     } while (0)
 
-/* A group computes a row, SUMS places at a time. It reads ITEMS elements of A at once, and where their rows of B are.
-   Where the columns of a row of B rise, no two of them have the same place, and the work-items share them; otherwise
-   one work-item adds them all, and the length is negative. */
-KERNEL(ITEMS) sparse_at_places(PLACES, BUFFER(byte const, c_rising), BUFFER(A_INDEX const, a_begins),
-                               BUFFER(A_INDEX const, a_columns), BUFFER(IN const, a_values), int a_conjugated,
-                               BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns),
-                               BUFFER(IN const, b_values), int b_conjugated, BUFFER(byte const, b_rising),
-                               scalar alpha, scalar beta, int adds, index row0, index col0 EPILOGUE_STATE) {
-    SHARED scalar sums[SUMS];
-    SHARED scalar some_of_a[ITEMS];
-    SHARED ulong starts[ITEMS];
-    SHARED int lengths[ITEMS];
+#define BUCKET_OF(j) ((int)(((j)-low) >> shift))
+#if DENSE
+#define FIND_PLACE(to, j) to = (j) >= low && (j) <= high ? (int)((j)-low) : -1
+#else
+#define FIND_PLACE(to, j)                                                                   \
+    do {                                                                                    \
+        to = -1;                                                                            \
+        if ((j) < low || (j) > high) break;                                                 \
+        if (solid) {                                                                        \
+            to = (int)((j)-low);                                                            \
+        } else {                                                                            \
+            int place = 0, end = count;                                                     \
+            if (rises) {                                                                    \
+                int const head = team * (BUCKETS + 1) + BUCKET_OF(j);                       \
+                place = heads[head], end = heads[head + 1];                                 \
+                while (place < end) {                                                       \
+                    int const middle = (place + end) / 2;                                   \
+                    if (numbers[team * SUMS + middle] < (j))                                \
+                        place = middle + 1;                                                 \
+                    else                                                                    \
+                        end = middle;                                                       \
+                }                                                                           \
+            } else {                                                                        \
+                while (place < end && numbers[team * SUMS + place] != (j)) ++place;         \
+            }                                                                               \
+            if (place < count && numbers[team * SUMS + place] == (j)) to = place;           \
+        }                                                                                   \
+    } while (0)
+#endif
+
+/* Goes to element w of the batch: `next` is where this work-item reads B, and the team has `rest` elements to read
+   there, `width` of them at a time. */
+#define TAKE_ELEMENT                                                   \
+    do {                                                               \
+        int const at = team * BATCH + w, length = w < some ? lengths[at] : 0; \
+        rest = length < 0 ? -length : length;                          \
+        width = length < 0 ? 1 : TEAM;                                 \
+        if (w < some) next = (index)starts[at] + lane, factor = some_of_a[at]; \
+    } while (0)
+
+#if PIECES
+#define KEEP_PLACE(at, p)                                                                       \
+    do {                                                                                        \
+        scalar const sum = sums[team * SUMS + (p)];                                             \
+        if (pieces > 1)                                                                         \
+            STORE(SUM, sums_of_pieces, kept + piece * (c_end - c_begin) + (at)-c_begin, CONVERT(SUM, (value)sum)); \
+        else                                                                                    \
+            FINISH_PLACE(at, i, scale_by(alpha, sum));                                          \
+    } while (0)
+#else
+#define KEEP_PLACE(at, p)                           \
+    do {                                            \
+        scalar const sum = sums[team * SUMS + (p)]; \
+        FINISH_PLACE(at, i, scale_by(alpha, sum));  \
+    } while (0)
+#endif
+
+KERNEL_AT_ONCE(ITEMS, (PIECES ? 13 : 10))
+sparse_at_places(PLACES, index cols, BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
+                 BUFFER(IN const, a_values), int a_conjugated, BUFFER(B_INDEX const, b_begins),
+                 BUFFER(B_INDEX const, b_columns), BUFFER(IN const, b_values), int b_conjugated,
+                 BUFFER(byte const, a_long), BUFFER(byte const, b_rising), BUFFER(index const, list),
+                 BUFFER(SUM, sums_of_pieces), scalar alpha, scalar beta, int adds, index row0,
+                 index col0 EPILOGUE_STATE) {
+    SHARED scalar sums[TEAMS * SUMS];
+    SHARED scalar some_of_a[TEAMS * BATCH];
+    SHARED ulong starts[TEAMS * BATCH];
+    SHARED int lengths[TEAMS * BATCH];
+#if !DENSE
+    SHARED COLUMN numbers[TEAMS * SUMS];
+    SHARED int heads[TEAMS * (BUCKETS + 1)];
+    SHARED int falls[TEAMS];
+#endif
+#if ANY_BY_GROUP
+    SHARED int any;
+#endif
     OPEN_PLACES;
-    OPEN(byte const, c_rising);
     OPEN(A_INDEX const, a_begins);
     OPEN(A_INDEX const, a_columns);
     OPEN(IN const, a_values);
     OPEN(B_INDEX const, b_begins);
     OPEN(B_INDEX const, b_columns);
     OPEN(IN const, b_values);
+    OPEN(byte const, a_long);
     OPEN(byte const, b_rising);
-    for (index i = GROUP; i < rows; i += GROUPS)
-        for (index first = (index)begins[i]; first < (index)begins[i + 1]; first += SUMS) {
-            index const last = min(min(first + SUMS, most), (index)begins[i + 1]);
-            for (int s = ITEM; s < (int)(last - first); s += ITEMS) sums[s] = ZERO;
-            for (index e = (index)a_begins[i]; e < (index)a_begins[i + 1]; e += ITEMS) {
-                int const count = (int)min((index)a_begins[i + 1] - e, (index)ITEMS);
-                if (ITEM < count) {
-                    index const k = (index)a_columns[e + ITEM], begin = (index)b_begins[k];
-                    int const length = (int)((index)b_begins[k + 1] - begin);
-                    scalar const element = LOAD(IN, a_values, e + ITEM);
-                    some_of_a[ITEM] = conjugate_if(a_conjugated, element);
-                    starts[ITEM] = (ulong)begin;
-                    lengths[ITEM] = b_rising[k] ? length : -length;
-                }
-                BARRIER();
-                for (int w = 0; w < count; ++w) {
-                    scalar const left = some_of_a[w];
-                    index const begin = (index)starts[w];
-                    int const length = lengths[w];
-                    for (int x = ITEM; x < length; x += ITEMS) ADD_PRODUCT(left, begin + x);
-                    if (ITEM == 0)
-                        for (int x = 0; x < -length; ++x) ADD_PRODUCT(left, begin + x);
-                    BARRIER();
-                }
-            }
-            for (index at = first + ITEM; at < last; at += ITEMS) {
-                scalar const sum = sums[(int)(at - first)];
-                FINISH_PLACE(at, i, scale_by(alpha, sum));
-            }
-            BARRIER();
+    OPEN(index const, list);
+    OPEN(SUM, sums_of_pieces);
+    int const team = ITEM / TEAM, lane = ITEM % TEAM;
+    index const listed = list[0];
+#if PIECES
+    index const units = list[1];
+    for (index top = (index)GROUP * TEAMS; top < units; top += (index)GROUPS * TEAMS) {
+        index const unit = top + team;
+        index r = 0, above = listed; /* list[r]'s units are the last that begin at this one or before */
+        while (above - r > 1) {
+            index const middle = (r + above) / 2;
+            if (list[LISTED_FROM + 4 * middle + 1] <= unit)
+                r = middle;
+            else
+                above = middle;
         }
+        int const here = unit < units;
+        index const i = list[LISTED_FROM + 4 * r], pieces = list[LISTED_FROM + 4 * r + 2],
+                    kept = list[LISTED_FROM + 4 * r + 3];
+#else
+    int const sharing = min(8, GROUPS);
+    for (index r = GROUP / sharing; r < listed && GROUP / sharing < GROUPS / sharing; r += GROUPS / sharing) {
+        index const i = list[LISTED_FROM + 4 * r], pieces = list[LISTED_FROM + 4 * r + 2],
+                    kept = list[LISTED_FROM + 4 * r + 3], c_begin = (index)begins[i],
+                    places = min((index)begins[i + 1], most) - c_begin;
+        if (pieces == 1) continue;
+        for (index p = GROUP % sharing * ITEMS + ITEM; p < places; p += sharing * ITEMS) {
+            scalar sum = ZERO;
+            for (index first = 0; first < pieces; first += 8) {
+                scalar some[8];
+                for (int u = 0; u < 8; ++u)
+                    if (first + u < pieces) some[u] = LOAD(SUM, sums_of_pieces, kept + (first + u) * places + p);
+                for (int u = 0; u < 8; ++u)
+                    if (first + u < pieces) sum = sum + some[u];
+            }
+            FINISH_PLACE(c_begin + p, i, scale_by(alpha, sum));
+        }
+    }
+    for (index top = (index)GROUP * TEAMS; top < rows; top += (index)GROUPS * TEAMS) {
+        index const i = top + team;
+        int const here = i < rows && !a_long[i];
+#endif
+        index const c_begin = here ? (index)begins[i] : 0, c_end = here ? min((index)begins[i + 1], most) : 0;
+        index a_begin = here ? (index)a_begins[i] : 0, a_end = here ? (index)a_begins[i + 1] : 0;
+        index const windows = c_begin >= c_end ? 0 : ((DENSE ? cols : c_end - c_begin) - 1) / SUMS + 1;
+#if PIECES
+        index const of_row = windows > 0 ? unit - list[LISTED_FROM + 4 * r + 1] : 0,
+                    piece = windows > 0 ? of_row / windows : 0, length = a_end - a_begin;
+        a_end = a_begin + length * (piece + 1) / pieces;
+        a_begin += length * piece / pieces;
+        {
+            index const window = windows > 0 ? of_row % windows : 0;
+#else
+        for (index window = 0;; ++window) {
+            int some_left = 0;
+            ANY_TEAM(some_left, window < windows);
+            if (!some_left) break;
+#endif
+            int more = 0;
+            /* The columns of this window, [low, high], and how many of them there are. */
+            TEAM_BARRIER();
+#if DENSE
+            int const count = window < windows ? (int)min(cols - window * SUMS, (index)SUMS) : 0;
+            COLUMN const low = (COLUMN)(window * SUMS), high = low + count - 1;
+            int const narrows = windows > 1;
+#else
+            index const first = c_begin + window * SUMS;
+            int const count = window < windows ? (int)min(c_end - first, (index)SUMS) : 0;
+            if (lane == 0) falls[team] = 0;
+            TEAM_BARRIER();
+            for (int p = lane; p < count; p += TEAM) {
+                INDEX const number = columns[first + p];
+                numbers[team * SUMS + p] = (COLUMN)number;
+                if (p > 0 && columns[first + p - 1] >= number) falls[team] = 1;
+            }
+#endif
+            for (int p = lane; p < count; p += TEAM) sums[team * SUMS + p] = ZERO;
+            TEAM_BARRIER();
+#if !DENSE
+            int const rises = !falls[team], narrows = windows > 1 && rises;
+            COLUMN const low = rises && count > 0 ? numbers[team * SUMS] : 0,
+                         high = rises && count > 0 ? numbers[team * SUMS + count - 1] : (COLUMN)(cols - 1);
+            int const solid = rises && high - low == count - 1; /* no column is missing between them */
+            int shift = 0;
+            while ((high - low) >> shift >= BUCKETS) ++shift;
+            for (int p = lane; p <= count && rises && !solid && count > 0; p += TEAM) {
+                int const last = p < count ? BUCKET_OF(numbers[team * SUMS + p]) : BUCKETS;
+                for (int b = p > 0 ? BUCKET_OF(numbers[team * SUMS + p - 1]) + 1 : 0; b <= last; ++b)
+                    heads[team * (BUCKETS + 1) + b] = p;
+            }
+            TEAM_BARRIER();
+#endif
+            for (index e = a_begin;; e += BATCH) {
+                ANY_TEAM(more, (count > 0 && e < a_end));
+                if (!more) break;
+                int const some = count > 0 && e < a_end ? (int)min(a_end - e, (index)BATCH) : 0;
+                index begin[PER_ITEM], end[PER_ITEM];
+                int in_order[PER_ITEM];
+                for (int u = 0; u < PER_ITEM; ++u)
+                    if (lane + u * TEAM < some) begin[u] = (index)a_columns[e + lane + u * TEAM];
+                for (int u = 0; u < PER_ITEM; ++u)
+                    if (lane + u * TEAM < some) {
+                        index const k = begin[u];
+                        begin[u] = (index)b_begins[k], end[u] = (index)b_begins[k + 1], in_order[u] = b_rising[k];
+                    }
+                for (int u = 0; u < PER_ITEM; ++u)
+                    if (lane + u * TEAM < some) {
+                        int const at = team * BATCH + lane + u * TEAM;
+                        scalar const element = LOAD(IN, a_values, e + lane + u * TEAM);
+                        if (narrows && in_order[u] && end[u] - begin[u] > TEAM) NARROW(begin[u], end[u], low, high);
+                        some_of_a[at] = conjugate_if(a_conjugated, element);
+                        starts[at] = (ulong)begin[u];
+                        lengths[at] = in_order[u] ? (int)(end[u] - begin[u]) : (int)(begin[u] - end[u]);
+                    }
+                TEAM_BARRIER();
+                int w = 0, rest = 0, width = TEAM;
+                index next = 0;
+                scalar factor = ZERO;
+                TAKE_ELEMENT;
+                for (more = 1; more;) {
+                    COLUMN column[TOGETHER];
+                    scalar left[TOGETHER], right[TOGETHER];
+                    int to[TOGETHER];
+                    for (int u = 0; u < TOGETHER; ++u) {
+                        to[u] = lane < rest && lane < width;
+                        if (to[u]) {
+                            scalar const number = LOAD(IN, b_values, next);
+                            column[u] = (COLUMN)b_columns[next], left[u] = factor, right[u] = number;
+                        }
+                        next += width, rest -= width;
+                        if (rest <= 0 && w < some) {
+                            ++w;
+                            TAKE_ELEMENT;
+                        }
+                    }
+                    for (int u = 0; u < TOGETHER; ++u)
+                        if (to[u])
+                            FIND_PLACE(to[u], column[u]);
+                        else
+                            to[u] = -1;
+                    for (int u = 0; u < TOGETHER; ++u) {
+                        if (to[u] >= 0) {
+                            int const at = team * SUMS + to[u];
+                            sums[at] = multiply_add(left[u], conjugate_if(b_conjugated, right[u]), sums[at]);
+                        }
+                        TEAM_BARRIER();
+                    }
+                    ANY_TEAM(more, w < some);
+                }
+            }
+            TEAM_BARRIER();
+#if DENSE
+            for (index some_at = c_begin + lane; some_at < c_end; some_at += 4 * TEAM) {
+                COLUMN some_columns[4];
+                for (int u = 0; u < 4; ++u)
+                    some_columns[u] = some_at + u * TEAM < c_end ? (COLUMN)columns[some_at + u * TEAM] : -1;
+                for (int u = 0; u < 4; ++u) {
+                    if (some_columns[u] < low || some_columns[u] > high) continue;
+                    index const at = some_at + u * TEAM;
+                    KEEP_PLACE(at, (int)(some_columns[u] - low));
+                }
+            }
+#else
+            for (int p = lane; p < count; p += TEAM) KEEP_PLACE(first + p, p);
+#endif
+        }
+    }
 }
 #endif
 
@@ -270,14 +492,10 @@ inline sampled_work choose_sampled(index_t k, index_t places, int wide) {
     return x;
 }
 
-template <class Index>
-constexpr char const* index_name() {
-    return sizeof(Index) == 8 ? "index\n" : "int\n";
-}
 template <class In, class Out, class C, class A, class B>
 std::string sampled_types() {
-    return kernel_types<In, Out>() + "#define INDEX " + index_name<C>() + "#define A_INDEX " +
-           index_name<A>() + "#define B_INDEX " + index_name<B>();
+    return kernel_types<In, Out>() + "#define SUM " + kernel_type<accumulator_t<In>>() + "\n#define INDEX " +
+           index_name<C>() + "#define A_INDEX " + index_name<A>() + "#define B_INDEX " + index_name<B>();
 }
 // C, A, B: the types of indices.
 template <class In, class Out, class C, class A = C, class B = C>
@@ -368,39 +586,86 @@ status multiply_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
                            int{p.beta != typename Q::scalar(0)}, p.row0, p.col0, last);
     });
 }
-// Bytes of workspace for which rows of B and C have columns that rise.
-template <class Arena>
-std::size_t bytes_for_rising(index_t k, index_t m) {
-    return Arena::rounded(static_cast<std::size_t>(k)) + Arena::rounded(static_cast<std::size_t>(m));
+// How the kernel divides the work of a product of sparse matrices.
+struct sparse_work {
+    int items = 64, team = 32, sums = 128;
+    bool dense = false, pieces = false;
+
+    std::string definitions(bool wide) const {
+        auto const define = [](char const* name, int value) {
+            return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
+        };
+        return define("SPARSE", 1) + define("TEAM", team) + define("PIECES", pieces) + define("SUMS", sums) +
+               define("DENSE", dense) + define("LISTED_FROM", static_cast<int>(sparse_room::listed_from)) +
+               "#define COLUMN " + (wide ? "index\n" : "int\n");
+    }
+};
+// For rows of B and C with so many elements on average; `size`: bytes of a sum. A group takes at most 32 KiB of
+// shared memory. Small teams waste fewer work-items on the ends of rows of B, and large ones have room for more sums.
+inline sparse_work choose_sparse(double of_b, double of_c, index_t cols, std::size_t size) {
+    sparse_work x;
+    x.dense = static_cast<double>(cols) <= 8 * of_c || cols <= 128;
+    auto const bytes = static_cast<int>(size);
+    auto const room = [&] { return (x.dense ? 16384 / bytes : 26624 / (bytes + 6)) / (x.items / x.team); };
+    double const wanted = x.dense ? static_cast<double>(cols) : 1.4 * of_c + 32;
+    for (x.team = 8; x.team < (x.dense ? 64 : 32); x.team *= 2)
+        if (8 * x.team >= of_b &&
+            (room() >= wanted || (x.dense && 4 * room() >= wanted && 2 * x.team > of_b)))
+            break;
+    int const most = room() / 64 * 64;
+    x.sums = wanted > most ? most : (static_cast<int>(wanted) + 127) / 128 * 128;
+    if (x.sums > most) x.sums = most;
+    return x;
 }
+// For pieces of long rows, whose rows of C are long: large windows.
+inline sparse_work choose_pieces(index_t cols, std::size_t size) {
+    sparse_work x;
+    x.items = x.team = 32, x.pieces = true;
+    int const columns = 16384 / static_cast<int>(size);
+    x.dense = cols <= 8 * index_t{columns};
+    x.sums = x.dense ? static_cast<int>(lesser(columns, (cols + 127) / 128 * 128))
+                     : 16384 / (static_cast<int>(size) + 6) / 64 * 64;
+    return x;
+}
+
 // C = epilogue(alpha A B + beta C) at the places of C; A and B are csr matrices.
 template <class Leaf, class Q, class Arena>
 status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
-    using In = typename Q::a_type;
+    using Sum = accumulator_t<typename Q::a_type>;
     typename Arena::scope const scope(memory);
     auto const& a = p.a;
     auto const& b = p.b;
     auto const& c = p.c;
-    auto const find_rising = [&](auto const& x, auto const rising) {
-        using Index = typename std::remove_cvref_t<decltype(x)>::index_type;
-        return leaf.launch(list_kernel<In, Index>("find_rising", rising_text, ""),
-                           groups_for_each(x.rows, 256), x.row_begins, x.columns, rising, x.rows);
+    if (c.rows == 0 || c.cols == 0 || c.nonzeros == 0) return {};
+    auto const average = [](auto const& x) {
+        return x.rows > 0 ? static_cast<double>(x.nonzeros) / static_cast<double>(x.rows) : 0;
     };
-    auto const b_rising = memory.template take<std::int8_t>(b.rows),
-               c_rising = memory.template take<std::int8_t>(c.rows);
-    if (status s = find_rising(b, b_rising); !s) return s;
-    if (status s = find_rising(c, c_rising); !s) return s;
-    // Work-items beyond the length of a row of B have nothing to do.
-    bool const long_rows = b.rows > 0 && b.nonzeros / b.rows >= 48;
+    double const of_a = average(a), of_b = average(b), usual = of_a * of_b;
+    sparse_work const work = choose_sparse(of_b, average(c), c.cols, sizeof(Sum)),
+                      of_pieces = choose_pieces(c.cols, sizeof(Sum));
+    sparse_room const room(c.rows, c.cols, b.rows);
+    auto const a_long = memory.template take<std::int8_t>(c.rows),
+               b_rising = memory.template take<std::int8_t>(b.rows);
+    auto const list = memory.template take<index_t>(room.list);
+    auto const sums = memory.template take<Sum>(room.sums);
+
+    auto const limit = static_cast<index_t>(usual < 512 ? 1024 : 2 * usual);
+    if (status s =
+            examine_rows(leaf, a, b, c, limit, of_a < 64 && of_b < 64 ? 8 : 32, static_cast<float>(of_b),
+                         of_pieces.dense, of_pieces.sums, room.sums, a_long, b_rising, list);
+        !s)
+        return s;
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
-        return leaf.launch(
-            kernel("sparse_at_places",
-                   std::string("#define SPARSE 1\n#define SUMS ") + (long_rows ? "1024\n" : "512\n"),
-                   long_rows ? 128 : 32),
-            lesser(c.rows, index_t{1} << 20), c.row_begins, c.columns, c.values, c.rows, c.nonzeros, c_rising,
-            a.row_begins, a.columns, a.values, int{a.conjugate}, b.row_begins, b.columns, b.values,
-            int{b.conjugate}, b_rising, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0, p.col0,
-            last);
+        auto const launch = [&](sparse_work const& by, index_t groups) {
+            return leaf.launch(
+                kernel("sparse_at_places", by.definitions(!can_count<std::int32_t>(c.cols)), by.items),
+                groups, c.row_begins, c.columns, c.values, c.rows, c.nonzeros, c.cols, a.row_begins,
+                a.columns, a.values, int{a.conjugate}, b.row_begins, b.columns, b.values, int{b.conjugate},
+                a_long, b_rising, list, sums, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, p.row0,
+                p.col0, last);
+        };
+        if (status done = launch(of_pieces, 2048); !done) return done;
+        return launch(work, groups_for_each(c.rows * work.team, work.items));
     });
 }
 

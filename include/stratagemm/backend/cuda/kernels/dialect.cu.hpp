@@ -36,6 +36,7 @@ typedef unsigned long long ulong;
 #define STORE_VECTOR(T, n, p, i, v) (*(VECTOR(T, n) *)((p) + (i)) = (v))
 #define SHUFFLES 1
 #define SHUFFLE(x, lane) __shfl_sync(0xffffffffu, x, lane)
+#define WARP_BARRIER() __syncwarp()
 #define EPILOGUE_STATE , __grid_constant__ const epilogue_state state
 #define EPILOGUE_NAMES , state
 #define ZERO (scalar{})
