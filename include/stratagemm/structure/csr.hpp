@@ -20,7 +20,8 @@
 //   a form     is_sparse, has_facts, over<P>, index_type; bytes<Arena, Leaf>(rows, cols), which listed() takes at most;
 //              most(rows, cols) and likely(rows, cols) elements; conjugates(); origin() for describe(); transposed()
 //   an operand what core/operand.hpp lists, index_type, facts(), scale, conjugate, check(), transposed() and
-//              listed(leaf, arena); usable(), if there is something to check before listed()
+//              listed(leaf, arena); usable(), if there is something to check before listed(); whole(), if the list is
+//              of the non-zero elements of a dense matrix: that matrix, which products read if few of them are zero
 #pragma once
 
 #include "../core/policy.hpp"
@@ -115,20 +116,25 @@ struct turned {
         return x;
     }
     template <class Leaf, class Arena>
-    result<csr<value_type, index_type, space>> listed(Leaf const& leaf, Arena& memory) const {
-        using T = value_type;
+    auto listed(Leaf const& leaf, Arena& memory) const -> decltype(of.listed(leaf, memory)) {
+        using List = std::remove_cvref_t<decltype(*of.listed(leaf, memory))>;
         index_t const most = facts().most(rows, cols);
         auto const begins = memory.template take<index_type>(rows + 1);
         auto const columns = memory.template take<index_type>(most);
-        auto const values = memory.template take<T>(most);
+        auto const values = [&] {
+            if constexpr (has_values<List>)
+                return memory.template take<value_type>(most);
+            else
+                return no_values{};
+        }();
         typename Arena::scope const scope(memory);
         auto x = transposed().listed(leaf, memory);
         if (!x) return x.take_status();
-        if (status s = transpose_csr<Leaf, T, index_type, space>(leaf, *x, begins, columns, values, memory);
-            !s)
-            return s;
-        return csr<T, index_type, space>{rows,   cols,        begins,   columns,
-                                         values, x->nonzeros, x->scale, x->conjugate};
+        if (status s = transpose_csr(leaf, *x, begins, columns, values, memory); !s) return s;
+        List list{rows, cols, begins, columns};
+        if constexpr (has_values<List>) list.values = values;
+        list.nonzeros = x->nonzeros, list.scale = x->scale, list.conjugate = x->conjugate;
+        return list;
     }
 };
 
@@ -244,6 +250,10 @@ private:
 };
 template <class T, class Index, class Policy>
 using csr_matrix = owned<csr<T, Index, typename Policy::space>, Policy>;
+// What a sparse operand is listed as: a csr, or something like it without values.
+template <class X, class P>
+using list_of = std::remove_cvref_t<decltype(*std::declval<X const&>().listed(
+    std::declval<P const&>().leaf(), std::declval<typename P::arena&>()))>;
 
 // Memory for an owned matrix.
 template <class Policy>
@@ -260,8 +270,7 @@ result<std::shared_ptr<typename Policy::arena>> reserve_for(Policy const& policy
 // Any sparse operand by rows. A csr keeps its arrays; of anything else the result owns them. A factor and a
 // conjugation stay marks of the view.
 template <policy P, sparse_operand X>
-auto try_by_rows(P const& policy, X const& x)
-    -> result<csr_matrix<typename X::value_type, typename X::index_type, P>> {
+auto try_by_rows(P const& policy, X const& x) -> result<owned<list_of<X, P>, P>> {
     if constexpr (requires { x.usable(); })
         if (status s = x.usable(); !s) return s;
     auto memory =
@@ -269,7 +278,7 @@ auto try_by_rows(P const& policy, X const& x)
     if (!memory) return memory.take_status();
     auto list = x.listed(policy.leaf(), **memory);
     if (!list) return list.take_status();
-    return csr_matrix<typename X::value_type, typename X::index_type, P>(std::move(*memory), *list);
+    return owned<list_of<X, P>, P>(std::move(*memory), *list);
 }
 template <policy P, sparse_operand X>
 auto by_rows(P const& policy, X const& x) {
@@ -416,7 +425,10 @@ public:
         return r.a_facts.origin() + "csr of " + (exact ? "" : "at most ") + std::to_string(most) +
                " non-zeros, " +
                (on_host ? std::string("rows by the host's threads")
-                        : choose_csr(r.m, r.k, r.n, most, 1).describe());
+                        : choose_csr(r.m, r.k, r.n, most, 1).describe()) +
+               (on_device && reads_all(r.a_facts) && r.m <= csr_work::most_rows_of_whole
+                    ? ", or all of the dense matrix where that takes less time"
+                    : "");
     }
 
     template <class Q>
@@ -432,6 +444,11 @@ public:
     }
 
 private:
+    // Whether the operand has a dense matrix beside its list.
+    template <class Form>
+    static constexpr bool reads_all(Form const&) {
+        return requires { Form::is_whole; };
+    }
     // The shape of the product with the sparse matrix on the left.
     template <class S>
     static auto sparse_first(S const& s) {
@@ -453,13 +470,13 @@ private:
 
     template <class Q>
     status list_and_multiply(Q const& p, arena& memory) const {
-        using A = typename Q::a_operand;
         using T = typename Q::a_type;
         typename arena::scope const scope(memory);
         auto list = p.a.listed(this->leaf(), memory);
         if (!list) return list.take_status();
-        csr<T, typename A::index_type, space>& a = *list;
-        if constexpr (!on_host && complex_like<T>)
+        auto& a = *list;
+        using List = std::remove_reference_t<decltype(a)>;
+        if constexpr (!on_host && complex_like<T> && has_values<List>)
             if (a.conjugate) {
                 auto const values = memory.template take<T>(a.nonzeros);
                 view<T const, space> from{a.values, 1, a.nonzeros, a.nonzeros, 1};
@@ -469,16 +486,21 @@ private:
                     return s;
                 a.values = values, a.conjugate = false;
             }
-        problem<csr<T, typename A::index_type, space>, typename Q::b_operand, typename Q::c_operand,
-                typename Q::epilogue_type>
-            r{p.alpha * a.scale, a,        p.b,      p.beta,   p.e,      p.c,    p.epilogue,
-              p.count,           p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
+        problem<List, typename Q::b_operand, typename Q::c_operand, typename Q::epilogue_type> r{
+            p.alpha * a.scale, a,        p.b,      p.beta,   p.e,      p.c,    p.epilogue,
+            p.count,           p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
+        auto const whole = [&] {
+            if constexpr (requires { p.a.whole(); })
+                return p.a.whole();
+            else
+                return only_listed{};
+        }();
         for (index_t i = 0; i < p.count; ++i) {
             auto const one = r.at(i);
             status s;
             if constexpr (on_host)
                 s = multiply(one);
-            else if (s = multiply_csr(this->leaf(), one, memory); s)
+            else if (s = multiply_csr(this->leaf(), one, whole, memory); s)
                 s = apply_to_c(this->leaf(), one);
             if (!s) return s;
         }
@@ -520,26 +542,28 @@ private:
     static void multiply_real(Q const& p, bool by_columns, index_t first, index_t last) {
         using T = typename Q::a_type;
         using Index = typename Q::a_operand::index_type;
-        sparse_rows<T, Index> g{first,
-                                last,
-                                p.c.cols,
-                                p.a.row_begins,
-                                p.a.columns,
-                                p.a.values,
-                                p.b.data,
-                                p.b.row_stride,
-                                p.b.col_stride,
-                                p.e.data,
-                                p.e.row_stride,
-                                p.e.col_stride,
-                                nullptr,
-                                0,
-                                1,
-                                p.alpha,
-                                p.beta,
-                                p.beta != T(0),
-                                by_columns,
-                                p.a.nonzeros < 12 * p.c.rows};
+        constexpr bool valued = has_values<typename Q::a_operand>;
+        sparse_rows<T, Index, !valued> g{first,
+                                         last,
+                                         p.c.cols,
+                                         p.a.row_begins,
+                                         p.a.columns,
+                                         nullptr,
+                                         p.b.data,
+                                         p.b.row_stride,
+                                         p.b.col_stride,
+                                         p.e.data,
+                                         p.e.row_stride,
+                                         p.e.col_stride,
+                                         nullptr,
+                                         0,
+                                         1,
+                                         p.alpha,
+                                         p.beta,
+                                         p.beta != T(0),
+                                         by_columns,
+                                         p.a.nonzeros < 12 * p.c.rows};
+        if constexpr (valued) g.values = p.a.values;
         bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&
                       std::is_same_v<typename Q::c_type, T>)
@@ -569,10 +593,15 @@ private:
                 index_t const cols = lesser(width, p.c.cols - j);
                 for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
                 for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
-                    auto const factor = static_cast<S>(as_stored(p.a, at));
                     index_t const k = p.a.columns[at];
-                    for (index_t x = 0; x < cols; ++x)
-                        sum[x] = scaled_sum(factor, element_as<S>(p.b, k, j + x), sum[x]);
+                    if constexpr (has_values<typename Q::a_operand>) {
+                        auto const factor = static_cast<S>(as_stored(p.a, at));
+                        for (index_t x = 0; x < cols; ++x)
+                            sum[x] = scaled_sum(factor, element_as<S>(p.b, k, j + x), sum[x]);
+                    } else {
+                        for (index_t x = 0; x < cols; ++x)
+                            sum[x] = sum_of_two(sum[x], element_as<S>(p.b, k, j + x));
+                    }
                 }
                 for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
             }
