@@ -397,6 +397,7 @@ public:
         footprint need;
         space::share(need) =
             r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
+        if constexpr (on_host && is_whole<decltype(r.a_facts)>) need = need + bytes_for_whole<S>(r);
         if constexpr (on_device && requires { r.a_facts.sums; })
             space::share(need) +=
                 bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
@@ -422,13 +423,13 @@ public:
         auto const r = sparse_first(s);
         index_t const most = r.a_facts.most(r.m, r.k);
         bool const exact = most == r.a_facts.likely(r.m, r.k);
+        constexpr bool whole = is_whole<decltype(r.a_facts)>;
         return r.a_facts.origin() + "csr of " + (exact ? "" : "at most ") + std::to_string(most) +
                " non-zeros, " +
                (on_host ? std::string("rows by the host's threads")
                         : choose_csr(r.m, r.k, r.n, most, 1).describe()) +
-               (on_device && reads_all(r.a_facts) && r.m <= csr_work::most_rows_of_whole
-                    ? ", or all of the dense matrix where that takes less time"
-                    : "");
+               (whole && r.m <= most_rows_of_whole ? ", or all of the dense matrix where that takes less time"
+                                                   : "");
     }
 
     template <class Q>
@@ -444,11 +445,13 @@ public:
     }
 
 private:
-    // Whether the operand has a dense matrix beside its list.
+    // Whether an operand has a dense matrix beside its list.
     template <class Form>
-    static constexpr bool reads_all(Form const&) {
-        return requires { Form::is_whole; };
-    }
+    static constexpr bool is_whole = requires {
+        Form::is_whole;
+    };
+    template <class T>
+    using dense = dense_problem<T, T, accumulator_t<T>, space>;
     // The shape of the product with the sparse matrix on the left.
     template <class S>
     static auto sparse_first(S const& s) {
@@ -499,11 +502,65 @@ private:
             auto const one = r.at(i);
             status s;
             if constexpr (on_host)
-                s = multiply(one);
+                s = multiply_list(one, whole, memory);
             else if (s = multiply_csr(this->leaf(), one, whole, memory); s)
                 s = apply_to_c(this->leaf(), one);
             if (!s) return s;
         }
+        return {};
+    }
+
+    // With few rows, either product is bound by what it reads of B. Rows of B by themselves are read at half the speed
+    // of all of B; of columns, an element takes as long as the 64 bytes around it. The dense product multiplies zeros,
+    // too: if it gives NaN, a zero of X may have met Inf or NaN in B, and the list decides.
+    template <class Q, class Whole>
+    status multiply_list(Q const& p, Whole const& x, arena& memory) const requires on_host {
+        using T = typename Q::a_type;
+        if constexpr (!std::is_same_v<Whole, only_listed>)
+            if constexpr (takes<P, dense<T>>) {
+                index_t const k = p.b.rows, a_piece = static_cast<index_t>(64 / sizeof(T)),
+                              most = rows_are_closer(p.b) ? k / a_piece : k / 2;
+                if (p.c.rows <= most_rows_of_whole && p.a.nonzeros > most)
+                    return multiply_whole(p, x, memory);
+            }
+        return multiply(p);
+    }
+    template <class S, class R>
+    footprint bytes_for_whole(R const& r) const {
+        using T = typename S::a_type;
+        using Sum = accumulator_t<T>;
+        if constexpr (!takes<P, dense<T>>) return {};
+        if (r.m > most_rows_of_whole) return {};
+        footprint need = this->policy().workspace(shape<T, T, Sum>{r.m, r.n, r.k});
+        space::share(need) += arena::rounded(static_cast<std::size_t>(r.m * r.n) * sizeof(Sum));
+        if (r.a_facts.ones)
+            space::share(need) += arena::rounded(static_cast<std::size_t>(r.m * r.k) * sizeof(T));
+        return need;
+    }
+    template <class Q, class Whole>
+    status multiply_whole(Q const& p, Whole const& x, arena& memory) const requires on_host {
+        using T = typename Q::a_type;
+        using S = typename Q::scalar;
+        typename arena::scope const scope(memory);
+        index_t const m = p.c.rows, n = p.c.cols;
+        view<S> const sums{memory.template take<S>(m * n), m, n, n, 1};
+        dense<T> q;
+        if constexpr (std::is_same_v<typename Whole::value_type, T>) {
+            q.a = x;
+        } else {
+            view<T> const ones{memory.template take<T>(m * x.cols), m, x.cols, x.cols, 1};
+            for (index_t i = 0; i < m; ++i)
+                for (index_t l = 0; l < x.cols; ++l) ones(i, l) = T(real_t<S>(x(i, l) ? 1 : 0));
+            q.a = ones;
+        }
+        q.b = p.b, q.e = sums, q.c = sums;
+        if (status s = this->policy()(q, memory); !s) return s;
+        if constexpr (!std::is_integral_v<S>)
+            for (index_t i = 0; i < m; ++i)
+                for (index_t j = 0; j < n; ++j)
+                    if (!(sums(i, j) == sums(i, j))) return multiply(p);
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) finish_element(p, i, j, sums(i, j));
         return {};
     }
 

@@ -54,11 +54,12 @@ struct csr_of_ones {
     }
 };
 
-template <class T>
+// Ones: there are no values.
+template <class T, bool Ones = false>
 struct event_form {
     using value_type = T;
     using index_type = std::int32_t;
-    static constexpr bool has_facts = true, is_sparse = true, is_whole = true;
+    static constexpr bool has_facts = true, is_sparse = true, is_whole = true, ones = Ones;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -80,10 +81,10 @@ template <class T, class Space, class Mark = T>
 struct event_matrix {
     using value_type = T;
     using space = Space;
-    using form = event_form<T>;
+    static constexpr bool valued = std::is_same_v<T, Mark>;
+    using form = event_form<T, !valued>;
     using index_type = std::int32_t;
     static constexpr int most_views = 1;
-    static constexpr bool valued = std::is_same_v<T, Mark>;
     using list = std::conditional_t<valued, csr<T, index_type, Space>, csr_of_ones<T, index_type, Space>>;
 
     index_t rows = 0, cols = 0;

@@ -94,6 +94,7 @@ TEST_CASE("events: factors, parts, batches and plans") {
 
     sg::plan const plan(sg::host{}, sg::product(sg::events(x), w, c).shape());
     CHECK(contains(plan.describe(), "events, listed first; csr of at most 120 non-zeros"));
+    CHECK(contains(plan.describe(), "or all of the dense matrix where that takes less time"));
     CHECK(plan.estimate() > 0);
     auto memory = plan.reserve();
     plan.run(sg::product(sg::events(x), w, c), memory);

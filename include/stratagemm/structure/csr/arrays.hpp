@@ -15,6 +15,8 @@ constexpr bool has_values = requires(List const& x) {
 };
 // Instead of a dense matrix, where an operand has a list alone.
 struct only_listed {};
+// More rows are always multiplied by the list.
+inline constexpr index_t most_rows_of_whole = 8;
 
 // As what kernels read an element type. Marks of one byte are `byte`.
 template <class T>

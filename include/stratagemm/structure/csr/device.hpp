@@ -352,7 +352,6 @@ KERNEL(ITEMS) sums_of_pieces(BUFFER(int const, cut_rows), BUFFER(int const, firs
 // How the kernel divides its work.
 struct csr_work {
     static constexpr int items = 128;
-    static constexpr index_t most_rows_of_whole = 8;
     int wide = 1, lanes = 1, parts = 1, rows = 1, stripes = 1;
     bool vectors = false;
     index_t long_row = 0; // more elements than this are left to the whole group
@@ -423,7 +422,7 @@ inline csr_work choose_events(index_t m, index_t k, index_t n, int vector, std::
     bool const by_rows = vector > 0 && n > 1;
     auto const a_piece = static_cast<index_t>(64 / size);
     x.most_listed = by_rows ? k : k * 4 / a_piece;
-    if (m > csr_work::most_rows_of_whole || m * k <= x.most_listed) return x;
+    if (m > most_rows_of_whole || m * k <= x.most_listed) return x;
     x.span = by_rows ? x.wide : n < 4 ? 1 : 4;
     x.ahead = x.span * m > 16 ? 2 : x.span > 1 ? 4 : 8;
     if (by_rows) x.span_lanes = x.lanes;
