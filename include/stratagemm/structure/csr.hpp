@@ -16,12 +16,14 @@
 // also refuses columns that do not rise within a row.
 //
 // Every other sparse format is multiplied as CSR: X.listed(leaf, arena) writes it by rows into workspace of the
-// call. A format is one header with
+// call. On the host, a product with a vector, or two, adds up the elements of CSC, COO and ELL as they are stored.
+// A format is one header with
 //   a form     is_sparse, has_facts, over<P>, index_type; bytes<Arena, Leaf>(rows, cols), which listed() takes at most;
 //              most(rows, cols) and likely(rows, cols) elements; conjugates(); origin() for describe(); transposed()
 //   an operand what core/operand.hpp lists, index_type, facts(), scale, conjugate, check(), transposed() and
 //              listed(leaf, arena); usable(), if there is something to check before listed(); whole(), if the list is
-//              of the non-zero elements of a dense matrix: that matrix, which products read if few of them are zero
+//              of the non-zero elements of a dense matrix: that matrix, which products read if few of them are zero;
+//              each_element(part, parts, f), if the form says has_elements: f(i, j, value) for those of a part, as stored
 #pragma once
 
 #include "../core/policy.hpp"
@@ -48,6 +50,10 @@ template <class F>
 concept sparse_form = requires {
     requires F::is_sparse;
 };
+template <class F>
+concept has_elements_of = requires {
+    requires F::has_elements;
+};
 
 // ---- transposed -------------------------------------------------------------------------------------------
 
@@ -59,7 +65,7 @@ template <class F>
 struct turned_form {
     using value_type = typename F::value_type;
     using index_type = typename F::index_type;
-    static constexpr bool has_facts = true, is_sparse = true;
+    static constexpr bool has_facts = true, is_sparse = true, has_elements = has_elements_of<F>;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -115,6 +121,10 @@ struct turned {
         x.scale = (conjugate ? stratagemm::conjugate(of.scale) : of.scale) * scale;
         return x;
     }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        of.each_element(part, parts, [&](index_t i, index_t j, value_type x) { f(j, i, x); });
+    }
     template <class Leaf, class Arena>
     auto listed(Leaf const& leaf, Arena& memory) const -> decltype(of.listed(leaf, memory)) {
         using List = std::remove_cvref_t<decltype(*of.listed(leaf, memory))>;
@@ -151,7 +161,7 @@ template <class T, class Index = std::int32_t>
 struct csr_form {
     using value_type = T;
     using index_type = Index;
-    static constexpr bool has_facts = true, is_sparse = true;
+    static constexpr bool has_facts = true, is_sparse = true, has_elements = true, is_by_rows = true;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -199,6 +209,12 @@ struct csr {
     template <class Leaf, class Arena>
     result<csr> listed(Leaf const&, Arena&) const {
         return *this;
+    }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        index_t const end = first_row(row_begins, rows, part + 1, parts);
+        for (index_t i = first_row(row_begins, rows, part, parts); i < end; ++i)
+            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at) f(i, columns[at], values[at]);
     }
 
     // Element `at`, with the factor.
@@ -395,6 +411,12 @@ public:
     footprint workspace(S const& s) const {
         auto const r = sparse_first(s);
         footprint need;
+        if (as_stored<decltype(r.a_facts)>(r.n * r.count)) {
+            space::share(need) =
+                arena::rounded(static_cast<std::size_t>(parts_of(r.a_facts.most(r.m, r.k), r.m) * r.m) *
+                               sizeof(accumulator_t<typename S::a_type>));
+            return need;
+        }
         space::share(need) =
             r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
         if constexpr (on_host && is_whole<decltype(r.a_facts)>) need = need + bytes_for_whole<S>(r);
@@ -424,8 +446,11 @@ public:
         index_t const most = r.a_facts.most(r.m, r.k);
         bool const exact = most == r.a_facts.likely(r.m, r.k);
         constexpr bool whole = is_whole<decltype(r.a_facts)>;
-        return r.a_facts.origin() + "csr of " + (exact ? "" : "at most ") + std::to_string(most) +
-               " non-zeros, " +
+        if (as_stored<decltype(r.a_facts)>(r.n * r.count))
+            return std::to_string(most) + " elements, added up as they are stored";
+        std::string const origin = r.a_facts.origin();
+        return origin + (whole || origin.empty() ? "" : "each call does that, to_csr once; ") + "csr of " +
+               (exact ? "" : "at most ") + std::to_string(most) + " non-zeros, " +
                (on_host ? std::string("rows by the host's threads")
                         : choose_csr(r.m, r.k, r.n, most, 1).describe()) +
                (whole && r.m <= most_rows_of_whole ? ", or all of the dense matrix where that takes less time"
@@ -471,8 +496,66 @@ private:
         return arena::rounded(static_cast<std::size_t>(form.most(rows, cols)) * sizeof(T));
     }
 
+    // Whether the elements are added up as they are stored, a column of B at a time: that takes less time than to list
+    // them by rows, which pays for more columns.
+    template <class Form>
+    static constexpr bool as_stored(index_t columns) {
+        return adds_as_stored<Form> && columns <= 2;
+    }
+    template <class Form>
+    static constexpr bool adds_as_stored = on_host&& has_elements_of<Form> && !requires {
+        Form::is_by_rows;
+    };
+    // Each part has sums of its own. There are so few that the elements take the time, whatever the number of threads.
+    static int parts_of(index_t elements, index_t rows) {
+        index_t const parts = elements / (8 * rows);
+        return static_cast<int>(parts < 1 ? 1 : parts > 8 ? 8 : parts);
+    }
+    // Column j of C.
+    template <class Q>
+    status add_as_stored(Q const& p, index_t j, arena& memory) const {
+        using S = typename Q::scalar;
+        using T = typename Q::a_type;
+        typename arena::scope const scope(memory);
+        auto const turned = p.a.transposed(); // has the marks in any format
+        index_t const m = p.c.rows, elements = p.a.facts().most(m, p.b.rows);
+        int const parts = parts_of(elements, m);
+        S* const sums = memory.template take<S>(parts * m);
+        auto const by = this->leaf();
+        int const team = by.team(static_cast<double>(elements));
+        by.each(team, parts, [&](int, int part) {
+            S* const to = sums + part * m;
+            for (index_t i = 0; i < m; ++i) to[i] = S(real_t<S>(0));
+            index_t row = 0; // whose sum is kept here, because elements of one row often follow each other
+            S sum = S(real_t<S>(0));
+            p.a.each_element(part, parts, [&](index_t i, index_t k, T element) {
+                auto const x = static_cast<S>(turned.conjugate ? stratagemm::conjugate(element) : element);
+                if (i != row) to[row] = sum, row = i, sum = to[i];
+                sum = scaled_sum(x, element_as<S>(p.b, k, j), sum);
+            });
+            to[row] = sum;
+        });
+        Q q = p;
+        q.alpha = p.alpha * turned.scale;
+        by.each(team, team, [&](int, int part) {
+            for (index_t i = m * part / team; i < m * (part + 1) / team; ++i) {
+                S sum = sums[i];
+                for (int other = 1; other < parts; ++other) sum = sum_of_two(sum, sums[other * m + i]);
+                finish_element(q, i, j, sum);
+            }
+        });
+        return {};
+    }
+
     template <class Q>
     status list_and_multiply(Q const& p, arena& memory) const {
+        if constexpr (adds_as_stored<typename Q::a_operand::form>)
+            if (as_stored<typename Q::a_operand::form>(p.c.cols * p.count)) {
+                for (index_t i = 0; i < p.count; ++i)
+                    for (index_t j = 0; j < p.c.cols; ++j)
+                        if (status s = add_as_stored(p.at(i), j, memory); !s) return s;
+                return {};
+            }
         using T = typename Q::a_type;
         typename arena::scope const scope(memory);
         auto list = p.a.listed(this->leaf(), memory);
@@ -652,7 +735,7 @@ private:
                 for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
                     index_t const k = p.a.columns[at];
                     if constexpr (has_values<typename Q::a_operand>) {
-                        auto const factor = static_cast<S>(as_stored(p.a, at));
+                        auto const factor = static_cast<S>(stored_value(p.a, at));
                         for (index_t x = 0; x < cols; ++x)
                             sum[x] = scaled_sum(factor, element_as<S>(p.b, k, j + x), sum[x]);
                     } else {
@@ -664,7 +747,7 @@ private:
             }
     }
     template <class A>
-    static typename A::value_type as_stored(A const& a, index_t at) {
+    static typename A::value_type stored_value(A const& a, index_t at) {
         return a.conjugate ? stratagemm::conjugate(a.values[at]) : a.values[at];
     }
 };

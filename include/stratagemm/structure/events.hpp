@@ -48,6 +48,13 @@ struct csr_of_ones {
     result<csr_of_ones> listed(Leaf const&, Arena&) const {
         return *this;
     }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        index_t const end = first_row(row_begins, rows, part + 1, parts);
+        for (index_t i = first_row(row_begins, rows, part, parts); i < end; ++i)
+            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at)
+                f(i, columns[at], T(real_t<accumulator_t<T>>(1)));
+    }
     status check() const requires std::is_same_v<Space, host_memory> {
         if (status s = check_begins("csr_of_ones", "row_begins", row_begins, rows, nonzeros); !s) return s;
         return check_range_of("csr_of_ones", "a column", columns, nonzeros, cols);
