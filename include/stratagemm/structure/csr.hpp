@@ -702,7 +702,7 @@ private:
                                          p.beta,
                                          p.beta != T(0),
                                          by_columns,
-                                         p.a.nonzeros < 12 * p.c.rows};
+                                         p.a.nonzeros < 20 * p.c.rows};
         if constexpr (valued) g.values = p.a.values;
         bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&

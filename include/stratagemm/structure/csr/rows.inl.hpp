@@ -78,28 +78,44 @@ STRATAGEMM_OP void add_element(T& sum, T const* of_a, T of_b) {
 
 // One column of B, or several one after the other: a row has four sums, each of every fourth element, which do not
 // wait for each other. Short rows have one sum: neighbouring rows do not wait for each other either, and a
-// processor guesses wrong once at the end of a row, where it would guess wrong at the end of two loops.
-template <class T, class Index, bool Ones>
-STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index, Ones> const& g) {
-    index_t const b_row = g.b_row;
-    Index const* const columns = g.columns;
-    T const* const values = g.values;
-    for (index_t j = 0; j < g.n; ++j) {
-        T const* const b = g.b + j * g.b_col;
-        for (index_t i = g.first; i < g.last; ++i) {
-            index_t at = g.begins[i];
-            index_t const end = g.begins[i + 1];
-            T x = 0, y = 0, z = 0, w = 0;
-            for (; !g.short_rows && at + 4 <= end; at += 4) {
+// processor guesses wrong once at the end of a row, where it would guess wrong at the end of two loops. Unit: b_row
+// is 1, so that the processor finds an element of B without a multiplication.
+template <bool Unit, class T, class Index, bool Ones>
+STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, index_t j) {
+    index_t const b_row = Unit ? 1 : g.b_row, c_row = g.c_row, e_row = g.e_row, last = g.last;
+    Index const *const begins = g.begins, *const columns = g.columns;
+    T const *const values = g.values, *const b = g.b + j * g.b_col, *e = g.e;
+    T* c = g.c + g.first * c_row + j * g.c_col;
+    T const alpha = g.alpha, beta = g.beta;
+    bool const adds = g.adds, short_rows = g.short_rows;
+    if (adds) e += g.first * e_row + j * g.e_col;
+    index_t at = begins[g.first];
+    for (index_t i = g.first; i < last; ++i, c += c_row) {
+        index_t const end = begins[i + 1];
+        T x = 0;
+        if (short_rows) {
+            for (; at < end; ++at) add_element<Ones>(x, values + at, b[columns[at] * b_row]);
+        } else {
+            T y = 0, z = 0, w = 0;
+            for (; at + 4 <= end; at += 4) {
                 add_element<Ones>(x, values + at, b[columns[at] * b_row]);
                 add_element<Ones>(y, values + at + 1, b[columns[at + 1] * b_row]);
                 add_element<Ones>(z, values + at + 2, b[columns[at + 2] * b_row]);
                 add_element<Ones>(w, values + at + 3, b[columns[at + 3] * b_row]);
             }
             for (; at < end; ++at) add_element<Ones>(x, values + at, b[columns[at] * b_row]);
-            T const sum = g.alpha * ((x + y) + (z + w));
-            index_t const e_at = i * g.e_row + j * g.e_col;
-            g.c[i * g.c_row + j * g.c_col] = g.adds ? sum + g.beta * g.e[e_at] : sum;
+            x = (x + y) + (z + w);
         }
+        T const sum = alpha * x;
+        *c = adds ? sum + beta * *e : sum;
+        if (adds) e += e_row;
     }
+}
+template <class T, class Index, bool Ones>
+STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index, Ones> const& g) {
+    for (index_t j = 0; j < g.n; ++j)
+        if (g.b_row == 1)
+            sparse_times_column<true>(g, j);
+        else
+            sparse_times_column<false>(g, j);
 }
