@@ -508,7 +508,7 @@ private:
     };
     // Each part has sums of its own. There are so few that the elements take the time, whatever the number of threads.
     static int parts_of(index_t elements, index_t rows) {
-        index_t const parts = elements / (8 * rows);
+        index_t const parts = rows > 0 ? elements / (8 * rows) : 1;
         return static_cast<int>(parts < 1 ? 1 : parts > 8 ? 8 : parts);
     }
     // Column j of C.

@@ -5,6 +5,9 @@
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/events.hpp>
 
+#include <complex>
+#include <limits>
+
 using namespace trials;
 
 namespace {
@@ -199,6 +202,30 @@ TEST_CASE("events on a device: any density of a few vectors: float", "[events]")
 }
 TEST_CASE("events on a device: any density: double", "[events]") {
     any_density<double>({{1, 66, 1100}, {5, 34, 530}});
+}
+// Complex, conjugated and without zeros.
+TEST_CASE("events on a device: all of a complex matrix", "[events]") {
+    using T = std::complex<float>;
+    under_test const device;
+    for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+        auto const x = with_density<T>(3, 200, 1000);
+        auto const w = support::integers<T>(200, 35, 1, order);
+        auto const e = support::integers<T>(3, 35, 2);
+        sg::matrix<T> const turned(3, 200, [&](sg::index_t i, sg::index_t j) { return x(i, j) * T(1, -2); });
+        under_test::matrix<T> const there_x(device, turned), there_e(device, e);
+        under_test::matrix<T> there_w(device, 200, 35, order), there_c(device, 3, 35);
+        there_w.upload(w);
+        sg::matrix<T> c(3, 35), expected(3, 35);
+        auto const twice = sg::scale(T(2));
+        sg::gemm(sg::reference{}, T(3), sg::conjugated(turned), sg::conjugated(w), T(-1), e, expected, twice);
+        sg::gemm(device, T(3), sg::events(sg::conjugated(there_x)), sg::conjugated(there_w), T(-1), there_e,
+                 there_c, twice);
+        there_c.download(c);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < 3; ++i)
+            for (sg::index_t j = 0; j < 35; ++j) wrong += !(c(i, j) == expected(i, j));
+        CHECK(wrong == 0);
+    }
 }
 TEST_CASE("events on a device: marks", "[events]") {
     marks_on_device<float, std::int8_t>({1, 3, 10}, true);

@@ -127,6 +127,10 @@ TEST_CASE(
     compare(coo);
     sg::plan const plan(sg::host{}, sg::product(csc, b, one).shape());
     CHECK(contains(plan.describe(), "elements, added up as they are stored"));
+    sg::plan const none(sg::host{}, sg::product(sg::coo<float>{0, 3, nullptr, nullptr, nullptr, 0},
+                                                sg::matrix<float>(3, 1), sg::matrix<float>(0, 1))
+                                        .shape());
+    CHECK(none.workspace().host == 0);
 }
 
 TEST_CASE("sparse formats: elements in any order, and several of one place") {

@@ -163,8 +163,9 @@ typedef scalar of_x;
 #endif
 
 /* Adds every SPAN_PARTS-th of all rows of B from `at` on, in columns j to j + SPAN, times each row of X. */
-FUNCTION void add_all(scalar *sum, GLOBAL MARK const *x, index x_row, index x_col, int x_conjugated, GLOBAL IN const *b, index b_row,
-                      index b_col, int b_conjugated, index j, index cols, index at, index end) {
+FUNCTION void add_all(scalar *sum, GLOBAL MARK const *x, index x_row, index x_col, int x_conjugated,
+                      GLOBAL IN const *b, index b_row, index b_col, int b_conjugated, index j, index cols,
+                      index at, index end) {
     for (; at < end; at += AHEAD * SPAN_PARTS) {
         scalar y[AHEAD * SPAN];
         for (int u = 0; u < AHEAD; ++u) {
@@ -173,13 +174,14 @@ FUNCTION void add_all(scalar *sum, GLOBAL MARK const *x, index x_row, index x_co
         }
         for (int u = 0; u < AHEAD; ++u) {
             index const row = at + u * SPAN_PARTS;
-            if (row < end)
+            if (row < end) {
 #pragma unroll
                 for (int i = 0; i < X_ROWS; ++i) {
                     of_x const factor = LOAD(MARK, x, AT(x, i, row));
                     if (!IS_ZERO(factor))
                         for (int w = 0; w < SPAN; ++w) ADD_OF_X(sum[i * SPAN + w], factor, y[u * SPAN + w]);
                 }
+            }
         }
     }
 }
@@ -414,9 +416,9 @@ inline csr_work choose_csr(index_t m, index_t k, index_t n, index_t nonzeros, in
     return x;
 }
 // Of a list of a dense matrix with m rows, whose product may read all of B instead. Both products are bound by what
-// they read of B. One row of A reads rows of B at the memory's rate, however many; several rows of A read a row of B up
-// to m times. Where B is stored by columns, memory gives the device pieces of 64 bytes, and when the list is a quarter
-// of the elements of B's column (of floats), almost every piece holds one of them.
+// they read of B. One row of A reads rows of B at the memory's rate, however many; several rows of A may read a row of B
+// several times. Where B is stored by columns, memory gives the device pieces of 64 bytes, and almost every piece is
+// read if there are four listed elements for each piece of a column.
 inline csr_work choose_events(index_t m, index_t k, index_t n, int vector, std::size_t size) {
     csr_work x = choose_csr(m, k, n, m * k, vector);
     bool const by_rows = vector > 0 && n > 1;
