@@ -83,7 +83,7 @@ int wrong_without_zeros(X const& x, sg::matrix<T> const& w, sg::matrix<S> const&
         for (sg::index_t j = 0; j < c.cols(); ++j) {
             S sum{};
             for (sg::index_t l = 0; l < w.rows(); ++l)
-                if (x(i, l)) sum += static_cast<S>(x(i, l)) * static_cast<S>(w(l, j));
+                if (x(i, l) != 0) sum += static_cast<S>(x(i, l)) * static_cast<S>(w(l, j));
             sum *= alpha;
             wrong += !(c(i, j) == sum || (c(i, j) != c(i, j) && sum != sum));
         }
@@ -94,7 +94,7 @@ template <class T, class X>
 void spoil(sg::matrix<T>& w, X const& x, bool all_rows) {
     for (sg::index_t l = 0; l < w.rows(); l += 2) {
         int there = 0;
-        for (sg::index_t i = 0; i < x.rows(); ++i) there += x(i, l) ? 1 : 0;
+        for (sg::index_t i = 0; i < x.rows(); ++i) there += x(i, l) != 0 ? 1 : 0;
         if (there == 0 || (!all_rows && there < x.rows() && l % 64 == 0))
             for (sg::index_t j = 0; j < w.cols(); ++j)
                 w(l, j) = l % 4 ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
