@@ -32,7 +32,7 @@ void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t 
         blas.gemv && blas.gemm && blas.create(&blas.handle) == 0 && blas.set_stream(blas.handle, stream) == 0;
     std::vector<index_t> all(static_cast<std::size_t>(side));
     for (index_t i = 0; i < side; ++i) all[static_cast<std::size_t>(i)] = i;
-    for (index_t const m : {1, 2, 4, 8}) {
+    for (index_t const m : {1, 4, 8}) {
         device_matrix y(gpu, m, side);
         std::printf(
             "events: X W (rows) and X W^T (gather), X of %td rows, W of %td x %td floats by rows; us a call "
