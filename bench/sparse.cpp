@@ -19,7 +19,7 @@ namespace {
 
 void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t side) {
     std::mt19937 random(1);
-    device_matrix w(gpu, side, side), y(gpu, 1, side);
+    device_matrix w(gpu, side, side);
     {
         std::vector<float> line(static_cast<std::size_t>(side * 64));
         for (float& x : line) x = static_cast<float>(random()) * 0x1p-31f - 1;
@@ -30,70 +30,85 @@ void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t 
     }
     cublas blas;
     bool const peer =
-        blas.gemv && blas.create(&blas.handle) == 0 && blas.set_stream(blas.handle, stream) == 0;
-    std::printf("events: x W and W x, W of %td x %td floats by rows; us a call (queued one by one), and over "
-                "cublasSgemv\n",
-                side, side);
-    for (double const density : {0.001, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0}) {
-        constexpr int sets = 32;
-        std::vector<device_matrix> x;
-        std::vector<sg::csr_matrix<float, std::int32_t, sg::cuda>> lists;
-        for (int s = 0; s < sets; ++s) {
-            sg::matrix<float> here(1, side, [](index_t, index_t) { return 0.0f; });
-            auto const count = static_cast<index_t>(density * static_cast<double>(side));
-            std::vector<index_t> all(static_cast<std::size_t>(side));
-            for (index_t i = 0; i < side; ++i) all[static_cast<std::size_t>(i)] = i;
-            std::shuffle(all.begin(), all.end(), random);
-            for (index_t i = 0; i < count; ++i)
-                here(0, all[static_cast<std::size_t>(i)]) = static_cast<float>(random() % 1000 + 1);
-            x.emplace_back(gpu, here);
-            lists.push_back(sg::compact(gpu, x.back()));
-        }
-        auto const of = [&](int s) { return x[static_cast<std::size_t>(s)].view(); };
-        auto const list = [&](int s) { return lists[static_cast<std::size_t>(s)].view(); };
-        // Workspace for the calls that list.
-        sg::plan const rows_plan(gpu, sg::product(sg::events(of(0)), w, y).shape());
-        sg::plan const dense_plan(gpu, sg::product(of(0), w, y).shape());
-        auto memory = rows_plan.reserve(), dense_memory = dense_plan.reserve();
-        float const one = 1, zero = 0;
-        int const n = static_cast<int>(side);
-        auto const gemv = [&](int transposed, int s) {
-            check(blas.gemv(blas.handle, transposed, n, n, &one,
-                            reinterpret_cast<float const*>(w.data().address), n,
-                            reinterpret_cast<float const*>(of(s).data.address), 1, &zero,
-                            reinterpret_cast<float*>(y.data().address), 1),
-                  "cublasSgemv");
-        };
-        // As cuBLAS sees it, W is by columns: x W is its product without transposition.
-        for (bool const rows : {true, false}) {
-            std::vector<way> ways;
-            ways.push_back({"listed before", [&](int s) {
-                                if (rows)
-                                    sg::gemm(gpu, list(s), w, y);
-                                else
-                                    sg::gemm(gpu, list(s), sg::transposed(w), y);
-                            }});
-            ways.push_back({"listed within", [&](int s) {
-                                if (rows)
-                                    rows_plan.run(sg::product(sg::events(of(s)), w, y), memory);
-                                else
-                                    rows_plan.run(sg::product(sg::events(of(s)), sg::transposed(w), y),
-                                                  memory);
-                            }});
-            ways.push_back({"gemm", [&](int s) {
-                                if (rows)
-                                    dense_plan.run(sg::product(of(s), w, y), dense_memory);
-                                else
-                                    dense_plan.run(sg::product(of(s), sg::transposed(w), y), dense_memory);
-                            }});
-            if (peer) ways.push_back({"cublasSgemv", [&](int s) { gemv(rows ? 0 : 1, s); }});
-            by.run(ways, sets);
-            double const base = median(ways.back().seconds);
-            std::printf("%6.1f%%  %s", density * 100, rows ? "rows  " : "gather");
-            for (way const& z : ways)
-                std::printf("  %s %.2f (%.2f) %.1fx", z.name.c_str(), median(z.seconds) * 1e6,
-                            median(z.queued) * 1e6, base / median(z.seconds));
-            std::printf("\n");
+        blas.gemv && blas.gemm && blas.create(&blas.handle) == 0 && blas.set_stream(blas.handle, stream) == 0;
+    std::vector<index_t> all(static_cast<std::size_t>(side));
+    for (index_t i = 0; i < side; ++i) all[static_cast<std::size_t>(i)] = i;
+    for (index_t const m : {1, 4, 8}) {
+        device_matrix y(gpu, m, side);
+        std::printf(
+            "events: X W (rows) and X W^T (gather), X of %td rows, W of %td x %td floats by rows; us a call "
+            "(queued one by one), and over cuBLAS\n",
+            m, side, side);
+        std::vector<double> const densities =
+            m == 1 ? std::vector{0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0}
+                   : std::vector{0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 1.0};
+        for (double const density : densities) {
+            int const sets = m == 1 ? 32 : 8;
+            std::vector<device_matrix> x;
+            std::vector<sg::cuda::matrix<std::int8_t>> marks;
+            std::vector<sg::csr_matrix<float, std::int32_t, sg::cuda>> lists;
+            for (int s = 0; s < sets; ++s) {
+                sg::matrix<float> here(m, side, [](index_t, index_t) { return 0.0f; });
+                auto const count = static_cast<index_t>(density * static_cast<double>(side));
+                for (index_t row = 0; row < m; ++row) {
+                    std::shuffle(all.begin(), all.end(), random);
+                    for (index_t i = 0; i < count; ++i)
+                        here(row, all[static_cast<std::size_t>(i)]) = static_cast<float>(random() % 1000 + 1);
+                }
+                sg::matrix<std::int8_t> const marked(m, side, [&](index_t i, index_t j) {
+                    return static_cast<std::int8_t>(here(i, j) != 0 ? 1 : 0);
+                });
+                x.emplace_back(gpu, here);
+                marks.emplace_back(gpu, marked);
+                lists.push_back(sg::compact(gpu, x.back()));
+            }
+            auto const of = [&](int s) { return x[static_cast<std::size_t>(s)].view(); };
+            auto const marked = [&](int s) { return marks[static_cast<std::size_t>(s)].view(); };
+            auto const list = [&](int s) { return lists[static_cast<std::size_t>(s)].view(); };
+            // Workspace for the calls that list.
+            sg::plan const rows_plan(gpu, sg::product(sg::events(of(0)), w, y).shape());
+            sg::plan const marks_plan(gpu, sg::product(sg::events<float>(marked(0)), w, y).shape());
+            sg::plan const dense_plan(gpu, sg::product(of(0), w, y).shape());
+            auto memory = rows_plan.reserve(), marks_memory = marks_plan.reserve(),
+                 dense_memory = dense_plan.reserve();
+            float const one = 1, zero = 0;
+            int const n = static_cast<int>(side), few = static_cast<int>(m);
+            auto const at = [](auto address) { return reinterpret_cast<float*>(address.address); };
+            // As cuBLAS sees it, W is by columns: X W is its product without transposition.
+            auto const multiply = [&](int transposed, int s) {
+                if (m == 1)
+                    check(blas.gemv(blas.handle, transposed, n, n, &one, at(w.data()), n, at(of(s).data), 1,
+                                    &zero, at(y.data()), 1),
+                          "cublasSgemv");
+                else
+                    check(blas.gemm(blas.handle, transposed, 0, n, few, n, &one, at(w.data()), 0, n,
+                                    at(of(s).data), 0, n, &zero, at(y.data()), 0, n, 68, -1),
+                          "cublasGemmEx");
+            };
+            for (bool const rows : {true, false}) {
+                auto const other = rows ? w.view() : sg::transposed(w);
+                std::vector<way> ways;
+                ways.push_back({"listed before", [&](int s) { sg::gemm(gpu, list(s), other, y); }});
+                ways.push_back({"listed within", [&](int s) {
+                                    rows_plan.run(sg::product(sg::events(of(s)), other, y), memory);
+                                }});
+                ways.push_back({"marks", [&](int s) {
+                                    marks_plan.run(sg::product(sg::events<float>(marked(s)), other, y),
+                                                   marks_memory);
+                                }});
+                ways.push_back(
+                    {"gemm", [&](int s) { dense_plan.run(sg::product(of(s), other, y), dense_memory); }});
+                if (peer)
+                    ways.push_back(
+                        {m == 1 ? "cublasSgemv" : "cublasSgemm", [&](int s) { multiply(rows ? 0 : 1, s); }});
+                by.run(ways, sets);
+                double const base = median(ways.back().seconds);
+                std::printf("%td rows %6.1f%%  %s", m, density * 100, rows ? "rows  " : "gather");
+                for (way const& z : ways)
+                    std::printf("  %s %.2f (%.2f) %.2fx", z.name.c_str(), median(z.seconds) * 1e6,
+                                median(z.queued) * 1e6, base / median(z.seconds));
+                std::printf("\n");
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-// A layer of a network whose inputs are mostly zero, such as activations after relu: y = x W for one vector x.
+// A layer of a network whose inputs are mostly zero, such as activations after relu: y = x W for one vector x. Spikes
+// have no values: y is the sum of the rows of W where there is one.
 //
 //   events [SIDE [PERCENT]]     of W, and of the elements of x that are not zero
 //
@@ -47,8 +48,13 @@ int main(int argc, char** argv) try {
     double const listed = time_of([&] { sg::gemm(cpu, sg::events(x), w, y); });
     auto const list = sg::compact(cpu, x); // where x serves several products
     double const again = time_of([&] { sg::gemm(cpu, list, w, y); });
+    sg::matrix<std::int8_t> const spikes(
+        1, side, [&](index_t, index_t j) { return static_cast<std::int8_t>(x(0, j) != 0 ? 1 : 0); });
+    sg::matrix<float> sums(1, side);
+    double const marked = time_of([&] { sg::gemm(cpu, sg::events<float>(spikes), w, sums); });
     std::printf("x W, W %td x %td, %td of x not zero\n", side, side, list.view().nonzeros);
-    std::printf("dense %.3f ms, events %.3f ms, of a list %.3f ms\n", dense, listed, again);
+    std::printf("dense %.3f ms, events %.3f ms, of a list %.3f ms, spikes %.3f ms\n", dense, listed, again,
+                marked);
     for (index_t j = 0; j < side; ++j)
         if (std::abs(y(0, j) - expected(0, j)) > 1e-3f * (1 + std::abs(expected(0, j))))
             return std::printf("wrong\n"), 1;

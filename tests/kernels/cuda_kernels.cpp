@@ -7,6 +7,7 @@
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
+#include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/sampled.hpp>
 
 #include <cstdio>
@@ -175,6 +176,28 @@ void add_sampled(std::vector<kernel>& to) {
     sparse("-pieces-dense", sg::choose_pieces(8192, sizeof(Out)));
 }
 
+// Lists of events: of one row, and of the most rows beside which all of B may be read, by rows and by columns.
+// NVRTC keeps more of them in registers for later devices than there are; nobody has measured there.
+template <class T>
+void add_events(std::vector<kernel>& to, int capability) {
+    using Out = sg::accumulator_t<T>;
+    constexpr int vector = std::is_same_v<T, float> ? 4 : std::is_same_v<T, double> ? 2 : 1;
+    for (std::ptrdiff_t const rows : {1, 8})
+        for (bool const along_k : {false, true})
+            for (bool const ones : {false, true}) {
+                if (ones && !std::is_same_v<T, float>) continue;
+                sg::csr_work const work =
+                    sg::choose_events(rows, 20000, 20000, along_k ? 0 : vector, sizeof(T));
+                sg::csr_kinds const kinds{std::is_same_v<T, Out> && work.vectors, false, ones,
+                                          work.span > 0 ? rows : 0, ones ? "byte" : sg::kernel_type<T>()};
+                to.push_back(
+                    {std::string("events-") + sg::type_letter<T>() + '-' + std::to_string(rows) +
+                         (along_k ? "-along" : "") + (ones ? "-ones" : ""),
+                     sg::cuda_source_of(sg::csr_kernel<T, Out, std::int32_t>("csr_times_dense", work, kinds)),
+                     capability < 100});
+            }
+}
+
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
     add_combined<float>(all, capability >= 90 ? sg::cuda_engine::simt : sg::cuda_engine::blocked, capability);
@@ -239,6 +262,9 @@ std::vector<kernel> kernels_for(int capability) {
                                    std::to_string(tile.cols),
                                sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side)),
                                true});
+    add_events<float>(all, capability);
+    if (capability == 90) add_events<double>(all, capability);
+    if (capability == 90) add_events<sg::half>(all, capability);
     add_sampled<float>(all);
     add_sampled<double>(all);
     add_sampled<sg::half>(all);

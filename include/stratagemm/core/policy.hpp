@@ -217,6 +217,9 @@ public:
         return {};
     }
 
+protected:
+    P const& policy() const { return policy_; }
+
 private:
     P policy_;
 };

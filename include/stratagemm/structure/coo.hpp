@@ -1,7 +1,8 @@
 // Sparse matrices as a list of elements in any order (COO).
 //
 //   sg::coo<float> a{m, k, row_numbers, columns, values, nonzeros};   borrows the arrays
-//   sg::gemm(cpu, a, b, c);                                           sorts a by rows in workspace, each time
+//   sg::gemm(cpu, a, b, c);                                           sorts a by rows in workspace, each time; on the
+//                                                                     host not if b has one column, or two
 //   auto by_rows = sg::to_csr(cpu, a);                                once
 //   auto list = sg::to_coo(cpu, by_rows);
 //
@@ -16,7 +17,7 @@ template <class T, class Index>
 struct coo_form {
     using value_type = T;
     using index_type = Index;
-    static constexpr bool has_facts = true, is_sparse = true;
+    static constexpr bool has_facts = true, is_sparse = true, has_elements = true;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -81,6 +82,11 @@ struct coo {
                 (row_numbers[at] == row_numbers[at - 1] && columns[at] <= columns[at - 1]))
                 return wrong_at("coo", "the elements are not sorted, or repeat: number ", at);
         return {};
+    }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        for (index_t at = nonzeros * part / parts; at < nonzeros * (part + 1) / parts; ++at)
+            f(row_numbers[at], columns[at], values[at]);
     }
     template <class Leaf, class Arena>
     result<csr<T, Index, Space>> listed(Leaf const& leaf, Arena& memory) const {

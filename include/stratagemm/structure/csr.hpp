@@ -16,11 +16,14 @@
 // also refuses columns that do not rise within a row.
 //
 // Every other sparse format is multiplied as CSR: X.listed(leaf, arena) writes it by rows into workspace of the
-// call. A format is one header with
+// call. On the host, a product with a vector, or two, adds up the elements of CSC, COO and ELL as they are stored.
+// A format is one header with
 //   a form     is_sparse, has_facts, over<P>, index_type; bytes<Arena, Leaf>(rows, cols), which listed() takes at most;
 //              most(rows, cols) and likely(rows, cols) elements; conjugates(); origin() for describe(); transposed()
 //   an operand what core/operand.hpp lists, index_type, facts(), scale, conjugate, check(), transposed() and
-//              listed(leaf, arena); usable(), if there is something to check before listed()
+//              listed(leaf, arena); usable(), if there is something to check before listed(); whole(), if the list is
+//              of the non-zero elements of a dense matrix: that matrix, which products read if few of them are zero;
+//              each_element(part, parts, f), if the form says has_elements: f(i, j, value) for those of a part, as stored
 #pragma once
 
 #include "../core/policy.hpp"
@@ -47,6 +50,10 @@ template <class F>
 concept sparse_form = requires {
     requires F::is_sparse;
 };
+template <class F>
+concept has_elements_of = requires {
+    requires F::has_elements;
+};
 
 // ---- transposed -------------------------------------------------------------------------------------------
 
@@ -58,7 +65,7 @@ template <class F>
 struct turned_form {
     using value_type = typename F::value_type;
     using index_type = typename F::index_type;
-    static constexpr bool has_facts = true, is_sparse = true;
+    static constexpr bool has_facts = true, is_sparse = true, has_elements = has_elements_of<F>;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -114,21 +121,30 @@ struct turned {
         x.scale = (conjugate ? stratagemm::conjugate(of.scale) : of.scale) * scale;
         return x;
     }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        of.each_element(part, parts, [&](index_t i, index_t j, value_type x) { f(j, i, x); });
+    }
     template <class Leaf, class Arena>
-    result<csr<value_type, index_type, space>> listed(Leaf const& leaf, Arena& memory) const {
-        using T = value_type;
+    auto listed(Leaf const& leaf, Arena& memory) const -> decltype(of.listed(leaf, memory)) {
+        using List = std::remove_cvref_t<decltype(*of.listed(leaf, memory))>;
         index_t const most = facts().most(rows, cols);
         auto const begins = memory.template take<index_type>(rows + 1);
         auto const columns = memory.template take<index_type>(most);
-        auto const values = memory.template take<T>(most);
+        auto const values = [&] {
+            if constexpr (has_values<List>)
+                return memory.template take<value_type>(most);
+            else
+                return no_values{};
+        }();
         typename Arena::scope const scope(memory);
         auto x = transposed().listed(leaf, memory);
         if (!x) return x.take_status();
-        if (status s = transpose_csr<Leaf, T, index_type, space>(leaf, *x, begins, columns, values, memory);
-            !s)
-            return s;
-        return csr<T, index_type, space>{rows,   cols,        begins,   columns,
-                                         values, x->nonzeros, x->scale, x->conjugate};
+        if (status s = transpose_csr(leaf, *x, begins, columns, values, memory); !s) return s;
+        List list{rows, cols, begins, columns};
+        if constexpr (has_values<List>) list.values = values;
+        list.nonzeros = x->nonzeros, list.scale = x->scale, list.conjugate = x->conjugate;
+        return list;
     }
 };
 
@@ -145,7 +161,7 @@ template <class T, class Index = std::int32_t>
 struct csr_form {
     using value_type = T;
     using index_type = Index;
-    static constexpr bool has_facts = true, is_sparse = true;
+    static constexpr bool has_facts = true, is_sparse = true, has_elements = true, is_by_rows = true;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -193,6 +209,12 @@ struct csr {
     template <class Leaf, class Arena>
     result<csr> listed(Leaf const&, Arena&) const {
         return *this;
+    }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        index_t const end = first_row(row_begins, rows, part + 1, parts);
+        for (index_t i = first_row(row_begins, rows, part, parts); i < end; ++i)
+            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at) f(i, columns[at], values[at]);
     }
 
     // Element `at`, with the factor.
@@ -244,6 +266,10 @@ private:
 };
 template <class T, class Index, class Policy>
 using csr_matrix = owned<csr<T, Index, typename Policy::space>, Policy>;
+// What a sparse operand is listed as: a csr, or something like it without values.
+template <class X, class P>
+using list_of = std::remove_cvref_t<decltype(*std::declval<X const&>().listed(
+    std::declval<P const&>().leaf(), std::declval<typename P::arena&>()))>;
 
 // Memory for an owned matrix.
 template <class Policy>
@@ -260,8 +286,7 @@ result<std::shared_ptr<typename Policy::arena>> reserve_for(Policy const& policy
 // Any sparse operand by rows. A csr keeps its arrays; of anything else the result owns them. A factor and a
 // conjugation stay marks of the view.
 template <policy P, sparse_operand X>
-auto try_by_rows(P const& policy, X const& x)
-    -> result<csr_matrix<typename X::value_type, typename X::index_type, P>> {
+auto try_by_rows(P const& policy, X const& x) -> result<owned<list_of<X, P>, P>> {
     if constexpr (requires { x.usable(); })
         if (status s = x.usable(); !s) return s;
     auto memory =
@@ -269,7 +294,7 @@ auto try_by_rows(P const& policy, X const& x)
     if (!memory) return memory.take_status();
     auto list = x.listed(policy.leaf(), **memory);
     if (!list) return list.take_status();
-    return csr_matrix<typename X::value_type, typename X::index_type, P>(std::move(*memory), *list);
+    return owned<list_of<X, P>, P>(std::move(*memory), *list);
 }
 template <policy P, sparse_operand X>
 auto by_rows(P const& policy, X const& x) {
@@ -386,8 +411,15 @@ public:
     footprint workspace(S const& s) const {
         auto const r = sparse_first(s);
         footprint need;
+        if (as_stored<decltype(r.a_facts)>(r.n * r.count)) {
+            space::share(need) =
+                arena::rounded(static_cast<std::size_t>(parts_of(r.a_facts.most(r.m, r.k), r.m) * r.m) *
+                               sizeof(accumulator_t<typename S::a_type>));
+            return need;
+        }
         space::share(need) =
             r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
+        if constexpr (on_host && is_whole<decltype(r.a_facts)>) need = need + bytes_for_whole<S>(r);
         if constexpr (on_device && requires { r.a_facts.sums; })
             space::share(need) +=
                 bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
@@ -413,10 +445,16 @@ public:
         auto const r = sparse_first(s);
         index_t const most = r.a_facts.most(r.m, r.k);
         bool const exact = most == r.a_facts.likely(r.m, r.k);
-        return r.a_facts.origin() + "csr of " + (exact ? "" : "at most ") + std::to_string(most) +
-               " non-zeros, " +
+        constexpr bool whole = is_whole<decltype(r.a_facts)>;
+        if (as_stored<decltype(r.a_facts)>(r.n * r.count))
+            return std::to_string(most) + " elements, added up as they are stored";
+        std::string const origin = r.a_facts.origin();
+        return origin + (whole || origin.empty() ? "" : "each call does that, to_csr once; ") + "csr of " +
+               (exact ? "" : "at most ") + std::to_string(most) + " non-zeros, " +
                (on_host ? std::string("rows by the host's threads")
-                        : choose_csr(r.m, r.k, r.n, most, 1).describe());
+                        : choose_csr(r.m, r.k, r.n, most, 1).describe()) +
+               (whole && r.m <= most_rows_of_whole ? ", or all of the dense matrix where that takes less time"
+                                                   : "");
     }
 
     template <class Q>
@@ -432,6 +470,13 @@ public:
     }
 
 private:
+    // Whether an operand has a dense matrix beside its list.
+    template <class Form>
+    static constexpr bool is_whole = requires {
+        Form::is_whole;
+    };
+    template <class T>
+    using dense = dense_problem<T, T, accumulator_t<T>, space>;
     // The shape of the product with the sparse matrix on the left.
     template <class S>
     static auto sparse_first(S const& s) {
@@ -451,15 +496,73 @@ private:
         return arena::rounded(static_cast<std::size_t>(form.most(rows, cols)) * sizeof(T));
     }
 
+    // Whether the elements are added up as they are stored, a column of B at a time: that takes less time than to list
+    // them by rows, which pays for more columns.
+    template <class Form>
+    static constexpr bool as_stored(index_t columns) {
+        return adds_as_stored<Form> && columns <= 2;
+    }
+    template <class Form>
+    static constexpr bool adds_as_stored = on_host&& has_elements_of<Form> && !requires {
+        Form::is_by_rows;
+    };
+    // Each part has sums of its own. There are so few that the elements take the time, whatever the number of threads.
+    static int parts_of(index_t elements, index_t rows) {
+        index_t const parts = rows > 0 ? elements / (8 * rows) : 1;
+        return static_cast<int>(parts < 1 ? 1 : parts > 8 ? 8 : parts);
+    }
+    // Column j of C.
+    template <class Q>
+    status add_as_stored(Q const& p, index_t j, arena& memory) const {
+        using S = typename Q::scalar;
+        using T = typename Q::a_type;
+        typename arena::scope const scope(memory);
+        auto const turned = p.a.transposed(); // has the marks in any format
+        index_t const m = p.c.rows, elements = p.a.facts().most(m, p.b.rows);
+        int const parts = parts_of(elements, m);
+        S* const sums = memory.template take<S>(parts * m);
+        auto const by = this->leaf();
+        int const team = by.team(static_cast<double>(elements));
+        by.each(team, parts, [&](int, int part) {
+            S* const to = sums + part * m;
+            for (index_t i = 0; i < m; ++i) to[i] = S(real_t<S>(0));
+            index_t row = 0; // whose sum is kept here, because elements of one row often follow each other
+            S sum = S(real_t<S>(0));
+            p.a.each_element(part, parts, [&](index_t i, index_t k, T element) {
+                auto const x = static_cast<S>(turned.conjugate ? stratagemm::conjugate(element) : element);
+                if (i != row) to[row] = sum, row = i, sum = to[i];
+                sum = scaled_sum(x, element_as<S>(p.b, k, j), sum);
+            });
+            to[row] = sum;
+        });
+        Q q = p;
+        q.alpha = p.alpha * turned.scale;
+        by.each(team, team, [&](int, int part) {
+            for (index_t i = m * part / team; i < m * (part + 1) / team; ++i) {
+                S sum = sums[i];
+                for (int other = 1; other < parts; ++other) sum = sum_of_two(sum, sums[other * m + i]);
+                finish_element(q, i, j, sum);
+            }
+        });
+        return {};
+    }
+
     template <class Q>
     status list_and_multiply(Q const& p, arena& memory) const {
-        using A = typename Q::a_operand;
+        if constexpr (adds_as_stored<typename Q::a_operand::form>)
+            if (as_stored<typename Q::a_operand::form>(p.c.cols * p.count)) {
+                for (index_t i = 0; i < p.count; ++i)
+                    for (index_t j = 0; j < p.c.cols; ++j)
+                        if (status s = add_as_stored(p.at(i), j, memory); !s) return s;
+                return {};
+            }
         using T = typename Q::a_type;
         typename arena::scope const scope(memory);
         auto list = p.a.listed(this->leaf(), memory);
         if (!list) return list.take_status();
-        csr<T, typename A::index_type, space>& a = *list;
-        if constexpr (!on_host && complex_like<T>)
+        auto& a = *list;
+        using List = std::remove_reference_t<decltype(a)>;
+        if constexpr (!on_host && complex_like<T> && has_values<List>)
             if (a.conjugate) {
                 auto const values = memory.template take<T>(a.nonzeros);
                 view<T const, space> from{a.values, 1, a.nonzeros, a.nonzeros, 1};
@@ -469,19 +572,78 @@ private:
                     return s;
                 a.values = values, a.conjugate = false;
             }
-        problem<csr<T, typename A::index_type, space>, typename Q::b_operand, typename Q::c_operand,
-                typename Q::epilogue_type>
-            r{p.alpha * a.scale, a,        p.b,      p.beta,   p.e,      p.c,    p.epilogue,
-              p.count,           p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
+        problem<List, typename Q::b_operand, typename Q::c_operand, typename Q::epilogue_type> r{
+            p.alpha * a.scale, a,        p.b,      p.beta,   p.e,      p.c,    p.epilogue,
+            p.count,           p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
+        auto const whole = [&] {
+            if constexpr (requires { p.a.whole(); })
+                return p.a.whole();
+            else
+                return only_listed{};
+        }();
         for (index_t i = 0; i < p.count; ++i) {
             auto const one = r.at(i);
             status s;
             if constexpr (on_host)
-                s = multiply(one);
-            else if (s = multiply_csr(this->leaf(), one, memory); s)
+                s = multiply_list(one, whole, memory);
+            else if (s = multiply_csr(this->leaf(), one, whole, memory); s)
                 s = apply_to_c(this->leaf(), one);
             if (!s) return s;
         }
+        return {};
+    }
+
+    // With few rows, either product is bound by what it reads of B. Rows of B by themselves are read at half the speed
+    // of all of B; of columns, an element takes as long as the 64 bytes around it. The dense product multiplies zeros,
+    // too: if it gives NaN, a zero of X may have met Inf or NaN in B, and the list decides.
+    template <class Q, class Whole>
+    status multiply_list(Q const& p, Whole const& x, arena& memory) const requires on_host {
+        using T = typename Q::a_type;
+        if constexpr (!std::is_same_v<Whole, only_listed>)
+            if constexpr (takes<P, dense<T>>) {
+                index_t const k = p.b.rows, a_piece = static_cast<index_t>(64 / sizeof(T)),
+                              most = rows_are_closer(p.b) ? k / a_piece : k / 2;
+                if (p.c.rows <= most_rows_of_whole && p.a.nonzeros > most)
+                    return multiply_whole(p, x, memory);
+            }
+        return multiply(p);
+    }
+    template <class S, class R>
+    footprint bytes_for_whole(R const& r) const {
+        using T = typename S::a_type;
+        using Sum = accumulator_t<T>;
+        if constexpr (!takes<P, dense<T>>) return {};
+        if (r.m > most_rows_of_whole) return {};
+        footprint need = this->policy().workspace(shape<T, T, Sum>{r.m, r.n, r.k});
+        space::share(need) += arena::rounded(static_cast<std::size_t>(r.m * r.n) * sizeof(Sum));
+        if (r.a_facts.ones)
+            space::share(need) += arena::rounded(static_cast<std::size_t>(r.m * r.k) * sizeof(T));
+        return need;
+    }
+    template <class Q, class Whole>
+    status multiply_whole(Q const& p, Whole const& x, arena& memory) const requires on_host {
+        using T = typename Q::a_type;
+        using S = typename Q::scalar;
+        typename arena::scope const scope(memory);
+        index_t const m = p.c.rows, n = p.c.cols;
+        view<S> const sums{memory.template take<S>(m * n), m, n, n, 1};
+        dense<T> q;
+        if constexpr (std::is_same_v<typename Whole::value_type, T>) {
+            q.a = x;
+        } else {
+            view<T> const ones{memory.template take<T>(m * x.cols), m, x.cols, x.cols, 1};
+            for (index_t i = 0; i < m; ++i)
+                for (index_t l = 0; l < x.cols; ++l) ones(i, l) = T(real_t<S>(x(i, l) ? 1 : 0));
+            q.a = ones;
+        }
+        q.b = p.b, q.e = sums, q.c = sums;
+        if (status s = this->policy()(q, memory); !s) return s;
+        if constexpr (!std::is_integral_v<S>)
+            for (index_t i = 0; i < m; ++i)
+                for (index_t j = 0; j < n; ++j)
+                    if (!(sums(i, j) == sums(i, j))) return multiply(p);
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) finish_element(p, i, j, sums(i, j));
         return {};
     }
 
@@ -520,26 +682,28 @@ private:
     static void multiply_real(Q const& p, bool by_columns, index_t first, index_t last) {
         using T = typename Q::a_type;
         using Index = typename Q::a_operand::index_type;
-        sparse_rows<T, Index> g{first,
-                                last,
-                                p.c.cols,
-                                p.a.row_begins,
-                                p.a.columns,
-                                p.a.values,
-                                p.b.data,
-                                p.b.row_stride,
-                                p.b.col_stride,
-                                p.e.data,
-                                p.e.row_stride,
-                                p.e.col_stride,
-                                nullptr,
-                                0,
-                                1,
-                                p.alpha,
-                                p.beta,
-                                p.beta != T(0),
-                                by_columns,
-                                p.a.nonzeros < 12 * p.c.rows};
+        constexpr bool valued = has_values<typename Q::a_operand>;
+        sparse_rows<T, Index, !valued> g{first,
+                                         last,
+                                         p.c.cols,
+                                         p.a.row_begins,
+                                         p.a.columns,
+                                         nullptr,
+                                         p.b.data,
+                                         p.b.row_stride,
+                                         p.b.col_stride,
+                                         p.e.data,
+                                         p.e.row_stride,
+                                         p.e.col_stride,
+                                         nullptr,
+                                         0,
+                                         1,
+                                         p.alpha,
+                                         p.beta,
+                                         p.beta != T(0),
+                                         by_columns,
+                                         p.a.nonzeros < 20 * p.c.rows};
+        if constexpr (valued) g.values = p.a.values;
         bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&
                       std::is_same_v<typename Q::c_type, T>)
@@ -569,16 +733,21 @@ private:
                 index_t const cols = lesser(width, p.c.cols - j);
                 for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
                 for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
-                    auto const factor = static_cast<S>(as_stored(p.a, at));
                     index_t const k = p.a.columns[at];
-                    for (index_t x = 0; x < cols; ++x)
-                        sum[x] = scaled_sum(factor, element_as<S>(p.b, k, j + x), sum[x]);
+                    if constexpr (has_values<typename Q::a_operand>) {
+                        auto const factor = static_cast<S>(stored_value(p.a, at));
+                        for (index_t x = 0; x < cols; ++x)
+                            sum[x] = scaled_sum(factor, element_as<S>(p.b, k, j + x), sum[x]);
+                    } else {
+                        for (index_t x = 0; x < cols; ++x)
+                            sum[x] = sum_of_two(sum[x], element_as<S>(p.b, k, j + x));
+                    }
                 }
                 for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
             }
     }
     template <class A>
-    static typename A::value_type as_stored(A const& a, index_t at) {
+    static typename A::value_type stored_value(A const& a, index_t at) {
         return a.conjugate ? stratagemm::conjugate(a.values[at]) : a.values[at];
     }
 };

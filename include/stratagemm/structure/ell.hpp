@@ -18,7 +18,7 @@ template <class T, class Index>
 struct ell_form {
     using value_type = T;
     using index_type = Index;
-    static constexpr bool has_facts = true, is_sparse = true;
+    static constexpr bool has_facts = true, is_sparse = true, has_elements = true;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -108,6 +108,12 @@ struct ell {
             for (index_t e = 0; e < columns.cols; ++e)
                 if (columns(i, e) >= cols) return wrong_at("ell", "a column is out of range in row ", i);
         return {};
+    }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        for (index_t i = rows * part / parts; i < rows * (part + 1) / parts; ++i)
+            for (index_t e = 0; e < columns.cols; ++e)
+                if (columns(i, e) >= 0) f(i, columns(i, e), values(i, e));
     }
     template <class Leaf, class Arena>
     result<csr<T, Index, Space>> listed(Leaf const& leaf, Arena& memory) const {

@@ -1,15 +1,19 @@
 // Products of a matrix that is mostly zero with a dense matrix W. A product reads only the rows, or columns, of W
 // that meet a non-zero element.
 //
-//   sg::gemm(gpu, sg::events(x), w, y);      Y = X W: rows of W; X has few rows, such as one vector of activations
-//   sg::gemm(gpu, w, sg::events(x), y);      Y = W X: columns of W
+//   sg::gemm(gpu, sg::events(x), w, y);          Y = X W: rows of W; X has few rows, such as one vector of activations
+//   sg::gemm(gpu, w, sg::events(x), y);          Y = W X: columns of W
+//   sg::gemm(gpu, sg::events<float>(s), w, y);   marks, such as spikes, in bool or an integer type: each that is not
+//                                                zero counts as one. float is the type of W
 //
-//   auto const list = sg::compact(gpu, x);   once: a csr_matrix
-//   sg::gemm(gpu, list, w, y);               many times
+//   auto const list = sg::compact(gpu, x);       once: a csr_matrix. sg::compact<float>(gpu, s): one without values
+//   sg::gemm(gpu, list, w, y);                   many times
 //
 // The product lists the non-zero elements on the device, in workspace that has room for all elements, and does not
-// wait for the host. The list is in the order of the columns, so the result is the same from run to run. Zeros are
-// not multiplied: 0 times Inf or NaN in W adds nothing. Where such a product must give NaN, pass x itself.
+// wait for the host. If X has up to 8 rows and turns out to have so many non-zero elements that it takes less time to
+// read all of W, the product does so. The order of all sums depends on shapes and on x alone, so the result is the same
+// from run to run. Zeros are not multiplied in any case: 0 times Inf or NaN in W adds nothing. Where such a product
+// must give NaN, pass x itself.
 #pragma once
 
 #include "csr.hpp"
@@ -17,11 +21,52 @@
 
 STRATAGEMM_BEGIN
 
-template <class T>
+// A list of places whose elements are one: a csr without values. For products with dense matrices.
+template <class T, class Index = std::int32_t, class Space = host_memory>
+struct csr_of_ones {
+    using value_type = T;
+    using space = Space;
+    using form = csr_form<T, Index>;
+    using index_type = Index;
+    static constexpr int most_views = 2;
+
+    index_t rows = 0, cols = 0;
+    typename Space::template handle<Index const> row_begins{}; // rows + 1
+    typename Space::template handle<Index const> columns{};
+    index_t nonzeros = 0; // on a device, it may be more than there are
+    accumulator_t<T> scale{1};
+    bool conjugate = false; // without effect
+
+    form facts() const { return {nonzeros, false}; }
+    template <class F>
+    void each_view(F&& f) const {
+        f(view<Index const, Space>{row_begins, 1, rows + 1, rows + 1, 1});
+        f(view<Index const, Space>{columns, 1, nonzeros, nonzeros, 1});
+    }
+    turned<csr_of_ones> transposed() const { return turn(*this); }
+    template <class Leaf, class Arena>
+    result<csr_of_ones> listed(Leaf const&, Arena&) const {
+        return *this;
+    }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        index_t const end = first_row(row_begins, rows, part + 1, parts);
+        for (index_t i = first_row(row_begins, rows, part, parts); i < end; ++i)
+            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at)
+                f(i, columns[at], T(real_t<accumulator_t<T>>(1)));
+    }
+    status check() const requires std::is_same_v<Space, host_memory> {
+        if (status s = check_begins("csr_of_ones", "row_begins", row_begins, rows, nonzeros); !s) return s;
+        return check_range_of("csr_of_ones", "a column", columns, nonzeros, cols);
+    }
+};
+
+// Ones: there are no values.
+template <class T, bool Ones = false>
 struct event_form {
     using value_type = T;
     using index_type = std::int32_t;
-    static constexpr bool has_facts = true, is_sparse = true;
+    static constexpr bool has_facts = true, is_sparse = true, is_whole = true, ones = Ones;
     template <class P>
     requires P::is_backend using over = csr_product<P>;
 
@@ -38,23 +83,26 @@ struct event_form {
     std::string origin() const { return "events, listed first; "; }
 };
 
-template <class T, class Space>
+// Mark: the type of the elements. Where it is not T, each that is not zero counts as one.
+template <class T, class Space, class Mark = T>
 struct event_matrix {
     using value_type = T;
     using space = Space;
-    using form = event_form<T>;
+    static constexpr bool valued = std::is_same_v<T, Mark>;
+    using form = event_form<T, !valued>;
     using index_type = std::int32_t;
     static constexpr int most_views = 1;
+    using list = std::conditional_t<valued, csr<T, index_type, Space>, csr_of_ones<T, index_type, Space>>;
 
     index_t rows = 0, cols = 0;
-    view<T const, Space> elements{};
+    view<Mark const, Space> elements{};
     accumulator_t<T> scale{1};
     bool conjugate = false;
 
     event_matrix() = default;
-    explicit event_matrix(view<T const, Space> const& x)
-        : rows(x.rows), cols(x.cols), elements(x), scale(x.scale), conjugate(x.conjugate) {
-        elements.scale = accumulator_t<T>(real_t<T>(1)), elements.conjugate = false;
+    explicit event_matrix(view<Mark const, Space> const& x) : rows(x.rows), cols(x.cols), elements(x) {
+        if constexpr (valued) scale = x.scale, conjugate = x.conjugate;
+        elements.scale = accumulator_t<Mark>(real_t<Mark>(1)), elements.conjugate = false;
     }
     form facts() const { return {}; }
     event_matrix transposed() const {
@@ -66,21 +114,31 @@ struct event_matrix {
     void each_view(F&& f) const {
         f(elements);
     }
+    // Its elements as the list has them, with the zeros.
+    view<Mark const, Space> whole() const {
+        auto x = elements;
+        x.conjugate = conjugate;
+        return x;
+    }
     // On a device the host does not learn how many non-zero elements there are: `nonzeros` of the list is the
     // number of all elements then.
     template <class Leaf, class Arena>
-    result<csr<T, index_type, Space>> listed(Leaf const& leaf, Arena& memory) const {
+    result<list> listed(Leaf const& leaf, Arena& memory) const {
         auto const begins = memory.template take<index_type>(rows + 1);
         auto const columns = memory.template take<index_type>(rows * cols);
-        auto const values = memory.template take<T>(rows * cols);
-        auto from = elements;
-        from.conjugate = conjugate;
-        status s = list_nonzeros<Leaf, T, Space, index_type>(leaf, from, accumulator_t<T>(real_t<T>(1)),
-                                                             begins, columns, values, memory);
+        list x{rows, cols, begins, columns};
+        status s;
+        if constexpr (valued) {
+            auto const values = memory.template take<T>(rows * cols);
+            x.values = values;
+            s = list_nonzeros<index_type>(leaf, whole(), begins, columns, values, memory);
+        } else {
+            s = list_nonzeros<index_type>(leaf, whole(), begins, columns, no_values{}, memory);
+        }
         if (!s) return s;
-        index_t nonzeros = rows * cols;
-        if constexpr (host_leaf<Leaf>) nonzeros = begins[rows];
-        return csr<T, index_type, Space>{rows, cols, begins, columns, values, nonzeros, scale};
+        x.nonzeros = rows * cols, x.scale = scale;
+        if constexpr (host_leaf<Leaf>) x.nonzeros = begins[rows];
+        return x;
     }
 };
 
@@ -90,9 +148,25 @@ requires is_view<reading_t<decltype(as_view(std::declval<X const&>()))>>::value 
     return event_matrix<typename decltype(v)::value_type, typename decltype(v)::space>(v);
 }
 
+// T: the element type of the dense matrix.
+template <element T, operand X>
+auto events(X const& x) {
+    auto const v = reading(as_view(x));
+    using Mark = typename decltype(v)::value_type;
+    constexpr bool is_mark = std::is_integral_v<Mark> && sizeof(Mark) <= 4 && !std::is_same_v<T, Mark>;
+    static_assert(is_mark,
+                  "stratagemm: the marks of events<T>(x) have an integer type, or bool, that is not T; for "
+                  "elements that are multiplied write events(x)");
+    if constexpr (is_mark) return event_matrix<T, typename decltype(v)::space, Mark>(v);
+}
+
 // The list of a matrix that is mostly zero, for many products: a csr_matrix.
 template <policy P, operand X>
 requires std::is_same_v<typename decltype(as_view(std::declval<X const&>()))::space, typename P::space>
 auto compact(P const& policy, X const& x) { return to_csr(policy, events(x)); }
+template <element T, policy P, operand X>
+auto compact(P const& policy, X const& x) {
+    return to_csr(policy, events<T>(x));
+}
 
 STRATAGEMM_END

@@ -6,6 +6,7 @@
 
 #include <complex>
 #include <limits>
+#include <memory>
 
 namespace sg = stratagemm;
 using support::contains;
@@ -93,6 +94,7 @@ TEST_CASE("events: factors, parts, batches and plans") {
 
     sg::plan const plan(sg::host{}, sg::product(sg::events(x), w, c).shape());
     CHECK(contains(plan.describe(), "events, listed first; csr of at most 120 non-zeros"));
+    CHECK(contains(plan.describe(), "or all of the dense matrix where that takes less time"));
     CHECK(plan.estimate() > 0);
     auto memory = plan.reserve();
     plan.run(sg::product(sg::events(x), w, c), memory);
@@ -125,6 +127,121 @@ TEST_CASE("events: what is zero is not multiplied, and what is no number is") {
     x = sg::matrix<float>(1, 4, [](sg::index_t, sg::index_t) { return 0.0f; });
     sg::gemm(sg::events(x), w, c);
     CHECK(c(0, 0) == 0);
+}
+
+namespace {
+
+// Elements that are not zero: none, one, or so many in a thousand.
+template <class T>
+sg::matrix<T> with_density(sg::index_t rows, sg::index_t cols, int per_mille) {
+    support::random_source from(5);
+    return {rows, cols, [&](sg::index_t i, sg::index_t j) {
+                bool const there = per_mille < 0 ? i == rows - 1 && j == cols / 2
+                                                 : static_cast<int>(from.below(1000)) < per_mille;
+                return T(static_cast<float>(there ? 1 + (i + 2 * j) % 3 : 0));
+            }};
+}
+
+} // namespace
+
+// NaN and Inf in rows of W that no element meets, and in some that only a few rows of X meet.
+TEMPLATE_TEST_CASE("events: any density, and what is zero is not read", "", float, double) {
+    using T = TestType;
+    sg::index_t const k = 300;
+    int wrong = 0;
+    for (sg::index_t const m : {1, 2, 7, 12})
+        for (sg::index_t const n : {1, 45, 200})
+            for (int const density : {0, -1, 50, 200, 500, 900, 1000})
+                for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+                    auto const x = with_density<T>(m, k, density);
+                    auto w = integers<T>(k, n, 1, order);
+                    for (sg::index_t l = 0; l < k; l += 2) {
+                        int there = 0;
+                        for (sg::index_t i = 0; i < m; ++i) there += x(i, l) != 0;
+                        if (there == 0 || (there < m && l % 64 == 0))
+                            for (sg::index_t j = 0; j < n; ++j)
+                                w(l, j) = l % 4 ? std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::quiet_NaN();
+                    }
+                    sg::matrix<std::int8_t> const marks(
+                        m, k, [&](sg::index_t i, sg::index_t j) { return std::int8_t(x(i, j) != 0); });
+                    std::vector<std::uint8_t> bytes;
+                    auto const bits = std::make_unique<bool[]>(static_cast<std::size_t>(m * k));
+                    for (sg::index_t i = 0; i < m; ++i)
+                        for (sg::index_t j = 0; j < k; ++j)
+                            bytes.push_back(x(i, j) != 0 ? 200 : 0),
+                                bits[static_cast<std::size_t>(i * k + j)] = x(i, j) != 0;
+                    for (int const threads : {1, 3}) {
+                        sg::host const cpu{threads};
+                        sg::matrix<T> c(m, n), turned(n, m);
+                        auto const compare = [&](bool ones, T alpha) {
+                            for (sg::index_t i = 0; i < m; ++i)
+                                for (sg::index_t j = 0; j < n; ++j) {
+                                    T sum = 0;
+                                    for (sg::index_t l = 0; l < k; ++l)
+                                        if (x(i, l) != 0) sum += ones ? w(l, j) : x(i, l) * w(l, j);
+                                    sum *= alpha;
+                                    wrong += !(c(i, j) == sum || (c(i, j) != c(i, j) && sum != sum));
+                                }
+                        };
+                        sg::gemm(cpu, sg::events(x), w, c);
+                        compare(false, T(1));
+                        sg::gemm(cpu, T(2), sg::events(x), w, T(0), c, sg::scale(T(2)));
+                        compare(false, T(4));
+                        sg::gemm(cpu, sg::events<T>(marks), w, c);
+                        compare(true, T(1));
+                        sg::gemm(cpu, T(2), sg::events<T>(sg::row_major(bytes, m, k)), w, T(0), c,
+                                 sg::scale(T(2)));
+                        compare(true, T(4));
+                        sg::gemm(cpu, sg::compact<T>(cpu, sg::row_major(bits.get(), m, k)), w, c);
+                        compare(true, T(1));
+                        sg::gemm(cpu, sg::transposed(w), sg::events<T>(sg::transposed(marks)), turned);
+                        for (sg::index_t i = 0; i < m; ++i)
+                            for (sg::index_t j = 0; j < n; ++j) c(i, j) = turned(j, i);
+                        compare(true, T(1));
+                    }
+                }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("events: marks of other types, and lists without values") {
+    sg::host const cpu;
+    auto const marks = with_density<std::int32_t>(3, 40, 200);
+    sg::matrix<sg::half> const ones(
+        3, 40, [&](sg::index_t i, sg::index_t j) { return sg::half(marks(i, j) != 0 ? 1.0f : 0.0f); });
+    auto const w = integers<sg::half>(40, 21, 2);
+    sg::matrix<float> c(3, 21), expected(3, 21);
+    sg::gemm(sg::reference{}, ones, w, expected);
+    sg::gemm(cpu, sg::events<sg::half>(marks), w, c);
+    CHECK(equal(c, expected));
+    auto const list = sg::compact<sg::half>(cpu, marks);
+    CHECK(static_cast<bool>(list.view().check()));
+    sg::gemm(cpu, list, w, c);
+    CHECK(equal(c, expected));
+    // By columns, from both sides.
+    auto const columns = sg::compact<sg::half>(cpu, sg::transposed(marks));
+    sg::gemm(cpu, columns.view().transposed(), w, c);
+    CHECK(equal(c, expected));
+    sg::gemm(cpu, sg::transposed(w), list.view().transposed(), sg::transposed(c));
+    CHECK(equal(c, expected));
+    sg::gemm(cpu, sg::transposed(w), columns, sg::transposed(c));
+    CHECK(equal(c, expected));
+
+    // A list of one's own, with a factor.
+    std::int32_t const begins[] = {0, 3}, numbers[] = {1, 4, 30};
+    sg::csr_of_ones<sg::half> mine{1, 40, begins, numbers, 3};
+    CHECK(static_cast<bool>(mine.check()));
+    sg::matrix<float> y(1, 21);
+    sg::gemm(cpu, sg::scaled(2.0f, mine), w, y);
+    int wrong = 0;
+    for (sg::index_t j = 0; j < 21; ++j)
+        wrong += y(0, j) != 2 * (static_cast<float>(w(1, j)) + static_cast<float>(w(4, j)) +
+                                 static_cast<float>(w(30, j)));
+    CHECK(wrong == 0);
+    mine.cols = 30;
+    sg::status const s = mine.check();
+    REQUIRE(!s);
+    CHECK(contains(s.error().what(), "a column is out of range: number 2"));
 }
 
 TEST_CASE("events: what is wrong is said") {

@@ -7,7 +7,10 @@
 #include <stratagemm/structure/coo.hpp>
 #include <stratagemm/structure/ell.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
+#include <limits>
 
 namespace sg = stratagemm;
 using support::contains;
@@ -18,8 +21,8 @@ namespace {
 
 // The products of x, from both sides, transposed and with factors, and x as a dense matrix.
 template <class T, class X>
-int wrong_products(X const& x, sg::matrix<T> const& dense) {
-    sg::index_t const m = dense.rows(), k = dense.cols(), n = 9;
+int wrong_products(X const& x, sg::matrix<T> const& dense, sg::index_t n) {
+    sg::index_t const m = dense.rows(), k = dense.cols();
     auto const right = integers<T>(k, n, 1), left = integers<T>(n, m, 2), across = integers<T>(m, n, 3);
     sg::matrix<T> c(m, n), expected(m, n), back(m, k);
     int wrong = 0;
@@ -35,9 +38,22 @@ int wrong_products(X const& x, sg::matrix<T> const& dense) {
     sg::gemm(cpu, x.transposed(), across, t);
     sg::gemm(sg::reference{}, sg::transposed(dense), across, expected_t);
     wrong += !equal(t, expected_t);
+    auto const epilogue = [](T y, sg::index_t i, sg::index_t j) {
+        return y + T(static_cast<sg::real_t<T>>(3 * i + j));
+    };
+    sg::gemm(sg::reference{}, T(3), sg::conjugated(sg::scaled(T(2), dense)), sg::conjugated(right), T(-2),
+             across, expected, epilogue);
+    sg::gemm(cpu, T(3), sg::conjugated(sg::scaled(T(2), x)), sg::conjugated(right), T(-2), across, c,
+             epilogue);
+    wrong += !equal(c, expected);
     sg::to_dense(cpu, x, back);
     wrong += !equal(back, dense);
     return wrong;
+}
+// With one column, two and more: of a few, the host adds up elements as they are stored.
+template <class T, class X>
+int wrong_products(X const& x, sg::matrix<T> const& dense) {
+    return wrong_products(x, dense, 1) + wrong_products(x, dense, 2) + wrong_products(x, dense, 9);
 }
 
 } // namespace
@@ -71,6 +87,11 @@ TEMPLATE_TEST_CASE("sparse formats: conversions among them, and the products of 
         CHECK(static_cast<bool>(sg::to_csr(cpu, bsr).view().check_sorted()));
         CHECK(sg::to_csr(cpu, bsr).view().nonzeros >= x.nonzeros);
     }
+    // Long lines: their elements are shared out.
+    auto const a = support::uniform_sparse<T>(30, 1400, 0.5, 6);
+    CHECK(wrong_products<T>(sg::to_coo(cpu, a.view()).view(), a.dense()) == 0);
+    CHECK(wrong_products<T>(sg::to_csc(cpu, a.view()).view(), a.dense()) == 0);
+    CHECK(wrong_products<T>(sg::to_ell(cpu, a.view()).view(), a.dense()) == 0);
     auto const whole = support::blocks<T>(16, 24, 4, 0.4, 4);
     CHECK(sg::to_bsr(cpu, whole.view(), 4).view().nonzeros() == whole.view().nonzeros);
     CHECK(contains(
@@ -78,7 +99,38 @@ TEMPLATE_TEST_CASE("sparse formats: conversions among them, and the products of 
             cpu,
             sg::product(sg::to_bsr(cpu, whole.view(), 4), sg::matrix<T>(24, 2), sg::matrix<T>(16, 2)).shape())
             .describe(),
-        "bsr, listed first; csr of"));
+        "bsr, listed first; each call does that, to_csr once; csr of"));
+}
+
+TEST_CASE(
+    "sparse formats: a vector times elements as they are stored has the same bits on any number of threads") {
+    auto a = support::uniform_sparse<float>(40, 2000, 0.3, 7);
+    auto const x = support::fractions<float>(1, static_cast<sg::index_t>(a.values.size()), 2);
+    std::copy(x.data(), x.data() + a.values.size(), a.values.begin());
+    auto const csc = sg::to_csc(sg::host{}, a.view());
+    auto const coo = sg::to_coo(sg::host{}, a.view());
+    auto const b = support::fractions<float>(2000, 1, 3);
+    sg::matrix<float> one(40, 1), several(40, 1);
+    auto const compare = [&](auto const& matrix) {
+        sg::gemm(sg::host{1}, matrix, b, one);
+        for (int const threads : {2, 3}) {
+            sg::gemm(sg::host{threads}, matrix, b, several);
+            CHECK(support::same_bits(one, several));
+        }
+        auto const expected = support::product_of(a.dense(), b);
+        double most = 0;
+        for (sg::index_t i = 0; i < 40; ++i)
+            most = std::max(most, std::abs(static_cast<double>(one(i, 0) - expected(i, 0))));
+        CHECK(most <= 600 * 0.25 * static_cast<double>(std::numeric_limits<float>::epsilon()));
+    };
+    compare(csc);
+    compare(coo);
+    sg::plan const plan(sg::host{}, sg::product(csc, b, one).shape());
+    CHECK(contains(plan.describe(), "elements, added up as they are stored"));
+    sg::plan const none(sg::host{}, sg::product(sg::coo<float>{0, 3, nullptr, nullptr, nullptr, 0},
+                                                sg::matrix<float>(3, 1), sg::matrix<float>(0, 1))
+                                        .shape());
+    CHECK(none.workspace().host == 0);
 }
 
 TEST_CASE("sparse formats: elements in any order, and several of one place") {

@@ -7,6 +7,29 @@ STRATAGEMM_BEGIN
 
 constexpr index_t lesser(index_t x, index_t y) { return x < y ? x : y; }
 
+// Instead of values, where each element is one.
+struct no_values {};
+template <class List>
+constexpr bool has_values = requires(List const& x) {
+    x.values;
+};
+// Instead of a dense matrix, where an operand has a list alone.
+struct only_listed {};
+// More rows are always multiplied by the list.
+inline constexpr index_t most_rows_of_whole = 8;
+
+// As what kernels read an element type. Marks of one byte are `byte`.
+template <class T>
+struct stored {
+    using type = T;
+};
+template <class T>
+requires(std::is_integral_v<T> && sizeof(T) == 1) struct stored<T> {
+    using type = std::int8_t;
+};
+template <class T>
+using stored_t = typename stored<T>::type;
+
 // Bytes of workspace for the three arrays of a matrix by rows.
 template <class Arena, class T, class Index>
 std::size_t bytes_of_lists(index_t rows, index_t elements) {

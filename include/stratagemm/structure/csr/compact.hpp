@@ -1,5 +1,5 @@
-// Dense to CSR: lists the non-zero elements of a matrix by rows, in order, on the host or on a device. On a device
-// the call does not wait. -0 counts as zero, NaN as non-zero.
+// Dense to CSR: lists the non-zero elements of a matrix by rows, in order, on the host or on a device, with their values
+// or without. On a device the call does not wait. -0 counts as zero, NaN as non-zero.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -54,9 +54,12 @@ KERNEL(ITEMS) count_nonzeros(MATRIX(IN const, x), BUFFER(int, counts), index col
     if (ITEM == 0) counts[GROUP] = sums[0];
 }
 
-KERNEL(ITEMS) list_nonzeros(MATRIX(IN const, x), int conjugated, scalar factor, BUFFER(int const, counts),
-                            BUFFER(INDEX, begins), BUFFER(INDEX, columns), BUFFER(IN, values), index cols,
-                            int parts, index span, int counted) {
+KERNEL(ITEMS) list_nonzeros(MATRIX(IN const, x), int conjugated, BUFFER(int const, counts), BUFFER(INDEX, begins),
+                            BUFFER(INDEX, columns),
+#if VALUES
+                            BUFFER(IN, values),
+#endif
+                            index cols, int parts, index span, int counted) {
     SHARED int sums[ITEMS];
     SHARED int of_warp[ITEMS / 32];
     SHARED byte marks[ITEMS * MARKS];
@@ -64,7 +67,9 @@ KERNEL(ITEMS) list_nonzeros(MATRIX(IN const, x), int conjugated, scalar factor, 
     OPEN(int const, counts);
     OPEN(INDEX, begins);
     OPEN(INDEX, columns);
+#if VALUES
     OPEN(IN, values);
+#endif
     index const i = GROUP / parts, from = GROUP % parts * span, to = min(from + span, cols);
     int mine = 0;
     if (counted)
@@ -116,10 +121,12 @@ KERNEL(ITEMS) list_nonzeros(MATRIX(IN const, x), int conjugated, scalar factor, 
         for (int w = 0; own != 0; ++w, own >>= 1)
             if (own & 1) {
                 index const j = first + ITEM * STRETCH + w;
-                scalar const there = LOAD(IN, x, AT(x, i, j));
-                scalar const element = scale_by(factor, conjugate_if(conjugated, there));
                 columns[at] = (INDEX)j;
+#if VALUES
+                scalar const there = LOAD(IN, x, AT(x, i, j));
+                scalar const element = conjugate_if(conjugated, there);
                 STORE(IN, values, at, CONVERT(OUT_VALUE, (value)element));
+#endif
                 ++at;
             }
         next += all;
@@ -147,17 +154,16 @@ template <class Arena>
 std::size_t bytes_to_compact(index_t rows, index_t cols) {
     return Arena::rounded(static_cast<std::size_t>(rows * compact_parts(rows, cols).parts) * sizeof(int));
 }
-// Lists the non-zero elements of x, times `factor`; ignores the factor of the view. `begins` has room for
-// x.rows + 1 numbers, `columns` and `values` have room for x.rows * x.cols.
-template <class Leaf, class T, class Space, class Index, class Arena>
-status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, accumulator_t<T> factor,
-                     typename Space::template handle<Index> begins,
-                     typename Space::template handle<Index> columns,
-                     typename Space::template handle<T> values, Arena& memory) {
+// Lists the non-zero elements of x; ignores the factor of the view. `begins` has room for x.rows + 1 numbers,
+// `columns` and `values` have room for x.rows * x.cols. Instead of `values` there may be no_values.
+template <class Index, class Leaf, class T, class Space, class Numbers, class Values, class Arena>
+status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, Numbers begins, Numbers columns,
+                     Values values, Arena& memory) {
+    constexpr bool valued = !std::is_same_v<Values, no_values>;
     if (sizeof(Index) < 8 && x.rows > 0 && x.cols > 0x7fffffff / x.rows)
         return error(errc::unsupported, "events: a matrix of more than 2^31 - 1 elements; multiply blocks");
     if constexpr (host_leaf<Leaf>) {
-        (void)memory;
+        (void)memory, (void)values;
         index_t at = 0;
         begins[0] = 0;
         for (index_t i = 0; i < x.rows; ++i) {
@@ -165,9 +171,8 @@ status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, accumulato
                 T const element = x(i, j);
                 if (static_cast<accumulator_t<T>>(element) == accumulator_t<T>(real_t<accumulator_t<T>>(0)))
                     continue;
-                columns[at] = static_cast<Index>(j);
-                auto const number = static_cast<accumulator_t<T>>(element);
-                values[at++] = static_cast<T>(factor * (x.conjugate ? conjugate(number) : number));
+                if constexpr (valued) values[at] = x.conjugate ? conjugate(element) : element;
+                columns[at++] = static_cast<Index>(j);
             }
             begins[i + 1] = static_cast<Index>(at);
         }
@@ -175,7 +180,8 @@ status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, accumulato
     } else {
         typename Arena::scope const scope(memory);
         auto const types = [] {
-            return kernel_types<T, T>() + "#define INDEX " + (sizeof(Index) == 8 ? "index\n" : "int\n");
+            return kernel_types<stored_t<T>, stored_t<T>>() + "#define INDEX " +
+                   (sizeof(Index) == 8 ? "index\n" : "int\n") + "#define VALUES " + (valued ? "1\n" : "0\n");
         };
         compact_parts const by(x.rows, x.cols);
         index_t const groups = x.rows * by.parts;
@@ -191,8 +197,14 @@ status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, accumulato
                                        static_cast<int>(by.parts), by.span);
                 !s)
                 return s;
-        return leaf.launch(kernel("list_nonzeros"), groups, x, int{x.conjugate}, factor, counts, begins,
-                           columns, values, x.cols, static_cast<int>(by.parts), by.span, int{by.counted});
+        auto const launch = [&](auto const&... to) {
+            return leaf.launch(kernel("list_nonzeros"), groups, x, int{x.conjugate}, counts, to..., x.cols,
+                               static_cast<int>(by.parts), by.span, int{by.counted});
+        };
+        if constexpr (valued)
+            return launch(begins, columns, values);
+        else
+            return launch(begins, columns);
     }
 }
 

@@ -6,17 +6,25 @@
 // neighbouring work-items read neighbouring elements of A. The whole group computes a row that is much longer than
 // the others, after these.
 //
-// Shape, layout of B and number of stored elements determine the order in which the products of a row are added, so
-// the result is the same from run to run.
+// If a few rows of A are listed from a dense matrix X, the kernel decides by the number of listed elements, which the
+// device alone knows: above a limit it reads all of B once, for all rows of X together, instead of what the list names.
+// Zeros of X are skipped in both forms, so that NaN and Inf in B have the same effect.
+//
+// Shape, layout of B, number of stored elements and, with X, this decision determine the order in which the products of
+// a row are added, so the result is the same from run to run.
 #pragma once
 
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
+#include "arrays.hpp"
 
 STRATAGEMM_BEGIN
 
 // VECTORS is 1 if one load reads the WIDE columns of B, and one store writes those of C. If PIECES is 1, the
-// rows are in pieces (pieces.hpp).
+// rows are in pieces (pieces.hpp). If ONES is 1, each element of A is one, and there are no values. If STREAMS is 1,
+// there is X with X_ROWS rows; then a work-item that reads all of B has SPAN columns, SPAN_LANES work-items lie side by
+// side, SPAN_PARTS of them share the rows of B, and each loads AHEAD rows before it uses the first. AT_ONCE: for how many
+// groups on a multiprocessor there are registers.
 inline constexpr char csr_text[] = R"(
 #define IN_FLIGHT (WIDE > 1 ? 4 : 8) /* elements of A that a work-item loads before it uses the first */
 #define UNITS (ROWS * STRIPES)
@@ -61,11 +69,19 @@ typedef some_scalars some_of_b;
 #define IN_WARP(parts) 1
 #endif
 #define LONG_ROWS (!PIECES && UNITS > 1)
-#define SHARES (LONG_ROWS || PARTS > IN_WARP(PARTS))
+#define SHARES (STREAMS || LONG_ROWS || PARTS > IN_WARP(PARTS))
 #define LINE (ITEMS + 8) /* sums of one of WIDE columns, so that a warp adds them up without conflicts */
 
 #define BEGIN_SUM(w, member) sum[w] = ZERO;
-#define ADD_TO_SUM(w, member) sum[w] = multiply_add(x, some member, sum[w]);
+#if ONES
+#define OF_VALUES(x)
+#define LOAD_OF_A(u, at)
+#define ADD_TO_SUM(w, member) sum[w] = sum[w] + some member;
+#else
+#define OF_VALUES(x) x,
+#define LOAD_OF_A(u, at) of_a[u] = LOAD(IN, values, at)
+#define ADD_TO_SUM(w, member) sum[w] = multiply_add(of_a[u], some member, sum[w]);
+#endif
 #define ADD_NEIGHBOUR(w, member) sum[w] += SHUFFLE(sum[w], LANE ^ (step * LANES));
 #define SHOW_SUM(w, member) part[(w)*LINE + ITEM] = sum[w];
 #define ADD_SHOWN(w, member) sum[w] = sum[w] + part[(w)*LINE + ITEM + q * in_warp * LANES];
@@ -84,22 +100,23 @@ typedef some_scalars some_of_b;
 
 /* Adds every `parts`-th element of a row from `at` on, times columns j to j + WIDE of B. `parts` is known when this is
    compiled. Where the next elements are is read while these are multiplied. */
-FUNCTION void add_part(scalar *sum, GLOBAL INDEX const *columns, GLOBAL IN const *values, GLOBAL IN const *b,
-                       index b_row, index b_col, int b_conjugated, index j, index cols, index at, index end,
-                       int parts) {
+FUNCTION void add_part(scalar *sum, GLOBAL INDEX const *columns, OF_VALUES(GLOBAL IN const *values)
+                       GLOBAL IN const *b, index b_row, index b_col, int b_conjugated, index j,
+                       index cols, index at, index end, int parts) {
     INDEX left = (INDEX)(end - at), row_of[IN_FLIGHT];
     some_of_b y[IN_FLIGHT];
+#if !ONES
     scalar of_a[IN_FLIGHT];
+#endif
     for (int u = 0; u < IN_FLIGHT; ++u)
         if (u * parts < left) row_of[u] = columns[at + u * parts];
     for (; (IN_FLIGHT - 1) * parts < left; left -= IN_FLIGHT * parts) {
         for (int u = 0; u < IN_FLIGHT; ++u) LOAD_SOME(y[u], row_of[u]);
-        for (int u = 0; u < IN_FLIGHT; ++u) of_a[u] = LOAD(IN, values, at + u * parts);
+        for (int u = 0; u < IN_FLIGHT; ++u) { LOAD_OF_A(u, at + u * parts); }
         at += IN_FLIGHT * parts;
         for (int u = 0; u < IN_FLIGHT; ++u)
             if ((IN_FLIGHT + u) * parts < left) row_of[u] = columns[at + u * parts];
         for (int u = 0; u < IN_FLIGHT; ++u) {
-            scalar const x = of_a[u];
             some_of_b const some = y[u];
             EACH_COLUMN(ADD_TO_SUM)
         }
@@ -107,25 +124,84 @@ FUNCTION void add_part(scalar *sum, GLOBAL INDEX const *columns, GLOBAL IN const
     for (int u = 0; u < IN_FLIGHT; ++u)
         if (u * parts < left) LOAD_SOME(y[u], row_of[u]);
     for (int u = 0; u < IN_FLIGHT; ++u)
-        if (u * parts < left) of_a[u] = LOAD(IN, values, at + u * parts);
+        if (u * parts < left) { LOAD_OF_A(u, at + u * parts); }
     for (int u = 0; u < IN_FLIGHT; ++u)
         if (u * parts < left) {
-            scalar const x = of_a[u];
             some_of_b const some = y[u];
             EACH_COLUMN(ADD_TO_SUM)
         }
 }
 
-KERNEL_AT_ONCE(ITEMS, (PIECES ? 10 : 8))
-csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), BUFFER(IN const, values),
+#if STREAMS
+#if ONES
+typedef uint of_x;
+#define IS_ZERO(v) ((v) == 0)
+#define ADD_OF_X(sum, factor, y) sum = sum + y
+#else
+typedef scalar of_x;
+#if COMPLEX
+#define IS_ZERO(v) ((v).x == 0 && (v).y == 0)
+#else
+#define IS_ZERO(v) ((v) == 0)
+#endif
+#define ADD_OF_X(sum, factor, y) sum = multiply_add(conjugate_if(x_conjugated, factor), y, sum)
+#endif
+#if VECTORS
+#define KEEP_ONE(w, member) y[u * SPAN + w] = loaded_some member;
+#define LOAD_SPAN(row)                \
+    do {                              \
+        some_of_b loaded_some;        \
+        LOAD_SOME(loaded_some, row);  \
+        EACH_COLUMN(KEEP_ONE)         \
+    } while (0)
+#else
+#define LOAD_SPAN(row)                                                          \
+    for (int w = 0; w < SPAN; ++w) {                                            \
+        scalar const one = LOAD(IN, b, AT(b, row, min(j + w, cols - 1)));       \
+        y[u * SPAN + w] = conjugate_if(b_conjugated, one);                      \
+    }
+#endif
+
+/* Adds every SPAN_PARTS-th of all rows of B from `at` on, in columns j to j + SPAN, times each row of X. */
+FUNCTION void add_all(scalar *sum, GLOBAL MARK const *x, index x_row, index x_col, int x_conjugated,
+                      GLOBAL IN const *b, index b_row, index b_col, int b_conjugated, index j, index cols,
+                      index at, index end) {
+    for (; at < end; at += AHEAD * SPAN_PARTS) {
+        scalar y[AHEAD * SPAN];
+        for (int u = 0; u < AHEAD; ++u) {
+            index const row = min(at + u * SPAN_PARTS, end - 1);
+            LOAD_SPAN(row);
+        }
+        for (int u = 0; u < AHEAD; ++u) {
+            index const row = at + u * SPAN_PARTS;
+            if (row < end) {
+#pragma unroll
+                for (int i = 0; i < X_ROWS; ++i) {
+                    of_x const factor = LOAD(MARK, x, AT(x, i, row));
+                    if (!IS_ZERO(factor))
+                        for (int w = 0; w < SPAN; ++w) ADD_OF_X(sum[i * SPAN + w], factor, y[u * SPAN + w]);
+                }
+            }
+        }
+    }
+}
+#endif
+
+KERNEL_AT_ONCE(ITEMS, AT_ONCE)
+csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
                 MATRIX(IN const, b), int b_conjugated,
 #if PIECES
                 BUFFER(int const, row_of_piece), BUFFER(SUM, sums), index pieces,
 #else
                 index long_row,
 #endif
+#if STREAMS
+                MATRIX(MARK const, x), int x_conjugated, index depth, index most_listed,
+#endif
                 PRODUCT) {
-#if SHARES
+#if STREAMS && SPAN > WIDE
+    SHARED scalar part[SPAN * LINE];
+#elif SHARES
     SHARED scalar part[WIDE * LINE];
 #endif
 #if LONG_ROWS
@@ -133,7 +209,9 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), BUFFE
 #endif
     OPEN(INDEX const, bounds);
     OPEN(INDEX const, columns);
+#if !ONES
     OPEN(IN const, values);
+#endif
     OPEN(IN const, b);
     OPEN(OUT const, e);
     OPEN(OUT, c);
@@ -142,6 +220,33 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), BUFFE
     OPEN(SUM, sums);
 #else
     index const pieces = rows;
+#endif
+#if STREAMS
+    OPEN(MARK const, x);
+    if ((index)bounds[X_ROWS] > most_listed) {
+        index const j = ((index)GROUP * SPAN_LANES + ITEM % SPAN_LANES) * SPAN;
+        if ((index)GROUP * SPAN_LANES * SPAN >= cols) return; /* the whole group */
+        scalar sum[X_ROWS * SPAN];
+        for (int s = 0; s < X_ROWS * SPAN; ++s) sum[s] = ZERO;
+        if (j < cols)
+            add_all(sum, x, x_row, x_col, x_conjugated, b, b_row, b_col, b_conjugated, j, cols,
+                    (index)(ITEM / SPAN_LANES), depth);
+#pragma unroll
+        for (int i = 0; i < X_ROWS; ++i) {
+            for (int w = 0; w < SPAN; ++w) part[w * LINE + ITEM] = sum[i * SPAN + w];
+            for (int others = ITEMS / 2; others >= SPAN_LANES; others /= 2) {
+                BARRIER();
+                if (ITEM < others)
+                    for (int w = 0; w < SPAN; ++w)
+                        part[w * LINE + ITEM] = part[w * LINE + ITEM] + part[w * LINE + ITEM + others];
+            }
+            if (ITEM < SPAN_LANES)
+                for (int w = 0; w < SPAN; ++w)
+                    if (j + w < cols) FINISH_ELEMENT(i, j + w, part[w * LINE + ITEM]);
+            BARRIER();
+        }
+        return;
+    }
 #endif
     int const down = (int)((pieces - 1) / ROWS + 1);
     index const first_i = (index)(GROUP % down) * ROWS, first_j = (index)(GROUP / down) * (STRIPES * LANES * WIDE);
@@ -170,10 +275,10 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), BUFFE
         index const at = begin + ITEM / LANES % parts;
 #if LONG_ROWS
         if (alone)
-            add_part(sum, columns, values, b, b_row, b_col, b_conjugated, j, cols, at, end, ITEMS / LANES);
+            add_part(sum, columns, OF_VALUES(values) b, b_row, b_col, b_conjugated, j, cols, at, end, ITEMS / LANES);
         else
 #endif
-            add_part(sum, columns, values, b, b_row, b_col, b_conjugated, j, cols, at, end, PARTS);
+            add_part(sum, columns, OF_VALUES(values) b, b_row, b_col, b_conjugated, j, cols, at, end, PARTS);
 
         /* Sums of parts become one: within a warp by exchange, if the device can do that, and else by memory. */
         int const in_warp = IN_WARP(parts);
@@ -252,16 +357,24 @@ struct csr_work {
     int wide = 1, lanes = 1, parts = 1, rows = 1, stripes = 1;
     bool vectors = false;
     index_t long_row = 0; // more elements than this are left to the whole group
+    // If the list is of a dense matrix with few rows: with more listed elements than `most_listed`, all of B is read,
+    // by work-items with `span` columns each, `ahead` rows at a time. 0: never.
+    int span = 0, span_lanes = 1, ahead = 0;
+    index_t most_listed = 0;
 
     index_t groups(index_t m, index_t n) const {
-        return ((m - 1) / rows + 1) * ((n - 1) / (stripes * lanes * wide) + 1);
+        index_t const listed = ((m - 1) / rows + 1) * ((n - 1) / (stripes * lanes * wide) + 1);
+        index_t const all = span > 0 ? (n - 1) / (span_lanes * span) + 1 : 0;
+        return listed > all ? listed : all;
     }
     std::string definitions() const {
         auto const define = [](char const* name, int value) {
             return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
         };
         return define("WIDE", wide) + define("LANES", lanes) + define("PARTS", parts) + define("ROWS", rows) +
-               define("STRIPES", stripes) + define("VECTORS", vectors);
+               define("STRIPES", stripes) + define("VECTORS", vectors) + define("STREAMS", span > 0) +
+               define("SPAN", span) + define("SPAN_LANES", span_lanes) +
+               define("SPAN_PARTS", items / span_lanes) + define("AHEAD", ahead);
     }
     std::string describe() const {
         return std::to_string(lanes) + " x " + std::to_string(wide) + " columns of C at once, rows of A in " +
@@ -302,6 +415,21 @@ inline csr_work choose_csr(index_t m, index_t k, index_t n, index_t nonzeros, in
     x.stripes = units / x.rows;
     return x;
 }
+// Of a list of a dense matrix with m rows, whose product may read all of B instead. Both products are bound by what
+// they read of B. One row of A reads rows of B at the memory's rate, however many; several rows of A may read a row of B
+// several times. Where B is stored by columns, memory gives the device pieces of 64 bytes, and almost every piece is
+// read if there are four listed elements for each piece of a column.
+inline csr_work choose_events(index_t m, index_t k, index_t n, int vector, std::size_t size) {
+    csr_work x = choose_csr(m, k, n, m * k, vector);
+    bool const by_rows = vector > 0 && n > 1;
+    auto const a_piece = static_cast<index_t>(64 / size);
+    x.most_listed = by_rows ? k : k * 4 / a_piece;
+    if (m > most_rows_of_whole || m * k <= x.most_listed) return x;
+    x.span = by_rows ? x.wide : n < 4 ? 1 : 4;
+    x.ahead = x.span * m > 16 ? 2 : x.span > 1 ? 4 : 8;
+    if (by_rows) x.span_lanes = x.lanes;
+    return x;
+}
 
 // How many columns of B one load can read; 0 if B is stored by columns.
 template <class T, class Space>
@@ -319,48 +447,79 @@ std::size_t bytes_for_sums(index_t sums, index_t n) {
     return Arena::rounded(static_cast<std::size_t>(sums) * static_cast<std::size_t>(n) * sizeof(Sum));
 }
 
-// C = alpha A B + beta E, without the epilogue.
-template <class Leaf, class Q, class Arena>
-status multiply_csr(Leaf const& leaf, Q const& p, Arena& memory) {
+// What the kernel is compiled for beside how it divides the work.
+struct csr_kinds {
+    bool stores = false, in_pieces = false, ones = false;
+    index_t x_rows = 0; // of the dense matrix beside the list, and how its elements are stored
+    char const* mark = "";
+};
+template <class In, class Out, class Index>
+std::string csr_types() {
+    return kernel_types<In, Out>() + "#define SUM " + kernel_type<accumulator_t<In>>() + "\n#define INDEX " +
+           (sizeof(Index) == 8 ? "index\n" : "int\n");
+}
+template <class In, class Out, class Index>
+device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& kinds) {
+    // Registers for sums, rows of B and X where all of B is read.
+    index_t const words = kinds.x_rows + (kinds.x_rows + x.ahead) * x.span *
+                                             static_cast<index_t>(sizeof(accumulator_t<In>)) / 4;
+    int const at_once = kinds.in_pieces ? 10 : words <= 21 ? 8 : words <= 68 ? 4 : words <= 96 ? 3 : 2;
+    std::string const definitions = x.definitions() + "#define STORES " + (kinds.stores ? "1" : "0") +
+                                    "\n#define PIECES " + (kinds.in_pieces ? "1" : "0") + "\n#define ONES " +
+                                    (kinds.ones ? "1" : "0") + "\n#define X_ROWS " +
+                                    std::to_string(kinds.x_rows) + "\n#define AT_ONCE " +
+                                    std::to_string(at_once) + "\n#define MARK " + kinds.mark + '\n';
+    return {name, csr_text, definitions, x.items, uses_double<In, Out>, false, csr_types<In, Out, Index>};
+}
+
+// C = alpha A B + beta E, without the epilogue. `whole`: the matrix whose non-zero elements A lists, or only_listed.
+template <class Leaf, class Q, class Whole, class Arena>
+status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
     using In = typename Q::a_type;
     using Out = typename Q::c_type;
     using Sum = accumulator_t<In>;
-    auto const types = [] {
-        using Index = typename Q::a_operand::index_type;
-        return kernel_types<In, Out>() + "#define SUM " + kernel_type<Sum>() + "\n#define INDEX " +
-               (sizeof(Index) == 8 ? "index\n" : "int\n");
-    };
+    constexpr bool valued = has_values<typename Q::a_operand>;
+    constexpr bool has_whole = !std::is_same_v<Whole, only_listed>;
     auto const& a = p.a;
     index_t const m = p.c.rows, n = p.c.cols;
-    csr_work const x = choose_csr(m, p.b.rows, n, a.nonzeros, vector_of(p.b));
+    csr_work const x = has_whole ? choose_events(m, p.b.rows, n, vector_of(p.b), sizeof(In))
+                                 : choose_csr(m, p.b.rows, n, a.nonzeros, vector_of(p.b));
     bool const stores = x.vectors && std::is_same_v<In, Out> && vector_of(p.c) == x.wide;
-    bool const in_pieces = a.pieces.count > 0;
+    bool in_pieces = false;
+    if constexpr (requires { a.pieces; }) in_pieces = a.pieces.count > 0;
+    csr_kinds kinds{stores, in_pieces, !valued};
+    if constexpr (has_whole)
+        if (x.span > 0) kinds.x_rows = m, kinds.mark = kernel_type<stored_t<typename Whole::value_type>>();
     auto const kernel = [&](char const* name) {
-        return device_kernel{name,
-                             csr_text,
-                             x.definitions() + "#define STORES " + (stores ? "1" : "0") +
-                                 "\n#define PIECES " + (in_pieces ? "1\n" : "0\n"),
-                             x.items,
-                             uses_double<In, Out>,
-                             false,
-                             types};
+        return csr_kernel<In, Out, typename Q::a_operand::index_type>(name, x, kinds);
     };
     auto const e = added_or_c(p);
     int const adds = p.beta != typename Q::scalar(0);
-    if (!in_pieces)
-        return leaf.launch(kernel("csr_times_dense"), x.groups(m, n), a.row_begins, a.columns, a.values, p.b,
-                           int{p.b.conjugate}, x.long_row, p.alpha, p.beta, adds, e, int{e.conjugate}, p.c, m,
-                           n);
-    typename Arena::scope const scope(memory);
-    auto const sums = memory.template take<Sum>(a.pieces.sums * n);
-    status s = leaf.launch(kernel("csr_times_dense"), x.groups(a.pieces.count, n), a.pieces.bounds, a.columns,
-                           a.values, p.b, int{p.b.conjugate}, a.pieces.lists, sums, a.pieces.count, p.alpha,
-                           p.beta, adds, e, int{e.conjugate}, p.c, m, n);
-    if (!s || a.pieces.cut_rows == 0) return s;
-    auto const cut_rows = a.pieces.lists + a.pieces.count;
-    return leaf.launch(kernel("sums_of_pieces"), groups_for_each(a.pieces.cut_rows * n, x.items), cut_rows,
-                       cut_rows + a.pieces.cut_rows, sums, a.pieces.cut_rows, p.alpha, p.beta, adds, e,
-                       int{e.conjugate}, p.c, m, n);
+    auto const launch = [&](index_t rows, auto const& bounds, auto const&... more) {
+        if constexpr (valued)
+            return leaf.launch(kernel("csr_times_dense"), x.groups(rows, n), bounds, a.columns, a.values, p.b,
+                               int{p.b.conjugate}, more..., p.alpha, p.beta, adds, e, int{e.conjugate}, p.c,
+                               m, n);
+        else
+            return leaf.launch(kernel("csr_times_dense"), x.groups(rows, n), bounds, a.columns, p.b,
+                               int{p.b.conjugate}, more..., p.alpha, p.beta, adds, e, int{e.conjugate}, p.c,
+                               m, n);
+    };
+    if constexpr (has_whole)
+        if (x.span > 0)
+            return launch(m, a.row_begins, x.long_row, whole, int{whole.conjugate}, p.b.rows, x.most_listed);
+    if (!in_pieces) return launch(m, a.row_begins, x.long_row);
+    if constexpr (requires { a.pieces; }) {
+        typename Arena::scope const scope(memory);
+        auto const sums = memory.template take<Sum>(a.pieces.sums * n);
+        status s = launch(a.pieces.count, a.pieces.bounds, a.pieces.lists, sums, a.pieces.count);
+        if (!s || a.pieces.cut_rows == 0) return s;
+        auto const cut_rows = a.pieces.lists + a.pieces.count;
+        return leaf.launch(kernel("sums_of_pieces"), groups_for_each(a.pieces.cut_rows * n, x.items),
+                           cut_rows, cut_rows + a.pieces.cut_rows, sums, a.pieces.cut_rows, p.alpha, p.beta,
+                           adds, e, int{e.conjugate}, p.c, m, n);
+    }
+    return {};
 }
 
 STRATAGEMM_END

@@ -9,8 +9,8 @@
 STRATAGEMM_BEGIN
 
 // Rows [first, last) of C = alpha A B + beta E; E is not read unless `adds`. Unless `by_columns`, columns of B, C
-// and E have stride 1.
-template <class T, class Index>
+// and E have stride 1. Ones: each element of A is one, and there are no values.
+template <class T, class Index, bool Ones = false>
 struct sparse_rows {
     index_t first, last, n;
     Index const* begins;
@@ -49,8 +49,8 @@ namespace host_avx512 {
 #undef STRATAGEMM_OP
 
 // In the instruction set in force.
-template <class T, class Index>
-void multiply_rows(sparse_rows<T, Index> const& g) {
+template <class T, class Index, bool Ones>
+void multiply_rows(sparse_rows<T, Index, Ones> const& g) {
 #if defined(__x86_64__)
     isa_choice const& choice = current_isa();
     if (choice.available && choice.isa >= host_isa::avx512)

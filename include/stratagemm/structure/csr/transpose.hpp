@@ -8,9 +8,6 @@
 
 STRATAGEMM_BEGIN
 
-template <class T, class Index, class Space>
-struct csr;
-
 // ---- on the host ------------------------------------------------------------------------------------------
 
 // Element `at` goes to place(at, to): behind all with a lower key, and behind those with the same that are before it.
@@ -117,15 +114,20 @@ KERNEL(ITEMS) place_digits(SORTED, BUFFER(int const, from), int first_pass, BUFF
     }
 }
 
-KERNEL(ITEMS) list_sorted(SORTED, BUFFER(int const, sorted), BUFFER(IN const, from_values), BUFFER(INDEX, begins),
-                          BUFFER(INDEX, columns), BUFFER(IN, values)) {
+KERNEL(ITEMS) list_sorted(SORTED, BUFFER(int const, sorted), BUFFER(INDEX, begins), BUFFER(INDEX, columns)
+#if VALUES
+                          , BUFFER(IN const, from_values), BUFFER(IN, values)
+#endif
+                          ) {
     OPEN(INDEX const, key_of);
     OPEN(INDEX const, others);
     OPEN(int const, sorted);
-    OPEN(IN const, from_values);
     OPEN(INDEX, begins);
     OPEN(INDEX, columns);
+#if VALUES
+    OPEN(IN const, from_values);
     OPEN(IN, values);
+#endif
     index const count = COUNT_OF_ELEMENTS;
     for (EACH(at, most)) {
         index const p = (index)sorted[at];
@@ -143,8 +145,10 @@ KERNEL(ITEMS) list_sorted(SORTED, BUFFER(int const, sorted), BUFFER(IN const, fr
 #else
             columns[at] = others[p];
 #endif
+#if VALUES
             scalar const element = LOAD(IN, from_values, p);
             STORE(IN, values, at, CONVERT(OUT_VALUE, (value)element));
+#endif
         }
     }
     for (EACH(key, keys + 1)) {
@@ -326,9 +330,11 @@ status sort_on_device(Leaf const& leaf, bool by_lines, Numbers key_of, Numbers o
     sort_parts const by(most);
     auto from = memory.template take<int>(most), to = memory.template take<int>(most);
     auto const counts = memory.template take<int>(16 * by.groups);
+    constexpr bool valued = !std::is_same_v<ToValues, no_values>;
     auto const kernel = [&](char const* name) {
-        return list_kernel<T, Index>(name, sort_text,
-                                     by_lines ? "#define BY_LINES 1\n" : "#define BY_LINES 0\n");
+        auto k = list_kernel<T, Index>(name, sort_text, valued ? "#define VALUES 1\n" : "#define VALUES 0\n");
+        k.definitions += by_lines ? "#define BY_LINES 1\n" : "#define BY_LINES 0\n";
+        return k;
     };
     for (int shift = 0; most > 0 && (shift == 0 || keys >> shift != 0); shift += 4) {
         int const first = shift == 0;
@@ -343,8 +349,14 @@ status sort_on_device(Leaf const& leaf, bool by_lines, Numbers key_of, Numbers o
             return s;
         std::swap(from, to);
     }
-    return leaf.launch(kernel("list_sorted"), groups_for_each((keys > most ? keys : most) + 1, 256), key_of,
-                       others, lines, keys, most, from, from_values, begins, columns, values);
+    auto const launch = [&](auto const&... of_values) {
+        return leaf.launch(kernel("list_sorted"), groups_for_each((keys > most ? keys : most) + 1, 256),
+                           key_of, others, lines, keys, most, from, begins, columns, of_values...);
+    };
+    if constexpr (valued)
+        return launch(from_values, values);
+    else
+        return launch();
 }
 
 // ---- both -------------------------------------------------------------------------------------------------
@@ -371,23 +383,30 @@ status sort_by_rows(Leaf const& leaf, index_t rows, index_t count,
 }
 
 // `begins` has room for a.cols + 1 numbers, `columns` and `values` for a.nonzeros. The elements stay as they are
-// stored.
-template <class Leaf, class T, class Index, class Space, class Arena>
-status transpose_csr(Leaf const& leaf, csr<T, Index, Space> const& a,
-                     typename Space::template handle<Index> begins,
-                     typename Space::template handle<Index> columns,
-                     typename Space::template handle<T> values, Arena& memory) {
+// stored. If A has no values, `values` is no_values.
+template <class Leaf, class A, class Numbers, class Values, class Arena>
+status transpose_csr(Leaf const& leaf, A const& a, Numbers begins, Numbers columns, Values values,
+                     Arena& memory) {
+    using T = typename A::value_type;
+    using Index = typename A::index_type;
     if constexpr (host_leaf<Leaf>) {
         (void)leaf, (void)memory;
         index_t i = a.rows;
         sort_stably(a.columns, a.nonzeros, a.cols, begins, [&](index_t at, Index to) {
             while (at < a.row_begins[i]) --i;
-            columns[to] = static_cast<Index>(i), values[to] = a.values[at];
+            columns[to] = static_cast<Index>(i);
+            if constexpr (has_values<A>) values[to] = a.values[at];
         });
         return {};
     } else {
+        auto const from_values = [&] {
+            if constexpr (has_values<A>)
+                return a.values;
+            else
+                return no_values{};
+        }();
         return sort_on_device<T, Index>(leaf, true, a.columns, a.row_begins, a.rows, a.cols, a.nonzeros,
-                                        a.values, begins, columns, values, memory);
+                                        from_values, begins, columns, values, memory);
     }
 }
 
