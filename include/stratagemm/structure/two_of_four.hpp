@@ -274,14 +274,14 @@ private:
 // those that are not zero, and of each group of work-items, refused[GROUP] is the first place with more than two.
 inline constexpr char pack_two_of_four_text[] = R"(
 #if COMPLEX
-#define SIZE(x) (fabs((x).x) + fabs((x).y))
-#define IS_ZERO(x) ((x).x == 0 && (x).y == 0)
+#define SIZE(of) (fabs((of).x) + fabs((of).y))
+#define IS_ZERO(of) ((of).x == 0 && (of).y == 0)
 #elif INTEGER
-#define SIZE(x) ((value)(x) < 0 ? 0u - (uint)(x) : (uint)(x))
-#define IS_ZERO(x) ((x) == 0)
+#define SIZE(of) ((value)(of) < 0 ? 0u - (uint)(of) : (uint)(of))
+#define IS_ZERO(of) ((of) == 0)
 #else
-#define SIZE(x) fabs(x)
-#define IS_ZERO(x) ((x) == 0)
+#define SIZE(of) fabs(of)
+#define IS_ZERO(of) ((of) == 0)
 #endif
 /* NaN is larger than any number. */
 #define AHEAD(w, of) (size[w] > size[of] || (size[w] != size[w] && size[of] == size[of]))

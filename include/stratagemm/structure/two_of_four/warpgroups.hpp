@@ -114,7 +114,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                     empty(stage).wait(parity ^ 1);
                     full(stage).expect(A_BYTES + B_BYTES + POSITIONS_BYTES);
                     fetch(a_tiles + stage * A_BYTES, values_map, step * (DEPTH / 2), i0, 0, full(stage));
-#pragma unroll
+#pragma unroll 1
                     for (int g = 0; g < WARPGROUPS; ++g) {
                         /* Below the last row there are values that are zero, and any positions will do. */
                         index const block = min((index)i0 / 64 + g, (rows - 1) / 64) * steps + step;
@@ -132,7 +132,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                             fetch(to, b_map, step * DEPTH, j0, 0, full(stage));
                     } else {
                         constexpr int parts = TILE_N / 64 / CLUSTER;
-#pragma unroll
+#pragma unroll 1
                         for (int x = 0; x < parts; ++x) {
                             int const part = rank * parts + x;
                             unsigned const to = b + part * DEPTH * 128;
@@ -252,9 +252,9 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
             }
         }
         if (LANE == 0) boxes_are_read_but_for<0>();
-        __syncwarp();
     }
     /* Nobody leaves while another block may still tell it something. */
+    __syncwarp();
     if (CLUSTER > 1) cluster_ends();
 }
 )cu";
@@ -283,7 +283,7 @@ struct two_of_four_tiling {
     double clocks() const { return (warpgroups() * (64.0 + 2 * cols) + rows + 2.0 * cols) / 128; }
 };
 inline constexpr two_of_four_tiling two_of_four_tilings[] = {
-    {128, 256, 2, 4, 2}, {192, 256, 2, 4, 1}, {128, 128, 2, 6, 2}, {64, 128, 1, 8, 2}, {64, 64, 1, 12, 2}};
+    {128, 256, 2, 4, 2}, {128, 128, 2, 6, 2}, {64, 128, 1, 8, 2}, {64, 64, 1, 12, 2}};
 
 inline double clocks_of_two_of_four(two_of_four_tiling const& t, index_t m, index_t n, int units) {
     index_t const at_once = units / t.cluster;
