@@ -8,6 +8,7 @@
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/two_of_four.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -231,6 +232,13 @@ std::vector<kernel> kernels_for(int capability) {
                                    std::to_string(tile.cols),
                                sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side)),
                                true});
+    for (bool const b_along_k : {false, true})
+        for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)
+            if (capability == 90)
+                all.push_back(
+                    {std::string("two-of-four-h-") + (b_along_k ? "nt-" : "nn-") + std::to_string(tile.rows) +
+                         "x" + std::to_string(tile.cols),
+                     sg::cuda_source_of(sg::two_of_four_kernel<sg::half, sg::half>(tile, b_along_k)), true});
     add_sampled<float>(all);
     add_sampled<double>(all);
     add_sampled<sg::half>(all);

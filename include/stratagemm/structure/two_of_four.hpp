@@ -10,9 +10,9 @@
 // second, which is further right. two_of_four_place() tells where these four bits are. Both elements are multiplied,
 // also if they are zero; the other two columns are not.
 //
-// On CUDA devices of sm_90a, products in half and bfloat16 run on the tensor cores' units for such matrices, if the
-// rows of the values, and the rows or the columns of B, lie side by side and begin at multiples of 16 bytes. These are
-// A B, and B A^T. Every other product lists the elements by rows, and multiplies them as a csr.
+// On CUDA devices of sm_90a, A B and B A^T in half and bfloat16 run on the tensor cores, which have instructions for
+// such matrices, if the rows of the values begin at multiples of 16 bytes. B is copied first, if neither its rows nor its
+// columns do. Every other product lists the elements by rows, and multiplies them as a csr.
 #pragma once
 
 #include "csr.hpp"
@@ -58,6 +58,7 @@ struct two_of_four_form {
     requires P::is_backend using over = two_of_four_product<P>;
 
     bool conjugate = false;
+    bool aligned = true; // values and positions are as tensor cores take them
 
     turned_form<two_of_four_form> transposed() const { return {*this, false}; }
     template <class Arena, class Leaf>
@@ -104,7 +105,7 @@ struct two_of_four {
     accumulator_t<T> scale{1};
     bool conjugate = false;
 
-    form facts() const { return {conjugate}; }
+    form facts() const { return {conjugate, is_aligned_two_of_four(values, positions)}; }
     template <class F>
     void each_view(F&& f) const {
         index_t const words = two_of_four_words(rows, cols);
@@ -184,10 +185,17 @@ inline constexpr bool is_turned_two_of_four<turned_form<two_of_four_form<T>>> = 
 // for them. The others are those of csr_product.
 template <policy P>
 class two_of_four_product : public csr_product<P> {
+public:
+    using typename csr_product<P>::arena;
+    using typename csr_product<P>::space;
+
+private:
     template <class S>
-    bool may_stay() const {
-        if constexpr (is_two_of_four<typename S::a_form> || is_turned_two_of_four<typename S::b_form>)
-            return has_two_of_four_kernel<typename P::space, typename S::a_type>(this->leaf());
+    bool stays(S const& s) const {
+        if constexpr (is_two_of_four<typename S::a_form>)
+            return s.a_facts.aligned && has_two_of_four_kernel<space, typename S::a_type>(this->leaf());
+        else if constexpr (is_turned_two_of_four<typename S::b_form>)
+            return s.b_facts.of.aligned && has_two_of_four_kernel<space, typename S::a_type>(this->leaf());
         else
             return false;
     }
@@ -199,72 +207,83 @@ class two_of_four_product : public csr_product<P> {
         else
             return {s.n, s.m};
     }
+    template <class T>
+    static index_t aligned_length(index_t n) {
+        constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T));
+        return (n + unit - 1) / unit * unit;
+    }
 
 public:
-    using typename csr_product<P>::arena;
     using csr_product<P>::csr_product;
 
+    // A copy of B, if the hardware cannot fetch it as it is.
+    template <class S>
+    footprint workspace(S const& s) const {
+        using T = typename S::a_type;
+        if (!stays(s)) return csr_product<P>::workspace(s);
+        footprint need;
+        space::share(need) =
+            arena::rounded(static_cast<std::size_t>(s.k * aligned_length<T>(sides(s).second)) * sizeof(T));
+        return need;
+    }
     // Tensor cores cut off where others round, once for 32 terms or so.
     template <class S>
     bound error_bound(S const& s) const {
         bound b = csr_product<P>::error_bound(s);
-        if (may_stay<S>())
-            b = {2 * b.worst, b.expected + static_cast<double>(s.k) / 16 * unit_roundoff<float>()};
+        if (stays(s)) b = {2 * b.worst, b.expected + static_cast<double>(s.k) / 16 * unit_roundoff<float>()};
         return b;
     }
     template <class S>
     double estimate(S const& s) const {
-        if (!may_stay<S>()) return csr_product<P>::estimate(s);
-        if constexpr (warpgroup_leaf<leaf_of<P>, typename P::space>) {
-            auto const [m, n] = sides(s);
-            return estimate_two_of_four(m, n, s.k, this->leaf().warpgroup_units()) *
-                       static_cast<double>(s.count) +
-                   5e-6;
-        } else {
-            return 0;
-        }
+        if constexpr (warpgroup_leaf<leaf_of<P>, space>)
+            if (stays(s)) {
+                auto const [m, n] = sides(s);
+                return estimate_two_of_four(m, n, s.k, this->leaf().warpgroup_units()) *
+                           static_cast<double>(s.count) +
+                       5e-6;
+            }
+        return csr_product<P>::estimate(s);
     }
     template <class S>
     std::string describe(S const& s) const {
-        std::string const text = csr_product<P>::describe(s);
-        return may_stay<S>()
-                   ? "two of four on the tensor cores, if the rows of the values and those or the columns "
-                     "of the dense matrix begin at multiples of 16 bytes; otherwise " +
-                         text
-                   : text;
+        if (stays(s)) return "two of four on the tensor cores";
+        return csr_product<P>::describe(s);
     }
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        using Left = typename Q::a_operand::form;
-        using Right = typename Q::b_operand::form;
-        if constexpr (may_have_two_of_four_kernel<leaf_of<P>, typename P::space, typename Q::a_type> &&
-                      (is_two_of_four<Left> || is_turned_two_of_four<Right>)) {
-            auto const left = [&] {
-                if constexpr (is_two_of_four<Left>)
-                    return p.without_epilogue();
-                else
-                    return p.without_epilogue().transposed();
-            }();
-            if (stays(left)) {
+        if constexpr (may_have_two_of_four_kernel<leaf_of<P>, space, typename Q::a_type> &&
+                      (is_two_of_four<typename Q::a_operand::form> ||
+                       is_turned_two_of_four<typename Q::b_operand::form>))
+            if (stays(p.shape())) {
                 for (index_t i = 0; i < p.count; ++i) {
-                    auto one = left.at(i);
-                    one.alpha = left.alpha * left.a.scale;
-                    if (status s = multiply_two_of_four(this->leaf(), one); !s) return s;
-                    if (status s = apply_to_c(this->leaf(), p.at(i)); !s) return s;
+                    auto const one = p.at(i);
+                    status s;
+                    if constexpr (is_two_of_four<typename Q::a_operand::form>)
+                        s = multiply(one.without_epilogue(), memory);
+                    else // C^T = B^T A^T
+                        s = multiply(one.without_epilogue().transposed(), memory);
+                    if (s) s = apply_to_c(this->leaf(), one);
+                    if (!s) return s;
                 }
                 return {};
             }
-        }
         return csr_product<P>::operator()(p, memory);
     }
 
 private:
     template <class Q>
-    bool stays(Q const& p) const {
-        if (!has_two_of_four_kernel<typename P::space, typename Q::a_type>(this->leaf())) return false;
-        for (index_t i = 0; i < p.count; ++i)
-            if (auto const one = p.at(i); !can_fetch_two_of_four(one.a, one.b)) return false;
-        return true;
+    status multiply(Q p, arena& memory) const {
+        using T = typename Q::a_type;
+        typename arena::scope const scope(memory);
+        p.alpha = p.alpha * p.a.scale;
+        if (!has_aligned_rows(p.b) && !has_aligned_rows(p.b.transposed())) {
+            index_t const length = aligned_length<T>(p.b.cols);
+            view<T, space> const copy{memory.template take<T>(p.b.rows * length), p.b.rows, p.b.cols, length,
+                                      1};
+            if (status s = this->leaf().copy(p.b, copy); !s) return s;
+            p.b = copy;
+        }
+        return multiply_two_of_four(this->leaf(), p);
     }
 };
 

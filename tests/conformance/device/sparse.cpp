@@ -309,17 +309,18 @@ void two_of_four_times_dense(sg::index_t m, sg::index_t k, sg::index_t n, sg::in
     CHECK(wrong() == 0);
     // Each of the tiles, whichever the product would choose.
     if constexpr (sg::may_have_two_of_four_kernel<decltype(device.leaf()), space, T>)
-        if (sg::has_two_of_four_kernel<space, T>(device.leaf()) && sg::can_fetch_two_of_four(x, along_n))
-            for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)
-                for (auto const& b : {along_n, along_k}) {
-                    INFO(tile.rows << " x " << tile.cols);
-                    auto p = sg::product(x, b, by_rows);
-                    p.alpha = x.scale;
-                    sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
-                    p.c = sg::transposed(by_columns);
-                    sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
-                    CHECK(wrong() == 0);
-                }
+        for (auto const& b : {along_n, along_k})
+            for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings) {
+                if (!sg::has_two_of_four_kernel<space, T>(device.leaf())) continue;
+                if (!sg::has_aligned_rows(b) && !sg::has_aligned_rows(b.transposed())) continue;
+                INFO(tile.rows << " x " << tile.cols);
+                auto p = sg::product(x, b, by_rows);
+                p.alpha = x.scale;
+                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
+                p.c = sg::transposed(by_columns);
+                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
+                CHECK(wrong() == 0);
+            }
     sg::gemm(sg::host{}, 0.5f, y, part, 2.0f, added, expected, sg::relu);
     sg::gemm(device, 0.5f, x, along_n, 2.0f, there_added, by_rows, sg::relu);
     sg::gemm(device, 0.5f, sg::transposed(along_k), sg::transposed(x), 2.0f, sg::transposed(there_added),

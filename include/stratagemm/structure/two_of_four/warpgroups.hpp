@@ -15,11 +15,12 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char two_of_four_warpgroups_text[] = R"cu(
-#define WARPGROUPS (TILE_M / 64) /* that multiply */
+#define BLOCKS (TILE_M / 64 / WARPGROUPS) /* of 64 rows, of a warpgroup that multiplies */
 #define DEPTH 64 /* columns of A of a stage */
 #define A_BYTES (TILE_M * DEPTH)
 #define B_BYTES (TILE_N * DEPTH * 2)
-#define POSITIONS_BYTES (WARPGROUPS * 512)
+#define POSITIONS_BYTES (TILE_M / 64 * 512)
+#define MANY_SUMS (BLOCKS * TILE_N > 256) /* which take more registers from those that fetch */
 #define BOX_BYTES 2048 /* of results: 16 rows of a warp */
 #define NEXT_OF_B (B_ALONG_K ? 4 : 256) /* to the next 32 columns of A, in units of 16 bytes */
 #define WIDTH (128 / (int)sizeof(OUT)) /* columns of C of a line of 128 bytes */
@@ -39,6 +40,12 @@ template <int N> void wait_but_for() { asm volatile("wgmma.wait_group.sync.align
 inline void are_there(float (&sum)[TILE_N / 2]) {
 #pragma unroll
     for (int v = 0; v < TILE_N / 2; ++v) asm volatile("" : "+f"(sum[v])::"memory");
+}
+/* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
+inline int lane_now() {
+    int lane;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane)::"memory");
+    return lane;
 }
 inline unsigned word_at(unsigned address) {
     unsigned x;
@@ -104,7 +111,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
     };
     if (ITEM < 128) {
         /* Registers: together no more than the launch has given. */
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 3 ? 32 : 40));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(MANY_SUMS ? 24 : 40));
         if (ITEM == 0)
             for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
                 int tile_i, tile_j;
@@ -115,10 +122,10 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                     full(stage).expect(A_BYTES + B_BYTES + POSITIONS_BYTES);
                     fetch(a_tiles + stage * A_BYTES, values_map, step * (DEPTH / 2), i0, 0, full(stage));
 #pragma unroll 1
-                    for (int g = 0; g < WARPGROUPS; ++g) {
+                    for (int g = 0; g < TILE_M / 64; ++g) {
                         /* Below the last row there are values that are zero, and any positions will do. */
-                        index const block = min((index)i0 / 64 + g, (rows - 1) / 64) * steps + step;
-                        fetch_bytes(all_positions + stage * POSITIONS_BYTES + g * 512, positions + block * 128, 512,
+                        int const block = min(i0 / 64 + g, (int)((rows - 1) / 64)) * steps + step;
+                        fetch_bytes(all_positions + stage * POSITIONS_BYTES + g * 512, positions + (index)block * 128, 512,
                                     full(stage));
                     }
                     unsigned const b = b_tiles + stage * B_BYTES;
@@ -131,23 +138,22 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                         else
                             fetch(to, b_map, step * DEPTH, j0, 0, full(stage));
                     } else {
-                        constexpr int parts = TILE_N / 64 / CLUSTER;
+                        constexpr int lines = DEPTH / CLUSTER;
 #pragma unroll 1
-                        for (int x = 0; x < parts; ++x) {
-                            int const part = rank * parts + x;
-                            unsigned const to = b + part * DEPTH * 128;
+                        for (int x = 0; x < TILE_N / 64; ++x) {
+                            unsigned const to = b + x * DEPTH * 128 + rank * lines * 128;
                             if (CLUSTER > 1)
-                                fetch_for_all(to, b_map, j0 + part * 64, step * DEPTH, 0, full(stage),
+                                fetch_for_all(to, b_map, j0 + x * 64, step * DEPTH + rank * lines, 0, full(stage),
                                               (1 << CLUSTER) - 1);
                             else
-                                fetch(to, b_map, j0 + part * 64, step * DEPTH, 0, full(stage));
+                                fetch(to, b_map, j0 + x * 64, step * DEPTH, 0, full(stage));
                         }
                     }
                 }
             }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(WARPGROUPS == 3 ? 160 : 232));
-        int const group = WARP / 4 - 1, warp = WARP % 4, row = LANE / 4;
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MANY_SUMS ? 240 : 232));
+        int const group = WARP / 4 - 1, warp = WARP % 4;
         unsigned const staging = boxes + (WARP - 4) * BOXES * BOX_BYTES;
         int next_box = 0;
         auto const release = [&](int which) {
@@ -157,41 +163,20 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                 empty(which).arrive();
             }
         };
-        for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
-            int tile_i, tile_j, before = 0;
-            place_of_tile(number, down, across, tile_i, tile_j);
-            float sum[TILE_N / 2];
-            for (int step = 0; step < steps; ++step) {
-                full(stage).wait(parity);
-                unsigned const where =
-                    word_at(all_positions + stage * POSITIONS_BYTES + group * 512 + ITEM % 128 * 4);
-                unsigned long long const a = descriptor_of_a(a_tiles + stage * A_BYTES + group * 64 * DEPTH);
-                unsigned long long const b = descriptor_of_b(b_tiles + stage * B_BYTES);
-                begin();
-                multiply<0>(sum, a, b, where, step);
-                multiply<1>(sum, a + 2, b + NEXT_OF_B, where, 1);
-                commit();
-                wait_but_for<1>();
-                if (step > 0) release(before);
-                before = stage;
-                next_stage();
-            }
-            wait_but_for<0>();
-            are_there(sum);
-            release(before);
-
-            int const i0 = (tile_i * CLUSTER + rank) * TILE_M + group * 64 + warp * 16, j0 = tile_j * TILE_N;
+        /* Of a warp: 16 rows from i0 on. */
+        auto const store = [&](float const(&sum)[TILE_N / 2], int i0, int j0) {
+            int const lane = lane_now(), row = lane / 4;
             auto const begin_box = [&] {
                 unsigned const box = staging + next_box * BOX_BYTES;
                 if (++next_box == BOXES) next_box = 0;
-                if (LANE == 0) boxes_are_read_but_for<BOXES - 1>();
+                if (lane == 0) boxes_are_read_but_for<BOXES - 1>();
                 __syncwarp();
                 return box;
             };
             auto const end_box = [&](unsigned box, int along, int across) {
                 hand_over();
                 __syncwarp();
-                if (LANE == 0) send_box(box, c_map, along, across);
+                if (lane == 0) send_box(box, c_map, along, across);
             };
             auto const result = [&](int v) { return to<OUT>::from(alpha * sum[v]); };
             if (way == 1) { /* the hardware stores rows of C */
@@ -201,7 +186,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
 #pragma unroll
                     for (int v = 0; v < WIDTH / 4; ++v) /* pairs */
                         put(box + (row + v % 2 * 8) * 128 +
-                                (((v / 2 * 8 + LANE % 4 * 2) * (int)sizeof(OUT)) ^ row * 16),
+                                (((v / 2 * 8 + lane % 4 * 2) * (int)sizeof(OUT)) ^ row * 16),
                             result(first / 2 + 2 * v), result(first / 2 + 2 * v + 1));
                     end_box(box, j0 + first, i0);
                 }
@@ -212,8 +197,8 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                     if (sizeof(OUT) == 2) {
 #pragma unroll
                         for (int v = 0; v < WIDTH / 2; v += 8) { /* of 16 columns: 8 x 8 elements by 8 x 8, turned */
-                            int const column = v * 2 + LANE / 16 * 8 + LANE % 8;
-                            unsigned const at = box + column * 32 + (LANE / 8 % 2 ^ column / 4 % 2) * 16;
+                            int const column = v * 2 + lane / 16 * 8 + lane % 8;
+                            unsigned const at = box + column * 32 + (lane / 8 % 2 ^ column / 4 % 2) * 16;
                             unsigned x[4];
 #pragma unroll
                             for (int w = 0; w < 4; ++w)
@@ -225,31 +210,65 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                     } else {
 #pragma unroll
                         for (int v = 0; v < WIDTH / 2; ++v) {
-                            int const column = v / 4 * 8 + LANE % 4 * 2 + v % 2, i = row + v / 2 % 2 * 8;
+                            int const column = v / 4 * 8 + lane % 4 * 2 + v % 2, i = row + v / 2 % 2 * 8;
                             put(box + column * 64 + ((i * 4) ^ column / 2 % 4 * 16), alpha * sum[first / 2 + v]);
                         }
                     }
                     end_box(box, i0, j0 + first);
                 }
             } else {
-                if (LANE == 0) boxes_are_read_but_for<0>();
+                if (lane == 0) boxes_are_read_but_for<0>();
 #pragma unroll
                 for (int first = 0; first < TILE_N; first += 32) {
                     __syncwarp();
 #pragma unroll
                     for (int v = 0; v < 8; ++v)
-                        put(staging + (row + v % 2 * 8) * 128 + ((v / 2 * 32 + LANE % 4 * 8) ^ row * 16),
+                        put(staging + (row + v % 2 * 8) * 128 + ((v / 2 * 32 + lane % 4 * 8) ^ row * 16),
                             sum[first / 2 + 2 * v], sum[first / 2 + 2 * v + 1]);
                     __syncwarp();
-                    index const j = (index)j0 + first + LANE;
+                    index const j = (index)j0 + first + lane;
                     if (j < cols)
 #pragma unroll 1
                         for (int r = 0; r < 16 && (index)i0 + r < rows; ++r) {
-                            float const x = __uint_as_float(word_at(staging + r * 128 + ((LANE * 4) ^ r % 8 * 16)));
-                            FINISH_ELEMENT((index)i0 + r, j, x);
+                            float const one = __uint_as_float(word_at(staging + r * 128 + ((lane * 4) ^ r % 8 * 16)));
+                            FINISH_ELEMENT((index)i0 + r, j, one);
                         }
                 }
             }
+        };
+        for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
+            int tile_i, tile_j, before = 0;
+            place_of_tile(number, down, across, tile_i, tile_j);
+            float sums[BLOCKS][TILE_N / 2];
+            for (int step = 0; step < steps; ++step) {
+                full(stage).wait(parity);
+                unsigned where[BLOCKS];
+                unsigned const at = all_positions + stage * POSITIONS_BYTES + group * BLOCKS * 512 + ITEM % 128 * 4;
+                unsigned long long const a =
+                    descriptor_of_a(a_tiles + stage * A_BYTES + group * BLOCKS * 64 * DEPTH);
+                unsigned long long const b = descriptor_of_b(b_tiles + stage * B_BYTES);
+#pragma unroll
+                for (int x = 0; x < BLOCKS; ++x) where[x] = word_at(at + x * 512);
+                begin();
+#pragma unroll
+                for (int x = 0; x < BLOCKS; ++x) multiply<0>(sums[x], a + x * (64 * DEPTH / 16), b, where[x], step);
+#pragma unroll
+                for (int x = 0; x < BLOCKS; ++x)
+                    multiply<1>(sums[x], a + x * (64 * DEPTH / 16) + 2, b + NEXT_OF_B, where[x], 1);
+                commit();
+                wait_but_for<1>();
+                if (step > 0) release(before);
+                before = stage;
+                next_stage();
+            }
+            wait_but_for<0>();
+#pragma unroll
+            for (int x = 0; x < BLOCKS; ++x) are_there(sums[x]);
+            release(before);
+
+            int const i0 = (tile_i * CLUSTER + rank) * TILE_M + group * BLOCKS * 64 + warp * 16;
+#pragma unroll
+            for (int x = 0; x < BLOCKS; ++x) store(sums[x], i0 + x * 64, tile_j * TILE_N);
         }
         if (LANE == 0) boxes_are_read_but_for<0>();
     }
@@ -262,28 +281,28 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
 // How C is cut into tiles, and how long shared memory is busy with one, for each column of A: what is fetched, and what
 // is read of it, at 128 bytes a clock.
 struct two_of_four_tiling {
-    int rows, cols, cluster, stages, boxes;
+    int rows, cols, warpgroups, cluster, stages, boxes;
 
-    int warpgroups() const { return rows / 64; }
-    int items() const { return 128 * (warpgroups() + 1); }
+    int items() const { return 128 * (warpgroups + 1); }
     std::size_t shared_bytes() const {
-        return static_cast<std::size_t>(stages * (rows * 64 + cols * 128 + warpgroups() * 512 + 16) +
-                                        warpgroups() * 4 * boxes * 2048 + 1024);
+        return static_cast<std::size_t>(stages * (rows * 64 + cols * 128 + rows * 8 + 16) +
+                                        warpgroups * 4 * boxes * 2048 + 1024);
     }
     std::string definitions() const {
         auto const define = [](char const* name, int value) {
             return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
         };
-        return define("TILE_M", rows) + define("TILE_N", cols) + define("CLUSTER", cluster) +
-               define("STAGES", stages) + define("BOXES", boxes);
+        return define("TILE_M", rows) + define("TILE_N", cols) + define("WARPGROUPS", warpgroups) +
+               define("CLUSTER", cluster) + define("STAGES", stages) + define("BOXES", boxes);
     }
     index_t clusters(index_t m, index_t n) const {
         return ((m - 1) / (rows * cluster) + 1) * ((n - 1) / cols + 1);
     }
-    double clocks() const { return (warpgroups() * (64.0 + 2 * cols) + rows + 2.0 * cols) / 128; }
+    double clocks() const { return (rows / 64 * (64.0 + 2 * cols) + rows + 2.0 * cols) / 128; }
 };
-inline constexpr two_of_four_tiling two_of_four_tilings[] = {
-    {128, 256, 2, 4, 2}, {128, 128, 2, 6, 2}, {64, 128, 1, 8, 2}, {64, 64, 1, 12, 2}};
+inline constexpr two_of_four_tiling two_of_four_tilings[] = {{128, 256, 2, 2, 4, 2}, {256, 192, 2, 2, 4, 2},
+                                                             {256, 128, 2, 2, 5, 2}, {128, 128, 2, 2, 6, 2},
+                                                             {64, 128, 1, 1, 8, 2},  {64, 64, 1, 1, 12, 2}};
 
 inline double clocks_of_two_of_four(two_of_four_tiling const& t, index_t m, index_t n, int units) {
     index_t const at_once = units / t.cluster;
@@ -328,6 +347,7 @@ template <class In, class Out>
 device_kernel two_of_four_kernel(two_of_four_tiling const& t, bool b_along_k) {
     auto const types = [&]<bool Along>(std::bool_constant<Along>) {
         return t.cols == 256   ? two_of_four_types<In, Out, Along, 256>
+               : t.cols == 192 ? two_of_four_types<In, Out, Along, 192>
                : t.cols == 128 ? two_of_four_types<In, Out, Along, 128>
                                : two_of_four_types<In, Out, Along, 64>;
     };
@@ -355,14 +375,14 @@ bool has_two_of_four_kernel([[maybe_unused]] Leaf const& leaf) {
 // Whether the hardware can fetch rows of a matrix, or store them: they begin at multiples of 16 bytes.
 template <class T, class Space>
 bool has_aligned_rows(view<T, Space> const& x) {
-    constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T));
+    constexpr index_t unit = sizeof(T) < 16 ? 16 / static_cast<index_t>(sizeof(T)) : 1;
     return x.col_stride == 1 && x.row_stride >= x.cols && x.row_stride % unit == 0 &&
-           Space::address(x.data) % 16 == 0 && x.rows <= device_longest && x.cols <= device_longest;
+           Space::address(x.data) % 16 == 0;
 }
-template <class Matrix, class View>
-bool can_fetch_two_of_four(Matrix const& a, View const& b) {
-    return has_aligned_rows(a.values) && Matrix::space::address(a.positions) % 16 == 0 &&
-           (has_aligned_rows(b) || has_aligned_rows(b.transposed()));
+template <class T, class Space, class Positions>
+bool is_aligned_two_of_four(view<T, Space> const& values, Positions const& positions) {
+    return has_aligned_rows(values) && Space::address(positions) % 16 == 0 && values.rows <= device_longest &&
+           values.cols <= device_longest / 2;
 }
 
 // C = alpha A B + beta E, without the epilogue.
@@ -381,7 +401,7 @@ status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling con
     tile_map values_map{}, b_map{}, c_map{};
     if (status s = leaf.map_tiles(p.a.values, t.rows, index_t{32}, values_map); !s) return s;
     status s = b_along_k ? leaf.map_tiles(p.b.transposed(), t.cols / t.cluster, index_t{64}, b_map)
-                         : leaf.map_tiles(p.b, index_t{64}, index_t{64}, b_map);
+                         : leaf.map_tiles(p.b, index_t{64} / t.cluster, index_t{64}, b_map);
     if (!s) return s;
     constexpr index_t line = 128 / static_cast<index_t>(sizeof(Out));
     view<Out const, typename Q::space> const c = p.c;
