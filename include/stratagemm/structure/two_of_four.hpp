@@ -256,13 +256,11 @@ public:
                        is_turned_two_of_four<typename Q::b_operand::form>))
             if (stays(p.shape())) {
                 for (index_t i = 0; i < p.count; ++i) {
-                    auto const one = p.at(i);
                     status s;
                     if constexpr (is_two_of_four<typename Q::a_operand::form>)
-                        s = multiply(one.without_epilogue(), memory);
+                        s = multiply(p.at(i), false, memory);
                     else // C^T = B^T A^T
-                        s = multiply(one.without_epilogue().transposed(), memory);
-                    if (s) s = apply_to_c(this->leaf(), one);
+                        s = multiply(p.at(i).transposed(), true, memory);
                     if (!s) return s;
                 }
                 return {};
@@ -272,7 +270,7 @@ public:
 
 private:
     template <class Q>
-    status multiply(Q p, arena& memory) const {
+    status multiply(Q p, bool turned, arena& memory) const {
         using T = typename Q::a_type;
         typename arena::scope const scope(memory);
         p.alpha = p.alpha * p.a.scale;
@@ -283,7 +281,8 @@ private:
             if (status s = this->leaf().copy(p.b, copy); !s) return s;
             p.b = copy;
         }
-        return multiply_two_of_four(this->leaf(), p);
+        auto const tile = choose_two_of_four_tiling(p.c.rows, p.c.cols, this->leaf().warpgroup_units());
+        return multiply_two_of_four(this->leaf(), p, tile, turned);
     }
 };
 

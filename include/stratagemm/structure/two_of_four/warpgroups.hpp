@@ -21,6 +21,7 @@ inline constexpr char two_of_four_warpgroups_text[] = R"cu(
 #define B_BYTES (TILE_N * DEPTH * 2)
 #define POSITIONS_BYTES (TILE_M / 64 * 512)
 #define MANY_SUMS (BLOCKS * TILE_N > 256) /* which take more registers from those that fetch */
+#define AT_ONCE (MANY_SUMS ? 4 : 8) /* elements of E that a thread reads */
 #define BOX_BYTES 2048 /* of results: 16 rows of a warp */
 #define NEXT_OF_B (B_ALONG_K ? 4 : 256) /* to the next 32 columns of A, in units of 16 bytes */
 #define WIDTH (128 / (int)sizeof(OUT)) /* columns of C of a line of 128 bytes */
@@ -85,7 +86,7 @@ inline void place_of_tile(int number, int down, int across, int &i, int &j) {
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(ITEMS, 1)
 two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__ const tensor_map b_map,
                         __grid_constant__ const tensor_map c_map, int way, BUFFER(int const, positions), index depth,
-                        PRODUCT) {
+                        PRODUCT, index row0, index col0, int turned EPILOGUE_STATE) {
     extern __shared__ char memory[];
     unsigned const base = ((unsigned)__cvta_generic_to_shared(memory) + 1023) / 1024 * 1024;
     unsigned const a_tiles = base, b_tiles = a_tiles + STAGES * A_BYTES, boxes = b_tiles + STAGES * B_BYTES;
@@ -178,7 +179,14 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                 __syncwarp();
                 if (lane == 0) send_box(box, c_map, along, across);
             };
-            auto const result = [&](int v) { return to<OUT>::from(alpha * sum[v]); };
+            auto const last = [&](float x, index i, index j) {
+                return epilogue((value)x, row0 + (turned ? j : i), col0 + (turned ? i : j) EPILOGUE_NAMES);
+            };
+            auto const number = [&](int v) {
+                int const i = i0 + row + v / 2 % 2 * 8, j = j0 + v / 4 * 8 + lane % 4 * 2 + v % 2;
+                return last(alpha * sum[v], min((index)i, rows - 1), min((index)j, cols - 1));
+            };
+            auto const result = [&](int v) { return to<OUT>::from(number(v)); };
             if (way == 1) { /* the hardware stores rows of C */
 #pragma unroll
                 for (int first = 0; first < TILE_N; first += WIDTH) {
@@ -211,12 +219,13 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
 #pragma unroll
                         for (int v = 0; v < WIDTH / 2; ++v) {
                             int const column = v / 4 * 8 + lane % 4 * 2 + v % 2, i = row + v / 2 % 2 * 8;
-                            put(box + column * 64 + ((i * 4) ^ column / 2 % 4 * 16), alpha * sum[first / 2 + v]);
+                            put(box + column * 64 + ((i * 4) ^ column / 2 % 4 * 16), number(first / 2 + v));
                         }
                     }
                     end_box(box, i0, j0 + first);
                 }
             } else {
+                bool const by_columns = c_row == 1;
                 if (lane == 0) boxes_are_read_but_for<0>();
 #pragma unroll
                 for (int first = 0; first < TILE_N; first += 32) {
@@ -226,13 +235,28 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                         put(staging + (row + v % 2 * 8) * 128 + ((v / 2 * 32 + lane % 4 * 8) ^ row * 16),
                             sum[first / 2 + 2 * v], sum[first / 2 + 2 * v + 1]);
                     __syncwarp();
-                    index const j = (index)j0 + first + lane;
-                    if (j < cols)
 #pragma unroll 1
-                        for (int r = 0; r < 16 && (index)i0 + r < rows; ++r) {
-                            float const one = __uint_as_float(word_at(staging + r * 128 + ((lane * 4) ^ r % 8 * 16)));
-                            FINISH_ELEMENT((index)i0 + r, j, one);
-                        }
+                    for (int part = 0; part < 16; part += AT_ONCE) {
+                        OUT added[AT_ONCE];
+                        auto const each = [&](auto const &f) { /* f(number, row and column of the box) */
+#pragma unroll
+                            for (int v = 0; v < AT_ONCE; ++v) {
+                                int const r = by_columns ? lane % 16 : part + v;
+                                int const column = by_columns ? (part + v) * 2 + lane / 16 : lane;
+                                if ((index)i0 + r < rows && (index)j0 + first + column < cols) f(v, r, column);
+                            }
+                        };
+                        if (adds)
+                            each([&](int v, int r, int column) {
+                                added[v] = e[AT(e, (index)i0 + r, (index)j0 + first + column)];
+                            });
+                        each([&](int v, int r, int column) {
+                            index const i = (index)i0 + r, j = (index)j0 + first + column;
+                            float x = alpha * __uint_as_float(word_at(staging + r * 128 + ((column * 4) ^ r % 8 * 16)));
+                            if (adds) x = multiply_add(beta, widen(added[v]), x);
+                            c[AT(c, i, j)] = to<OUT>::from(last(x, i, j));
+                        });
+                    }
                 }
             }
         };
@@ -344,7 +368,7 @@ std::string two_of_four_types() {
            two_of_four_instruction(std::is_same_v<In, half> ? "f16" : "bf16", TileN);
 }
 template <class In, class Out>
-device_kernel two_of_four_kernel(two_of_four_tiling const& t, bool b_along_k) {
+device_kernel two_of_four_kernel(two_of_four_tiling const& t, bool b_along_k, std::string const& epilogue) {
     auto const types = [&]<bool Along>(std::bool_constant<Along>) {
         return t.cols == 256   ? two_of_four_types<In, Out, Along, 256>
                : t.cols == 192 ? two_of_four_types<In, Out, Along, 192>
@@ -353,7 +377,7 @@ device_kernel two_of_four_kernel(two_of_four_tiling const& t, bool b_along_k) {
     };
     return {"two_of_four_times_dense",
             two_of_four_warpgroups_text,
-            t.definitions(),
+            t.definitions() + epilogue,
             t.items(),
             false,
             false,
@@ -385,9 +409,9 @@ bool is_aligned_two_of_four(view<T, Space> const& values, Positions const& posit
            values.cols <= device_longest / 2;
 }
 
-// C = alpha A B + beta E, without the epilogue.
+// C = epilogue(alpha A B + beta E); `turned`: this is the transposed of the caller's product.
 template <class Leaf, class Q>
-status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling const& t) {
+status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling const& t, bool turned = false) {
     using In = typename Q::a_type;
     using Out = typename Q::c_type;
     using tile_map = typename Leaf::tile_map;
@@ -410,14 +434,11 @@ status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling con
                    : status();
     if (!s) return s;
     auto const e = added_or_c(p);
-    return leaf.launch(two_of_four_kernel<In, Out>(t, b_along_k),
+    typename Leaf::template epilogue<typename Q::scalar> const last(p.epilogue);
+    return leaf.launch(two_of_four_kernel<In, Out>(t, b_along_k, last.definitions()),
                        (clusters < at_once ? clusters : at_once) * t.cluster, values_map, b_map, c_map, way,
-                       p.a.positions, p.a.cols, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c, m, n);
-}
-template <class Leaf, class Q>
-status multiply_two_of_four(Leaf const& leaf, Q const& p) {
-    return multiply_two_of_four(leaf, p,
-                                choose_two_of_four_tiling(p.c.rows, p.c.cols, leaf.warpgroup_units()));
+                       p.a.positions, p.a.cols, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c, m, n,
+                       p.row0, p.col0, int{turned}, last);
 }
 
 STRATAGEMM_END
