@@ -326,6 +326,15 @@ void two_of_four_times_dense(sg::index_t m, sg::index_t k, sg::index_t n, sg::in
     sg::gemm(device, 0.5f, sg::transposed(along_k), sg::transposed(x), 2.0f, sg::transposed(there_added),
              by_columns, sg::relu);
     CHECK(wrong() == 0);
+    // An epilogue sees the indices of the caller's C.
+    std::vector<float> steps;
+    for (sg::index_t j = 0; j < n; ++j) steps.push_back(static_cast<float>(j % 5));
+    there<float> const there_steps(device, sg::row_major(steps, 1, n));
+    sg::gemm(sg::host{}, y, part, expected, sg::bias(steps));
+    sg::gemm(device, x, along_n, by_rows, sg::bias(there_steps));
+    sg::gemm(device, sg::transposed(along_k), sg::transposed(x), by_columns,
+             sg::bias(there_steps, sg::along::rows));
+    CHECK(wrong() == 0);
 }
 TEST_CASE("sparse formats on a device: two of four of half and bfloat16", "[sparse]") {
     two_of_four_times_dense<sg::half, sg::half>(200, 172, 40);
