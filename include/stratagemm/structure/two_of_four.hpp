@@ -246,7 +246,13 @@ public:
     }
     template <class S>
     std::string describe(S const& s) const {
-        if (stays(s)) return "two of four on the tensor cores";
+        if constexpr (warpgroup_leaf<leaf_of<P>, space>)
+            if (stays(s)) {
+                auto const [m, n] = sides(s);
+                auto const tile = choose_two_of_four_tiling(m, n, this->leaf().warpgroup_units());
+                return "two of four on the tensor cores, tiles of " + std::to_string(tile.rows) + " x " +
+                       std::to_string(tile.cols);
+            }
         return csr_product<P>::describe(s);
     }
     template <class Q>

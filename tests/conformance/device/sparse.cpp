@@ -307,20 +307,6 @@ void two_of_four_times_dense(sg::index_t m, sg::index_t k, sg::index_t n, sg::in
     sg::gemm(device, x, along_k, by_rows);
     sg::gemm(device, x, along_n, sg::transposed(by_columns));
     CHECK(wrong() == 0);
-    // Each of the tiles, whichever the product would choose.
-    if constexpr (sg::may_have_two_of_four_kernel<decltype(device.leaf()), space, T>)
-        for (auto const& b : {along_n, along_k})
-            for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings) {
-                if (!sg::has_two_of_four_kernel<space, T>(device.leaf())) continue;
-                if (!sg::has_aligned_rows(b) && !sg::has_aligned_rows(b.transposed())) continue;
-                INFO(tile.rows << " x " << tile.cols);
-                auto p = sg::product(x, b, by_rows);
-                p.alpha = x.scale;
-                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
-                p.c = sg::transposed(by_columns);
-                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
-                CHECK(wrong() == 0);
-            }
     sg::gemm(sg::host{}, 0.5f, y, part, 2.0f, added, expected, sg::relu);
     sg::gemm(device, 0.5f, x, along_n, 2.0f, there_added, by_rows, sg::relu);
     sg::gemm(device, 0.5f, sg::transposed(along_k), sg::transposed(x), 2.0f, sg::transposed(there_added),
@@ -343,6 +329,54 @@ TEST_CASE("sparse formats on a device: two of four of half and bfloat16", "[spar
     two_of_four_times_dense<sg::bfloat16, float>(300, 60, 8);
     two_of_four_times_dense<sg::half, sg::half>(20, 1024, 270, 2);
     two_of_four_times_dense<sg::half, sg::half>(37, 68, 9); // rows of B begin anywhere
+}
+// Each tile of C that the tensor cores may compute, against the dense product of the device.
+template <class T, class C>
+void two_of_four_by_tiles(sg::index_t m, sg::index_t n, sg::index_t k) {
+    under_test const device;
+    if constexpr (sg::may_have_two_of_four_kernel<decltype(device.leaf()), space, T>) {
+        if (!sg::has_two_of_four_kernel<space, T>(device.leaf())) return;
+        auto const made = sg::prune_to_two_of_four(device, there<T>(device, support::integers<T>(m, k, 3)));
+        auto const x = made.view();
+        there<T> const along_n(device, support::integers<T>(k, n, 4));
+        there<T> dense(device, m, k), turned(device, n, k);
+        device.leaf().copy(sg::transposed(along_n), turned.view()).or_throw();
+        sg::to_dense(device, x, dense);
+        there<C> by_rows(device, m, n), by_columns(device, n, m);
+        sg::matrix<C> expected(m, n), found(m, n), found_turned(n, m);
+        sg::gemm(device, 2.0f, dense, along_n, 0.0f, by_rows);
+        by_rows.download(expected);
+        for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)
+            for (bool const b_along_k : {false, true}) {
+                INFO(m << " x " << n << " x " << k << " by " << tile.rows << " x " << tile.cols << ", "
+                       << b_along_k);
+                auto const b = b_along_k ? sg::transposed(turned) : along_n.view();
+                auto p = sg::product(2.0f, x, b, 0.0f, by_rows);
+                device.leaf().fill(by_rows.view(), C(9.0f)).or_throw();
+                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
+                by_rows.download(found);
+                compare(found, expected);
+                p.c = sg::transposed(by_columns);
+                device.leaf().fill(by_columns.view(), C(9.0f)).or_throw();
+                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
+                by_columns.download(found_turned);
+                compare(sg::matrix<C>(m, n, [&](auto i, auto j) { return found_turned(j, i); }), expected);
+                // The threads store what the hardware cannot, here since E is read.
+                auto q = sg::product(1.0f, x, b, 0.5f, by_rows, by_columns.view().transposed());
+                sg::multiply_two_of_four(device.leaf(), q, tile).or_throw();
+                by_columns.download(found_turned);
+                compare(sg::matrix<C>(m, n, [&](auto i, auto j) { return found_turned(j, i); }), expected);
+                sg::multiply_two_of_four(device.leaf(), sg::product(1.0f, x, b, 0.5f, by_rows), tile)
+                    .or_throw();
+                by_rows.download(found);
+                compare(found, expected);
+            }
+    }
+}
+TEST_CASE("sparse formats on a device: two of four by every tile of tensor cores", "[sparse]") {
+    two_of_four_by_tiles<sg::bfloat16, sg::bfloat16>(1096, 2104, 1032);
+    two_of_four_by_tiles<sg::half, float>(136, 200, 328);
+    two_of_four_by_tiles<sg::half, float>(1096, 520, 64);
 }
 // Several groups sort, and each of them several tiles.
 TEST_CASE("sparse formats on a device: many elements are sorted", "[sparse]") {
