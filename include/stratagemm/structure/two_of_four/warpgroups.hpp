@@ -96,7 +96,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     int const rank = CLUSTER > 1 ? block_in_cluster() : 0;
     if (ITEM == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(WARPGROUPS * CLUSTER);
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(4 * WARPGROUPS * CLUSTER);
         barriers_are_ready();
     }
     if (CLUSTER > 1)
@@ -157,10 +157,11 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
         int const group = WARP / 4 - 1, warp = WARP % 4;
         unsigned const staging = boxes + (WARP - 4) * BOXES * BOX_BYTES;
         int next_box = 0;
+        /* Each warp has read where its values are. */
         auto const release = [&](int which) {
             if (CLUSTER > 1) {
-                if (ITEM % 128 < CLUSTER) empty(which).arrive_at(ITEM % 128);
-            } else if (ITEM % 128 == 0) {
+                if (LANE < CLUSTER) empty(which).arrive_at(LANE);
+            } else if (LANE == 0) {
                 empty(which).arrive();
             }
         };
