@@ -1,9 +1,9 @@
 // Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
-//   bench_sparse [events | csr | bsr | sampled | spgemm] [SIDE]
-//       all by default; spgemm: the part of sampled that is sparse times sparse; SIDE of the events' matrix: 20000
+//   bench_sparse [events | csr | bsr | two_of_four | sampled | spgemm] [SIDE]
 //
-// All numbers are floats, but those of bsr, which are half. Times are those of a graph of many calls, replayed, so
+// All by default; spgemm: the part of sampled that is sparse times sparse; SIDE of the events' matrix: 20000. All numbers are floats, but those of bsr, which are half, and of
+// two_of_four, which are bfloat16. Times are those of a graph of many calls, replayed, so
 // that they are the device's; "queued" is what a call takes that is queued by itself, one after another. Rounds
 // measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache
 // that the one before it read. Both libraries are opened at run time; for csr, cuSPARSE is prepared
@@ -12,6 +12,7 @@
 
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/events.hpp>
+#include <stratagemm/structure/two_of_four.hpp>
 
 namespace {
 
@@ -364,6 +365,92 @@ void bsr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
             }
 }
 
+// ---- 2:4 -------------------------------------------------------------------------------------------------
+
+// Rates count the multiply-adds of the dense product, which is timed with all elements of A.
+void two_of_four(sg::cuda const& gpu, race const& by, graphs::stream stream) {
+    using number = sg::bfloat16;
+    using matrix = sg::cuda::matrix<number>;
+    using view = sg::view<number const, sg::cuda::space>;
+    struct sides {
+        index_t m, n, k;
+    };
+    constexpr index_t most = 8192 * 8192, apart = 1 << 16;
+    matrix all(gpu, 1, most + apart);
+    {
+        std::mt19937 random(5);
+        sg::matrix<number> here(1, most + apart);
+        for (index_t i = 0; i < most + apart; ++i)
+            here(0, i) = number(static_cast<float>(random()) * 0x1p-31f - 1);
+        all.upload(here);
+    }
+    cublas blas;
+    bool const has_blas =
+        blas.gemm && blas.create(&blas.handle) == 0 && blas.set_stream(blas.handle, stream) == 0;
+    std::printf(
+        "two_of_four: bfloat16, A of m x k; TFLOP/s of the dense product, and over our dense product's\n");
+    for (auto const& [m, n, k] :
+         {sides{2048, 2048, 2048}, sides{4096, 4096, 4096}, sides{8192, 8192, 8192}, sides{4096, 16, 11008},
+          sides{4096, 64, 11008}, sides{4096, 512, 11008}, sides{11008, 4096, 4096}}) {
+        view const a{all.data(), m, k, k, 1}, b{all.data() + apart, k, n, n, 1},
+            turned_b{all.data() + apart, n, k, k, 1};
+        matrix dense(gpu, m, k), c(gpu, m, n), d(gpu, m, n), turned_c(gpu, n, m);
+        auto const pruned = sg::prune_to_two_of_four(gpu, a);
+        auto const x = pruned.view();
+        auto const p = sg::product(x, b, c);
+        sg::plan const plan(gpu, p.shape());
+        auto memory = plan.reserve();
+        // What the plan runs is checked as a dense product.
+        plan.run(p, memory);
+        sg::to_dense(gpu, x, dense);
+        sg::gemm(gpu, dense, b, d);
+        index_t const rows = std::min<index_t>(m, 1024);
+        sg::matrix<number> mine(rows, n), expected(rows, n);
+        gpu.leaf().download(c.data(), mine.data(), rows * n).or_throw();
+        gpu.leaf().download(d.data(), expected.data(), rows * n).or_throw();
+        double furthest = 0;
+        for (index_t i = 0; i < rows; ++i)
+            for (index_t j = 0; j < n; ++j) {
+                double const off =
+                    std::fabs(static_cast<float>(mine(i, j)) - static_cast<float>(expected(i, j)));
+                furthest = off <= furthest ? furthest : off; // NaN counts
+            }
+
+        std::vector<way> ways;
+        sg::plan const dense_plan(gpu, sg::product(a, b, d).shape());
+        auto dense_memory = dense_plan.reserve();
+        ways.push_back({"dense", [&](int) { dense_plan.run(sg::product(a, b, d), dense_memory); }});
+        ways.push_back({"gemm", [&](int) { plan.run(p, memory); }});
+        // As layers of networks have it: C^T = B^T A^T, each by rows.
+        auto const turned = sg::product(turned_b, x.transposed(), turned_c);
+        sg::plan const turned_plan(gpu, turned.shape());
+        auto turned_memory = turned_plan.reserve();
+        ways.push_back({"transposed", [&](int) { turned_plan.run(turned, turned_memory); }});
+        if (gpu.leaf().warpgroup_units() > 0)
+            for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)
+                ways.push_back(
+                    {std::to_string(tile.rows) + " x " + std::to_string(tile.cols),
+                     [&, tile](int) { sg::multiply_two_of_four(gpu.leaf(), p, tile).or_throw(); }});
+        float const one = 1, zero = 0;
+        auto const address = [](auto const& data) { return const_cast<number*>(data.address); };
+        int const width = static_cast<int>(n), height = static_cast<int>(m), depth = static_cast<int>(k);
+        if (has_blas)
+            ways.push_back({"cuBLAS dense", [&](int) {
+                                check(blas.gemm(blas.handle, 0, 0, width, height, depth, &one,
+                                                address(b.data), 14, width, address(a.data), 14, depth, &zero,
+                                                address(d.data()), 14, width, 68, -1),
+                                      "cublasGemmEx");
+                            }});
+        by.run(ways, 1);
+        double const work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+        std::printf("%5td x %4td x %5td  off by %.2g ", m, n, k, furthest);
+        for (way const& w : ways)
+            std::printf("  %s %.0f %.2f", w.name.c_str(), work / median(w.seconds) * 1e-12,
+                        median(ways[0].seconds) / median(w.seconds));
+        std::printf("\n");
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -381,6 +468,7 @@ int main(int argc, char** argv) {
     if (what.empty() || what == "events") events(gpu, by, stream, side);
     if (what.empty() || what == "csr") csr(gpu, by, stream);
     if (what.empty() || what == "bsr") bsr(gpu, by, stream);
+    if (what.empty() || what == "two_of_four") two_of_four(gpu, by, stream);
     if (what.empty() || what == "sampled" || what == "spgemm") sampled(gpu, by, stream, what != "spgemm");
     return 0;
 }

@@ -80,5 +80,14 @@ sparse_arrays<T, Index> blocks(sg::index_t rows, sg::index_t cols, sg::index_t s
         return from.unit() < density;
     });
 }
+// Two elements, or fewer, of each four neighbours in a row.
+template <class T, class Index = std::int32_t>
+sparse_arrays<T, Index> two_of_four(sg::index_t rows, sg::index_t cols, std::uint64_t seed) {
+    return sparse_where<T, Index>(rows, cols, seed, [&](sg::index_t i, sg::index_t j) {
+        random_source from(seed + static_cast<std::uint64_t>(i * cols + j / 4));
+        auto const first = from.below(4), second = from.below(4);
+        return from.below(6) != 0 && (j % 4 == first || j % 4 == second);
+    });
+}
 
 } // namespace support

@@ -6,6 +6,7 @@
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/two_of_four.hpp>
 
 #include <array>
 #include <complex>

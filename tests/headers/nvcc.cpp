@@ -6,6 +6,7 @@
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/two_of_four.hpp>
 #if __has_include(<CL/cl.h>)
 #    include <stratagemm/backend/opencl.hpp>
 #endif
@@ -32,5 +33,7 @@ int main() {
     auto product = sg::pattern(gpu, there, there);
     sg::gemm(gpu, there, there, sg::sampled(product));
     sg::gemm(gpu, d, d, sg::sampled(product), sg::relu);
+    sg::cuda::matrix<sg::half> h(gpu, 4, 4);
+    sg::gemm(gpu, sg::prune_to_two_of_four(gpu, h), h, h);
     sg::gemm(gpu, sg::to_bsr(gpu, sg::to_ell(gpu, product), 2), d, e);
 }

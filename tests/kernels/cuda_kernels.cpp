@@ -9,6 +9,7 @@
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/two_of_four.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -265,6 +266,15 @@ std::vector<kernel> kernels_for(int capability) {
     add_events<float>(all, capability);
     if (capability == 90) add_events<double>(all, capability);
     if (capability == 90) add_events<sg::half>(all, capability);
+    sg::cuda_epilogue<float> const none{sg::identity{}};
+    for (bool const b_along_k : {false, true})
+        for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)
+            if (capability == 90)
+                all.push_back({std::string("two-of-four-h-") + (b_along_k ? "nt-" : "nn-") +
+                                   std::to_string(tile.rows) + "x" + std::to_string(tile.cols),
+                               sg::cuda_source_of(sg::two_of_four_kernel<sg::half, sg::half>(
+                                   tile, b_along_k, none.definitions())),
+                               true});
     add_sampled<float>(all);
     add_sampled<double>(all);
     add_sampled<sg::half>(all);

@@ -67,7 +67,7 @@ struct turned_form {
     using index_type = typename F::index_type;
     static constexpr bool has_facts = true, is_sparse = true, has_elements = has_elements_of<F>;
     template <class P>
-    requires P::is_backend using over = csr_product<P>;
+    requires P::is_backend using over = typename F::template over<P>;
 
     F of{};
     bool conjugate = false;

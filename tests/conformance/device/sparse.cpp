@@ -9,8 +9,11 @@
 #include <stratagemm/structure/coo.hpp>
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/events.hpp>
+#include <stratagemm/structure/two_of_four.hpp>
 
 #include <algorithm>
+#include <limits>
+#include <string>
 
 using namespace trials;
 
@@ -199,6 +202,181 @@ TEST_CASE("sparse formats on a device: blocks of half and bfloat16", "[sparse]")
     blocks_times_dense<sg::half, sg::half>(16, 9);  // rows of B begin anywhere
     blocks_times_dense<sg::half, float>(32, 37, 3); // an odd number of columns
     blocks_times_dense<sg::half, sg::half>(48, 24); // no such kernel
+}
+
+// What a device makes of a matrix, against what the host makes of it, and its products.
+template <class T>
+void two_of_four_on_device(sg::index_t m, sg::index_t k) {
+    under_test const device;
+    sg::host const cpu;
+    auto const a = support::two_of_four<T>(m, k, 7);
+    auto const dense = a.dense();
+    there<T> const there_dense(device, dense);
+    auto const same = [&](auto const& made, auto const& expected) {
+        auto const x = made.view();
+        auto const y = expected.view();
+        REQUIRE((x.rows == y.rows && x.cols == y.cols && x.values.row_stride == y.values.row_stride));
+        CHECK((x.scale == y.scale && x.conjugate == y.conjugate));
+        sg::index_t const words = sg::two_of_four_words(m, k);
+        CHECK(numbers<std::int32_t const>(device, x.positions, words) ==
+              std::vector<std::int32_t>(y.positions, y.positions + words));
+        there<T> values(device, m, k / 2);
+        device.leaf().copy(x.values, values.view()).or_throw();
+        sg::matrix<T> found(m, k / 2);
+        values.download(found);
+        compare(found, sg::matrix<T>(m, k / 2, [&](auto i, auto e) { return y.values(i, e); }));
+    };
+    auto const made = sg::to_two_of_four(device, there_dense);
+    same(made, sg::to_two_of_four(cpu, dense));
+    try_products(device, made.view(), dense);
+    csr_there<T, std::int32_t> const list(device, a.view(), 3);
+    same(sg::to_two_of_four(device, sg::scaled(T(2), list.view)),
+         sg::to_two_of_four(cpu, sg::scaled(T(2), a.view())));
+    auto const full = support::integers<T>(k, m, 9);
+    there<T> const there_full(device, full);
+    same(sg::prune_to_two_of_four(device, sg::conjugated(sg::transposed(there_full))),
+         sg::prune_to_two_of_four(cpu, sg::conjugated(sg::transposed(full))));
+    sg::matrix<T> wrong = dense;
+    for (sg::index_t const j : {8, 9, 11, 12, 13, 14, 15}) wrong(m - 1, j) = T(1.0f);
+    try {
+        sg::to_two_of_four(device, there<T>(device, wrong));
+        FAIL("taken");
+    } catch (sg::error const& e) {
+        INFO(e.what());
+        std::string const place = "not zero in row " + std::to_string(m - 1) + ", columns 8 to 11";
+        CHECK(std::string(e.what()).find(place) != std::string::npos);
+    }
+}
+TEST_CASE("sparse formats on a device: two of four", "[sparse]") {
+    two_of_four_on_device<float>(70, 136);
+    two_of_four_on_device<float>(9, 64);
+    two_of_four_on_device<std::complex<float>>(20, 28);
+    two_of_four_on_device<sg::half>(33, 68);
+}
+// Tensor cores multiply these if the device has those that can; any device gives the same sums of integers. Rows of B
+// that no element meets are NaN.
+template <class T, class C>
+void two_of_four_times_dense(sg::index_t m, sg::index_t k, sg::index_t n, sg::index_t unused_columns = 0) {
+    under_test const device;
+    INFO(m << " x " << n << " x " << k);
+    sg::matrix<T> const dense(m, k, [](sg::index_t i, sg::index_t j) {
+        auto const met = [&](sg::index_t column) { return column == j / 4 % 3 || column == 3; };
+        return T(met(j % 4) ? static_cast<float>((i * 5 + j * 3) % 7) - 3.5f : 0.0f);
+    });
+    auto const here = sg::to_two_of_four(sg::host{}, dense);
+    auto const made = sg::to_two_of_four(device, there<T>(device, dense));
+    auto const x = sg::scaled(-2.0f, made.view());
+    auto const y = sg::scaled(-2.0f, here.view());
+    sg::matrix<T> right = support::integers<T>(k, n + unused_columns, 1);
+    for (sg::index_t j = 0; j < k; ++j)
+        if (j % 4 != j / 4 % 3 && j % 4 != 3)
+            for (sg::index_t i = 0; i < n; ++i) right(j, i) = T(std::numeric_limits<float>::quiet_NaN());
+    sg::matrix<T> const turned_right(n + unused_columns, k,
+                                     [&](sg::index_t i, sg::index_t j) { return right(j, i); });
+    auto const added = support::integers<C>(m, n, 2);
+    there<T> const there_right(device, right), there_turned(device, turned_right);
+    there<C> const there_added(device, added);
+    auto const part = sg::as_view(right).part(0, 0, k, n);
+    auto const along_n = sg::as_view(there_right).part(0, 0, k, n);
+    auto const along_k = sg::transposed(sg::as_view(there_turned).part(0, 0, n, k));
+    // Rows of C, and columns, begin where the hardware can store them.
+    sg::index_t const wide_n = (n + 7) / 8 * 8, wide_m = (m + 7) / 8 * 8;
+    there<C> rows(device, m, wide_n), columns(device, n, wide_m);
+    auto const by_rows = sg::as_view(rows).part(0, 0, m, n),
+               by_columns = sg::as_view(columns).part(0, 0, n, m);
+    sg::matrix<C> expected(m, n), found_rows(m, wide_n), found_columns(n, wide_m);
+    auto const wrong = [&] {
+        rows.download(found_rows), columns.download(found_columns);
+        int count = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j)
+                count += !(found_rows(i, j) == expected(i, j)) + !(found_columns(j, i) == expected(i, j));
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = n; j < wide_n; ++j) count += !(found_rows(i, j) == C(9.0f));
+        for (sg::index_t j = 0; j < n; ++j)
+            for (sg::index_t i = m; i < wide_m; ++i) count += !(found_columns(j, i) == C(9.0f));
+        device.leaf().fill(rows.view(), C(9.0f)).or_throw();
+        device.leaf().fill(columns.view(), C(9.0f)).or_throw();
+        return count;
+    };
+    wrong();
+    sg::gemm(sg::host{}, y, part, expected);
+    sg::gemm(device, x, along_n, by_rows);
+    sg::gemm(device, sg::transposed(along_k), sg::transposed(x), by_columns);
+    CHECK(wrong() == 0);
+    sg::gemm(device, x, along_k, by_rows);
+    sg::gemm(device, x, along_n, sg::transposed(by_columns));
+    CHECK(wrong() == 0);
+    sg::gemm(sg::host{}, 0.5f, y, part, 2.0f, added, expected, sg::relu);
+    sg::gemm(device, 0.5f, x, along_n, 2.0f, there_added, by_rows, sg::relu);
+    sg::gemm(device, 0.5f, sg::transposed(along_k), sg::transposed(x), 2.0f, sg::transposed(there_added),
+             by_columns, sg::relu);
+    CHECK(wrong() == 0);
+    // An epilogue sees the indices of the caller's C.
+    std::vector<float> steps;
+    for (sg::index_t j = 0; j < n; ++j) steps.push_back(static_cast<float>(j % 5));
+    there<float> const there_steps(device, sg::row_major(steps, 1, n));
+    sg::gemm(sg::host{}, y, part, expected, sg::bias(steps));
+    sg::gemm(device, x, along_n, by_rows, sg::bias(there_steps));
+    sg::gemm(device, sg::transposed(along_k), sg::transposed(x), by_columns,
+             sg::bias(there_steps, sg::along::rows));
+    CHECK(wrong() == 0);
+}
+TEST_CASE("sparse formats on a device: two of four of half and bfloat16", "[sparse]") {
+    two_of_four_times_dense<sg::half, sg::half>(200, 172, 40);
+    two_of_four_times_dense<sg::half, float>(130, 256, 136);
+    two_of_four_times_dense<sg::bfloat16, sg::bfloat16>(64, 64, 520);
+    two_of_four_times_dense<sg::bfloat16, float>(300, 60, 8);
+    two_of_four_times_dense<sg::half, sg::half>(20, 1024, 270, 2);
+    two_of_four_times_dense<sg::half, sg::half>(37, 68, 9); // rows of B begin anywhere
+}
+// Each tile of C that the tensor cores may compute, against the dense product of the device.
+template <class T, class C>
+void two_of_four_by_tiles(sg::index_t m, sg::index_t n, sg::index_t k) {
+    under_test const device;
+    if constexpr (sg::may_have_two_of_four_kernel<decltype(device.leaf()), space, T>) {
+        if (!sg::has_two_of_four_kernel<space, T>(device.leaf())) return;
+        auto const made = sg::prune_to_two_of_four(device, there<T>(device, support::integers<T>(m, k, 3)));
+        auto const x = made.view();
+        there<T> const along_n(device, support::integers<T>(k, n, 4));
+        there<T> dense(device, m, k), turned(device, n, k);
+        device.leaf().copy(sg::transposed(along_n), turned.view()).or_throw();
+        sg::to_dense(device, x, dense);
+        there<C> by_rows(device, m, n), by_columns(device, n, m);
+        sg::matrix<C> expected(m, n), found(m, n), found_turned(n, m);
+        sg::gemm(device, 2.0f, dense, along_n, 0.0f, by_rows);
+        by_rows.download(expected);
+        for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)
+            for (bool const b_along_k : {false, true}) {
+                INFO(m << " x " << n << " x " << k << " by " << tile.rows << " x " << tile.cols << ", "
+                       << b_along_k);
+                auto const b = b_along_k ? sg::transposed(turned) : along_n.view();
+                auto p = sg::product(2.0f, x, b, 0.0f, by_rows);
+                device.leaf().fill(by_rows.view(), C(9.0f)).or_throw();
+                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
+                by_rows.download(found);
+                compare(found, expected);
+                p.c = sg::transposed(by_columns);
+                device.leaf().fill(by_columns.view(), C(9.0f)).or_throw();
+                sg::multiply_two_of_four(device.leaf(), p, tile).or_throw();
+                by_columns.download(found_turned);
+                compare(sg::matrix<C>(m, n, [&](auto i, auto j) { return found_turned(j, i); }), expected);
+                // The threads store what the hardware cannot, here since E is read.
+                auto q = sg::product(1.0f, x, b, 0.5f, by_rows, by_columns.view().transposed());
+                sg::multiply_two_of_four(device.leaf(), q, tile).or_throw();
+                by_columns.download(found_turned);
+                compare(sg::matrix<C>(m, n, [&](auto i, auto j) { return found_turned(j, i); }), expected);
+                sg::multiply_two_of_four(device.leaf(), sg::product(1.0f, x, b, 0.5f, by_rows), tile)
+                    .or_throw();
+                by_rows.download(found);
+                compare(found, expected);
+            }
+    }
+}
+TEST_CASE("sparse formats on a device: two of four by every tile of tensor cores", "[sparse]") {
+    two_of_four_by_tiles<sg::bfloat16, sg::bfloat16>(1096, 2104, 1032);
+    two_of_four_by_tiles<sg::half, float>(136, 200, 328);
+    two_of_four_by_tiles<sg::half, float>(1096, 520, 64);
 }
 // Several groups sort, and each of them several tiles.
 TEST_CASE("sparse formats on a device: many elements are sorted", "[sparse]") {

@@ -6,6 +6,7 @@
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/coo.hpp>
 #include <stratagemm/structure/ell.hpp>
+#include <stratagemm/structure/two_of_four.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -169,13 +170,124 @@ TEST_CASE("sparse formats: rows of a width, with columns a column apart") {
     CHECK(wrong_products<float>(x, dense) == 0);
 }
 
-TEST_CASE("sparse formats: what is wrong is said") {
-    auto const says = [](sg::status const& s, sg::errc code, char const* words) {
-        REQUIRE(!s);
-        CHECK(s.error().code() == code);
-        INFO(s.error().what());
-        CHECK(contains(s.error().what(), words));
+TEMPLATE_TEST_CASE("sparse formats: two of four", "", float, double, sg::half, sg::bfloat16,
+                   std::complex<float>, std::complex<double>) {
+    using T = TestType;
+    sg::host const cpu;
+    for (auto const& [m, k] : {std::pair<sg::index_t, sg::index_t>{20, 28}, {70, 136}, {1, 4}, {5, 64}}) {
+        auto const a = support::two_of_four<T>(m, k, static_cast<std::uint64_t>(m));
+        auto const dense = a.dense();
+        auto const made = sg::to_two_of_four(cpu, dense);
+        auto const x = made.view();
+        CHECK(static_cast<bool>(x.check()));
+        CHECK(wrong_products<T>(x, dense) == 0);
+        CHECK(wrong_products<T>(sg::to_two_of_four(cpu, a.view()).view(), dense) == 0);
+        CHECK(wrong_products<T>(sg::prune_to_two_of_four(cpu, dense).view(), dense) == 0);
+        auto const list = sg::to_csr(cpu, x);
+        CHECK(static_cast<bool>(list.view().check_sorted()));
+        CHECK(list.view().nonzeros == m * k / 2);
+        auto const turned = sg::to_two_of_four(
+            cpu, sg::matrix<T>(
+                     m, k, [&, &d = dense](auto i, auto j) { return d(i, j); }, sg::layout::col_major));
+        CHECK(wrong_products<T>(turned.view(), dense) == 0);
+    }
+    // The factor of the matrix that it is made of.
+    auto const dense = support::two_of_four<T>(8, 12, 3).dense();
+    auto const scaled = sg::to_two_of_four(cpu, sg::conjugated(sg::scaled(T(3), dense)));
+    sg::matrix<T> found(8, 12), expected(8, 12);
+    sg::to_dense(cpu, scaled, found);
+    sg::gemm(cpu, sg::conjugated(sg::scaled(T(3), dense)),
+             sg::matrix<T>(12, 12, [](auto i, auto j) { return T(i == j ? 1.0f : 0.0f); }), expected);
+    CHECK(equal(found, expected));
+}
+
+TEST_CASE("sparse formats: two of four, where the positions are") {
+    // Values with a gap; bits of rows and columns that are not there are set at random.
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> const values{1, 2, 3, 4, nan, 5, 6, 7, 8, nan};
+    std::vector<std::int32_t> positions(128, -1);
+    auto const put = [&](sg::index_t i, sg::index_t group, std::uint32_t first, std::uint32_t second) {
+        auto const [word, shift] = sg::two_of_four_place(8, i, group);
+        auto& bits = positions[static_cast<std::size_t>(word)];
+        bits = static_cast<std::int32_t>((static_cast<std::uint32_t>(bits) & ~(15u << shift)) |
+                                         (first | second << 2) << shift);
     };
+    put(0, 0, 0, 3), put(0, 1, 1, 2), put(1, 0, 2, 3), put(1, 1, 0, 1);
+    sg::two_of_four<float> const x{2, 8, sg::row_major(values.data(), 2, 4, 5), positions.data()};
+    CHECK(static_cast<bool>(x.check()));
+    CHECK(static_cast<std::uint32_t>(positions[0]) == 0xffffff9cu);
+    CHECK(static_cast<std::uint32_t>(positions[4]) == 0xffffff4eu);
+    sg::matrix<float> dense(2, 8);
+    dense(0, 0) = 1, dense(0, 3) = 2, dense(0, 5) = 3, dense(0, 6) = 4;
+    dense(1, 2) = 5, dense(1, 3) = 6, dense(1, 4) = 7, dense(1, 5) = 8;
+    CHECK(wrong_products<float>(x, dense) == 0);
+    // A row of B that no element meets is not read.
+    sg::matrix<float> b(8, 1), c(2, 1);
+    b(7, 0) = nan;
+    sg::gemm(sg::host{}, x, b, c);
+    CHECK((c(0, 0) == 0 && c(1, 0) == 0));
+    CHECK(sg::two_of_four_words(65, 68) == 512);
+    auto const last = sg::two_of_four_place(136, 64 + 47, 33);
+    CHECK((last.word == 5 * 128 + 2 * 32 + 7 * 4 && last.shift == 20));
+    CHECK(contains(sg::plan(sg::host{}, sg::product(x, b, c).shape()).describe(),
+                   "two of four, listed first; csr of 8 non-zeros"));
+}
+
+TEST_CASE("sparse formats: two of four, the largest of each four") {
+    sg::host const cpu;
+    float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> const from{1, -4, 3, 2, 5, 5, -5, 5, 0, 0, 0, 0, nan, 1, inf, nan};
+    auto const x = sg::prune_to_two_of_four(cpu, sg::row_major(from, 1, 16));
+    auto const v = x.view();
+    std::vector<sg::index_t> columns;
+    for (sg::index_t e = 0; e < 8; ++e) columns.push_back(v.column(0, e));
+    CHECK(columns == std::vector<sg::index_t>{1, 2, 4, 5, 8, 9, 12, 15});
+    CHECK((v.values(0, 0) == -4 && v.values(0, 1) == 3));
+}
+
+namespace {
+
+void says(sg::status const& s, sg::errc code, char const* words) {
+    REQUIRE(!s);
+    CHECK(s.error().code() == code);
+    INFO(s.error().what());
+    CHECK(contains(s.error().what(), words));
+}
+
+} // namespace
+
+TEST_CASE("sparse formats: two of four, what is wrong is said") {
+    sg::host const cpu;
+    auto const refused = [&](sg::errc code, char const* words, auto const& call) {
+        try {
+            call();
+            FAIL("taken");
+        } catch (sg::error const& e) {
+            INFO(e.what());
+            CHECK(e.code() == code);
+            CHECK(contains(e.what(), words));
+        }
+    };
+    sg::matrix<float> dense(4, 12);
+    dense(2, 4) = dense(2, 5) = dense(2, 7) = 1;
+    refused(sg::errc::argument, "more than two elements are not zero in row 2, columns 4 to 7",
+            [&] { sg::to_two_of_four(cpu, dense); });
+    refused(sg::errc::shape, "multiple of 4", [&] { sg::to_two_of_four(cpu, sg::matrix<float>(4, 6)); });
+    std::vector<std::int32_t> positions(128, 0x44444444);
+    sg::matrix<float> const values(4, 6), b(12, 2);
+    sg::matrix<float> c(4, 2);
+    sg::two_of_four<float> x{4, 12, values.view(), positions.data()};
+    CHECK(static_cast<bool>(x.check()));
+    positions[8] = 0x44444454; // both elements of columns 4 to 7 of row 2 are in the same place
+    says(x.check(), sg::errc::argument, "the two positions do not rise in row 2, columns 4 to 7");
+    x.cols = 10;
+    says(x.check(), sg::errc::shape, "multiple of 4");
+    says(sg::try_gemm(cpu, x, sg::matrix<float>(10, 2), c), sg::errc::shape, "multiple of 4");
+    x.cols = 16;
+    says(x.check(), sg::errc::shape, "half as many columns");
+}
+
+TEST_CASE("sparse formats: what is wrong is said") {
     std::vector<std::int32_t> rows{0, 1, 3}, columns{0, 1, 2};
     std::vector<float> const values(16);
     sg::coo<float> const list{3, 3, rows.data(), columns.data(), values.data(), 3};
