@@ -2,9 +2,10 @@
 //
 //   bench_sparse [events | csr | bsr | two_of_four | sampled | spgemm] [SIDE]
 //
-// All by default; spgemm: the part of sampled that is sparse times sparse; SIDE of the events' matrix: 20000. All numbers are floats, but those of bsr, which are half, and of
-// two_of_four, which are bfloat16. Times are those of a graph of many calls, replayed, so
-// that they are the device's; "queued" is what a call takes that is queued by itself, one after another. Rounds
+// All by default; spgemm: the part of sampled that is sparse times sparse; SIDE of the events' matrix: 20000. All numbers
+// are floats, but those of bsr, which are half, and of two_of_four, which are bfloat16. Times are those of a graph of many
+// calls, replayed, so that they are the device's; "queued" is what a call takes that is queued by itself, one after
+// another. Rounds
 // measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache
 // that the one before it read. Both libraries are opened at run time; for csr, cuSPARSE is prepared
 // (cusparseSpMM_preprocess) before it is timed, and the best of its algorithms counts.

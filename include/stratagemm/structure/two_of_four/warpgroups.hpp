@@ -422,7 +422,11 @@ status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling con
         return error(errc::unsupported, Leaf::layer,
                      "two_of_four: a product has too many tiles; multiply blocks");
     bool const b_along_k = !has_aligned_rows(p.b), adds = p.beta != typename Q::scalar(0);
-    int const way = adds ? 0 : has_aligned_rows(p.c) ? 1 : has_aligned_rows(p.c.transposed()) ? 2 : 0;
+    // The hardware stores 16 bytes at a time, also where only the first of them are within C.
+    auto const can_be_stored = [](auto const& c) {
+        return has_aligned_rows(c) && c.cols * static_cast<index_t>(sizeof(Out)) % 16 == 0;
+    };
+    int const way = adds ? 0 : can_be_stored(p.c) ? 1 : can_be_stored(p.c.transposed()) ? 2 : 0;
     tile_map values_map{}, b_map{}, c_map{};
     if (status s = leaf.map_tiles(p.a.values, t.rows, index_t{32}, values_map); !s) return s;
     status s = b_along_k ? leaf.map_tiles(p.b.transposed(), t.cols / t.cluster, index_t{64}, b_map)
