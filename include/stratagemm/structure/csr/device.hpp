@@ -426,7 +426,7 @@ inline csr_work choose_events(index_t m, index_t k, index_t n, int vector, std::
     x.most_listed = by_rows ? k : k * 4 / a_piece;
     if (m > most_rows_of_whole || m * k <= x.most_listed) return x;
     x.span = by_rows ? x.wide : n < 4 ? 1 : 4;
-    x.ahead = x.span * m > 16 ? 2 : x.span > 1 ? 4 : 8;
+    x.ahead = 8;
     if (by_rows) x.span_lanes = x.lanes;
     return x;
 }
