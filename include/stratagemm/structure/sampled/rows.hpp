@@ -149,12 +149,11 @@ KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX con
     }
     BARRIER();
     if (ITEM == 0) list[0] = listed, list[1] = 0;
-    if (listed == 0) return;
     /* What a work-item has of the list, one row behind the other. */
     index const stretch = (listed + ITEMS - 1) / ITEMS, begin = min(ITEM * stretch, listed),
                 end = min(begin + stretch, listed);
     index mine = 0, sum = 0, all = 0, units = 0, unit = 0;
-    for (int pass = 0; pass < 3; ++pass) {
+    for (int pass = 0; pass < (listed > 0 ? 3 : 0); ++pass) {
         for (index r = begin; r < end; ++r) {
             index const at = LISTED_FROM + 4 * r, i = (index)found[(int)r],
                         length = (index)a_begins[i + 1] - (index)a_begins[i],
