@@ -39,8 +39,9 @@ int wrong_products(X const& x, sg::matrix<T> const& dense, sg::index_t n) {
     sg::gemm(cpu, x.transposed(), across, t);
     sg::gemm(sg::reference{}, sg::transposed(dense), across, expected_t);
     wrong += !equal(t, expected_t);
-    auto const epilogue = [](T y, sg::index_t i, sg::index_t j) {
-        return y + T(static_cast<sg::real_t<T>>(3 * i + j));
+    using S = sg::accumulator_t<T>;
+    auto const epilogue = [](S y, sg::index_t i, sg::index_t j) {
+        return y + S(static_cast<sg::real_t<S>>(3 * i + j));
     };
     sg::gemm(sg::reference{}, T(3), sg::conjugated(sg::scaled(T(2), dense)), sg::conjugated(right), T(-2),
              across, expected, epilogue);
