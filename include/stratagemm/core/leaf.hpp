@@ -95,6 +95,7 @@ struct device_limits {
     std::size_t memory_bytes = 0; // what the device has, and can give in one piece
     double link = 10e9; // bytes a second between host and device in one direction: roughly, for estimates
     double bandwidth = 100e9; // bytes a second of its memory, likewise
+    bool is_cpu = false;      // a core does the work of a group, one work-item after another
 };
 
 // A leaf whose memory is a device's.

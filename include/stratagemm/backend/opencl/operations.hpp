@@ -24,6 +24,7 @@ public:
         opencl_device const& d = session_->device();
         device_limits limits;
         limits.groups = device_longest, limits.has_double = d.has_double;
+        limits.is_cpu = d.family == opencl_family::cpu;
         limits.memory_bytes = d.global_bytes < d.buffer_bytes ? d.global_bytes : d.buffer_bytes;
         limits.bandwidth = rates_of(d.family).bytes * d.compute_units;
         return limits;

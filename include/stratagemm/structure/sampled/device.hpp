@@ -649,7 +649,10 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     auto const list = memory.template take<index_t>(room.list);
     auto const sums = memory.template take<Sum>(room.sums);
 
-    auto const limit = static_cast<index_t>(usual < 512 ? 1024 : 2 * usual);
+    // The products of a row that is cut into pieces. On a CPU none is: few threads would share them, and the kernel for
+    // pieces crashes on PoCL 3 when that optimizes.
+    index_t const limit =
+        leaf.limits().is_cpu ? index_t{1} << 62 : static_cast<index_t>(usual < 512 ? 1024 : 2 * usual);
     if (status s =
             examine_rows(leaf, a, b, c, limit, of_a < 64 && of_b < 64 ? 8 : 32, static_cast<float>(of_b),
                          of_pieces.dense, of_pieces.sums, room.sums, a_long, b_rising, list);
