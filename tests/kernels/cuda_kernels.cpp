@@ -187,8 +187,7 @@ void add_events(std::vector<kernel>& to, int capability) {
         for (bool const along_k : {false, true})
             for (bool const ones : {false, true}) {
                 if (ones && !std::is_same_v<T, float>) continue;
-                sg::csr_work const work =
-                    sg::choose_events(rows, 20000, 20000, along_k ? 0 : vector, sizeof(T));
+                sg::csr_work const work = sg::choose_events(rows, 20000, 20000, along_k ? 0 : vector);
                 sg::csr_kinds const kinds{std::is_same_v<T, Out> && work.vectors, false, ones,
                                           work.span > 0 ? rows : 0, ones ? "byte" : sg::kernel_type<T>()};
                 to.push_back(

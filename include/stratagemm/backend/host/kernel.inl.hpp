@@ -235,10 +235,14 @@ STRATAGEMM_TARGET __attribute__((noinline)) void finish_line(Acc* c, Acc const* 
     for (; n >= W; n -= W, c += W, b += W, e += e_step) finish<Acc>(c, load<Acc>(b), alpha, beta, e);
     if (n == 0) return;
     auto const tail = make_part<Acc>(static_cast<int>(n));
-    Acc end[W];
-    store<Acc>(end, load_part<Acc>(e, tail));
-    finish<Acc>(end, load_part<Acc>(b, tail), alpha, beta, end);
-    store_part<Acc>(c, load<Acc>(end), tail);
+    if constexpr (masked) {
+        finish_part<Acc>(c, load_part<Acc>(b, tail), alpha, beta, e, tail);
+    } else {
+        Acc end[W];
+        store<Acc>(end, load_part<Acc>(e, tail));
+        finish<Acc>(end, load_part<Acc>(b, tail), alpha, beta, end);
+        store_part<Acc>(c, load<Acc>(end), tail);
+    }
 }
 // C = alpha B + beta E.
 template <class Acc>

@@ -415,19 +415,15 @@ inline csr_work choose_csr(index_t m, index_t k, index_t n, index_t nonzeros, in
     x.stripes = units / x.rows;
     return x;
 }
-// Of a list of a dense matrix with m rows, whose product may read all of B instead. Both products are bound by what
-// they read of B. One row of A reads rows of B at the memory's rate, however many; several rows of A may read a row of B
-// several times. Where B is stored by columns, memory gives the device pieces of 64 bytes, and almost every piece is
-// read if there are four listed elements for each piece of a column.
-inline csr_work choose_events(index_t m, index_t k, index_t n, int vector, std::size_t size) {
+// Of a list of a dense matrix with m rows, whose product may read all of B instead: where B is stored by columns, and X has
+// three rows to eight of which 70% of the elements are listed. On an H200 the list was as fast or faster everywhere else,
+// up to a list of all elements: memory gives the device pieces of 64 bytes, and rows of B are read at its rate anyway.
+inline csr_work choose_events(index_t m, index_t k, index_t n, int vector) {
     csr_work x = choose_csr(m, k, n, m * k, vector);
-    bool const by_rows = vector > 0 && n > 1;
-    auto const a_piece = static_cast<index_t>(64 / size);
-    x.most_listed = by_rows ? k : k * 4 / a_piece;
-    if (m > most_rows_of_whole || m * k <= x.most_listed) return x;
-    x.span = by_rows ? x.wide : n < 4 ? 1 : 4;
-    x.ahead = 8;
-    if (by_rows) x.span_lanes = x.lanes;
+    if ((vector > 0 && n > 1) || m < 3 || m > most_rows_of_whole) return x;
+    x.most_listed = m * k / 10 * 7;
+    x.span = n < 4 ? 1 : 4;
+    x.ahead = x.span * m > 16 ? 2 : 4;
     return x;
 }
 
@@ -482,7 +478,7 @@ status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& mem
     constexpr bool has_whole = !std::is_same_v<Whole, only_listed>;
     auto const& a = p.a;
     index_t const m = p.c.rows, n = p.c.cols;
-    csr_work const x = has_whole ? choose_events(m, p.b.rows, n, vector_of(p.b), sizeof(In))
+    csr_work const x = has_whole ? choose_events(m, p.b.rows, n, vector_of(p.b))
                                  : choose_csr(m, p.b.rows, n, a.nonzeros, vector_of(p.b));
     bool const stores = x.vectors && std::is_same_v<In, Out> && vector_of(p.c) == x.wide;
     bool in_pieces = false;
