@@ -87,13 +87,13 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
     T const *const values = g.values, *const b = g.b + j * g.b_col, *e = g.e;
     T* c = g.c + g.first * c_row + j * g.c_col;
     T const alpha = g.alpha, beta = g.beta;
-    bool const adds = g.adds, short_rows = g.short_rows;
+    bool const adds = g.adds, few_in_row = g.short_rows;
     if (adds) e += g.first * e_row + j * g.e_col;
     index_t at = begins[g.first];
     for (index_t i = g.first; i < last; ++i, c += c_row) {
         index_t const end = begins[i + 1];
         T x = 0;
-        if (short_rows) {
+        if (few_in_row) {
             for (; at < end; ++at) add_element<Ones>(x, values + at, b[columns[at] * b_row]);
         } else {
             T y = 0, z = 0, w = 0;
