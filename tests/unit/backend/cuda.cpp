@@ -404,7 +404,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
         sg::cuda const with{.tile = tile};
         // Eight rows of tiles: rounds of all multiprocessors, of up to four tiles each, and some that are left.
         sg::index_t const columns = gpu.where().units / 2 + 2, m = 8 * tile.m - 3, n = columns * tile.n - 5,
-                          k = 700;
+                          k = 1100;
         sg::matrix<T> const a(
             m, k, [](sg::index_t i, sg::index_t j) { return static_cast<T>((3 * i + 2 * j) % 9 - 4); });
         sg::matrix<T> const b(

@@ -82,15 +82,17 @@ int wrong_products(Make const& policy_for, std::vector<sides> const& all, std::v
 template <class Policy>
 void check(Policy const& gpu, Policy const& other) {
     std::string said;
-    std::vector<sides> const all = {{100, 120, 90}, {33, 33, 1000}, {301, 17, 260},
-                                    {700, 500, 9},  {40, 900, 7},   {900, 40, 7}};
+    std::vector<sides> const all = {{20, 30, 40},  {100, 120, 90}, {33, 33, 1000}, {301, 17, 260},
+                                    {700, 500, 9}, {40, 900, 7},   {900, 40, 7}};
     auto const one = [&](index_t budget) { return sg::out_of_core{gpu, {.device_bytes = budget}}; };
     CHECK(wrong_products<float>(one, all, {30'000, 60'000, 150'000}, said) == 0);
     auto const two = [&](index_t budget) { return sg::out_of_core{{gpu, other}, {.device_bytes = budget}}; };
     CHECK(wrong_products<float>(two, all, {60'000}, said) == 0);
     CHECK(wrong_products<std::complex<float>>(one, {{60, 50, 70}, {300, 200, 5}}, {60'000}, said) == 0);
-    for (char const* const words : {"A stays", "B stays", "C stays", "one part", "on each of 2 devices"})
+    for (char const* const words : {"A stays", "B stays", "C stays", "one part", "on each of 2 devices"}) {
+        CAPTURE(words, said);
         CHECK(said.find(words) != std::string::npos);
+    }
 
     // An epilogue runs once, with the indices of the whole C: one of the device's, and one that only the
     // host can run.
