@@ -377,7 +377,7 @@ index_t pack_on_host(view<T const> const& x, bool prunes, view<T> const& values,
     index_t refused = x.rows * x.cols;
     index_t const words = two_of_four_words(x.rows, x.cols);
     for (index_t at = 0; at < words; ++at) positions[at] = 0x44444444;
-    double size[4];
+    double size[4] = {};
     auto const ahead = [&](int w, int of) {
         return size[w] > size[of] || (is_nan(size[w]) && !is_nan(size[of]));
     };

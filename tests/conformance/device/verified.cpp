@@ -166,6 +166,7 @@ void find_flipped_bits(int faults) {
         index_t const i = from.below(static_cast<int>(x.m)), j = from.below(static_cast<int>(x.n));
         int const bit = from.below(8 * static_cast<int>(sizeof(TC)));
         x.lying = fault % 2 ? sg::layout::col_major : sg::layout::row_major;
+        x.redo(); // the bits depend on how C lies
         double size = 3 * sg::verified_parts::magnitude_of(x.e(i, j));
         for (index_t l = 0; l < x.k; ++l)
             size +=
