@@ -1,6 +1,6 @@
 // What each tile is worth on a CUDA device: random products with every built-in tile and several parts of k.
 //   cuda_tiles [SEED [COUNT [TYPES [LONGEST_K]]]]    TYPES: of float, double and bfloat16 their letters s, d, w
-// LONGEST_K (by default 8192) bounds k; up to 256, m and n are at least 256, and kernels without fetched tiles take part.
+// LONGEST_K (by default 8192) bounds k. Up to 256, m and n are at least 256, and kernels that fetch no tiles take part.
 // Needs nothing but the driver and NVRTC, so that it can be carried to a machine. For each product a line with the
 // microseconds that it takes as the library runs it, and with the best tile; then the tiles and what they take. In the
 // end: by how much what is chosen is slower than the best. Operands take turns, so that they are not in the second-level
