@@ -1,6 +1,8 @@
 // What each tile is worth on a CUDA device: random products with every built-in tile and several parts of k.
 //   cuda_tiles [SEED [COUNT [TYPES [LONGEST_K]]]]    TYPES: of float, double and bfloat16 their letters s, d, w
-// LONGEST_K (by default 8192) bounds k. Up to 256, m and n are at least 256, and kernels that fetch no tiles take part.
+//   cuda_tiles TYPES SHAPE...                        SHAPE: as 222x1880x3720NN, or NT where B is transposed
+// LONGEST_K (by default 8192) bounds k. Up to 256, m and n are at least 256, and kernels that fetch no tiles take part,
+// as they do for shapes that are given.
 // Needs nothing but the driver and NVRTC, so that it can be carried to a machine. For each product a line with the
 // microseconds that it takes as the library runs it, and with the best tile; then the tiles and what they take. In the
 // end: by how much what is chosen is slower than the best. Operands take turns, so that they are not in the second-level
@@ -8,12 +10,16 @@
 #include <stratagemm/backend/cuda.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace sg = stratagemm;
 using sg::index_t;
@@ -21,7 +27,7 @@ using sg::index_t;
 namespace {
 
 constexpr std::size_t pool_bytes = std::size_t{1} << 30;
-constexpr double most_work = 4e10; // multiply-adds of a product
+constexpr double most_work = 8e10; // multiply-adds of a product
 
 struct sides {
     index_t m, n, k;
@@ -94,13 +100,11 @@ private:
 };
 
 template <class T>
-void race(sg::cuda const& gpu, char type, unsigned seed, int count, double longest_k) {
+void race(sg::cuda const& gpu, char type, std::vector<sides> const& shapes, bool with_all) {
     racer<T> all(gpu);
-    std::mt19937 from(seed);
     double sum = 0;
     int products = 0;
-    for (int i = 0; i < count; ++i) {
-        sides const s = draw(from, longest_k);
+    for (sides const& s : shapes) {
         double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
         if (work > most_work || !racer<T>::fits(s)) continue;
         std::string times;
@@ -108,7 +112,7 @@ void race(sg::cuda const& gpu, char type, unsigned seed, int count, double longe
         std::string best_tile = "as chosen";
         double const chosen = all.measure(gpu, s);
         for (sg::cuda_entry const& e : sg::cuda_entries) {
-            if (!std::strchr(e.types, type) || (longest_k > 256 && !sg::reads_lines(e.tile.engine))) continue;
+            if (!std::strchr(e.types, type) || (!with_all && !sg::reads_lines(e.tile.engine))) continue;
             index_t const tiles = ((s.m - 1) / e.tile.m + 1) * ((s.n - 1) / e.tile.n + 1);
             for (int const parts : {1, 2, 3, 4, 6, 8, 12, 16, 32, 64}) {
                 if (parts > 1 && (s.k < 2 * parts * e.tile.k || tiles * parts > 2000 || work > most_work / 4))
@@ -139,14 +143,29 @@ void race(sg::cuda const& gpu, char type, unsigned seed, int count, double longe
 
 int main(int argc, char** argv) try {
     sg::cuda const gpu;
-    unsigned const seed = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 1;
-    int const count = argc > 2 ? std::atoi(argv[2]) : 100;
-    std::string const types = argc > 3 ? argv[3] : "sdw";
+    bool const given = argc > 2 && std::isalpha(static_cast<unsigned char>(*argv[1]));
+    std::string const types = given ? argv[1] : argc > 3 ? argv[3] : "sdw";
     double const longest_k = argc > 4 ? std::atof(argv[4]) : 8192;
-    std::printf("%s, random products of seed %u\n", gpu.where().name.c_str(), seed);
-    if (types.find('s') != types.npos) race<float>(gpu, 's', seed, count, longest_k);
-    if (types.find('d') != types.npos) race<double>(gpu, 'd', seed, count, longest_k);
-    if (types.find('w') != types.npos) race<sg::bfloat16>(gpu, 'w', seed, count, longest_k);
+    std::vector<sides> shapes;
+    if (given) {
+        for (int i = 2; i < argc; ++i) {
+            sides s{};
+            char b = 0;
+            if (std::sscanf(argv[i], "%tdx%tdx%tdN%c", &s.m, &s.n, &s.k, &b) != 4)
+                throw std::invalid_argument(std::string("not a shape such as 222x1880x3720NN: ") + argv[i]);
+            s.b_along_k = b == 'T';
+            shapes.push_back(s);
+        }
+    } else {
+        std::mt19937 from(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 1);
+        for (int i = 0; i < (argc > 2 ? std::atoi(argv[2]) : 100); ++i)
+            shapes.push_back(draw(from, longest_k));
+    }
+    std::printf("%s, %zu products\n", gpu.where().name.c_str(), shapes.size());
+    bool const with_all = given || longest_k <= 256;
+    if (types.find('s') != types.npos) race<float>(gpu, 's', shapes, with_all);
+    if (types.find('d') != types.npos) race<double>(gpu, 'd', shapes, with_all);
+    if (types.find('w') != types.npos) race<sg::bfloat16>(gpu, 'w', shapes, with_all);
 } catch (std::exception const& e) {
     std::fprintf(stderr, "cuda_tiles: %s\n", e.what());
     return 1;
