@@ -113,6 +113,7 @@ void race(sg::cuda const& gpu, char type, std::vector<sides> const& shapes, bool
         double const chosen = all.measure(gpu, s);
         for (sg::cuda_entry const& e : sg::cuda_entries) {
             if (!std::strchr(e.types, type) || (!with_all && !sg::reads_lines(e.tile.engine))) continue;
+            std::string const cluster = e.tile.cluster > 1 ? "x" + std::to_string(e.tile.cluster) : "";
             index_t const tiles = ((s.m - 1) / e.tile.m + 1) * ((s.n - 1) / e.tile.n + 1);
             for (int const parts : {1, 2, 3, 4, 6, 8, 12, 16, 32, 64}) {
                 if (parts > 1 && (s.k < 2 * parts * e.tile.k || tiles * parts > 2000 || work > most_work / 4))
@@ -122,8 +123,8 @@ void race(sg::cuda const& gpu, char type, std::vector<sides> const& shapes, bool
                 double const one = all.measure(with, s);
                 if (one < 0) break;
                 char text[160];
-                std::snprintf(text, sizeof text, " %s,%dx%dx%d,%d=%.1f", sg::name_of(e.tile.engine), e.tile.m,
-                              e.tile.n, e.tile.k, parts, one);
+                std::snprintf(text, sizeof text, " %s,%dx%dx%d%s,%d=%.1f", sg::name_of(e.tile.engine),
+                              e.tile.m, e.tile.n, e.tile.k, cluster.c_str(), parts, one);
                 times += text;
                 if (one < best) best = one, best_tile = std::string(text).substr(1);
             }

@@ -212,7 +212,8 @@ struct race::typed_data final : race::data {
         double const fp8 = p.type == element::fp8_bf16 ? 0x1p-12 * double(x.k) : 0;
         double const usual = 8 * sum * (double(x.k) + 4) + 4 * (last + tf32) * k + fp8;
         bool const is_less = last + tf32 == 0 && promised.worst > 4 * sum * (double(x.k) + 4);
-        return factor * n * (is_less ? promised.worst * double(x.k) : usual);
+        double const check = 4 * 0x1p-53 * double(x.n) * (double(x.k) + 1); // sums of a row, in double
+        return factor * (n * (is_less ? promised.worst * double(x.k) : usual) + check);
     }
     bool correct(place& at, guarantee const& promised) const override {
         std::vector<Out> const c = result(at);

@@ -47,7 +47,9 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
     sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
     std::string const name = std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
                              std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
-                             std::to_string(tile.k) + (std::is_same_v<Out, std::int8_t> ? "-to-b" : "");
+                             std::to_string(tile.k) +
+                             (tile.cluster > 1 ? "x" + std::to_string(tile.cluster) : "") +
+                             (std::is_same_v<Out, std::int8_t> ? "-to-b" : "");
     if (group) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.table = 100;
@@ -70,7 +72,7 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
                               (tail ? "-tail" : ""),
                           sg::cuda_product_source<In, Out>(tile, form, none), true});
         }
-    if (sg::divides_last_round(tile.engine)) {
+    if (sg::divides_last_round(tile, sizeof(In))) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.tail = true;
         to.push_back({name + "-tail", sg::cuda_product_source<In, Out>(tile, form, none), true});
@@ -143,7 +145,7 @@ void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capabilit
             bool const tuned = engine != sg::cuda_engine::fp64;
             to.push_back({name, sg::cuda_product_source<T, T>(e.tile, form, none), tuned});
             form.tail = true;
-            if (sg::divides_last_round(engine))
+            if (sg::divides_last_round(e.tile, sizeof(T)))
                 to.push_back({name + "-tail", sg::cuda_product_source<T, T>(e.tile, form, none), tuned});
             break;
         }

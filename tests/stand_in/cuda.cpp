@@ -419,6 +419,11 @@ CUresult cuModuleGetFunction(CUfunction* made, CUmodule module, char const* name
                           reinterpret_cast<void (*)(thread_state*)>(begin)};
     return CUDA_SUCCESS;
 }
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute what, CUfunction) {
+    if (what != CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
+    *value = 0;
+    return CUDA_SUCCESS;
+}
 CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute what, int value) {
     if (what != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
         static_cast<std::size_t>(value) > shared_most())

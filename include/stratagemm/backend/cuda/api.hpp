@@ -47,6 +47,7 @@ STRATAGEMM_BEGIN
     X(cuStreamDestroy)                                                                                       \
     X(cuModuleLoadData)                                                                                      \
     X(cuModuleGetFunction)                                                                                   \
+    X(cuFuncGetAttribute)                                                                                    \
     X(cuFuncSetAttribute)                                                                                    \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                           \
     X(cuLaunchKernelEx)                                                                                      \

@@ -26,27 +26,32 @@ inline constexpr std::ptrdiff_t small_side = 32; // the longest of a product tha
 inline cuda_sides of_reals(cuda_sides const& s) { return {s.m, 2 * s.n, 2 * s.k, 1}; }
 
 // The least that a step of k takes a block, in cycles: until what it reads has come. `blocked` has to store that before
-// its few threads multiply it.
-inline double shortest_step(cuda_tile const& t) {
+// its threads, a few warps, multiply it.
+inline double shortest_step(cuda_tile const& t, std::size_t element) {
+    double const each = t.micro_m * t.micro_n * t.k; // multiply-adds of a thread
     switch (t.engine) {
     case cuda_engine::simt: return 1150;
     case cuda_engine::fp64: return 220;
-    case cuda_engine::wgmma:
-    case cuda_engine::mma: return 400;
-    default: return 500 + 6.0 * t.micro_m * t.micro_n * t.k;
+    case cuda_engine::wgmma: return 400;
+    case cuda_engine::mma: return 250;
+    default: return element == 4 ? 480 + 2.2 * each : element == 8 ? 900 + 5 * each : 500 + 4.5 * each;
     }
 }
 
-// Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile. `aligned`: the rows of C are.
-inline double bytes_stored(cuda_tile const& t, bool aligned) {
+// Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile, in rows of so many.
+inline double bytes_stored(cuda_tile const& t, std::size_t element, std::size_t row) {
+    bool const aligned = row % 16 == 0;
     switch (t.engine) {
-    case cuda_engine::simt: return t.micro_m * t.micro_n > 128 ? 12 : aligned ? 24 : 10;
-    case cuda_engine::fp64: return aligned ? 14 : 8;
-    case cuda_engine::blocked:
-        return t.n / t.micro_n % 32 == 0 ? 20 : 6; // warps that lie along n store whole lines
-    default: return 28;
+    case cuda_engine::simt: return t.micro_m * t.micro_n > 128 ? (aligned ? 12 : 7) : aligned ? 24 : 10;
+    case cuda_engine::fp64: return aligned ? 14 : 12;
+    case cuda_engine::blocked: // warps that lie along n store whole lines
+        return t.n / t.micro_n % 32 != 0 ? 6 : element == 2 ? 15 : 20;
+    default: return aligned ? 28 : row % 4 == 0 ? 7.5 : 5;
     }
 }
+
+// Cycles that pass until the host has queued so many launches, and made maps of operands: small products wait for that.
+inline double launching(int launches, bool maps) { return 7500.0 * launches - 1500 + (maps ? 1500 : 0); }
 
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of
 // parts of k another launch, and what it takes to write and to read them. Where only the last round is in
@@ -68,19 +73,22 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         up(s.m, std::ptrdiff_t{t.m} * t.cluster) * t.cluster * up(s.n, t.n) * static_cast<double>(s.count);
     auto const rows = static_cast<double>(s.m < t.m ? s.m : t.m),
                cols = static_cast<double>(s.n < t.n ? s.n : t.n);
-    double const store_rate = bytes_stored(t, static_cast<std::size_t>(s.n) * element % 16 == 0);
+    std::size_t const row = static_cast<std::size_t>(s.n) * element;
+    double const store_rate = bytes_stored(t, element, row);
     // Of as many blocks on each multiprocessor as that, each with a tile.
     auto const round_of = [&](double beside, std::ptrdiff_t depth, double stored) {
         double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
-                     fetching = (rows + cols) * static_cast<double>(depth) * size / 60,
-                     waiting = (up(depth, t.k) - (reads_lines(t.engine) ? 0 : 0.6)) * shortest_step(t);
+                     fetching = (rows + cols / t.cluster) * static_cast<double>(depth) * size / 60,
+                     waiting =
+                         (up(depth, t.k) - (reads_lines(t.engine) ? 0 : 0.6)) * shortest_step(t, element);
         // One block does not keep a multiprocessor busy that has room for several.
         double const alone = beside < blocks ? multiplying : 0;
         double const summing =
                          longer(longer(multiplying, fetching) * beside, waiting > alone ? waiting : alone),
                      storing = rows * cols * stored / store_rate * beside;
-        // wgmma stores one tile while it multiplies the next.
-        return 300 + (t.engine == cuda_engine::wgmma ? longer(summing, storing) : summing + storing);
+        // wgmma leaves rows that are aligned to the hardware, and multiplies the next tile meanwhile.
+        bool const together = t.engine == cuda_engine::wgmma && row % 16 == 0;
+        return 300 + (together ? longer(summing, storing) : summing + storing);
     };
     auto const rounds_of = [&](double all, std::ptrdiff_t depth, double stored) {
         auto const places = static_cast<double>(units * blocks);
@@ -109,8 +117,9 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     // Where some multiprocessors have less to do than others, these do not fetch as fast as memory could give.
     double const items = how.whole > 0 ? whole : tiles * parts;
     double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units) * units);
-    return 5300 + longer(summing, traffic / 16 / units * (1 + 0.5 * idle)) + gathering +
-           (copies > 0 ? 7500 + 2 * copies / 16 / units : 0);
+    double const working = 5300 + longer(summing, traffic / 16 / units * (1 + 0.5 * idle)) + gathering +
+                           (copies > 0 ? 7500 + 2 * copies / 16 / units : 0);
+    return longer(working, launching(1 + (how.part > 0) + (copies > 0), fetches(t.engine)));
 }
 
 // Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that.
@@ -147,13 +156,16 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                           cuda_tile const& only, bool b_along_k = false) {
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     cuda_choice best;
-    best.cycles = 5300 + work * static_cast<double>(s.count) / (4 * d.units); // of kernels without tiles
+    double const elements = static_cast<double>(s.m) * static_cast<double>(s.n);
+    double const directly = 5300 + (work + 5 * elements) * static_cast<double>(s.count) / (4 * d.units) +
+                            120 * static_cast<double>(s.k);
+    best.cycles = directly;
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
             cuda_choice next{tile, part, whole};
             next.cycles = cycles_of(tile, blocks, rate, s, next, d.units, element, b_along_k);
-            if (best.tile.engine == cuda_engine::direct || next.cycles < best.cycles) best = next;
+            if (next.cycles < best.cycles) best = next;
         };
         with_parts(0, 0);
         std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
@@ -166,7 +178,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         std::ptrdiff_t const places = std::ptrdiff_t{blocks} * d.units,
                              tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1),
                              left = tiles % places;
-        if (!divides_last_round(tile.engine) || s.count != 1 || tiles < places || left == 0) return;
+        if (!divides_last_round(tile, element) || s.count != 1 || tiles < places || left == 0) return;
         for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
             if (part < 8 * tile.k) break;
@@ -182,6 +194,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             if (!like || same) like = &e;
             if (same) break;
         }
+        best.cycles = 1e300;
         if (like) consider(only, like->blocks, static_cast<double>(like->rate));
         if (only.parts > 0 && best.tile.engine != cuda_engine::direct) {
             std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
@@ -208,13 +221,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (cuda_choice const reals = by_reals(only); reals.by_reals && reals.tile.engine == only.engine)
             return reals;
     if (best.tile.engine != cuda_engine::direct) return best;
+    best.cycles = directly;
     if (s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side)
         return {tile_for_small(s.m, s.n, s.k, element), 0, 0, best.cycles};
     if (is_narrow(type, s)) {
         double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
                               static_cast<double>(s.k) * static_cast<double>(s.n)) *
                              static_cast<double>(element) * static_cast<double>(s.count);
-        best.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
+        cuda_choice narrow;
+        narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
         // Parts of k such that rounds of blocks are full, where a block has 128 bytes of each column of A.
         std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
                              places = std::ptrdiff_t{2} * d.units, most = s.count > 1 ? 1 : s.k / 256;
@@ -225,17 +240,20 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             double const time = rounds / static_cast<double>(p) * (1 + 0.02 * static_cast<double>(p));
             if (time < least) least = time, parts = p;
         }
-        best.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
-        best.cycles = 5000 + bytes / (20 * d.units) + (parts > 1 ? 4000 : 0);
-        return best;
+        narrow.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
+        narrow.cycles = 5000 + bytes / (20 * d.units) + (parts > 1 ? 4000 : 0);
+        if (bytes > 1e6) return narrow;
+        // Of small ones launches are most of it, and tiles may need fewer. B is copied unless it lies along k, aligned.
+        bool const copied = !b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;
+        double const queued = launching(1 + (parts > 1) + copied, false);
+        if (narrow.cycles < queued) narrow.cycles = queued;
+        if (narrow.cycles < best.cycles) best = narrow;
     }
-    if (work < 24 * 24 * 24 || s.m < 4 || s.n < 4) return best;
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
         if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
         // wgmma is twice as fast there. Of 16 bits mma has smaller tiles, for few rows.
         if (engine == cuda_engine::mma && d.capability == 90 && element != 2) continue;
-        if (reads_lines(engine) && work * static_cast<double>(s.count) < 128 * 128 * 128) continue;
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
     }
     if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;

@@ -94,7 +94,9 @@ constexpr bool reads_lines(cuda_engine e) { return e >= cuda_engine::simt; }
 constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engine::mma; }
 
 // Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
-constexpr bool divides_last_round(cuda_engine e) { return e == cuda_engine::simt || e == cuda_engine::fp64; }
+constexpr bool divides_last_round(cuda_tile const& t, std::size_t element) {
+    return fetches(t.engine) && t.cluster == 1 && !(t.engine == cuda_engine::wgmma && element == 4);
+}
 
 // Warps of fp64 that only fetch: one, or four where there are eight others that need the registers which
 // these give up.
@@ -228,7 +230,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
     if (t.engine == cuda_engine::fp64) define("FETCHERS", fetchers_of(t));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
-    if (divides_last_round(t.engine)) define("TAIL", f.tail);
+    if (f.tail) define("TAIL", 1);
     if (f.spreads) define("SPREADS", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;

@@ -393,6 +393,14 @@ private:
         index_t const each = (blocks - 1) / session_.device().units + 1;
         return each < 16 ? static_cast<unsigned>(each) : 0;
     }
+    // Which tiles begin with different steps of k (first_step() in pipeline.cu.hpp): those of a single row or column of
+    // them, if what each reads for itself lies along k, and what they share stays in the second-level cache.
+    int first_steps(cuda_tile const& on_c, cuda_form const& form) const {
+        constexpr index_t most = (index_t{4} << 20) / static_cast<index_t>(sizeof(In));
+        cuda_sides const s = sides();
+        if (s.n <= on_c.n && form.a_along_k && s.n * s.k <= most) return 256; // as prelude.cu.hpp names them
+        return s.m <= on_c.m && form.b_along_k && s.m * s.k <= most ? 128 : 0;
+    }
     status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
                   cuda_arguments<Scalar> const& x, unsigned each = 0) const {
         if (blocks > device_longest)
@@ -446,7 +454,8 @@ private:
             lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
             return launch(**compiled, form, tiles, threads_of(tile), lying);
         }
-        if (!reads_lines(tile.engine)) return launch(**compiled, form, tiles, threads_of(tile), x);
+        if (!reads_lines(tile.engine))
+            return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles));
 
         cuda_lines<In> const a = fetchable(lying_a(), form.a_along_k, copies, memory);
         cuda_lines<In> const b = fetchable(lying_b(), form.b_along_k, copies, memory);
@@ -467,6 +476,8 @@ private:
         if (status s = map(a_map, a, form.a_along_k, on_c.m); !s) return s;
         if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
             return s;
+        cuda_arguments<Scalar> told = x;
+        told.flags |= first_steps(on_c, form);
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile)),
         grid.cluster = static_cast<unsigned>(tile.cluster);
@@ -474,13 +485,12 @@ private:
         grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
         grid.each = spread_out(grid.blocks);
         if (tile.engine != cuda_engine::wgmma)
-            return with_targets(form, x, [&](auto const& arguments) {
+            return with_targets(form, told, [&](auto const& arguments) {
                 return session_.launch(stream_, **compiled, grid, a_map, b_map, arguments, epilogue.bytes());
             });
         // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has.
         // Rows end for it where 16 bytes do (it fetches no further than they go, but stores what rounds them
         // up).
-        cuda_arguments<Scalar> told = x;
         CUtensorMap c_map{};
         index_t const wide = 128 / static_cast<index_t>(sizeof(Out));
         cuda_lines<Out> const c{

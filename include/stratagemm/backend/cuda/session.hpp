@@ -49,8 +49,9 @@ struct cuda_source {
 
 struct cuda_compiled {
     CUfunction function = nullptr; // of a module that stays as long as the process
-    unsigned shared_bytes = 0;
-    int resident = 1; // blocks that a multiprocessor has room for
+    unsigned shared_bytes = 0,
+             fixed_bytes = 0; // of shared memory: asked for by a launch, and the kernel's own
+    int resident = 1;         // blocks that a multiprocessor has room for
 };
 
 struct cuda_grid {
@@ -135,8 +136,8 @@ public:
             // Where blocks of the kernel before are still there, the next ones go where there is room first, several
             // to a multiprocessor while others have none. More shared memory than they need keeps them apart.
             std::size_t const share = (device_.shared_bytes + 1024) / (grid.each + 1) / 128 * 128;
-            if (share > config.sharedMemBytes + 1024)
-                config.sharedMemBytes = static_cast<unsigned>(share - 896);
+            if (share > config.sharedMemBytes + compiled.fixed_bytes + 1024)
+                config.sharedMemBytes = static_cast<unsigned>(share - 896 - compiled.fixed_bytes);
         }
         config.hStream = stream;
         CUlaunchAttribute attributes[2] = {};
@@ -299,9 +300,14 @@ private:
         cuda_compiled made;
         CUresult code = driver().cuModuleLoadData(&module, binary.c_str());
         if (code == CUDA_SUCCESS) code = driver().cuModuleGetFunction(&made.function, module, source.kernel);
-        std::size_t most = device_.shared_bytes / 2 + 1024; // as launch_at() may ask for
-        if (most < source.shared_bytes) most = source.shared_bytes;
-        if (code == CUDA_SUCCESS && source.shared_bytes > 0)
+        int fixed = 0;
+        if (code == CUDA_SUCCESS)
+            code = driver().cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, made.function);
+        made.fixed_bytes = static_cast<unsigned>(fixed);
+        std::size_t most = source.shared_bytes;
+        if (std::size_t const apart = device_.shared_bytes / 2 + 1024; apart > most + made.fixed_bytes)
+            most = apart - made.fixed_bytes; // as launch_at() may ask for
+        if (code == CUDA_SUCCESS)
             code = driver().cuFuncSetAttribute(made.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                static_cast<int>(most));
         if (code == CUDA_SUCCESS && source.threads > 0)

@@ -20,9 +20,11 @@ inline constexpr char cuda_blocked_text[] = R"cu(
    in each other's way. */
 #define AT_ONCE (16 / (int)sizeof(scalar))
 #define VECTOR_M (MICRO_M % AT_ONCE ? MICRO_M : AT_ONCE)
-#define VECTOR_N (WARP_LIES_ALONG_N ? 1 : MICRO_N % AT_ONCE ? MICRO_N : AT_ONCE)
-/* Then its threads have neighbouring columns, and it stores whole lines however C is aligned. */
+#define VECTOR_N (WARP_LIES_ALONG_N ? COLUMNS : MICRO_N % AT_ONCE ? MICRO_N : AT_ONCE)
+/* Then its threads have neighbouring columns, one each or, of 16 bits, two, and it stores whole lines however C is
+   aligned. */
 #define WARP_LIES_ALONG_N (THREADS_N % 32 == 0)
+#define COLUMNS (sizeof(OUT) == 2 ? 2 : 1)
 
 /* One operand: SIDE x TILE_K elements, a thread of the block reads some of them, neighbours along memory. Outside of
    the matrix there are zeros. */
@@ -76,6 +78,46 @@ template <int MICRO, int VECTOR, int APART> void read(scalar (&to)[MICRO], scala
 template <int VECTOR, int APART> int place_of(int i, int thread) {
     return i / VECTOR * (APART * VECTOR) + thread * VECTOR + i % VECTOR;
 }
+
+#if WARP_LIES_ALONG_N && !PARTIAL
+/* Sums of a thread to C: from row i0 on, and of the tile from column j0 on. If all of the tile is `whole`, within C, two
+   columns of 16 bits are stored as a word, which is a thread's second and its neighbour's first where rows begin between
+   words. */
+template <class DOWN>
+inline void store_lines(arguments const &p, epilogue_state const &state, scalar const (&sum)[MICRO_M][MICRO_N], int i0,
+                        int j0, index batch, bool whole, DOWN const &down) {
+    int const lane = threadIdx.x % 32, j = j0 + threadIdx.x % THREADS_N * COLUMNS;
+    if (COLUMNS == 1 || !whole || p.c.col != 1 || p.flags & adds) {
+        store_sums<1>(p, state, sum, i0, j, batch, false, down,
+                      [](int v) { return v / COLUMNS * (THREADS_N * COLUMNS) + v % COLUMNS; });
+        return;
+    }
+    union two { OUT x[2]; unsigned short bits[2]; unsigned word; };
+    unsigned short *const to = (unsigned short *)element<OUT>(p.c, i0, j, batch);
+#pragma unroll
+    for (int v = 0; v < MICRO_M; ++v) {
+        unsigned short *const line = to + down(v) * p.c.row;
+        bool const between = (unsigned long long)line % 4 != 0;
+#pragma unroll
+        for (int w = 0; w < MICRO_N; w += 2) {
+            two own;
+#pragma unroll
+            for (int x = 0; x < 2; ++x)
+                own.x[x] = finished(p, state, sum[v][w + x], false, nullptr, i0 + down(v), j + w * THREADS_N + x);
+            if (!between) {
+                *(unsigned *)(line + w * THREADS_N) = own.word;
+                continue;
+            }
+            unsigned const next = __shfl_down_sync(~0u, own.word, 1);
+            if (lane == 0) line[w * THREADS_N] = own.bits[0];
+            if (lane == 31)
+                line[w * THREADS_N + 1] = own.bits[1];
+            else
+                *(unsigned *)(line + w * THREADS_N + 1) = own.word >> 16 | next << 16;
+        }
+    }
+}
+#endif
 
 #if TABLE
 /* It is the argument, so that it needs no memory and no copy of its own. Blocks are numbered through all products. */
@@ -168,9 +210,9 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 
 #if WARP_LIES_ALONG_N && !PARTIAL
     for_each_target(p, false, [&](arguments const &to) {
-        store_sums<1>(to, state, sum, i0 + place_of<VECTOR_M, THREADS_M>(0, thread_m), j0 + thread_n, product, false,
-                      [](int i) { return place_of<VECTOR_M, THREADS_M>(i, 0); },
-                      [](int j) { return j * THREADS_N; });
+        bool const whole = i0 <= p.m - TILE_M && j0 <= p.n - TILE_N;
+        store_lines(to, state, sum, i0 + place_of<VECTOR_M, THREADS_M>(0, thread_m), j0, product, whole,
+                    [](int i) { return place_of<VECTOR_M, THREADS_M>(i, 0); });
     });
 #else
 #pragma unroll

@@ -65,10 +65,8 @@ template <bool ALONG_K> struct lines {
     static int line(int row, int half_block) { return ALONG_K ? 8 * half_block + spread(row) : 2 * row + half_block; }
 };
 
-/* Sums of a warp to C, in pairs along its rows or, where these do not fit, one by one. Rows of X are those of C, or
-   columns if swapped. PART: of a part of k to workspace. */
-struct yes { static constexpr bool value = true; };
-struct no { static constexpr bool value = false; };
+/* Sums of a warp in pairs along the rows of C or, PAIRS = false, one by one. Rows of X are those of C, or columns if
+   swapped. PART: of a part of k to workspace. */
 template <class T> inline void store_two(T *to, T x, T y) {
     run_of<T, 2> const pair = {x, y};
     *(run_of<T, 2> *)to = pair;
@@ -142,6 +140,42 @@ inline void store_sums(arguments const &p, epilogue_state const &state, double c
             }
         }
 }
+
+/* The same to C, of tiles that are not whole: through `room`, 2 KiB of shared memory for each warp, so that a warp stores
+   lines of 16 columns however C is aligned. */
+inline void store_lines(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
+                        int i0, int j0, int batch, unsigned room) {
+    int const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    int column = lane % 16;
+    int const x = lines<X_ALONG_K>::line(g, 0), y = lines<Y_ALONG_K>::line(2 * t, 0);
+    constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
+    /* Rows take turns in the banks. */
+    auto const at = [&](int row, int col) { return room + row * 128 + ((col ^ row % 8 * 2) * 8); };
+#pragma unroll
+    for (int block_y = 0; block_y < BLOCKS_Y; ++block_y)
+#pragma unroll
+        for (int block_x = 0; block_x < BLOCKS_X; ++block_x) {
+            asm volatile("" : "+r"(room), "+r"(column)); /* places are found anew, not kept in registers */
+            __syncwarp();
+#pragma unroll
+            for (int s = 0; s < 8; ++s) {
+                int const e = s & 1, f = s >> 1 & 1, half = s >> 2;
+                int const own_x = x + half_x * half, own_y = y + half_y * f + next_y * e;
+                asm volatile("st.shared.f64 [%0], %1;" ::"r"(SWAPPED ? at(own_y, own_x) : at(own_x, own_y)),
+                             "d"(sum[block_x][block_y][f][2 * half + e]) : "memory");
+            }
+            __syncwarp();
+            int const i = i0 + 16 * (SWAPPED ? block_y : block_x) + lane / 16;
+            int const j = j0 + 16 * (SWAPPED ? block_x : block_y) + column;
+#pragma unroll
+            for (int v = 0; v < 16; v += 2) {
+                double value;
+                asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(at(v + lane / 16, column)) : "memory");
+                if (i + v < p.m && j < p.n) store_to(p, state, value, i + v, j, batch);
+            }
+        }
+}
+static_assert(A_BYTES + B_BYTES >= WARPS * 2048, "a stage has room");
 
 extern "C" __global__ void __launch_bounds__((WARPS + FETCHERS) * 32, 1)
 fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
@@ -270,28 +304,37 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             /* Not before all has been multiplied. Given back as soon as the last of it had been asked for, a stage was
                filled anew before some of that had come. (Not `now`, which would take a register till here.) */
             __syncwarp();
-            if (lane == 0) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
+            if (lane == 0 && left > 1) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
         }
         place const t = found(number);
         int const w = threadIdx.x / 32; /* and this anew, for the same reason */
         int const i0 = t.i * TILE_M + w / WARPS_N * MICRO_M, j0 = t.j * TILE_N + w % WARPS_N * MICRO_N;
         int const x0 = SWAPPED ? j0 : i0, y0 = SWAPPED ? i0 : j0;
-        bool const whole = is_whole<2>(p, t);
+        bool const whole = is_whole<2>(p, t), through = !whole && !is_part(t); /* the last stage */
+        int const last = stage == 0 ? STAGES - 1 : stage - 1;
+        if (!through && lane == 0) empty(last).arrive();
         if (is_part(t)) {
             if (whole)
                 store_sums<true, false, true>(p, state, sum, x0, y0, t.batch);
             else if (PARTIAL)
                 store_sums<false, false, true>(p, state, sum, x0, y0, t.batch);
         } else if (!PARTIAL) {
+            int const own = w * 2048;
+            unsigned const room = own < A_BYTES ? a_tiles + last * A_BYTES + own : b_tiles + last * B_BYTES + own - A_BYTES;
+            if (through) asm volatile("barrier.sync 1, %0;" ::"n"(WARPS * 32) : "memory"); /* all have read that stage */
             for_each_target(p, false, [&](arguments const &p) {
-                auto const store = [&](auto pairs, auto reads_e) {
-                    store_sums<pairs.value, reads_e.value, false>(p, state, sum, x0, y0, t.batch);
-                };
-                if (p.flags & adds)
-                    whole ? store(yes(), yes()) : store(no(), yes());
+                if (through)
+                    store_lines(p, state, sum, i0, j0, t.batch, room);
+                else if (p.flags & adds)
+                    store_sums<true, true, false>(p, state, sum, x0, y0, t.batch);
                 else
-                    whole ? store(yes(), no()) : store(no(), no());
+                    store_sums<true, false, false>(p, state, sum, x0, y0, t.batch);
             });
+            if (through) {
+                hand_over();
+                __syncwarp();
+                if (lane == 0) empty(last).arrive();
+            }
 #if SPREADS
             /* Storing to several places took the registers that the first half of the next stage was in. */
             read_half(stage, 0);

@@ -98,6 +98,13 @@ inline int steps_of(arguments const &p, place const &t) {
     int const l = first_term(p, t);
     return ((is_part(t) ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
 }
+/* Lines along k begin at the same distance from each other, and blocks that multiply at the same time would all be as far
+   along them: memory has few places for what they then ask for. So tiles go through k from different steps on, around the
+   end, as far from each other as can be (by the golden ratio). */
+inline int first_step(arguments const &p, int i, int j, int steps) {
+    unsigned const tile = p.flags & begins_by_column ? j : p.flags & begins_by_row ? i : 0;
+    return __umulhi(tile * 2654435769u, steps);
+}
 inline int matrix_of(operand const &o, int batch) { return PARTIAL || TAIL || !o.step ? 0 : batch; }
 
 inline int tiles_of(arguments const &p) {
@@ -135,15 +142,18 @@ template <int W> bool is_whole(arguments const &p, place const &t) {
    registers. */
 struct walk {
     int left, l, i0, j0, batch; /* steps of k in this tile, 0: there is no tile; where it is */
-    int number;
+    int number, begin, end;     /* of its terms of k */
     void tile(arguments const &p, int n) {
         number = n, left = 0;
         if (n >= tiles_of(p)) return;
         place const t = tile_at(p, n);
-        left = steps_of(p, t), l = first_term(p, t), i0 = t.i * TILE_M, j0 = t.j * TILE_N, batch = t.batch;
+        left = steps_of(p, t), i0 = t.i * TILE_M, j0 = t.j * TILE_N, batch = t.batch;
+        begin = first_term(p, t), end = begin + left * TILE_K;
+        l = begin + first_step(p, t.i, t.j, left) * TILE_K;
     }
     void next_step(arguments const &p) {
         l += TILE_K;
+        if (l == end) l = begin;
         if (--left == 0) tile(p, number + gridDim.x);
     }
 };

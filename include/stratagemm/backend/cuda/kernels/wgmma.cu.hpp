@@ -66,6 +66,7 @@ inline constexpr char cuda_wgmma_text[] = R"cu(
 static_assert(TILE_K == LINE, "a line of shared memory is the depth of a tile");
 static_assert(STAGES >= 2, "one is read, one is fetched");
 static_assert(CONSUMERS == 1 || CONSUMERS == 2, "registers for so many warpgroups");
+static_assert(CLUSTER == 1 || !TAIL, "blocks of a cluster compute tiles below each other");
 static_assert(B_ALONG_K || TILE_N % (LINE * CLUSTER) == 0, "blocks of a cluster fetch equal parts of B");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
@@ -116,13 +117,33 @@ inline uint4 words_at(unsigned address) {
     return x;
 }
 
-/* A word of a row that begins at any element of it. */
-template <class T> unsigned word_within(unsigned row_at, int col, int row) {
-    unsigned const byte = col * sizeof(T), at = byte / 4 * 4;
-    unsigned const x = word_at(row_at + place_in_row<sizeof(T)>(at, row));
-    if (sizeof(T) == 4) return x;
-    unsigned const next = byte % 4 ? at + 4 : at; /* there may be none after the last */
-    return __funnelshift_r(x, word_at(row_at + place_in_row<sizeof(T)>(next, row)), byte % 4 * 8);
+/* Rows to `to` as words, of which the first of a row may begin at its second element of 16 bits; HEADS: there are such
+   rows. */
+template <class T, int width, bool HEADS>
+inline void write_words(unsigned from, T *to, index row, int rows, int end) {
+    constexpr int in_word = 4 / sizeof(T), last = width * sizeof(T) - 4, each = 8; /* rows at a time */
+    int const lane = lane_now();
+#pragma unroll 1
+    for (int left = rows; left > 0; left -= each, to += each * row, from += each * ROW_BYTES)
+#pragma unroll
+        for (int w = 0; w < width / in_word; w += 32) {
+            unsigned const own = (w + lane) * 4, next = min(own + 4, last);
+            unsigned x[each];
+#pragma unroll
+            for (int r = 0; r < each; ++r) {
+                x[r] = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(own, r));
+                if (HEADS) {
+                    unsigned const y = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(next, r));
+                    if ((unsigned long long)(to + r * row) % 4) x[r] = __funnelshift_r(x[r], y, 16);
+                }
+            }
+            T *line = to + (w + lane) * in_word;
+#pragma unroll
+            for (int r = 0; r < each; ++r, line += row) {
+                int const head = HEADS ? (unsigned long long)line % 4 / 2 : 0;
+                if (r < left && (w + lane + 1) * in_word + head <= end) *(unsigned *)(line + head) = x[r];
+            }
+        }
 }
 /* Neighbours, the first of them at an even place. */
 template <class T> struct two_of { T x[2]; };
@@ -172,32 +193,14 @@ template <class T, int width> inline void write_rows(unsigned from, T *to, index
             if (r < rows) to[r * row + j] = element_at<T>(from + r * ROW_BYTES, j, r);
         }
     } else {
-        auto const before = [](T const *line) { return (int)((unsigned long long)line % 4 / sizeof(T)); };
-        T *line = to;
-#pragma unroll
-        for (int r0 = 0; r0 < 16; r0 += 8) {
-            T *const back = line;
-#pragma unroll
-            for (int w = 0; w < width / in_word; w += 32) {
-                unsigned x[8];
-                line = back;
-#pragma unroll
-                for (int v = 0; v < 8; ++v, line += row) {
-                    int const j = min(before(line) + (w + lane) * in_word, width - in_word);
-                    x[v] = word_within<T>(from + (r0 + v) * ROW_BYTES, j, r0 + v);
-                }
-                line = back;
-#pragma unroll
-                for (int v = 0; v < 8; ++v, line += row) {
-                    int const j = before(line) + (w + lane) * in_word;
-                    if (r0 + v < rows && j + in_word <= end) *(unsigned *)(line + j) = x[v];
-                }
-            }
-        }
+        if (in_word == 2 && ((unsigned long long)to | row * sizeof(T)) % 4)
+            write_words<T, width, true>(from, to, row, rows, end);
+        else
+            write_words<T, width, false>(from, to, row, rows, end);
         /* The element before the first word of each row, and that after the last. */
         int const r = lane % 16;
         if (in_word == 2 && r < rows) {
-            int const head = before(to + r * row), j = lane < 16 ? 0 : end - 1;
+            int const head = (unsigned long long)(to + r * row) % 4 / 2, j = lane < 16 ? 0 : end - 1;
             if (lane < 16 ? head > 0 && end > 0 : end > head && (end - head) % 2 > 0)
                 to[r * row + j] = element_at<T>(from + r * ROW_BYTES, j, r);
         }
@@ -435,7 +438,11 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 
     /* A cluster takes tiles below each other. */
     int const tiles_m = ((p.m - 1) / TILE_M + CLUSTER) / CLUSTER, tiles_n = (p.n - 1) / TILE_N + 1;
-    int const tiles = tiles_m * tiles_n * batches_of(p), first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
+    int const tiles = TAIL ? tiles_of(p) : tiles_m * tiles_n * batches_of(p);
+    int const first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
+    auto const place_of = [&](int number) {
+        return TAIL ? tile_at(p, number) : place_of_tile(number, tiles_m, tiles_n);
+    };
     int stage = 0, parity = 0;
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -445,11 +452,12 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
             for (int number = first; number < tiles; number += stride) {
-                place const t = place_of_tile(number, tiles_m, tiles_n);
+                place const t = place_of(number);
                 int const i0 = (t.i * CLUSTER + rank) * TILE_M, j0 = t.j * TILE_N, l0 = first_term(p, t);
                 int const steps = steps_of(p, t), batch_a = matrix_of(p.a, t.batch), batch_b = matrix_of(p.b, t.batch);
+                int const end = l0 + steps * TILE_K;
+                int l = l0 + first_step(p, t.i, t.j, steps) * TILE_K;
                 for (int step = 0; step < steps; ++step, next_stage()) {
-                    int const l = l0 + step * TILE_K;
                     empty(stage).wait(parity ^ 1);
                     full(stage).expect(A_BYTES + B_BYTES);
                     unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
@@ -477,6 +485,8 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                             else
                                 fetch(b + x * TILE_K * 128, b_map, j0 + x * LINE, l, batch_b, full(stage));
                     }
+                    l += TILE_K;
+                    if (l == end) l = l0;
                 }
             }
         }
@@ -500,7 +510,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             }
         };
         for (int number = first; number < tiles; number += stride) {
-            place const t = place_of_tile(number, tiles_m, tiles_n);
+            place const t = place_of(number);
             int const steps = steps_of(p, t);
             scalar sum[SUMS];
 #if FROM_REGISTERS
@@ -570,6 +580,12 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             store_sums<scalar>(staging, sum, i, j0, parts, nullptr, p.m, p.n, t.batch,
                                [](scalar x, scalar const *, int, int) { return x; });
 #else
+            if (TAIL && is_part(t)) {
+                operand const parts = {p.a.data, TILE_N, 1, TILE_M * TILE_N};
+                store_sums<scalar>(staging, sum, i - t.i * TILE_M, 0, parts, nullptr, TILE_M, TILE_N, -1 - t.batch,
+                                   [&](scalar x, scalar const *, int, int) { return p.alpha * x; });
+                continue;
+            }
             if (!SPREADS && p.flags & c_is_mapped) {
                 send_sums<OUT>(staging, next_box, sum, i, j0, c_map, p.m, p.n, t.batch,
                                [&](scalar x, int i, int j) { return finished(p, state, x, false, nullptr, i, j); });

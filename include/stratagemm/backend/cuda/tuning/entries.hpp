@@ -14,9 +14,12 @@ struct cuda_entry {
 
 inline constexpr cuda_entry cuda_entries[] = {
     {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 16, 1}, 1, 1730},
+    {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 8, 2}, 1, 1600},
     {"hw", {cuda_engine::wgmma, 128, 192, 64, 1, 1, 4, 8, 1}, 1, 1650},
+    {"hw", {cuda_engine::wgmma, 128, 128, 64, 1, 1, 6, 8, 2}, 1, 1500},
     {"hw", {cuda_engine::wgmma, 128, 128, 64, 1, 1, 6, 8, 1}, 1, 1600},
     {"hw", {cuda_engine::wgmma, 64, 256, 64, 1, 1, 4, 8, 1}, 1, 1280},
+    {"hw", {cuda_engine::wgmma, 64, 192, 64, 1, 1, 6, 8, 1}, 1, 1250},
     {"hw", {cuda_engine::wgmma, 64, 128, 64, 1, 1, 6, 8, 1}, 1, 1200},
     {"hw", {cuda_engine::wgmma, 64, 128, 64, 1, 1, 6, 8, 2}, 1, 1100},
     {"hw", {cuda_engine::wgmma, 128, 64, 64, 1, 1, 6, 8, 1}, 1, 1030},
@@ -67,10 +70,10 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"t", {cuda_engine::mma, 64, 64, 32, 32, 32, 3, 8}, 3, 300},
 
     {"sthwb45", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 75},
-    {"sthwb", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 62},
+    {"stb", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 62},
     {"sthwb", {cuda_engine::blocked, 64, 128, 8, 8, 4, 2, 8}, 3, 70},
     {"sthwb", {cuda_engine::blocked, 64, 128, 4, 8, 4, 2, 8}, 3, 60},
-    {"sthwb45", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 26},
+    {"sthwb45", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 34},
     {"d", {cuda_engine::blocked, 64, 64, 16, 4, 4, 2, 8}, 3, 45},
     {"d", {cuda_engine::blocked, 32, 128, 8, 4, 4, 2, 8}, 2, 42},
     {"d", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 25},
