@@ -82,6 +82,12 @@ T __shfl_sync(unsigned, T mine, unsigned lane) {
     return other;
 }
 
+template <class T>
+T __shfl_down_sync(unsigned all, T mine, unsigned by) {
+    unsigned const lane = threadIdx.x % 32;
+    return __shfl_sync(all, mine, lane + by < 32 ? lane + by : lane);
+}
+
 // Addresses of shared memory as instructions take them: dynamic memory begins at 0, static memory is around
 // 3 << 30.
 alignas(1024) static char stand_in_own;
@@ -194,6 +200,8 @@ inline void st_shared_v2_b16(char const*, unsigned at, unsigned short x, unsigne
 inline void ld_shared_v2_f64(char const*, double& x, double& y, unsigned at) {
     x = stand_in_shared<double>(at), y = stand_in_shared<double>(at + 8);
 }
+inline void ld_shared_f64(char const*, double& x, unsigned at) { x = stand_in_shared<double>(at); }
+inline void st_shared_f64(char const*, unsigned at, double x) { stand_in_shared<double>(at) = x; }
 inline void ld_volatile_shared_f64(char const* text, double& x, double& y, unsigned at) {
     ld_shared_v2_f64(text, x, y, at);
 }

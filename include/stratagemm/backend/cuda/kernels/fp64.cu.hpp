@@ -321,7 +321,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         } else if (!PARTIAL) {
             int const own = w * 2048;
             unsigned const room = own < A_BYTES ? a_tiles + last * A_BYTES + own : b_tiles + last * B_BYTES + own - A_BYTES;
-            if (through) asm volatile("barrier.sync 1, %0;" ::"n"(WARPS * 32) : "memory"); /* all have read that stage */
+            if (through) asm volatile("barrier.sync %0, %1;" ::"r"(1), "n"(WARPS * 32) : "memory"); /* all have read it */
             for_each_target(p, false, [&](arguments const &p) {
                 if (through)
                     store_lines(p, state, sum, i0, j0, t.batch, room);

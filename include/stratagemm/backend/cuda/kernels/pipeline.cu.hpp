@@ -103,7 +103,7 @@ inline int steps_of(arguments const &p, place const &t) {
    end, as far from each other as can be (by the golden ratio). */
 inline int first_step(arguments const &p, int i, int j, int steps) {
     unsigned const tile = p.flags & begins_by_column ? j : p.flags & begins_by_row ? i : 0;
-    return __umulhi(tile * 2654435769u, steps);
+    return (unsigned long long)(tile * 2654435769u) * steps >> 32;
 }
 inline int matrix_of(operand const &o, int batch) { return PARTIAL || TAIL || !o.step ? 0 : batch; }
 

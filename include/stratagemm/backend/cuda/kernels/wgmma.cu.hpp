@@ -121,13 +121,14 @@ inline uint4 words_at(unsigned address) {
    rows. */
 template <class T, int width, bool HEADS>
 inline void write_words(unsigned from, T *to, index row, int rows, int end) {
-    constexpr int in_word = 4 / sizeof(T), last = width * sizeof(T) - 4, each = 8; /* rows at a time */
+    constexpr int in_word = 4 / sizeof(T), each = 8; /* rows at a time */
+    constexpr unsigned last = width * sizeof(T) - 4;
     int const lane = lane_now();
 #pragma unroll 1
     for (int left = rows; left > 0; left -= each, to += each * row, from += each * ROW_BYTES)
 #pragma unroll
         for (int w = 0; w < width / in_word; w += 32) {
-            unsigned const own = (w + lane) * 4, next = min(own + 4, last);
+            unsigned const own = (w + lane) * 4, next = own < last ? own + 4 : last;
             unsigned x[each];
 #pragma unroll
             for (int r = 0; r < each; ++r) {
