@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nvrtc.h>
 #include <regex>
 #include <string>
@@ -105,6 +106,33 @@ std::string as_host_code(std::string const& source, std::string const& kernel) {
     return "#include \"" STAND_IN_HEADER "\"\nnamespace kernel {\n" + s + "\n}\n" + call;
 }
 
+// Compiles `source`, unless a test did so before: libraries stay in STAND_IN_KERNELS, each beside its source.
+bool compile(_nvrtcProgram& program, std::string const& source, std::string const& flags) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    std::size_t const key = std::hash<std::string>{}(flags + contents(STAND_IN_DEVICE) + source);
+    std::string const kept = STAND_IN_KERNELS "/" + program.kernel + '-' + std::to_string(key);
+    if (!fs::exists(kept)) {
+        std::string at = STAND_IN_KERNELS "/XXXXXX";
+        fs::create_directories(STAND_IN_KERNELS, failed);
+        if (failed || !mkdtemp(at.data())) return false;
+        std::ofstream(at + "/kernel.cpp") << source;
+        std::string const command = "'" STAND_IN_COMPILER "' " + flags + " -o '" + at + "/kernel.so' '" + at +
+                                    "/kernel.cpp' > '" + at + "/log' 2>&1";
+        int const code = std::system(command.c_str());
+        program.log = contents(at + "/log");
+        if (code == 0) fs::rename(at, kept, failed); // fails if another process was here first
+        if (code != 0 || failed) fs::remove_all(at, failed);
+        if (code != 0) return false;
+    }
+    // The length comes first, because cuModuleLoadData gets only the address.
+    std::string const bytes = contents(kept + "/kernel.so");
+    std::size_t const length = bytes.size();
+    program.code.assign(reinterpret_cast<char const*>(&length), sizeof(length));
+    program.code += bytes;
+    return true;
+}
+
 } // namespace
 
 extern "C" {
@@ -141,25 +169,9 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, char const* con
     for (int i = 0; i < count; ++i)
         if (char const* const number = std::strstr(options[i], "sm_"))
             architecture = std::to_string(std::atoi(number + 3) * 10);
-    std::error_code failed;
-    std::string at = (std::filesystem::temp_directory_path(failed) / "stand_in_XXXXXX").string();
-    if (failed || !mkdtemp(at.data())) return NVRTC_ERROR_INTERNAL_ERROR;
-    std::string const source = at + "/kernel.cpp", library = at + "/kernel.so", log = at + "/log";
-    std::ofstream(source) << as_host_code(program->text, program->kernel);
-    std::string const command =
-        "'" STAND_IN_COMPILER "' " STAND_IN_FLAGS " -shared -D__CUDA_ARCH__=" + architecture + " -o '" +
-        library + "' '" + source + "' > '" + log + "' 2>&1";
-    int const code = std::system(command.c_str());
-    program->log = contents(log);
-    // The length comes first, because cuModuleLoadData gets only the address.
-    if (code == 0) {
-        std::string const bytes = contents(library);
-        std::size_t const length = bytes.size();
-        program->code.assign(reinterpret_cast<char const*>(&length), sizeof(length));
-        program->code += bytes;
-    }
-    if (!std::getenv("STAND_IN_KEEP")) std::filesystem::remove_all(at, failed);
-    return code == 0 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+    std::string const source = as_host_code(program->text, program->kernel);
+    std::string const flags = STAND_IN_FLAGS " -shared -D__CUDA_ARCH__=" + architecture;
+    return compile(*program, source, flags) ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, std::size_t* bytes) {
     *bytes = program->log.size() + 1;
