@@ -360,7 +360,7 @@ auto to_bsr(P const& policy, M const& matrix, index_t side) {
     using Index = typename decltype(x)::index_type;
     using space = typename P::space;
     bsr<T, Index, space>{x.rows, x.cols, side}.usable().or_throw();
-    auto const list = by_rows(policy, x);
+    auto const list = values_by_rows(policy, x);
     if constexpr (host_leaf<leaf_of<P>>)
         return blocks_on_host(policy, list.view(), side);
     else

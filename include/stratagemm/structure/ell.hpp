@@ -284,7 +284,7 @@ auto to_ell(P const& policy, M const& matrix) {
     using T = typename decltype(x)::value_type;
     using Index = typename decltype(x)::index_type;
     using space = typename P::space;
-    auto const list = by_rows(policy, x);
+    auto const list = values_by_rows(policy, x);
     auto const a = list.view();
     ell_room<P, T, Index> const to(policy, a.rows, 1, a.row_begins, a.columns, a.values);
     ell<T, Index, space> e(a.cols, to.columns, to.values);

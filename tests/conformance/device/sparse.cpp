@@ -103,6 +103,17 @@ void formats_on_device(support::sparse_arrays<T> const& a) {
     try_products(device, made_bsr.view(), dense);
     auto const padded = sg::to_blocked_ell(device, made_bsr, 4);
     try_products(device, padded.view(), dense);
+    // A pattern, and back.
+    sg::matrix<T> ones(x.rows, x.cols);
+    for (sg::index_t i = 0; i < x.rows; ++i)
+        for (sg::index_t at = x.row_begins[i]; at < x.row_begins[i + 1]; ++at)
+            ones(i, x.columns[at]) = T(1.0f);
+    auto const places = sg::to_csr_of_ones(device, csc.view());
+    try_products(device, places.view(), ones);
+    auto const valued = sg::to_csr(device, places);
+    try_products(device, valued.view(), ones);
+    auto const blocks_of_ones = sg::to_bsr(device, places, 4);
+    try_products(device, blocks_of_ones.view(), ones);
 }
 
 // The arrays of ELL and BSR that a device makes, against those of the host.

@@ -144,6 +144,49 @@ TEST_CASE(
     CHECK(none.workspace().host == 0);
 }
 
+TEMPLATE_TEST_CASE("sparse formats: patterns, from every format and back", "", float, std::complex<double>) {
+    using T = TestType;
+    sg::host const cpu;
+    auto const a = support::uniform_sparse<T>(20, 28, 0.2, 1);
+    auto const x = a.view();
+    sg::matrix<T> ones(20, 28), turned(28, 20);
+    for (sg::index_t i = 0; i < 20; ++i)
+        for (sg::index_t at = x.row_begins[i]; at < x.row_begins[i + 1]; ++at)
+            ones(i, x.columns[at]) = turned(x.columns[at], i) = T(1);
+    auto const of_csr = sg::to_csr_of_ones(cpu, sg::scaled(T(2), x));
+    CHECK((of_csr.view().columns == x.columns && of_csr.view().row_begins == x.row_begins));
+    auto const of_coo = sg::to_csr_of_ones(cpu, sg::to_coo(cpu, x));
+    auto const of_ell = sg::to_csr_of_ones(cpu, sg::to_ell(cpu, x));
+    auto const of_dense = sg::to_csr_of_ones(cpu, sg::events(ones));
+    for (auto const& p : {of_csr.view(), of_coo.view(), of_ell.view(), of_dense.view(),
+                          sg::to_csr_of_ones(cpu, of_ell).view()}) {
+        REQUIRE(static_cast<bool>(p.check()));
+        CHECK(wrong_products<T>(p, ones) == 0);
+    }
+    CHECK(wrong_products<T>(sg::to_csr_of_ones(cpu, x.transposed()).view(), turned) == 0);
+    // All elements of a block are stored.
+    CHECK(sg::to_csr_of_ones(cpu, sg::to_bsr(cpu, x, 4)).view().nonzeros ==
+          sg::to_bsr(cpu, x, 4).view().nonzeros());
+    auto const p = of_csr.view();
+    CHECK(wrong_products<T>(sg::to_csr(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_csc(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_coo(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_ell(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_bsr(cpu, p, 4).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_blocked_ell(cpu, p, 2).view(), ones) == 0);
+    sg::matrix<T> twice(20, 28), sum(20, 28);
+    sg::to_dense(cpu, sg::scaled(T(2), p), twice);
+    sg::to_dense(cpu, sg::to_csr(cpu, sg::scaled(T(2), p)), sum);
+    CHECK((equal(twice, sum) && twice(0, x.columns[0]) == T(2)));
+    auto const marks = sg::matrix<std::int8_t>(
+        20, 28, [&](auto i, auto j) { return static_cast<std::int8_t>(ones(i, j) == T(1) ? 5 : 0); });
+    CHECK(wrong_products<T>(sg::to_csr(cpu, sg::events<T>(marks)).view(), ones) == 0);
+    CHECK(sg::to_csr_of_ones(cpu, sg::coo<T>{3, 4, nullptr, nullptr, nullptr, 0}).view().nonzeros == 0);
+    CHECK(sg::to_csr(cpu, sg::to_csr_of_ones(cpu, sg::coo<T>{3, 4, nullptr, nullptr, nullptr, 0}))
+              .view()
+              .nonzeros == 0);
+}
+
 TEST_CASE("sparse formats: elements in any order, and several of one place") {
     std::vector<std::int64_t> const rows{2, 0, 2, 1, 2}, columns{1, 3, 0, 2, 1};
     std::vector<float> const values{1, 2, 3, 4, 5};
