@@ -3,7 +3,7 @@
 
 // L numbers.
 template <class T, int L>
-using some = typename vector_types<lane<T>, L * static_cast<int>(sizeof(T))>::type;
+using some = typename vector_types<lane<T>, L* static_cast<int>(sizeof(T))>::type;
 
 template <class T, int L, bool Tail>
 STRATAGEMM_OP some<T, L> load_some(T const* p, part last) {
@@ -70,10 +70,8 @@ STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const& g) {
         index_t j = 0;
         for (; j + 8 * W <= g.n; j += 8 * W)
             sparse_strip<T, Index, Ones, W, 8, false>(g, i, j, c + j, e + j, W);
-        if (j + 4 * W <= g.n)
-            sparse_strip<T, Index, Ones, W, 4, false>(g, i, j, c + j, e + j, W), j += 4 * W;
-        if (j + 2 * W <= g.n)
-            sparse_strip<T, Index, Ones, W, 2, false>(g, i, j, c + j, e + j, W), j += 2 * W;
+        if (j + 4 * W <= g.n) sparse_strip<T, Index, Ones, W, 4, false>(g, i, j, c + j, e + j, W), j += 4 * W;
+        if (j + 2 * W <= g.n) sparse_strip<T, Index, Ones, W, 2, false>(g, i, j, c + j, e + j, W), j += 2 * W;
         if (j + W <= g.n) sparse_strip<T, Index, Ones, W, 1, false>(g, i, j, c + j, e + j, W), j += W;
         // Vectors of two, and half vectors, need no masks.
         if (j + 2 == g.n)
