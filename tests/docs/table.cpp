@@ -116,7 +116,7 @@ int main() {
     row<layer<sg::verified>>("`verified`: checked");
     row<staged>("`out_of_core`, `staged`: operands on the host");
     row<sum>("operands `sum`, results `spread`");
-    row<csr>("operands `csr`, `coo`, `ell`, `bsr`, `two_of_four`: sparse A or B");
+    row<csr>("operands `csr`, `coo`, `ell`, `blocked_ell`, `bsr`, `two_of_four`: sparse A or B");
     row<events>("operand `events`: mostly zero A or B");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");

@@ -3,6 +3,7 @@
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/blocked_ell.hpp>
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/sampled.hpp>
@@ -36,4 +37,5 @@ int main() {
     sg::cuda::matrix<sg::half> h(gpu, 4, 4);
     sg::gemm(gpu, sg::prune_to_two_of_four(gpu, h), h, h);
     sg::gemm(gpu, sg::to_bsr(gpu, sg::to_ell(gpu, product), 2), d, e);
+    sg::gemm(gpu, sg::to_blocked_ell(gpu, product, 2), d, e);
 }

@@ -260,11 +260,13 @@ std::vector<kernel> kernels_for(int capability) {
             if (*type != 't') add_entry(all, *type, e.tile, true);
     for (int const side : {16, 32, 64})
         for (sg::bsr_tiling const& tile : sg::bsr_tilings)
-            if (capability == 90)
-                all.push_back({"bsr-h-" + std::to_string(side) + "-in-" + std::to_string(tile.rows) + "x" +
-                                   std::to_string(tile.cols),
-                               sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side)),
-                               true});
+            for (bool const padded : {false, true})
+                if (capability == 90)
+                    all.push_back(
+                        {(padded ? "blocked-ell-h-" : "bsr-h-") + std::to_string(side) + "-in-" +
+                             std::to_string(tile.rows) + "x" + std::to_string(tile.cols),
+                         sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side, padded)),
+                         true});
     add_events<float>(all, capability);
     if (capability == 90) add_events<double>(all, capability);
     if (capability == 90) add_events<sg::half>(all, capability);

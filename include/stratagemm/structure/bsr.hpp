@@ -100,6 +100,8 @@ struct bsr {
     bool conjugate = false;
 
     index_t nonzeros() const { return blocks * side * side; }
+    // Block x begins in row x * side.
+    view<T const, Space> stored_blocks() const { return {values, blocks * side, side, side, 1}; }
     form facts() const { return {nonzeros(), side, conjugate}; }
     template <class F>
     void each_view(F&& f) const {
@@ -152,7 +154,7 @@ struct bsr {
     }
 };
 
-// Products with blocks on the left that stay blocks, and those of csr_product.
+// Products of bsr and blocked_ell: with blocks on the left that stay blocks, and those of csr_product.
 template <policy P>
 class bsr_product : public csr_product<P> {
     template <class S>
@@ -183,7 +185,7 @@ public:
             if (may_stay_blocks(s)) {
                 index_t const side = s.a_facts.side;
                 double const rate = side == 16 ? 60e12 : side == 32 ? 180e12 : 390e12;
-                return 2 * static_cast<double>(s.a_facts.nonzeros) * static_cast<double>(s.n) /
+                return 2 * static_cast<double>(s.a_facts.most(s.m, s.k)) * static_cast<double>(s.n) /
                            (rate / 132 * this->leaf().warpgroup_units()) +
                        5e-6;
             }
@@ -194,7 +196,7 @@ public:
         std::string text;
         if constexpr (requires { s.a_facts.side; })
             if (may_stay_blocks(s))
-                text = "bsr in blocks of " + std::to_string(s.a_facts.side) +
+                text = "blocks of " + std::to_string(s.a_facts.side) +
                        " on the tensor cores, if the rows of B begin at multiples of 16 bytes; otherwise ";
         return text + csr_product<P>::describe(s);
     }
@@ -358,7 +360,7 @@ auto to_bsr(P const& policy, M const& matrix, index_t side) {
     using Index = typename decltype(x)::index_type;
     using space = typename P::space;
     bsr<T, Index, space>{x.rows, x.cols, side}.usable().or_throw();
-    auto const list = by_rows(policy, x);
+    auto const list = values_by_rows(policy, x);
     if constexpr (host_leaf<leaf_of<P>>)
         return blocks_on_host(policy, list.view(), side);
     else

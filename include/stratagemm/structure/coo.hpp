@@ -117,7 +117,7 @@ auto to_coo(P const& policy, M const& matrix) {
     using Index = typename decltype(x)::index_type;
     using space = typename P::space;
     using arena = typename P::arena;
-    auto const list = by_rows(policy, x);
+    auto const list = values_by_rows(policy, x);
     auto const a = list.view();
     auto memory = reserve_for(policy, arena::rounded(static_cast<std::size_t>(a.nonzeros) * sizeof(Index)));
     memory.or_throw();
@@ -133,14 +133,9 @@ auto to_coo(P const& policy, M const& matrix) {
             .or_throw();
         leaf.synchronize().or_throw();
     }
-    // Both blocks of memory stay as long as either is in use.
-    struct both {
-        std::shared_ptr<arena> rows, rest;
-    };
-    auto const blocks = std::make_shared<both>(both{*memory, list.memory()});
-    std::shared_ptr<arena> const shared(blocks, blocks->rows.get());
     return owned<coo<T, Index, space>, P>(
-        shared, {a.rows, a.cols, rows, a.columns, a.values, a.nonzeros, a.scale, a.conjugate});
+        keeping(std::move(*memory), list.memory()),
+        {a.rows, a.cols, rows, a.columns, a.values, a.nonzeros, a.scale, a.conjugate});
 }
 
 STRATAGEMM_END

@@ -6,6 +6,8 @@
 //   sg::gemm(cpu, b, a, c);                                  dense times sparse
 //   auto const cut = sg::balanced(gpu, a);                   for many products on a device: long rows in pieces
 //   sg::gemm(cpu, a.transposed(), b, c);                     sg::scaled(2, a) and sg::conjugated(a) likewise
+//   sg::csr_of_ones<float> p{m, k, row_begins, columns, nonzeros};          a pattern: each element is one
+//   auto const places = sg::to_csr_of_ones(cpu, a);          of any sparse operand; sg::to_csr gives ones their values
 //
 // Row i has the elements [row_begins[i], row_begins[i + 1]) of columns and values. The arrays are in the
 // memory of the policy: pointers on the host, handles on a device. Shape and device determine the order in which
@@ -236,6 +238,46 @@ struct csr {
         return {};
     }
 };
+// A pattern: a csr without values, each of whose elements is one. For products with dense matrices.
+template <class T, class Index = std::int32_t, class Space = host_memory>
+struct csr_of_ones {
+    using value_type = T;
+    using space = Space;
+    using form = csr_form<T, Index>;
+    using index_type = Index;
+    static constexpr int most_views = 2;
+
+    index_t rows = 0, cols = 0;
+    typename Space::template handle<Index const> row_begins{}; // rows + 1
+    typename Space::template handle<Index const> columns{};
+    index_t nonzeros = 0; // on a device, it may be more than there are
+    accumulator_t<T> scale{1};
+    bool conjugate = false; // without effect
+
+    form facts() const { return {nonzeros, false}; }
+    template <class F>
+    void each_view(F&& f) const {
+        f(view<Index const, Space>{row_begins, 1, rows + 1, rows + 1, 1});
+        f(view<Index const, Space>{columns, 1, nonzeros, nonzeros, 1});
+    }
+    turned<csr_of_ones> transposed() const { return turn(*this); }
+    template <class Leaf, class Arena>
+    result<csr_of_ones> listed(Leaf const&, Arena&) const {
+        return *this;
+    }
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        index_t const end = first_row(row_begins, rows, part + 1, parts);
+        for (index_t i = first_row(row_begins, rows, part, parts); i < end; ++i)
+            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at)
+                f(i, columns[at], T(real_t<accumulator_t<T>>(1)));
+    }
+    status check() const requires std::is_same_v<Space, host_memory> {
+        if (status s = check_begins("csr_of_ones", "row_begins", row_begins, rows, nonzeros); !s) return s;
+        return check_range_of("csr_of_ones", "a column", columns, nonzeros, cols);
+    }
+};
+
 // Column j has the elements [column_begins[j], column_begins[j + 1]) of row_numbers and values.
 template <class T, class Index = std::int32_t, class Space = host_memory>
 turned<csr<T, Index, Space>> csc(index_t rows, index_t cols,
@@ -303,13 +345,55 @@ auto by_rows(P const& policy, X const& x) {
     return std::move(*made);
 }
 
+// The memory of a matrix whose arrays are in two blocks: both stay as long as the result does.
+template <class Arena>
+std::shared_ptr<Arena> keeping(std::shared_ptr<Arena> first, std::shared_ptr<Arena> second) {
+    struct both {
+        std::shared_ptr<Arena> first, second;
+    };
+    auto const blocks = std::make_shared<both>(both{std::move(first), std::move(second)});
+    return std::shared_ptr<Arena>(blocks, blocks->first.get());
+}
+
+// Any sparse operand by rows, with values, which are one for a pattern.
+template <policy P, sparse_operand X>
+auto values_by_rows(P const& policy, X const& x) {
+    auto list = by_rows(policy, x);
+    auto const a = list.view();
+    using List = std::remove_const_t<decltype(a)>;
+    if constexpr (has_values<List>) {
+        return list;
+    } else {
+        using T = typename List::value_type;
+        using space = typename P::space;
+        using Csr = csr<T, typename List::index_type, space>;
+        auto memory = reserve_for(policy, static_cast<std::size_t>(a.nonzeros) * sizeof(T));
+        memory.or_throw();
+        auto const values = (*memory)->template take<T>(a.nonzeros);
+        view<T, space> const row{values, 1, a.nonzeros, a.nonzeros, 1};
+        if (a.nonzeros > 0) policy.leaf().fill(row, T(real_t<accumulator_t<T>>(1))).or_throw();
+        return owned<Csr, P>(keeping(std::move(*memory), list.memory()),
+                             Csr{a.rows, a.cols, a.row_begins, a.columns, values, a.nonzeros, a.scale});
+    }
+}
+
 // A sparse operand of any other format by rows, and any by columns, as arrays of its own.
 template <policy P, operand M>
 auto to_csr(P const& policy, M const& matrix) {
     auto const x = as_view(matrix);
-    constexpr bool is_csr = requires { x.row_begins; };
+    constexpr bool is_csr = requires { x.row_begins, x.values; };
     static_assert(!is_csr, "stratagemm: this operand is a csr already");
-    return by_rows(policy, x);
+    return values_by_rows(policy, x);
+}
+// The places of the elements that a sparse operand stores, zeros as well; each becomes one, without a factor. A csr
+// keeps its arrays.
+template <policy P, operand M>
+auto to_csr_of_ones(P const& policy, M const& matrix) {
+    auto const list = by_rows(policy, as_view(matrix));
+    auto const a = list.view();
+    using Ones =
+        csr_of_ones<typename decltype(a)::value_type, typename decltype(a)::index_type, typename P::space>;
+    return owned<Ones, P>(list.memory(), Ones{a.rows, a.cols, a.row_begins, a.columns, a.nonzeros});
 }
 template <policy P, operand M>
 auto to_csc(P const& policy, M const& matrix) {
@@ -354,7 +438,7 @@ void to_dense(P const& policy, M const& matrix, C&& c) {
                   "stratagemm: C must have the element type of the sparse matrix");
     if (to.rows != x.rows || to.cols != x.cols)
         raise(error(errc::shape, "to_dense: C must have the sides of the sparse matrix"));
-    auto const list = by_rows(policy, x);
+    auto const list = values_by_rows(policy, x);
     auto const leaf = policy.leaf();
     leaf.fill(to, T(real_t<S>(0))).or_throw();
     auto const a = list.view();
@@ -702,7 +786,7 @@ private:
                                          p.beta,
                                          p.beta != T(0),
                                          by_columns,
-                                         p.a.nonzeros < 20 * p.c.rows};
+                                         by_columns ? short_row_of(p.a.row_begins, p.a.rows) : 0};
         if constexpr (valued) g.values = p.a.values;
         bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&

@@ -6,7 +6,7 @@
 //   sg::gemm(gpu, sg::events<float>(s), w, y);   marks, such as spikes, in bool or an integer type: each that is not
 //                                                zero counts as one. float is the type of W
 //
-//   auto const list = sg::compact(gpu, x);       once: a csr_matrix. sg::compact<float>(gpu, s): one without values
+//   auto const list = sg::compact(gpu, x);       once: a csr_matrix. sg::compact<float>(gpu, s): csr_of_ones
 //   sg::gemm(gpu, list, w, y);                   many times
 //
 // The product lists the non-zero elements on the device, in workspace that has room for all elements, and does not
@@ -20,46 +20,6 @@
 #include "csr/compact.hpp"
 
 STRATAGEMM_BEGIN
-
-// A list of places whose elements are one: a csr without values. For products with dense matrices.
-template <class T, class Index = std::int32_t, class Space = host_memory>
-struct csr_of_ones {
-    using value_type = T;
-    using space = Space;
-    using form = csr_form<T, Index>;
-    using index_type = Index;
-    static constexpr int most_views = 2;
-
-    index_t rows = 0, cols = 0;
-    typename Space::template handle<Index const> row_begins{}; // rows + 1
-    typename Space::template handle<Index const> columns{};
-    index_t nonzeros = 0; // on a device, it may be more than there are
-    accumulator_t<T> scale{1};
-    bool conjugate = false; // without effect
-
-    form facts() const { return {nonzeros, false}; }
-    template <class F>
-    void each_view(F&& f) const {
-        f(view<Index const, Space>{row_begins, 1, rows + 1, rows + 1, 1});
-        f(view<Index const, Space>{columns, 1, nonzeros, nonzeros, 1});
-    }
-    turned<csr_of_ones> transposed() const { return turn(*this); }
-    template <class Leaf, class Arena>
-    result<csr_of_ones> listed(Leaf const&, Arena&) const {
-        return *this;
-    }
-    template <class F>
-    void each_element(int part, int parts, F&& f) const {
-        index_t const end = first_row(row_begins, rows, part + 1, parts);
-        for (index_t i = first_row(row_begins, rows, part, parts); i < end; ++i)
-            for (index_t at = row_begins[i]; at < row_begins[i + 1]; ++at)
-                f(i, columns[at], T(real_t<accumulator_t<T>>(1)));
-    }
-    status check() const requires std::is_same_v<Space, host_memory> {
-        if (status s = check_begins("csr_of_ones", "row_begins", row_begins, rows, nonzeros); !s) return s;
-        return check_range_of("csr_of_ones", "a column", columns, nonzeros, cols);
-    }
-};
 
 // Ones: there are no values.
 template <class T, bool Ones = false>
@@ -166,7 +126,7 @@ requires std::is_same_v<typename decltype(as_view(std::declval<X const&>()))::sp
 auto compact(P const& policy, X const& x) { return to_csr(policy, events(x)); }
 template <element T, policy P, operand X>
 auto compact(P const& policy, X const& x) {
-    return to_csr(policy, events<T>(x));
+    return to_csr_of_ones(policy, events<T>(x));
 }
 
 STRATAGEMM_END

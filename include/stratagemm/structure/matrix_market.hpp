@@ -315,7 +315,8 @@ csr_matrix<T, Index, host> read_matrix_market(std::string const& path) {
     return read_matrix_market<T, Index>(path.c_str());
 }
 
-// Writes real, integer or complex coordinates of a general matrix; each number in as few digits as give it back.
+// Writes real, integer or complex coordinates of a general matrix, each number in as few digits as give it back; of a
+// csr_of_ones without a factor, a pattern.
 template <sparse_operand X>
 status try_write_matrix_market(char const* path,
                                X const& x) requires std::is_same_v<typename X::space, host_memory> {
@@ -331,7 +332,12 @@ status try_write_matrix_market(char const* path,
         std::FILE* const file = std::fopen(path, "wb");
         if (!file) return wrong("cannot be made");
         std::string text = "%%MatrixMarket matrix coordinate ";
-        text += complex_like<T> ? "complex" : std::is_integral_v<T> ? "integer" : "real";
+        constexpr bool valued = has_values<decltype(a)>;
+        bool const is_pattern = !valued && a.scale == S(real_t<S>(1));
+        text += is_pattern              ? "pattern"
+                : complex_like<T>       ? "complex"
+                : std::is_integral_v<T> ? "integer"
+                                        : "real";
         text += " general\n";
         auto const put = [&](auto number, char behind) {
             char digits[64];
@@ -346,13 +352,15 @@ status try_write_matrix_market(char const* path,
         };
         for (index_t i = 0; i < a.rows; ++i)
             for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at) {
-                put(i + 1, ' '), put(a.columns[at] + index_t{1}, ' ');
-                S number = static_cast<S>(a.values[at]);
-                number = scaled_by(a.scale, a.conjugate ? conjugate(number) : number);
-                if constexpr (complex_like<T>)
-                    put(number.real(), ' '), put(number.imag(), '\n');
-                else
-                    put(number, '\n');
+                put(i + 1, ' '), put(a.columns[at] + index_t{1}, is_pattern ? '\n' : ' ');
+                if (!is_pattern) {
+                    S number = a.scale;
+                    if constexpr (valued) number = a.number(at);
+                    if constexpr (complex_like<T>)
+                        put(number.real(), ' '), put(number.imag(), '\n');
+                    else
+                        put(number, '\n');
+                }
                 if (text.size() > 1 << 16) flush();
             }
         flush();

@@ -5,6 +5,7 @@
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/blocked_ell.hpp>
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/coo.hpp>
 #include <stratagemm/structure/ell.hpp>
@@ -100,6 +101,19 @@ void formats_on_device(support::sparse_arrays<T> const& a) {
     try_products(device, made_ell.view(), dense);
     auto const made_bsr = sg::to_bsr(device, csc, 2);
     try_products(device, made_bsr.view(), dense);
+    auto const padded = sg::to_blocked_ell(device, made_bsr, 4);
+    try_products(device, padded.view(), dense);
+    // A pattern, and back.
+    sg::matrix<T> ones(x.rows, x.cols);
+    for (sg::index_t i = 0; i < x.rows; ++i)
+        for (sg::index_t at = x.row_begins[i]; at < x.row_begins[i + 1]; ++at)
+            ones(i, x.columns[at]) = T(1.0f);
+    auto const places = sg::to_csr_of_ones(device, csc.view());
+    try_products(device, places.view(), ones);
+    auto const valued = sg::to_csr(device, places);
+    try_products(device, valued.view(), ones);
+    auto const blocks_of_ones = sg::to_bsr(device, places, 4);
+    try_products(device, blocks_of_ones.view(), ones);
 }
 
 // The arrays of ELL and BSR that a device makes, against those of the host.
@@ -130,6 +144,22 @@ void same_arrays(support::sparse_arrays<T, Index> const& a, sg::index_t side) {
     same(bsr.block_begins, b.block_begins, b.rows / side + 1);
     same(bsr.block_columns, b.block_columns, b.blocks);
     same(bsr.values, b.values, b.nonzeros());
+    auto const padded_here = sg::to_blocked_ell(cpu, bsr_here, side);
+    auto const padded_there = sg::to_blocked_ell(device, bsr_there, side);
+    auto const p = padded_here.view();
+    auto const padded = padded_there.view();
+    REQUIRE(padded.values.cols == p.values.cols);
+    CHECK((padded.rows == p.rows && padded.cols == p.cols && padded.conjugate == p.conjugate));
+    same(padded.block_columns.data, p.block_columns.data, p.block_columns.rows * p.block_columns.cols);
+    same(padded.values.data, p.values.data, p.nonzeros());
+    // Listed, the padding is gone.
+    auto const list_here = sg::to_csr(cpu, padded_here);
+    auto const list_there = sg::to_csr(device, padded_there);
+    auto const l = list_here.view();
+    auto const list = list_there.view();
+    same(list.row_begins, l.row_begins, l.rows + 1);
+    same(list.columns, l.columns, l.nonzeros);
+    same(list.values, l.values, l.nonzeros);
 }
 
 } // namespace
@@ -169,29 +199,34 @@ void blocks_times_dense(sg::index_t side, sg::index_t n, sg::index_t unused_colu
     sg::matrix<C> found(m, n), found_turned(n, m), expected(m, n);
     auto const there_part = some_of(there_right);
     auto const part = some_of(right);
-    sg::gemm(device, x, there_part, c);
-    sg::gemm(sg::host{}, sg::scaled(-2.0f, b), part, expected);
-    c.download(found);
-    compare(found, expected);
-    // Each of the tiles, whichever the product would choose.
-    if constexpr (sg::may_have_bsr_kernel<decltype(device.leaf()), space, T>)
-        if (sg::has_bsr_kernel<space, T>(device.leaf(), side) && sg::can_fetch(x, there_part))
-            for (sg::bsr_tiling const& tile : sg::bsr_tilings) {
-                INFO(tile.rows << " x " << tile.cols);
-                auto p = sg::product(x, there_part, c);
-                p.alpha = x.scale;
-                device.leaf().fill(p.c, C(7.0f)).or_throw();
-                sg::multiply_bsr(device.leaf(), p, tile).or_throw();
-                c.download(found);
-                compare(found, expected);
-            }
-    sg::gemm(device, 0.5f, x, there_part, 2.0f, there_added, sg::transposed(by_columns), sg::relu);
-    sg::gemm(sg::host{}, 0.5f, sg::scaled(-2.0f, b), part, 2.0f, added, expected, sg::relu);
-    by_columns.download(found_turned);
-    int wrong = 0;
-    for (sg::index_t i = 0; i < m; ++i)
-        for (sg::index_t j = 0; j < n; ++j) wrong += !(found_turned(j, i) == expected(i, j));
-    CHECK(wrong == 0);
+    auto const try_blocks = [&](auto const& y) {
+        sg::gemm(device, y, there_part, c);
+        sg::gemm(sg::host{}, sg::scaled(-2.0f, b), part, expected);
+        c.download(found);
+        compare(found, expected);
+        // Each of the tiles, whichever the product would choose.
+        if constexpr (sg::may_have_bsr_kernel<decltype(device.leaf()), space, T>)
+            if (sg::has_bsr_kernel<space, T>(device.leaf(), side) && sg::can_fetch(y, there_part))
+                for (sg::bsr_tiling const& tile : sg::bsr_tilings) {
+                    INFO(tile.rows << " x " << tile.cols);
+                    auto p = sg::product(y, there_part, c);
+                    p.alpha = y.scale;
+                    device.leaf().fill(p.c, C(7.0f)).or_throw();
+                    sg::multiply_bsr(device.leaf(), p, tile).or_throw();
+                    c.download(found);
+                    compare(found, expected);
+                }
+        sg::gemm(device, 0.5f, y, there_part, 2.0f, there_added, sg::transposed(by_columns), sg::relu);
+        sg::gemm(sg::host{}, 0.5f, sg::scaled(-2.0f, b), part, 2.0f, added, expected, sg::relu);
+        by_columns.download(found_turned);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(found_turned(j, i) == expected(i, j));
+        CHECK(wrong == 0);
+    };
+    try_blocks(x);
+    auto const padded = sg::to_blocked_ell(device, x, side);
+    try_blocks(padded.view());
 }
 TEST_CASE("sparse formats on a device: blocks of half and bfloat16", "[sparse]") {
     blocks_times_dense<sg::half, sg::half>(16, 40);
@@ -399,7 +434,7 @@ TEST_CASE("sparse formats on a device: many elements are sorted", "[sparse]") {
     whole.download(back);
     compare(back, a.dense());
 }
-TEST_CASE("sparse formats on a device: to_ell and to_bsr") {
+TEST_CASE("sparse formats on a device: to_ell, to_bsr and to_blocked_ell") {
     same_arrays(support::power_law<float>(60, 90, 0.9, 1), 3);
     same_arrays(support::uniform_sparse<float, std::int64_t>(33, 44, 0.2, 2), 11);
     same_arrays(support::banded<double>(40, 24, 3, 3), 8);

@@ -3,9 +3,11 @@
 #include "unit/support.hpp"
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/blocked_ell.hpp>
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/coo.hpp>
 #include <stratagemm/structure/ell.hpp>
+#include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <algorithm>
@@ -81,6 +83,13 @@ TEMPLATE_TEST_CASE("sparse formats: conversions among them, and the products of 
         auto const bsr = sg::to_bsr(cpu, ell, 4);
         CHECK(static_cast<bool>(bsr.view().check()));
         CHECK(wrong_products<T>(bsr.view(), dense) == 0);
+        auto const padded = sg::to_blocked_ell(cpu, csc, 4);
+        CHECK(static_cast<bool>(padded.view().check()));
+        CHECK(wrong_products<T>(padded.view(), dense) == 0);
+        CHECK(wrong_products<T>(sg::to_blocked_ell(cpu, bsr, 4).view(), dense) == 0);
+        CHECK(wrong_products<T>(sg::to_blocked_ell(cpu, bsr, 2).view(), dense) == 0);
+        CHECK(wrong_products<T>(sg::to_blocked_ell(cpu, sg::events(dense), 1).view(), dense) == 0);
+        CHECK(sg::to_bsr(cpu, padded, 4).view().blocks == bsr.view().blocks); // without the padding
         // And back: blocks hold zeros, everything else is as it was.
         auto const again = sg::to_csr(cpu, ell);
         auto const list = again.view();
@@ -135,6 +144,49 @@ TEST_CASE(
     CHECK(none.workspace().host == 0);
 }
 
+TEMPLATE_TEST_CASE("sparse formats: patterns, from every format and back", "", float, std::complex<double>) {
+    using T = TestType;
+    sg::host const cpu;
+    auto const a = support::uniform_sparse<T>(20, 28, 0.2, 1);
+    auto const x = a.view();
+    sg::matrix<T> ones(20, 28), turned(28, 20);
+    for (sg::index_t i = 0; i < 20; ++i)
+        for (sg::index_t at = x.row_begins[i]; at < x.row_begins[i + 1]; ++at)
+            ones(i, x.columns[at]) = turned(x.columns[at], i) = T(1);
+    auto const of_csr = sg::to_csr_of_ones(cpu, sg::scaled(T(2), x));
+    CHECK((of_csr.view().columns == x.columns && of_csr.view().row_begins == x.row_begins));
+    auto const of_coo = sg::to_csr_of_ones(cpu, sg::to_coo(cpu, x));
+    auto const of_ell = sg::to_csr_of_ones(cpu, sg::to_ell(cpu, x));
+    auto const of_dense = sg::to_csr_of_ones(cpu, sg::events(ones));
+    for (auto const& p : {of_csr.view(), of_coo.view(), of_ell.view(), of_dense.view(),
+                          sg::to_csr_of_ones(cpu, of_ell).view()}) {
+        REQUIRE(static_cast<bool>(p.check()));
+        CHECK(wrong_products<T>(p, ones) == 0);
+    }
+    CHECK(wrong_products<T>(sg::to_csr_of_ones(cpu, x.transposed()).view(), turned) == 0);
+    // All elements of a block are stored.
+    CHECK(sg::to_csr_of_ones(cpu, sg::to_bsr(cpu, x, 4)).view().nonzeros ==
+          sg::to_bsr(cpu, x, 4).view().nonzeros());
+    auto const p = of_csr.view();
+    CHECK(wrong_products<T>(sg::to_csr(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_csc(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_coo(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_ell(cpu, p).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_bsr(cpu, p, 4).view(), ones) == 0);
+    CHECK(wrong_products<T>(sg::to_blocked_ell(cpu, p, 2).view(), ones) == 0);
+    sg::matrix<T> twice(20, 28), sum(20, 28);
+    sg::to_dense(cpu, sg::scaled(T(2), p), twice);
+    sg::to_dense(cpu, sg::to_csr(cpu, sg::scaled(T(2), p)), sum);
+    CHECK((equal(twice, sum) && twice(0, x.columns[0]) == T(2)));
+    auto const marks = sg::matrix<std::int8_t>(
+        20, 28, [&](auto i, auto j) { return static_cast<std::int8_t>(ones(i, j) == T(1) ? 5 : 0); });
+    CHECK(wrong_products<T>(sg::to_csr(cpu, sg::events<T>(marks)).view(), ones) == 0);
+    CHECK(sg::to_csr_of_ones(cpu, sg::coo<T>{3, 4, nullptr, nullptr, nullptr, 0}).view().nonzeros == 0);
+    CHECK(sg::to_csr(cpu, sg::to_csr_of_ones(cpu, sg::coo<T>{3, 4, nullptr, nullptr, nullptr, 0}))
+              .view()
+              .nonzeros == 0);
+}
+
 TEST_CASE("sparse formats: elements in any order, and several of one place") {
     std::vector<std::int64_t> const rows{2, 0, 2, 1, 2}, columns{1, 3, 0, 2, 1};
     std::vector<float> const values{1, 2, 3, 4, 5};
@@ -158,6 +210,8 @@ TEST_CASE("sparse formats: elements in any order, and several of one place") {
     CHECK(wrong_products<float>(none, sg::matrix<float>(3, 4)) == 0);
     CHECK(wrong_products<float>(sg::to_ell(sg::host{}, none).view(), sg::matrix<float>(3, 4)) == 0);
     CHECK(wrong_products<float>(sg::to_bsr(sg::host{}, none, 1).view(), sg::matrix<float>(3, 4)) == 0);
+    CHECK(wrong_products<float>(sg::to_blocked_ell(sg::host{}, none, 1).view(), sg::matrix<float>(3, 4)) ==
+          0);
 }
 
 TEST_CASE("sparse formats: rows of a width, with columns a column apart") {
@@ -169,6 +223,33 @@ TEST_CASE("sparse formats: rows of a width, with columns a column apart") {
     sg::matrix<float> dense(3, 4);
     dense(0, 0) = 1, dense(1, 2) = 2, dense(0, 3) = 3;
     CHECK(wrong_products<float>(x, dense) == 0);
+}
+
+TEST_CASE("sparse formats: rows of blocks of a width, with columns a column apart") {
+    // Block e of row l of blocks is e * 2 + l. Padding has values that are not numbers.
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    std::vector<std::int64_t> const columns{1, 0, 2, -1};
+    std::vector<float> const values{1, 2, 5,   6,   //
+                                    3, 4, 7,   8,   //
+                                    9, 0, nan, nan, //
+                                    0, 9, nan, nan};
+    sg::blocked_ell<float, std::int64_t> const x(6, 2, sg::col_major(columns.data(), 2, 2),
+                                                 sg::row_major(values.data(), 4, 4));
+    CHECK(static_cast<bool>(x.check()));
+    sg::matrix<float> dense(4, 6);
+    dense(0, 2) = 1, dense(0, 3) = 2, dense(1, 2) = 3, dense(1, 3) = 4;
+    dense(0, 4) = 5, dense(0, 5) = 6, dense(1, 4) = 7, dense(1, 5) = 8;
+    dense(2, 0) = dense(3, 1) = 9;
+    CHECK(wrong_products<float>(x, dense) == 0);
+    auto const list = sg::to_csr(sg::host{}, x);
+    CHECK((list.view().nonzeros == 12 && list.view().check_sorted()));
+    // A row of B that only padding meets is not read.
+    sg::matrix<float> b(6, 3), c(4, 3);
+    b(2, 0) = nan;
+    sg::gemm(sg::host{}, x, b, c);
+    CHECK((c(2, 0) == 0 && c(3, 0) == 0));
+    CHECK(contains(sg::plan(sg::host{}, sg::product(x, b, c).shape()).describe(),
+                   "blocked ell, listed first; each call does that, to_csr once; csr of 16 non-zeros"));
 }
 
 TEMPLATE_TEST_CASE("sparse formats: two of four", "", float, double, sg::half, sg::bfloat16,
@@ -319,6 +400,22 @@ TEST_CASE("sparse formats: what is wrong is said") {
     says(blocks.check(), sg::errc::argument, "bsr: a column of blocks is out of range: number 1");
     begins[1] = 3;
     says(blocks.check(), sg::errc::argument, "block_begins falls after row 1");
+    std::vector<std::int32_t> padded{1, -1, 0, 2};
+    sg::blocked_ell<float> ells(4, 2, sg::row_major(padded.data(), 2, 2), sg::row_major(values.data(), 4, 4));
+    says(ells.check(), sg::errc::argument,
+         "blocked_ell: a column of blocks is out of range in row of blocks 1");
+    padded = {1, -1, -1, 0};
+    says(ells.check(), sg::errc::argument, "blocked_ell: a block is behind padding in row of blocks 1");
+    padded[3] = -7;
+    CHECK(static_cast<bool>(ells.check()));
+    ells.values.cols = 3;
+    says(ells.check(), sg::errc::shape, "values must have `side` times");
+    ells.side = 3;
+    says(ells.check(), sg::errc::shape, "must divide the sides of the matrix");
+    says(sg::try_gemm(sg::host{}, ells, b, c), sg::errc::shape, "must divide");
+    sg::blocked_ell<float> vast_ells(std::int64_t{1} << 34, 2, ells.block_columns, ells.values);
+    vast_ells.values.cols = std::int64_t{1} << 32, vast_ells.block_columns.cols = std::int64_t{1} << 31;
+    says(vast_ells.check(), sg::errc::overflow, "than the indices can count");
     // As many elements as 32 bits do not count; none is read.
     sg::coo<float> const vast{3, 3, rows.data(), rows.data(), values.data(), std::int64_t{1} << 32};
     auto const made = sg::try_by_rows(sg::host{}, vast);

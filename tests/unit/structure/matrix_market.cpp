@@ -84,6 +84,21 @@ TEST_CASE("matrix market: what is written is read, of every shape") {
     CHECK(wrong == 0);
 }
 
+TEST_CASE("matrix market: a pattern") {
+    auto const a = support::uniform_sparse<double>(40, 30, 0.2, 1);
+    auto const places = sg::to_csr_of_ones(sg::host{}, a.view());
+    temporary_file const file("");
+    sg::write_matrix_market(file.path, places);
+    auto const size = std::filesystem::file_size(file.path);
+    auto const back = sg::read_matrix_market<double>(file.path);
+    CHECK(equal(dense(back), dense(sg::to_csr(sg::host{}, places))));
+    // A factor takes values.
+    sg::write_matrix_market(file.path, sg::scaled(3.0, places.view()));
+    CHECK(std::filesystem::file_size(file.path) > size);
+    CHECK(equal(dense(sg::read_matrix_market<double>(file.path)),
+                dense(sg::to_csr(sg::host{}, sg::scaled(3.0, places.view())))));
+}
+
 TEST_CASE("matrix market: a file of many pieces") {
     auto const a = support::uniform_sparse<float>(700, 800, 0.5, 7);
     temporary_file const file("");

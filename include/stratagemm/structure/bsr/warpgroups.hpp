@@ -8,6 +8,8 @@
 // padded.
 //
 // A list of blocks that is not sorted, or names a column twice, is summed in another order.
+//
+// With blocked_ell, only where a block lies and where its row of blocks ends is different.
 #pragma once
 
 #include "../../backend/cuda/kernels/pipeline.cu.hpp"
@@ -29,6 +31,20 @@ inline constexpr char bsr_warpgroups_text[] = R"cu(
 #define PITCH 68 /* floats of a row of results in shared memory: neither writes nor reads meet in a bank */
 #define RESULT_BYTES (16 * PITCH * 4)
 #define NONE 0x7fffffff
+#if PADDED /* block `at` of a row of blocks lies in the rows of the matrix; a negative column ends the row */
+#define BLOCKS MATRIX(INDEX const, block_columns), index in_line
+#define FIRST_OF(line) 0
+#define END_OF(line) (INDEX)in_line
+#define COLUMN_OF(line, at) column_or_none(block_columns[AT(block_columns, line, at)])
+#define PLACE_OF(line, at) (int)(at) * SIDE, (int)(line) * SIDE
+inline int column_or_none(INDEX column) { return column < 0 ? NONE : (int)column; }
+#else /* block `at` of all */
+#define BLOCKS BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns)
+#define FIRST_OF(line) block_begins[line]
+#define END_OF(line) block_begins[(line) + 1]
+#define COLUMN_OF(line, at) (int)block_columns[at]
+#define PLACE_OF(line, at) 0, (int)(at) * SIDE
+#endif
 
 /* How the hardware is told of operands in lines of so many bytes, swizzled, eight lines after another. */
 inline unsigned long long descriptor(unsigned address, int line) {
@@ -52,8 +68,7 @@ inline void place_of_tile(int number, int down, int across, int together, int &i
 
 KERNEL_AT_ONCE(ITEMS, 1)
 bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__ const tensor_map b_map,
-                BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns), index lines, int together,
-                PRODUCT) {
+                BLOCKS, index lines, int together, PRODUCT) {
     extern __shared__ char memory[];
     unsigned const start = (unsigned)__cvta_generic_to_shared(memory), base = (start + 1023) / 1024 * 1024;
     char *const after_stages = memory + (base - start) + STAGES * STAGE_BYTES;
@@ -84,10 +99,10 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
             place_of_tile(number, down, across, together, tile_i, tile_j);
             index const line = (index)tile_i * BLOCK_ROWS + LANE;
             bool const has_line = LANE < BLOCK_ROWS && line < lines;
-            INDEX at = has_line ? block_begins[line] : 0;
-            INDEX const end = has_line ? block_begins[line + 1] : 0;
-            int column = at < end ? (int)block_columns[at] : NONE;
-            int next = at + 1 < end ? (int)block_columns[at + 1] : NONE;
+            INDEX at = has_line ? FIRST_OF(line) : 0;
+            INDEX const end = has_line ? END_OF(line) : 0;
+            int column = at < end ? COLUMN_OF(line, at) : NONE;
+            int next = at + 1 < end ? COLUMN_OF(line, at + 1) : NONE;
             for (bool more = true; more; next_stage()) {
                 int bytes = 0;
                 empty(stage).wait(parity ^ 1);
@@ -104,11 +119,11 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                               full(stage));
                     if (mine) {
                         if (!of_b)
-                            fetch(b + B_BYTES + LANE * BLOCK_BYTES, values_map, 0, (int)at * SIDE, 0,
+                            fetch(b + B_BYTES + LANE * BLOCK_BYTES, values_map, PLACE_OF(line, at), 0,
                                   full(stage));
                         ++at;
                         column = next;
-                        next = at + 1 < end ? (int)block_columns[at + 1] : NONE;
+                        next = at + 1 < end ? COLUMN_OF(line, at + 1) : NONE;
                     }
                     if (more) bytes += of_b ? B_BYTES : __popc(mask) * BLOCK_BYTES;
                 }
@@ -227,10 +242,10 @@ std::string bsr_types() {
            cuda_fetches_text + cuda_wgmma_instruction(std::is_same_v<In, half> ? "f16" : "bf16", Side, false);
 }
 template <class In, class Out, class Index>
-device_kernel bsr_kernel(bsr_tiling const& tile, int side) {
+device_kernel bsr_kernel(bsr_tiling const& tile, int side, bool padded) {
     return {"bsr_times_dense",
             bsr_warpgroups_text,
-            tile.definitions(),
+            tile.definitions() + (padded ? "#define PADDED 1\n" : "#define PADDED 0\n"),
             tile.items(),
             false,
             false,
@@ -251,13 +266,15 @@ bool has_bsr_kernel(Leaf const& leaf, index_t side) {
     else
         return false;
 }
-// Whether the hardware can fetch the operands: rows of B and all values begin at multiples of 16 bytes.
+// Whether the hardware can fetch the operands: rows of B and of the values begin at multiples of 16 bytes.
 template <class Matrix, class T, class Space>
 bool can_fetch(Matrix const& a, view<T, Space> const& b) {
-    constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T));
-    return b.col_stride == 1 && b.row_stride >= b.cols && b.row_stride % unit == 0 &&
-           Space::address(b.data) % 16 == 0 && Space::address(a.values) % 16 == 0 &&
-           a.blocks <= device_longest / a.side && b.rows <= device_longest && b.cols <= device_longest;
+    auto const can = [](auto const& x) {
+        constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T));
+        return x.col_stride == 1 && x.row_stride >= x.cols && x.row_stride % unit == 0 &&
+               Space::address(x.data) % 16 == 0 && x.rows <= device_longest && x.cols <= device_longest;
+    };
+    return can(b) && can(a.stored_blocks());
 }
 
 // C = alpha A B + beta E, without the epilogue.
@@ -265,30 +282,36 @@ template <class Leaf, class Q>
 status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tiling const& tile) {
     using In = typename Q::a_type;
     using A = typename Q::a_operand;
+    constexpr bool padded = !requires(A const& x) { x.block_begins; };
     auto const& a = p.a;
     index_t const m = p.c.rows, n = p.c.cols, tiles = tile.count(m, n);
     index_t const units = leaf.warpgroup_units();
     if (tiles > device_longest)
         return error(errc::unsupported, Leaf::layer, "bsr: a product has too many tiles; multiply blocks");
-    view<In const, typename A::space> const values{a.values, a.blocks * a.side, a.side, a.side, 1};
     typename Leaf::tile_map values_map{}, b_map{};
-    if (status s = leaf.map_tiles(values, a.side, a.side, values_map); !s) return s;
+    if (status s = leaf.map_tiles(a.stored_blocks(), a.side, a.side, values_map); !s) return s;
     if (status s = leaf.map_tiles(p.b, a.side, index_t{64}, b_map); !s) return s;
     auto const kernel =
-        bsr_kernel<In, typename Q::c_type, typename A::index_type>(tile, static_cast<int>(a.side));
+        bsr_kernel<In, typename Q::c_type, typename A::index_type>(tile, static_cast<int>(a.side), padded);
     // As many rows of tiles go through B together as have their blocks in a part of the second-level cache.
     constexpr index_t cached = 16 << 20;
-    index_t const of_row = a.blocks * a.side * a.side / m * tile.rows * static_cast<index_t>(sizeof(In)),
+    index_t const of_row = a.nonzeros() / m * tile.rows * static_cast<index_t>(sizeof(In)),
                   fit = cached / (of_row + 1), rows_of_tiles = (m - 1) / tile.rows + 1;
     index_t const together = fit < 8 ? 8 : fit < rows_of_tiles ? fit : rows_of_tiles;
     auto const e = added_or_c(p);
-    return leaf.launch(kernel, tiles < units ? tiles : units, values_map, b_map, a.block_begins,
-                       a.block_columns, m / a.side, static_cast<int>(together), p.alpha, p.beta,
-                       int{p.beta != typename Q::scalar(0)}, e, int{e.conjugate}, p.c, m, n);
+    auto const launch = [&](auto const&... blocks) {
+        return leaf.launch(kernel, tiles < units ? tiles : units, values_map, b_map, blocks..., m / a.side,
+                           static_cast<int>(together), p.alpha, p.beta, int{p.beta != typename Q::scalar(0)},
+                           e, int{e.conjugate}, p.c, m, n);
+    };
+    if constexpr (padded)
+        return launch(a.block_columns, a.block_columns.cols);
+    else
+        return launch(a.block_begins, a.block_columns);
 }
 template <class Leaf, class Q>
 status multiply_bsr(Leaf const& leaf, Q const& p) {
-    if (p.a.blocks == 0) return keep_only(leaf, p.c, p.e, p.beta);
+    if (p.a.nonzeros() == 0) return keep_only(leaf, p.c, p.e, p.beta);
     return multiply_bsr(leaf, p, choose_bsr_tiling(p.c.rows, p.c.cols, leaf.warpgroup_units()));
 }
 

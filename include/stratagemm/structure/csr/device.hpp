@@ -22,9 +22,9 @@ STRATAGEMM_BEGIN
 
 // VECTORS is 1 if one load reads the WIDE columns of B, and one store writes those of C. If PIECES is 1, the
 // rows are in pieces (pieces.hpp). If ONES is 1, each element of A is one, and there are no values. If STREAMS is 1,
-// there is X with X_ROWS rows; then a work-item that reads all of B has SPAN columns, SPAN_LANES work-items lie side by
-// side, SPAN_PARTS of them share the rows of B, and each loads AHEAD rows before it uses the first. AT_ONCE: for how many
-// groups on a multiprocessor there are registers.
+// there is X with X_ROWS rows, and B is stored by columns; then a group that reads all of B has SPAN columns, its
+// work-items share the rows, and each loads AHEAD rows before it uses the first. AT_ONCE: for how many groups on a
+// multiprocessor there are registers.
 inline constexpr char csr_text[] = R"(
 #define IN_FLIGHT (WIDE > 1 ? 4 : 8) /* elements of A that a work-item loads before it uses the first */
 #define UNITS (ROWS * STRIPES)
@@ -146,34 +146,22 @@ typedef scalar of_x;
 #endif
 #define ADD_OF_X(sum, factor, y) sum = multiply_add(conjugate_if(x_conjugated, factor), y, sum)
 #endif
-#if VECTORS
-#define KEEP_ONE(w, member) y[u * SPAN + w] = loaded_some member;
-#define LOAD_SPAN(row)                \
-    do {                              \
-        some_of_b loaded_some;        \
-        LOAD_SOME(loaded_some, row);  \
-        EACH_COLUMN(KEEP_ONE)         \
-    } while (0)
-#else
-#define LOAD_SPAN(row)                                                          \
-    for (int w = 0; w < SPAN; ++w) {                                            \
-        scalar const one = LOAD(IN, b, AT(b, row, min(j + w, cols - 1)));       \
-        y[u * SPAN + w] = conjugate_if(b_conjugated, one);                      \
-    }
-#endif
 
-/* Adds every SPAN_PARTS-th of all rows of B from `at` on, in columns j to j + SPAN, times each row of X. */
+/* Adds every ITEMS-th of all rows of B from `at` on, in columns j to j + SPAN, times each row of X. */
 FUNCTION void add_all(scalar *sum, GLOBAL MARK const *x, index x_row, index x_col, int x_conjugated,
                       GLOBAL IN const *b, index b_row, index b_col, int b_conjugated, index j, index cols,
                       index at, index end) {
-    for (; at < end; at += AHEAD * SPAN_PARTS) {
+    for (; at < end; at += AHEAD * ITEMS) {
         scalar y[AHEAD * SPAN];
         for (int u = 0; u < AHEAD; ++u) {
-            index const row = min(at + u * SPAN_PARTS, end - 1);
-            LOAD_SPAN(row);
+            index const row = min(at + u * ITEMS, end - 1);
+            for (int w = 0; w < SPAN; ++w) {
+                scalar const one = LOAD(IN, b, AT(b, row, min(j + w, cols - 1)));
+                y[u * SPAN + w] = conjugate_if(b_conjugated, one);
+            }
         }
         for (int u = 0; u < AHEAD; ++u) {
-            index const row = at + u * SPAN_PARTS;
+            index const row = at + u * ITEMS;
             if (row < end) {
 #pragma unroll
                 for (int i = 0; i < X_ROWS; ++i) {
@@ -224,23 +212,21 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
 #if STREAMS
     OPEN(MARK const, x);
     if ((index)bounds[X_ROWS] > most_listed) {
-        index const j = ((index)GROUP * SPAN_LANES + ITEM % SPAN_LANES) * SPAN;
-        if ((index)GROUP * SPAN_LANES * SPAN >= cols) return; /* the whole group */
+        index const j = (index)GROUP * SPAN;
+        if (j >= cols) return; /* the whole group */
         scalar sum[X_ROWS * SPAN];
         for (int s = 0; s < X_ROWS * SPAN; ++s) sum[s] = ZERO;
-        if (j < cols)
-            add_all(sum, x, x_row, x_col, x_conjugated, b, b_row, b_col, b_conjugated, j, cols,
-                    (index)(ITEM / SPAN_LANES), depth);
+        add_all(sum, x, x_row, x_col, x_conjugated, b, b_row, b_col, b_conjugated, j, cols, (index)ITEM, depth);
 #pragma unroll
         for (int i = 0; i < X_ROWS; ++i) {
             for (int w = 0; w < SPAN; ++w) part[w * LINE + ITEM] = sum[i * SPAN + w];
-            for (int others = ITEMS / 2; others >= SPAN_LANES; others /= 2) {
+            for (int others = ITEMS / 2; others > 0; others /= 2) {
                 BARRIER();
                 if (ITEM < others)
                     for (int w = 0; w < SPAN; ++w)
                         part[w * LINE + ITEM] = part[w * LINE + ITEM] + part[w * LINE + ITEM + others];
             }
-            if (ITEM < SPAN_LANES)
+            if (ITEM == 0)
                 for (int w = 0; w < SPAN; ++w)
                     if (j + w < cols) FINISH_ELEMENT(i, j + w, part[w * LINE + ITEM]);
             BARRIER();
@@ -358,13 +344,13 @@ struct csr_work {
     bool vectors = false;
     index_t long_row = 0; // more elements than this are left to the whole group
     // If the list is of a dense matrix with few rows: with more listed elements than `most_listed`, all of B is read,
-    // by work-items with `span` columns each, `ahead` rows at a time. 0: never.
-    int span = 0, span_lanes = 1, ahead = 0;
+    // by groups with `span` columns each, `ahead` rows at a time. 0: never.
+    int span = 0, ahead = 0;
     index_t most_listed = 0;
 
     index_t groups(index_t m, index_t n) const {
         index_t const listed = ((m - 1) / rows + 1) * ((n - 1) / (stripes * lanes * wide) + 1);
-        index_t const all = span > 0 ? (n - 1) / (span_lanes * span) + 1 : 0;
+        index_t const all = span > 0 ? (n - 1) / span + 1 : 0;
         return listed > all ? listed : all;
     }
     std::string definitions() const {
@@ -373,8 +359,7 @@ struct csr_work {
         };
         return define("WIDE", wide) + define("LANES", lanes) + define("PARTS", parts) + define("ROWS", rows) +
                define("STRIPES", stripes) + define("VECTORS", vectors) + define("STREAMS", span > 0) +
-               define("SPAN", span) + define("SPAN_LANES", span_lanes) +
-               define("SPAN_PARTS", items / span_lanes) + define("AHEAD", ahead);
+               define("SPAN", span) + define("AHEAD", ahead);
     }
     std::string describe() const {
         return std::to_string(lanes) + " x " + std::to_string(wide) + " columns of C at once, rows of A in " +
