@@ -338,20 +338,27 @@ constexpr bool check_policy() {
     return v == verdict::yes;
 }
 
+template <class P, class Problem>
+[[gnu::noinline]] status run_in_workspace(P const& policy, Problem const& p) {
+    if (status s = validate(p); !s) return s;
+    if (is_empty(p)) return {};
+    auto arena = policy.reserve(policy.workspace(p.shape()));
+    if (!arena) return arena.take_status();
+    return run_checked(policy, p, *arena);
+}
+
 // The whole call once the problem is stated: find who multiplies, check, take workspace, run.
 template <policy P, class Problem>
-status run(P const& policy, Problem const& p) {
+[[gnu::always_inline]] inline status run(P const& policy, Problem const& p) {
     using M = multiplier<P, decltype(p.shape())>;
     if constexpr (crosses_to<P, typename Problem::space>) {
         return run(policy.across(typename Problem::space{}), p);
     } else if constexpr (!std::is_same_v<M, P>) {
         return run(M(policy), p);
     } else if constexpr (check_policy<P, Problem>()) {
-        if (status s = validate(p); !s) return s;
-        if (is_empty(p)) return {};
-        auto arena = policy.reserve(policy.workspace(p.shape()));
-        if (!arena) return arena.take_status();
-        return run_checked(policy, p, *arena);
+        if constexpr (requires { policy.at_once(p); })
+            if (is_usual(p) && policy.at_once(p)) return {};
+        return run_in_workspace(policy, p);
     }
     return {};
 }

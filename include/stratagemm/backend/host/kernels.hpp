@@ -399,37 +399,39 @@ inline constexpr bool portable_is_last_resort = false;
 // The table of the instruction set in force. A machine with tiles runs the AVX-512 kernels for what tiles
 // cannot do.
 template <class T, class From>
-kernel_table<T, From> const& kernels() {
-    static kernel_table<T, From> const table = [] {
+[[gnu::cold, gnu::noinline]] kernel_table<T, From> find_kernels() {
 #    if defined(__x86_64__)
-        if (current_isa().isa >= host_isa::avx2) {
-            kernel_table<T, From> t;
-            if (current_isa().isa >= host_isa::avx512)
-                t = STRATAGEMM_TABLE(host_avx512);
-            else if constexpr (!std::is_same_v<T, pair16<true>>)
-                t = STRATAGEMM_TABLE(host_avx2);
-            // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
-            t.add = host_avx2::add<accumulated<T>>;
-            if constexpr (std::is_same_v<T, From>) {
-                t.row_times_columns = host_avx2::row_times_columns<T>;
-                t.row_times_rows = host_avx2::row_times_rows<T>;
-                t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
-                t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
-                if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
-            }
-            if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>)
-                t.quads = current_isa().isa >= host_isa::avx512 ? host_avx512::quads : host_avx2::quads;
-            return t;
+    if (current_isa().isa >= host_isa::avx2) {
+        kernel_table<T, From> t;
+        if (current_isa().isa >= host_isa::avx512)
+            t = STRATAGEMM_TABLE(host_avx512);
+        else if constexpr (!std::is_same_v<T, pair16<true>>)
+            t = STRATAGEMM_TABLE(host_avx2);
+        // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
+        t.add = host_avx2::add<accumulated<T>>;
+        if constexpr (std::is_same_v<T, From>) {
+            t.row_times_columns = host_avx2::row_times_columns<T>;
+            t.row_times_rows = host_avx2::row_times_rows<T>;
+            t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
+            t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
+            if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
         }
+        if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>)
+            t.quads = current_isa().isa >= host_isa::avx512 ? host_avx512::quads : host_avx2::quads;
+        return t;
+    }
 #    endif
-        if constexpr (!std::is_same_v<T, pair16<true>>) {
-            kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
-            t.add = host_portable::add<accumulated<T>>;
-            return t;
-        } else {
-            return kernel_table<T, From>{};
-        }
-    }();
+    if constexpr (!std::is_same_v<T, pair16<true>>) {
+        kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
+        t.add = host_portable::add<accumulated<T>>;
+        return t;
+    } else {
+        return kernel_table<T, From>{};
+    }
+}
+template <class T, class From>
+inline kernel_table<T, From> const& kernels() {
+    static kernel_table<T, From> const table = find_kernels<T, From>();
     return table;
 }
 

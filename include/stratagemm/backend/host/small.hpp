@@ -1,4 +1,4 @@
-// Products smaller than a block, plain and in place: one call of a kernel, and nothing on the way that is not needed,
+// Products smaller than a block: one call of a kernel for each piece of k, and nothing on the way that is not needed,
 // since that would cost as much as the product.
 #pragma once
 
@@ -6,26 +6,62 @@
 
 STRATAGEMM_BEGIN
 
-// Multiplies g.count products, or returns false and leaves them to the blocked loops. The strip is not set yet.
+// The kernel for a piece of k of a product whose B lies as kernels read it.
 template <class T>
-bool multiply_small_blocks(block_args<T>& g, int threads) {
+[[gnu::always_inline]] inline auto small_kernel(kernel_table<T, T> const& table, block_args<T> const& g) {
+    if (g.beta != T(0) || g.alpha != T(1) || !table.small) return table.block;
+    index_t const row = g.n * index_t{sizeof(T)};
+    auto const square = row == 64   ? table.squares
+                        : row == 32 ? table.narrow_squares
+                        : g.n == 4  ? table.quads
+                                    : nullptr;
+    if (square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
+        g.c_row == g.n)
+        return square;
+    return row <= 32 && table.narrow ? table.narrow : table.small;
+}
+
+// The kernel that does all of a product or a batch on one thread, if there is one. The columns of B are b_col apart. Sets
+// the distance between strips of B.
+template <class T>
+[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col) {
     auto const& table = real_packing<T, T>::kernels();
-    auto kernel = table.block;
+    auto const kernel = small_kernel(table, g);
     g.b_strip = table.strip;
-    if (g.beta == T(0) && g.alpha == T(1) && table.small) {
-        index_t const row = g.n * index_t{sizeof(T)};
-        bool const square =
-            g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n && g.c_row == g.n;
-        kernel = square && table.squares && row == 64          ? table.squares
-                 : square && table.narrow_squares && row == 32 ? table.narrow_squares
-                 : square && table.quads && g.n == 4           ? table.quads
-                 : table.narrow && row <= 32                   ? table.narrow
-                                                               : table.small;
-    } else if (!table.masked && g.n % table.strip != 0) {
-        return false;
+    bool const reads_b = b_col == 1 && (kernel != table.block || table.masked || g.n % table.strip == 0);
+    return reads_b && g.k <= block_sizes<T>::k ? kernel : nullptr;
+}
+
+// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it.
+template <class T>
+[[gnu::noinline]] bool multiply_pieces_of_small(block_args<T>& g, index_t b_col) {
+    constexpr index_t room = 16384 / sizeof(T);
+    alignas(64) T copy[room];
+    auto const& table = real_packing<T, T>::kernels();
+    auto const pieces = pieces_of<T>(g.k);
+    index_t const k = g.k, b_row = g.b_row,
+                  width = divide_up(g.n, table.masked ? 1 : table.strip) * (table.masked ? 1 : table.strip);
+    bool const copies = b_col != 1 || width != g.n;
+    if (copies && width * pieces.length > room) return false;
+    for (index_t p = 0; p < k; p += g.k) {
+        g.k = smaller(pieces.length, k - p);
+        T const* const b = g.b;
+        if (copies) {
+            gather(table, copy, width, b, b_row, b_col, g.k, g.n);
+            pad_strip(copy, width, g.k, g.n);
+            g.b = copy, g.b_row = width;
+        }
+        small_kernel(table, g)(g);
+        g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
+        g.a += g.k * g.a_col, g.b = b + g.k * b_row;
     }
-    if (g.count == 1) return kernel(g), true;
-    // Products of a batch are small enough for threads to start at a quarter of the work.
+    return true;
+}
+
+// A batch, by threads. One product is small enough for them to start at a quarter of the work.
+template <class T>
+[[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, void (*kernel)(block_args<T> const&),
+                                            int threads) {
     double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
     int const team = host_operations{threads}.team(4 * static_cast<double>(g.count) * work);
     host_each(team, team, [&](int, int x) {
@@ -36,6 +72,17 @@ bool multiply_small_blocks(block_args<T>& g, int threads) {
         if (g.beta != T(0)) part.e += from * g.e_step;
         kernel(part);
     });
+}
+
+// False: the product is left to the blocked loops.
+template <class T>
+[[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, int threads) {
+    auto const kernel = only_kernel(g, b_col);
+    if (!kernel) return g.count == 1 && multiply_pieces_of_small(g, b_col);
+    if (g.count == 1)
+        kernel(g);
+    else
+        multiply_small_batch(g, kernel, threads);
     return true;
 }
 
