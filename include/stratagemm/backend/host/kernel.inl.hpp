@@ -20,7 +20,7 @@ STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta
 template <class T, int NV, bool Tail>
 STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
     if constexpr (NV > 1) store<T>(c, acc[0]);
-    if constexpr (Tail)
+    if constexpr (Tail && masked)
         store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
     else
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
@@ -158,19 +158,28 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
     }
 }
 
-// C = A B for each of a batch of products so small that a call costs as much as they do.
-template <class T, int NV, bool Tail>
-STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, part tail) {
+// A tile of a product so small that a call costs as much as it does; the last vector of a row has `columns`. Where stores
+// cannot be masked, a row that ends within a vector goes through a buffer.
+template <class T, int NV, int MR>
+STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, int columns, int height) {
+    constexpr int W = lanes<T>;
+    constexpr bool ends = masked || NV == 1;
+    accumulated<T> whole[masked ? 1 : MR * W];
+    bool const direct = masked || columns == W;
+    tile_body<T, NV, true, ends>(g, a, g.a_row, b, nullptr, direct ? c : whole, direct ? g.c_row : W,
+                                 make_part<T>(columns), nullptr, height, rows_of<MR>{});
+    if (!direct) take_columns<accumulated<T>>(whole, W, c, g.c_row, height, columns);
+}
+// C = A B for each of a batch of such products.
+template <class T, int NV>
+STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, int columns) {
     constexpr int tall = (masked ? 16 : 8) / NV;
     index_t i = g.m;
     if constexpr (tall > short_rows)
         for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, tall,
-                                         rows_of<tall>{});
+            small_tile<T, NV, tall>(g, a, b, c, columns, tall);
     for (; i > 0; i -= short_rows, a += short_rows * g.a_row, c += short_rows * g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr,
-                                     i < short_rows ? static_cast<int>(i) : short_rows,
-                                     rows_of<short_rows>{});
+        small_tile<T, NV, short_rows>(g, a, b, c, columns, i < short_rows ? static_cast<int>(i) : short_rows);
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
@@ -180,15 +189,11 @@ STRATAGEMM_TARGET void small(block_args<T> const& g) {
     for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
         for (index_t j = 0; j < g.n;) {
             index_t const left = g.n - j;
-            auto const tail = make_part<T>(static_cast<int>(left > W && masked ? left - W : left));
             if (left >= 2 * W || (masked && left > W)) {
-                small_rows<T, 2, masked>(g, a, b + j, c + j, tail);
+                small_rows<T, 2>(g, a, b + j, c + j, static_cast<int>(left < 2 * W ? left - W : W));
                 j += 2 * W;
             } else {
-                if (masked || left < W)
-                    small_rows<T, 1, true>(g, a, b + j, c + j, tail);
-                else
-                    small_rows<T, 1, false>(g, a, b + j, c + j, tail);
+                small_rows<T, 1>(g, a, b + j, c + j, static_cast<int>(left < W ? left : W));
                 j += W;
             }
         }

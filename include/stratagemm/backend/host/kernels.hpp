@@ -55,12 +55,17 @@ struct block_args {
     index_t ahead_row = 0;
 };
 
-// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer.
+// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer. In pieces
+// of four, two and one element, because a store through a mask is a dozen instructions inside of some AVX2 machines.
 template <class Acc>
 [[gnu::noinline]] void take_columns(Acc const* from, index_t from_row, Acc* to, index_t to_row, int rows,
                                     int columns) {
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) to[i * to_row + j] = from[i * from_row + j];
+    for (int i = 0; i < rows; ++i, from += from_row, to += to_row) {
+        int j = 0;
+        for (; j + 4 <= columns; j += 4) __builtin_memcpy(to + j, from + j, 4 * sizeof(Acc));
+        if (columns & 2) __builtin_memcpy(to + j, from + j, 2 * sizeof(Acc));
+        if (columns & 1) to[columns - 1] = from[columns - 1];
+    }
 }
 
 // What is added where beta is zero: -0, which changes no number, and so not the sign of a zero.

@@ -18,7 +18,9 @@ template <class T>
     if (square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
         g.c_row == g.n)
         return square;
-    return row <= 32 && table.narrow ? table.narrow : table.small;
+    // Stores through masks are faster than through a buffer, but a wide vector takes twice as long to multiply.
+    bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 48));
+    return narrow && table.narrow ? table.narrow : table.small;
 }
 
 // The kernel that does all of a product or a batch on one thread, if there is one. The columns of B are b_col apart. Sets
