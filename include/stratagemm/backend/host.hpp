@@ -128,7 +128,8 @@ struct host {
         if constexpr ((std::is_same_v<T, float> ||
                        std::is_same_v<T, double>)&&std::is_same_v<typename Problem::epilogue_type,
                                                                   identity>) {
-            bool const turned = p.c.col_stride != 1 && p.c.cols > 1; // then C is multiplied as its transpose
+            // Then C is multiplied as its transpose: its rows are to be contiguous, and a column is turned into a row.
+            bool const turned = p.c.cols == 1 ? p.c.row_stride == 1 : p.c.col_stride != 1;
             auto const& a = turned ? p.b : p.a;
             auto const& b = turned ? p.a : p.b;
             bool const adds = p.beta != T(0);
@@ -146,7 +147,7 @@ struct host {
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
             g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
-            return multiply_small(g, turned ? b.row_stride : b.col_stride, threads);
+            return multiply_small(g, turned ? b.row_stride : b.col_stride, invariant, threads);
         } else {
             return false;
         }

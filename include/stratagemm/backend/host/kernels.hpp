@@ -359,7 +359,7 @@ struct kernel_table {
     // Few rows, or one; where a function is missing, the blocked product does it.
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
-    void (*row_times_columns)(block_args<T> const&) = nullptr;
+    void (*dot_products)(block_args<T> const&) = nullptr;
     void (*rows_times_columns)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
     // vectors would load across cache lines; squares of 4 elements, and with rows of 32 and of 64 bytes.
@@ -394,7 +394,7 @@ inline constexpr bool portable_is_last_resort = false;
                     if constexpr (bytes > 16 || !portable_is_last_resort)                                    \
                         own.rows_times_rows = NAME::rows_times_rows<T>;                                      \
                     if constexpr (bytes == 32 || !portable_is_last_resort)                                   \
-                        own.row_times_columns = NAME::row_times_columns<T>;                                  \
+                        own.dot_products = NAME::dot_products<T>;                                            \
                     if constexpr (bytes > 16) own.small = NAME::small<T>;                                    \
                 }                                                                                            \
             }                                                                                                \
@@ -415,7 +415,7 @@ template <class T, class From>
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (std::is_same_v<T, From>) {
-            t.row_times_columns = host_avx2::row_times_columns<T>;
+            t.dot_products = host_avx2::dot_products<T>;
             t.row_times_rows = host_avx2::row_times_rows<T>;
             t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
             t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;

@@ -6,45 +6,61 @@
 
 STRATAGEMM_BEGIN
 
-// The kernel for a piece of k of a product whose B lies as kernels read it.
+// The kernel for all of a product whose B has contiguous columns, where one side of C is short and k is not, if there is
+// one.
 template <class T>
-[[gnu::always_inline]] inline auto small_kernel(kernel_table<T, T> const& table, block_args<T> const& g) {
-    if (g.beta != T(0) || g.alpha != T(1) || !table.small) return table.block;
-    index_t const row = g.n * index_t{sizeof(T)};
-    auto const square = row == 64   ? table.squares
-                        : row == 32 ? table.narrow_squares
-                        : g.n == 4  ? table.quads
-                                    : nullptr;
-    if (square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
-        g.c_row == g.n)
-        return square;
-    // Stores through masks are faster than through a buffer, but a wide vector takes twice as long to multiply.
-    bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 48));
-    return narrow && table.narrow ? table.narrow : table.small;
+auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, bool invariant) {
+    bool const chains = !invariant && g.a_col == 1 && table.dot_products;
+    if (g.m == 1) return chains ? table.dot_products : table.rows_times_columns;
+    bool const dots = chains && g.k <= 4 * block_sizes<T>::k;
+    if (g.m <= 4 && g.k >= 12) return dots ? table.dot_products : table.rows_times_columns;
+    return dots && (g.m <= 8 || g.n <= 8) && g.k >= 32 ? table.dot_products : nullptr;
 }
 
-// The kernel that does all of a product or a batch on one thread, if there is one. The columns of B are b_col apart. Sets
-// the distance between strips of B.
+// The kernel that does all of a product, or of a batch on one thread, if there is one. The columns of B are b_col apart;
+// `copied`: B has whole strips. Sets the distance between strips of B.
 template <class T>
-[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col) {
+[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool invariant, bool copied = false) {
     auto const& table = real_packing<T, T>::kernels();
-    auto const kernel = small_kernel(table, g);
+    if (b_col != 1 && g.b_row == 1 && g.k > 1 && g.count == 1) {
+        g.b_strip = b_col, g.piece = pieces_of<T>(g.k).length;
+        return columns_kernel(table, g, invariant);
+    }
+    auto kernel = table.block;
+    if (g.m == 1 && g.n >= 8 && g.k >= 4 && g.count == 1 && table.row_times_rows) {
+        kernel = table.row_times_rows;
+    } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
+        index_t const row = g.n * index_t{sizeof(T)};
+        auto const square = row == 64   ? table.squares
+                            : row == 32 ? table.narrow_squares
+                            : g.n == 4  ? table.quads
+                                        : nullptr;
+        // Stores through masks are faster than through a buffer, but a wide vector takes twice as long to multiply.
+        bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 48));
+        kernel = square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
+                         g.c_row == g.n
+                     ? square
+                 : narrow && table.narrow ? table.narrow
+                                          : table.small;
+    } else if (!table.masked && g.n % table.strip != 0 && !copied) {
+        return static_cast<decltype(kernel)>(nullptr);
+    }
     g.b_strip = table.strip;
-    bool const reads_b = b_col == 1 && (kernel != table.block || table.masked || g.n % table.strip == 0);
-    return reads_b && g.k <= block_sizes<T>::k ? kernel : nullptr;
+    return b_col == 1 && g.k <= block_sizes<T>::k ? kernel : nullptr;
 }
 
-// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it.
+// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it, or rows are so
+// short that the blocked loops are faster.
 template <class T>
-[[gnu::noinline]] bool multiply_pieces_of_small(block_args<T>& g, index_t b_col) {
+[[gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
     alignas(64) T copy[room];
     auto const& table = real_packing<T, T>::kernels();
     auto const pieces = pieces_of<T>(g.k);
-    index_t const k = g.k, b_row = g.b_row,
-                  width = divide_up(g.n, table.masked ? 1 : table.strip) * (table.masked ? 1 : table.strip);
-    bool const copies = b_col != 1 || width != g.n;
-    if (copies && width * pieces.length > room) return false;
+    index_t const k = g.k, b_row = g.b_row, unit = table.masked ? 1 : table.strip,
+                  width = divide_up(g.n, unit) * unit;
+    bool const copies = b_col != 1 || width != g.n, narrow = width != g.n || (g.n < 8 && pieces.count > 2);
+    if ((copies && width * pieces.length > room) || (narrow && pieces.count > 1)) return false;
     for (index_t p = 0; p < k; p += g.k) {
         g.k = smaller(pieces.length, k - p);
         T const* const b = g.b;
@@ -53,7 +69,7 @@ template <class T>
             pad_strip(copy, width, g.k, g.n);
             g.b = copy, g.b_row = width;
         }
-        small_kernel(table, g)(g);
+        only_kernel(g, 1, true, copies)(g);
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
         g.a += g.k * g.a_col, g.b = b + g.k * b_row;
     }
@@ -78,9 +94,10 @@ template <class T>
 
 // False: the product is left to the blocked loops.
 template <class T>
-[[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, int threads) {
-    auto const kernel = only_kernel(g, b_col);
-    if (!kernel) return g.count == 1 && multiply_pieces_of_small(g, b_col);
+[[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
+                                                  int threads) {
+    auto const kernel = only_kernel(g, b_col, invariant);
+    if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     if (g.count == 1)
         kernel(g);
     else
