@@ -345,6 +345,13 @@ STRATAGEMM_OP void finish_part(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T co
 #undef STRATAGEMM_VECTORS
 #undef STRATAGEMM_OP
 
+// Bytes of the vectors that dot_products() sums in.
+#if defined(__x86_64__)
+inline constexpr index_t dot_vector = 32;
+#else
+inline constexpr index_t dot_vector = 16;
+#endif
+
 // The kernels for packets T, packed from elements From.
 template <class T, class From>
 struct kernel_table {
@@ -393,18 +400,18 @@ inline constexpr bool portable_is_last_resort = false;
                     constexpr int bytes = NAME::lanes<T> * sizeof(T);                                        \
                     if constexpr (bytes > 16 || !portable_is_last_resort)                                    \
                         own.rows_times_rows = NAME::rows_times_rows<T>;                                      \
-                    if constexpr (bytes == 32 || !portable_is_last_resort)                                   \
-                        own.dot_products = NAME::dot_products<T>;                                            \
+                    if constexpr (bytes == dot_vector) own.dot_products = NAME::dot_products<T>;             \
                     if constexpr (bytes > 16) own.small = NAME::small<T>;                                    \
                 }                                                                                            \
             }                                                                                                \
             return own;                                                                                      \
         }()
 
-// The table of the instruction set in force. A machine with tiles runs the AVX-512 kernels for what tiles
-// cannot do.
+// The table of the instruction set in force, empty where the machine lacks it. A machine with tiles runs the AVX-512
+// kernels for what tiles cannot do.
 template <class T, class From>
 [[gnu::cold, gnu::noinline]] kernel_table<T, From> find_kernels() {
+    if (!current_isa().available) return {};
 #    if defined(__x86_64__)
     if (current_isa().isa >= host_isa::avx2) {
         kernel_table<T, From> t;

@@ -12,7 +12,8 @@ template <class T>
 auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, bool invariant) {
     bool const chains = !invariant && g.a_col == 1 && table.dot_products;
     if (g.m == 1) return chains ? table.dot_products : table.rows_times_columns;
-    bool const dots = chains && g.k <= 4 * block_sizes<T>::k;
+    // A chain is no longer than a piece of k, which error_bound() counts with.
+    bool const dots = chains && g.k <= block_sizes<T>::k * (dot_vector / 8);
     if (g.m <= 4 && g.k >= 12) return dots ? table.dot_products : table.rows_times_columns;
     return dots && (g.m <= 8 || g.n <= 8) && g.k >= 32 ? table.dot_products : nullptr;
 }
@@ -22,11 +23,12 @@ auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, boo
 template <class T>
 [[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool invariant, bool copied = false) {
     auto const& table = real_packing<T, T>::kernels();
+    auto kernel = table.block;
+    if (!kernel) return kernel; // see isa_status()
     if (b_col != 1 && g.b_row == 1 && g.k > 1 && g.count == 1) {
         g.b_strip = b_col, g.piece = pieces_of<T>(g.k).length;
         return columns_kernel(table, g, invariant);
     }
-    auto kernel = table.block;
     if (g.m == 1 && g.n >= 8 && g.k >= 4 && g.count == 1 && table.row_times_rows) {
         kernel = table.row_times_rows;
     } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
@@ -43,7 +45,7 @@ template <class T>
                  : narrow && table.narrow ? table.narrow
                                           : table.small;
     } else if (!table.masked && g.n % table.strip != 0 && !copied) {
-        return static_cast<decltype(kernel)>(nullptr);
+        kernel = nullptr;
     }
     g.b_strip = table.strip;
     return b_col == 1 && g.k <= block_sizes<T>::k ? kernel : nullptr;
@@ -56,6 +58,7 @@ template <class T>
     constexpr index_t room = 16384 / sizeof(T);
     alignas(64) T copy[room];
     auto const& table = real_packing<T, T>::kernels();
+    if (!table.block) return false;
     auto const pieces = pieces_of<T>(g.k);
     index_t const k = g.k, b_row = g.b_row, unit = table.masked ? 1 : table.strip,
                   width = divide_up(g.n, unit) * unit;
