@@ -38,7 +38,7 @@ template <class T>
                             : g.n == 4  ? table.quads
                                         : nullptr;
         // Stores through masks are faster than through a buffer, but a wide vector takes twice as long to multiply.
-        bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 48));
+        bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 16));
         kernel = square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
                          g.c_row == g.n
                      ? square
@@ -63,7 +63,7 @@ template <class T>
     index_t const k = g.k, b_row = g.b_row, unit = table.masked ? 1 : table.strip,
                   width = divide_up(g.n, unit) * unit;
     bool const copies = b_col != 1 || width != g.n, narrow = width != g.n || (g.n < 8 && pieces.count > 2);
-    if ((copies && width * pieces.length > room) || (narrow && pieces.count > 1)) return false;
+    if ((copies && width * smaller(pieces.length, k) > room) || (narrow && pieces.count > 1)) return false;
     for (index_t p = 0; p < k; p += g.k) {
         g.k = smaller(pieces.length, k - p);
         T const* const b = g.b;
