@@ -123,7 +123,7 @@ struct host {
     // A product (or a batch of them) that is smaller than a block, plain and in place: one call of a kernel, and
     // nothing on the way that is not needed, since that would cost as much as the product.
     template <class Problem>
-    [[gnu::always_inline]] bool at_once(Problem const& p) const {
+    [[gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;
         if constexpr ((std::is_same_v<T, float> ||
                        std::is_same_v<T, double>)&&std::is_same_v<typename Problem::epilogue_type,

@@ -611,7 +611,7 @@ struct outline {
 // in C itself.
 template <class Problem>
 [[gnu::always_inline]] inline bool is_usual(Problem const& p) {
-    if constexpr (!std::is_same_v<typename Problem::space, host_memory>) {
+    if constexpr (!is_dense<Problem> || !std::is_same_v<typename Problem::space, host_memory>) {
         return false;
     } else {
         index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
@@ -709,14 +709,18 @@ status validate_operands(Problem const& p) {
     return own(p.b);
 }
 
+// What is_usual() does not answer.
+template <class Problem>
+[[gnu::cold, gnu::noinline]] status validate_unusual(Problem const& p) {
+    if constexpr (is_dense<Problem>)
+        return validate_closely(p, extents_of(p));
+    else
+        return validate_operands(p);
+}
 template <class Problem>
 status validate(Problem const& p) {
-    if constexpr (!is_dense<Problem>)
-        return validate_operands(p);
-    else if (is_usual(p))
-        return {};
-    else
-        return validate_closely(p, extents_of(p));
+    if (is_usual(p)) return {};
+    return validate_unusual(p);
 }
 
 STRATAGEMM_END

@@ -28,7 +28,9 @@ STRATAGEMM_BEGIN
     STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<FUSED>)
 
 #define STRATAGEMM_HOST_CALL(EXTERN, ELEMENT)                                                                \
-    EXTERN template status run(host const&, dense_problem<ELEMENT, ELEMENT, ELEMENT> const&);
+    EXTERN template status run_in_workspace(host const&, dense_problem<ELEMENT, ELEMENT, ELEMENT> const&,    \
+                                            bool);                                                           \
+    EXTERN template bool host::at_once(dense_problem<ELEMENT, ELEMENT, ELEMENT> const&) const;
 
 #define STRATAGEMM_HOST_INSTANCES(EXTERN)                                                                    \
     STRATAGEMM_HOST_REAL(EXTERN, float)                                                                      \

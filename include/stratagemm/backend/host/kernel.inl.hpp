@@ -175,7 +175,7 @@ STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, ac
 template <class T, int NV>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
                               int columns) {
-    constexpr int tall = (masked ? 16 : 8) / NV;
+    constexpr int tall = masked || NV == 1 ? 8 : short_rows;
     index_t i = g.m;
     if constexpr (tall > short_rows)
         for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)

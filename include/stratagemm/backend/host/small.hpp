@@ -18,10 +18,20 @@ auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, boo
     return dots && (g.m <= 8 || g.n <= 8) && g.k >= 32 ? table.dot_products : nullptr;
 }
 
-// The kernel that does all of a product, or of a batch on one thread, if there is one. The columns of B are b_col apart;
-// `copied`: B has whole strips. Sets the distance between strips of B.
+// How many columns of a product are left for vectors of half the width, which are faster where they end within the first
+// half of a wide one.
 template <class T>
-[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool invariant, bool copied = false) {
+[[gnu::noinline]] index_t columns_apart(kernel_table<T, T> const& table, block_args<T> const& g) {
+    index_t const lanes = table.strip / 2, rest = g.n & (lanes - 1);
+    bool const pays = table.masked && table.narrow && g.n > lanes && g.n < 4 * lanes && 2 * rest <= lanes &&
+                      g.m >= 8 && g.k >= 16 && g.count == 1;
+    return pays && g.beta == T(0) && g.alpha == T(1) ? rest : 0;
+}
+
+// The kernel that does all of a product, or of a batch on one thread, if there is one. The columns of B are b_col apart;
+// `ready`: B has whole strips, and no columns are left apart. Sets the distance between strips of B.
+template <class T>
+[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool invariant, bool ready = false) {
     auto const& table = real_packing<T, T>::kernels();
     auto kernel = table.block;
     if (!kernel) return kernel; // see isa_status()
@@ -39,20 +49,22 @@ template <class T>
                                         : nullptr;
         // Stores through masks are faster than through a buffer, but a wide vector takes twice as long to multiply.
         bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 16));
-        kernel = square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
-                         g.c_row == g.n
-                     ? square
-                 : narrow && table.narrow ? table.narrow
-                                          : table.small;
-    } else if (!table.masked && g.n % table.strip != 0 && !copied) {
+        if (square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
+            g.c_row == g.n)
+            kernel = square;
+        else if (narrow && table.narrow)
+            kernel = table.narrow;
+        else
+            kernel = ready || row < 64 || columns_apart(table, g) == 0 ? table.small : nullptr;
+    } else if (!table.masked && g.n % table.strip != 0 && !ready) {
         kernel = nullptr;
     }
     g.b_strip = table.strip;
     return b_col == 1 && g.k <= block_sizes<T>::k ? kernel : nullptr;
 }
 
-// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it, or rows are so
-// short that the blocked loops are faster.
+// Several pieces of k, columns by two kernels, or a B that is copied to where kernels can read it. False: there is no room
+// for it, or rows are so short that the blocked loops are faster.
 template <class T>
 [[gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
@@ -72,7 +84,15 @@ template <class T>
             pad_strip(copy, width, g.k, g.n);
             g.b = copy, g.b_row = width;
         }
-        only_kernel(g, 1, true, copies)(g);
+        index_t const n = g.n, apart = columns_apart(table, g);
+        g.n -= apart;
+        only_kernel(g, 1, true, true)(g);
+        if (apart > 0) {
+            block_args<T> rest = g;
+            rest.n = apart, rest.b += g.n, rest.c += g.n;
+            only_kernel(rest, 1, true, true)(rest);
+            g.n = n;
+        }
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
         g.a += g.k * g.a_col, g.b = b + g.k * b_row;
     }
