@@ -340,7 +340,7 @@ constexpr bool check_policy() {
     return v == verdict::yes;
 }
 
-// What is left of a call: `usual` is is_usual(p).
+// What is left of a call; `usual` is is_usual(p).
 template <class P, class Problem>
 [[gnu::noinline]] status run_in_workspace(P const& policy, Problem const& p, bool usual) {
     if (!usual)
@@ -351,8 +351,8 @@ template <class P, class Problem>
     return run_checked(policy, p, *arena);
 }
 
-// The whole call once the problem is stated: find who multiplies, check, take workspace, run. Inline, because much of the
-// check of a small product is known where it is stated.
+// The whole call once the problem is stated: find who multiplies, check, take workspace, run. Inline, because much of
+// the check of a small product is known where it is stated.
 template <policy P, class Problem>
 [[gnu::always_inline]] inline status run(P const& policy, Problem const& p) {
     using M = multiplier<P, decltype(p.shape())>;

@@ -606,9 +606,9 @@ struct outline {
     return {};
 }
 
-// The usual product passes every check of those below, and there is something to multiply: one, in the host's memory, of
-// sides and strides so small that nothing overflows, with C in contiguous rows or columns, apart from A and B, and beta E
-// in C itself.
+// The usual product passes every check of those below, and there is something to multiply: one, in the host's memory,
+// of sides and strides so small that nothing overflows, with C in contiguous rows or columns, apart from A and B, and
+// beta E in C itself.
 template <class Problem>
 [[gnu::always_inline]] inline bool is_usual(Problem const& p) {
     if constexpr (!is_dense<Problem> || !std::is_same_v<typename Problem::space, host_memory>) {
@@ -616,9 +616,10 @@ template <class Problem>
     } else {
         index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
         // A side of zero and all that is negative are large numbers here.
-        auto const all =
-            static_cast<std::size_t>((m - 1) | (n - 1) | (k - 1) | p.a.row_stride | p.a.col_stride |
-                                     p.b.row_stride | p.b.col_stride | p.c.row_stride | p.c.col_stride);
+        auto const less_one = [](index_t side) { return static_cast<std::size_t>(side) - 1; };
+        std::size_t const all = less_one(m) | less_one(n) | less_one(k) |
+                                static_cast<std::size_t>(p.a.row_stride | p.a.col_stride | p.b.row_stride |
+                                                         p.b.col_stride | p.c.row_stride | p.c.col_stride);
         auto const first = [](auto const& v) { return reinterpret_cast<std::intptr_t>(v.data); };
         auto const end = [&](auto const& v, index_t rows, index_t cols) {
             index_t const last = (rows - 1) * v.row_stride + (cols - 1) * v.col_stride;
@@ -709,7 +710,7 @@ status validate_operands(Problem const& p) {
     return own(p.b);
 }
 
-// What is_usual() does not answer.
+// Checks what is_usual() does not.
 template <class Problem>
 [[gnu::cold, gnu::noinline]] status validate_unusual(Problem const& p) {
     if constexpr (is_dense<Problem>)

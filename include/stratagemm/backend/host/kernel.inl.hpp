@@ -158,8 +158,8 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
     }
 }
 
-// A tile of a product so small that a call costs as much as it does; the last vector of a row has `columns`. Where stores
-// cannot be masked, a row that ends within a vector goes through a buffer.
+// A tile of a product so small that a call costs as much as it does; the last vector of a row has `columns`. Where
+// stores cannot be masked, a row that ends within a vector goes through a buffer.
 template <class T, int NV, int MR>
 STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, int columns,
                               int height) {
@@ -358,8 +358,8 @@ STRATAGEMM_OP void sum_four(T* to, vec<T> const (&s)[4]) {
     }
 }
 
-// Dot products of four columns and a row, and as many of the next row, or of the next four columns: eight chains. Where
-// four columns are not left, the last is taken again.
+// Dot products of four columns and a row, and as many of the next row, or of the next four columns: eight chains.
+// Where four columns are not left, the last is taken again.
 template <class T, int... C>
 STRATAGEMM_OP void dots(block_args<T> const& g, index_t i, index_t j, bool two_rows,
                         std::integer_sequence<int, C...>) {

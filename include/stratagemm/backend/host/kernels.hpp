@@ -55,8 +55,8 @@ struct block_args {
     index_t ahead_row = 0;
 };
 
-// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer. In pieces
-// of four, two and one element, because a store through a mask is a dozen instructions inside of some AVX2 machines.
+// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer. In
+// pieces of four, two and one element: a store through a mask is a dozen operations on some machines with AVX2.
 template <class Acc>
 [[gnu::noinline]] void take_columns(Acc const* from, index_t from_row, Acc* to, index_t to_row, int rows,
                                     int columns) {

@@ -6,8 +6,8 @@
 
 STRATAGEMM_BEGIN
 
-// The kernel for all of a product whose B has contiguous columns, where one side of C is short and k is not, if there is
-// one.
+// The kernel for all of a product whose B has contiguous columns, where one side of C is short and k is not; null if
+// there is none.
 template <class T>
 auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, bool invariant) {
     bool const chains = !invariant && g.a_col == 1 && table.dot_products;
@@ -18,8 +18,8 @@ auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, boo
     return dots && (g.m <= 8 || g.n <= 8) && g.k >= 32 ? table.dot_products : nullptr;
 }
 
-// How many columns of a product are left for vectors of half the width, which are faster where they end within the first
-// half of a wide one.
+// How many columns of a product are left for vectors of half the width, which are faster where they end within the
+// first half of a wide one.
 template <class T>
 [[gnu::noinline]] index_t columns_apart(kernel_table<T, T> const& table, block_args<T> const& g) {
     index_t const lanes = table.strip / 2, rest = g.n & (lanes - 1);
@@ -28,8 +28,8 @@ template <class T>
     return pays && g.beta == T(0) && g.alpha == T(1) ? rest : 0;
 }
 
-// The kernel that does all of a product, or of a batch on one thread, if there is one. The columns of B are b_col apart;
-// `ready`: B has whole strips, and no columns are left apart. Sets the distance between strips of B.
+// The kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are b_col
+// apart; `ready`: B has whole strips, and no columns are left apart. Sets the distance between strips of B.
 template <class T>
 [[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool invariant, bool ready = false) {
     auto const& table = real_packing<T, T>::kernels();
@@ -63,8 +63,8 @@ template <class T>
     return b_col == 1 && g.k <= block_sizes<T>::k ? kernel : nullptr;
 }
 
-// Several pieces of k, columns by two kernels, or a B that is copied to where kernels can read it. False: there is no room
-// for it, or rows are so short that the blocked loops are faster.
+// Several pieces of k, columns by two kernels, or a B that is copied to where kernels can read it. False: there is no
+// room for it, or rows are so short that the blocked loops are faster.
 template <class T>
 [[gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
