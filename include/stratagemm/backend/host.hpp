@@ -147,6 +147,8 @@ struct host {
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
             g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
+            if (g.n == 1 && g.m > 8)
+                return false; // the blocked product turns a column that is not contiguous, too
             return multiply_small(g, turned ? b.row_stride : b.col_stride, invariant, threads);
         } else {
             return false;
