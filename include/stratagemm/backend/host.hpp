@@ -120,16 +120,17 @@ struct host {
         }
     }
 
-    // A product (or a batch of them) that is smaller than a block, plain and in place: one call of a kernel, and
-    // nothing on the way that is not needed, since that would cost as much as the product.
+    // A product (or a batch of them) that is smaller than a block, if a kernel can write to C: nothing is on the way that
+    // is not needed, since that would cost as much as the product.
     template <class Problem>
     [[gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;
         if constexpr ((std::is_same_v<T, float> ||
                        std::is_same_v<T, double>)&&std::is_same_v<typename Problem::epilogue_type,
                                                                   identity>) {
-            // Then C is multiplied as its transpose: its rows are to be contiguous, and a column is turned into a row.
-            bool const turned = p.c.cols == 1 ? p.c.row_stride == 1 : p.c.col_stride != 1;
+            // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
+            bool const column = p.c.cols == 1 && p.count == 1,
+                       turned = column ? p.c.row_stride == 1 : p.c.cols > 1 && p.c.col_stride != 1;
             auto const& a = turned ? p.b : p.a;
             auto const& b = turned ? p.a : p.b;
             bool const adds = p.beta != T(0);
@@ -147,8 +148,8 @@ struct host {
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
             g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
-            if (g.n == 1 && g.m > 8)
-                return false; // the blocked product turns a column that is not contiguous, too
+            // The blocked product turns a column that is not contiguous, too.
+            if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             return multiply_small(g, turned ? b.row_stride : b.col_stride, invariant, threads);
         } else {
             return false;
