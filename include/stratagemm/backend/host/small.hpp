@@ -39,7 +39,8 @@ template <class T>
         g.b_strip = b_col, g.piece = pieces_of<T>(g.k).length;
         return columns_kernel(table, g, invariant);
     }
-    if (g.m == 1 && g.n >= 8 && g.k >= 4 && g.count == 1 && table.row_times_rows) {
+    if (g.m == 1 && g.n >= 8 && g.n * g.k * index_t{sizeof(T)} >= 2048 && g.count == 1 &&
+        table.row_times_rows) {
         kernel = table.row_times_rows;
     } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
         index_t const row = g.n * index_t{sizeof(T)};
