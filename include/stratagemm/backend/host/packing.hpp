@@ -35,8 +35,7 @@ template <class T, class From>
     index_t done_rows = 0, done_cols = 0; // by vectors
     if constexpr (std::is_same_v<T, From>)
         if (from_row == 1 && table.turn) {
-            constexpr index_t length = 16 / sizeof(T);
-            index_t const width = table.strip / 2;
+            constexpr index_t length = 16 / sizeof(T), width = 32 / sizeof(T); // with AVX2
             done_rows = rows / length * length, done_cols = cols / width * width;
             table.turn(to, to_row, from, from_col, done_rows, done_cols);
         }
