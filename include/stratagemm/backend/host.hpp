@@ -105,7 +105,7 @@ struct host {
     status operator()(Problem const& p, arena& workspace) const {
         if (status s = isa_status(); !s) return s;
         if constexpr (is_dense<Problem>)
-            if (multiply_small(p)) return {};
+            if (at_once(p)) return {};
         auto const shape = p.shape();
         int team = team_for(shape);
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
@@ -117,6 +117,42 @@ struct host {
         } else {
             if (p.count == 1) return multiply_one(p, team, workspace);
             return multiply_batch(p, team, workspace);
+        }
+    }
+
+    // A product (or a batch of them) that is smaller than a block, if a kernel can write to C: nothing is on the way that
+    // is not needed, since that would cost as much as the product.
+    template <class Problem>
+    [[gnu::noinline]] bool at_once(Problem const& p) const {
+        using T = typename Problem::a_type;
+        if constexpr ((std::is_same_v<T, float> ||
+                       std::is_same_v<T, double>)&&std::is_same_v<typename Problem::epilogue_type,
+                                                                  identity>) {
+            // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
+            bool const column = p.c.cols == 1 && p.count == 1,
+                       turned = column ? p.c.row_stride == 1 : p.c.cols > 1 && p.c.col_stride != 1;
+            auto const& a = turned ? p.b : p.a;
+            auto const& b = turned ? p.a : p.b;
+            bool const adds = p.beta != T(0);
+            constexpr index_t most = 64 * 64 * 64;
+            if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most || p.c.rows * p.c.cols * p.a.cols > most ||
+                (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
+                (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
+                return false;
+            block_args<T> g;
+            g.m = turned ? p.c.cols : p.c.rows, g.n = turned ? p.c.rows : p.c.cols, g.k = p.a.cols;
+            g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
+            g.a_col = turned ? a.row_stride : a.col_stride;
+            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride;
+            g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride, g.e_step = p.e_step;
+            g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
+            g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
+            g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
+            // The blocked product turns a column that is not contiguous, too.
+            if (g.n == 1 && g.m > 8 && g.count == 1) return false;
+            return multiply_small(g, turned ? b.row_stride : b.col_stride, invariant, threads);
+        } else {
+            return false;
         }
     }
 
@@ -426,39 +462,6 @@ private:
         if (job.swapped) std::swap(job.a_sum, job.b_sum);
         multiply(job, team, workspace);
         return {};
-    }
-
-    // A product (or a batch of them) that is smaller than a block, plain and in place: one call of a kernel, and
-    // nothing on the way that is not needed, since that would cost as much as the product.
-    template <class Problem>
-    bool multiply_small(Problem const& p) const {
-        using T = typename Problem::a_type;
-        if constexpr ((std::is_same_v<T, float> ||
-                       std::is_same_v<T, double>)&&std::is_same_v<typename Problem::epilogue_type,
-                                                                  identity>) {
-            bool const turned = p.c.col_stride != 1 && p.c.cols > 1; // then C is multiplied as its transpose
-            auto const& a = turned ? p.b : p.a;
-            auto const& b = turned ? p.a : p.b;
-            index_t const work = p.c.rows * p.c.cols * p.a.cols;
-            bool const adds = p.beta != T(0);
-            if (work > 64 * 64 * 64 || p.a.cols > block_sizes<T>::k ||
-                (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
-                (turned ? b.row_stride : b.col_stride) != 1 ||
-                (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
-                return false;
-            block_args<T> g;
-            g.m = turned ? p.c.cols : p.c.rows, g.n = turned ? p.c.rows : p.c.cols, g.k = p.a.cols;
-            g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
-            g.a_col = turned ? a.row_stride : a.col_stride;
-            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride;
-            g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride, g.e_step = p.e_step;
-            g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
-            g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
-            g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
-            return multiply_small_blocks(g, threads);
-        } else {
-            return false;
-        }
     }
 };
 

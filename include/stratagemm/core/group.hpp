@@ -233,7 +233,8 @@ status validate(group<Problem> const& all) {
     if (!written.reserve(all.count)) return no_memory();
     for (Problem const& p : all) {
         extents const x = extents_of(p);
-        if (status s = validate(p, x); !s) return in_group(all, p, s.error());
+        if (!is_usual(p))
+            if (status s = validate_closely(p, x); !s) return in_group(all, p, s.error());
         if (!written.add(p, x)) return no_memory();
     }
     if (all.count < 2) return {};

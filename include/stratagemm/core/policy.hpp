@@ -157,6 +157,8 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 //   estimate(S)               seconds, roughly; the same for the same shape on the same machine
 //   describe(S)
 //   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
+// and optionally
+//   at_once(Q)                the product if it is_usual() and needs no workspace; false if it is not done
 // No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
 // same call gives the same bits. The concept asks about a product of floats, whether or not the policy
 // accepts that: it checks signatures.
@@ -338,20 +340,31 @@ constexpr bool check_policy() {
     return v == verdict::yes;
 }
 
-// The whole call once the problem is stated: find who multiplies, check, take workspace, run.
+// What is left of a call; `usual` is is_usual(p).
+template <class P, class Problem>
+[[gnu::noinline]] status run_in_workspace(P const& policy, Problem const& p, bool usual) {
+    if (!usual)
+        if (status s = validate_unusual(p); !s) return s;
+    if (is_empty(p)) return {};
+    auto arena = policy.reserve(policy.workspace(p.shape()));
+    if (!arena) return arena.take_status();
+    return run_checked(policy, p, *arena);
+}
+
+// The whole call once the problem is stated: find who multiplies, check, take workspace, run. Inline, because much of
+// the check of a small product is known where it is stated.
 template <policy P, class Problem>
-status run(P const& policy, Problem const& p) {
+[[gnu::always_inline]] inline status run(P const& policy, Problem const& p) {
     using M = multiplier<P, decltype(p.shape())>;
     if constexpr (crosses_to<P, typename Problem::space>) {
         return run(policy.across(typename Problem::space{}), p);
     } else if constexpr (!std::is_same_v<M, P>) {
         return run(M(policy), p);
     } else if constexpr (check_policy<P, Problem>()) {
-        if (status s = validate(p); !s) return s;
-        if (is_empty(p)) return {};
-        auto arena = policy.reserve(policy.workspace(p.shape()));
-        if (!arena) return arena.take_status();
-        return run_checked(policy, p, *arena);
+        bool const usual = is_usual(p);
+        if constexpr (requires { policy.at_once(p); })
+            if (usual && policy.at_once(p)) return {};
+        return run_in_workspace(policy, p, usual);
     }
     return {};
 }

@@ -150,7 +150,7 @@ template <class M>
 using scalar_of = accumulator_t<value_of<M>>;
 
 template <class V>
-auto first_of(V const& v) {
+auto const& first_of(V const& v) {
     if constexpr (is_batch<V>::value)
         return v.first;
     else
@@ -203,6 +203,25 @@ constexpr bool holds(Factor const& factor) {
     }
 }
 
+// A view with another factor. Written member by member: compilers copy the whole of one through memory.
+template <class V, class S>
+V const& with_scale(V const& v, S) {
+    return v;
+}
+template <class T, class Space, class S>
+view<T, Space> with_scale(view<T, Space> const& v, S scale) {
+    return {v.data,     v.rows, v.cols, v.row_stride, v.col_stride, static_cast<accumulator_t<T>>(scale),
+            v.conjugate};
+}
+template <class S, class V>
+S scale_of(V const& v) {
+    if constexpr (is_view<V>::value)
+        return static_cast<S>(v.scale);
+    else if constexpr (is_batch<V>::value)
+        return static_cast<S>(v.first.scale);
+    else
+        return S(1);
+}
 template <class S, class A, class B, class E, class C, class Epilogue>
 auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& c, Epilogue epilogue,
                   bool held = true) {
@@ -231,36 +250,42 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
             calls,
             "stratagemm: an epilogue is called as f(x) or f(x, i, j) with x in the accumulator's type");
     } else {
-        problem<reading_t<A>, reading_t<B>, std::remove_cvref_t<decltype(first_of(c))>, Epilogue> p;
-        p.a = reading(first_of(a)), p.b = reading(first_of(b)), p.c = first_of(c);
-        p.alpha = alpha, p.beta = beta;
-        // What scales a whole operand is a part of the factors.
-        if constexpr (is_view<reading_t<A>>::value)
-            p.alpha = static_cast<S>(p.alpha * p.a.scale), p.a.scale = decltype(p.a.scale)(1);
-        if constexpr (is_view<reading_t<B>>::value)
-            p.alpha = static_cast<S>(p.alpha * static_cast<S>(p.b.scale)), p.b.scale = decltype(p.b.scale)(1);
-        if constexpr (is_view<std::remove_cvref_t<decltype(first_of(e))>>::value) {
-            p.e = first_of(e);
-            p.beta = static_cast<S>(p.beta * static_cast<S>(p.e.scale));
-            p.e.scale = decltype(p.e.scale)(1);
-        }
-        p.epilogue = epilogue;
-        p.count = count_of(c);
-        p.a_step = step_of(a), p.b_step = step_of(b), p.e_step = step_of(e), p.c_step = step_of(c);
-        if constexpr (is_view<decltype(p.c)>::value)
-            if (p.beta == S(0) && p.e.rows == p.c.rows &&
-                p.e.cols == p.c.cols) // not read, so it may be anything
-                p.e = p.c, p.e_step = p.c_step;
+        using To = std::remove_cvref_t<decltype(first_of(c))>;
+        alpha = static_cast<S>(alpha * scale_of<S>(a)), alpha = static_cast<S>(alpha * scale_of<S>(b));
+        beta = static_cast<S>(beta * scale_of<S>(e));
+        index_t count = count_of(c);
         // One matrix beside a batch is repeated; two batches must agree, which validate() checks.
-        bool const agree = (!is_batch<A>::value || count_of(a) == p.count) &&
-                           (!is_batch<B>::value || count_of(b) == p.count) &&
-                           (!is_batch<E>::value || count_of(e) == p.count);
-        if (!agree) p.count = counts_differ;
+        bool const agree = (!is_batch<A>::value || count_of(a) == count) &&
+                           (!is_batch<B>::value || count_of(b) == count) &&
+                           (!is_batch<E>::value || count_of(e) == count);
+        if (!agree) count = counts_differ;
         // A result that is no matrix in memory can be added to itself only.
         if constexpr (requires { c.is_same(e); })
-            if (!c.is_same(e)) p.count = adds_another;
-        if (!held) p.count = factor_is_lost;
-        return p;
+            if (!c.is_same(e)) count = adds_another;
+        if (!held) count = factor_is_lost;
+        auto const stated = [&](auto const& from, index_t from_step) {
+            return problem<reading_t<A>, reading_t<B>, To, Epilogue>{alpha,
+                                                                     reading(with_scale(first_of(a), S(1))),
+                                                                     reading(with_scale(first_of(b), S(1))),
+                                                                     beta,
+                                                                     from,
+                                                                     with_scale(first_of(c), scale_of<S>(c)),
+                                                                     epilogue,
+                                                                     count,
+                                                                     step_of(a),
+                                                                     step_of(b),
+                                                                     from_step,
+                                                                     step_of(c)};
+        };
+        if constexpr (is_view<std::remove_cvref_t<decltype(first_of(e))>>::value) {
+            if constexpr (is_view<To>::value) // what is not read may be anything
+                if (beta == S(0) && first_of(e).rows == first_of(c).rows &&
+                    first_of(e).cols == first_of(c).cols)
+                    return stated(with_scale(first_of(c), scale_of<S>(c)), step_of(c));
+            return stated(with_scale(first_of(e), S(1)), step_of(e));
+        } else {
+            return stated(view<TC const, Space>{}, step_of(e));
+        }
     }
 }
 
@@ -268,7 +293,8 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
 template <operand A, operand B, operand C, class Epilogue = identity>
 requires(!operand<Epilogue>) auto product(A&& a, B&& b, C&& c, Epilogue epilogue = {}) {
     using S = scalar_of<A>;
-    return make_product(S(1), as_view(a), as_view(b), S(0), as_view(c), as_view(c), epilogue);
+    auto const to = as_view(c);
+    return make_product(S(1), as_view(a), as_view(b), S(0), to, to, epilogue);
 }
 // C = A B + E
 template <operand A, operand B, operand E, operand C, class Epilogue = identity>
@@ -294,8 +320,9 @@ template <class S, class T, operand A, operand B, operand C, class Epilogue = id
 requires(scalar_for<S, A>&& scalar_for<T, A> &&
          !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, C&& c, Epilogue epilogue = {}) {
     using X = scalar_of<A>;
-    return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), as_view(c),
-                        as_view(c), epilogue, holds<X>(alpha) && holds<X>(beta));
+    auto const to = as_view(c);
+    return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), to, to, epilogue,
+                        holds<X>(alpha) && holds<X>(beta));
 }
 // C = alpha A B + beta E
 template <class S, class T, operand A, operand B, operand E, operand C, class Epilogue = identity>
@@ -579,6 +606,38 @@ struct outline {
     return {};
 }
 
+// The usual product passes every check of those below, and there is something to multiply: one, in the host's memory,
+// of sides and strides so small that nothing overflows, with C in contiguous rows or columns, apart from A and B, and
+// beta E in C itself.
+template <class Problem>
+[[gnu::always_inline]] inline bool is_usual(Problem const& p) {
+    if constexpr (!is_dense<Problem> || !std::is_same_v<typename Problem::space, host_memory>) {
+        return false;
+    } else {
+        index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
+        // A side of zero and all that is negative are large numbers here.
+        auto const less_one = [](index_t side) { return static_cast<std::size_t>(side) - 1; };
+        std::size_t const all = less_one(m) | less_one(n) | less_one(k) |
+                                static_cast<std::size_t>(p.a.row_stride | p.a.col_stride | p.b.row_stride |
+                                                         p.b.col_stride | p.c.row_stride | p.c.col_stride);
+        auto const first = [](auto const& v) { return reinterpret_cast<std::intptr_t>(v.data); };
+        auto const end = [&](auto const& v, index_t rows, index_t cols) {
+            index_t const last = (rows - 1) * v.row_stride + (cols - 1) * v.col_stride;
+            return first(v) + (last + 1) * index_t{sizeof(*v.data)};
+        };
+        if (all >> 25 != 0 || p.alpha == typename Problem::scalar(0) || p.count != 1 || p.a.rows != m ||
+            p.b.cols != n || p.b.rows != k || !p.a.data || !p.b.data || !p.c.data || p.e.data != p.c.data ||
+            p.e.rows != m || p.e.cols != n || p.e.row_stride != p.c.row_stride ||
+            p.e.col_stride != p.c.col_stride || p.c.conjugate || p.c.scale != decltype(p.c.scale)(1))
+            return false;
+        if (!(p.c.col_stride == 1 && p.c.row_stride >= n) && !(p.c.row_stride == 1 && p.c.col_stride >= m))
+            return false;
+        index_t const c = first(p.c), c_end = end(p.c, m, n);
+        return (end(p.a, m, k) <= c || c_end <= first(p.a)) && (end(p.b, k, n) <= c || c_end <= first(p.b)) &&
+               epilogue_fits(p.epilogue, m, n);
+    }
+}
+
 // Where the operands of a product of matrices lie; of E only if it is read.
 struct extents {
     extent a, b, e, c;
@@ -590,30 +649,7 @@ extents extents_of(Problem const& p) {
             extent_of(p.c, p.count, p.c_step)};
 }
 
-// The usual product, on the host: nothing about it needs a second look.
-template <class Problem>
-bool is_usual(Problem const& p, extents const& x) {
-    auto const at = [](auto const* data) { return reinterpret_cast<std::intptr_t>(data); };
-    auto const apart = [&](auto const* data, extent const& e) {
-        return at(data) + e.high <= at(p.c.data) + x.c.low || at(p.c.data) + x.c.high <= at(data) + e.low;
-    };
-    index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
-    return p.count == 1 && m > 0 && n > 0 && k > 0 && ((m | n | k) >> 24) == 0 && p.a.rows == m &&
-           p.b.cols == n && p.b.rows == k && p.e.rows == m && p.e.cols == n && p.e.data == p.c.data &&
-           p.e.row_stride == p.c.row_stride && p.e.col_stride == p.c.col_stride && !p.c.conjugate &&
-           p.c.scale == decltype(p.c.scale)(1) && x.a.fits && x.b.fits && x.c.fits && p.a.data && p.b.data &&
-           p.c.data &&
-           ((p.c.col_stride == 1 && p.c.row_stride >= n) || (p.c.row_stride == 1 && p.c.col_stride >= m)) &&
-           apart(p.a.data, x.a) && apart(p.b.data, x.b);
-}
-
-// `x` is extents_of(p).
-template <class Problem>
-status validate(Problem const& p, extents const& x) {
-    if constexpr (std::is_same_v<typename Problem::space, host_memory>)
-        if (is_usual(p, x) && epilogue_fits(p.epilogue, p.c.rows, p.c.cols)) return {};
-    return validate_closely(p, x);
-}
+// Of matrices. `x` is extents_of(p).
 template <class Problem>
 [[gnu::cold, gnu::noinline]] status validate_closely(Problem const& p, extents const& x) {
     bool const fits = epilogue_fits(p.epilogue, p.c.rows, p.c.cols);
@@ -674,12 +710,18 @@ status validate_operands(Problem const& p) {
     return own(p.b);
 }
 
+// Checks what is_usual() does not.
 template <class Problem>
-status validate(Problem const& p) {
+[[gnu::cold, gnu::noinline]] status validate_unusual(Problem const& p) {
     if constexpr (is_dense<Problem>)
-        return validate(p, extents_of(p));
+        return validate_closely(p, extents_of(p));
     else
         return validate_operands(p);
+}
+template <class Problem>
+status validate(Problem const& p) {
+    if (is_usual(p)) return {};
+    return validate_unusual(p);
 }
 
 STRATAGEMM_END

@@ -222,6 +222,72 @@ TEST_CASE("a call without memory for its workspace fails and leaves C alone") {
     CHECK(equal(c, product_of(a, b)));
 }
 
+// Integers, so that sums are exact in any order. What lies around C has to stay.
+template <class T>
+bool small_product_is_right(support::random_source& from, sg::index_t m, sg::index_t n, sg::index_t k) {
+    auto const numbers = [&](sg::index_t rows, sg::index_t cols) {
+        return integers<T>(rows, cols, from.next());
+    };
+    auto const block = [](sg::matrix<T>& in, sg::index_t rows, sg::index_t cols, bool turned) {
+        auto const v = in.view().block(1, 2, turned ? cols : rows, turned ? rows : cols);
+        return turned ? v.transposed() : v;
+    };
+    int const layout = from.below(16);
+    auto const room = [&](sg::index_t rows, sg::index_t cols, bool turned) {
+        bool const apart = from.below(2) != 0; // or contiguous but for what lies around
+        return numbers((turned ? cols : rows) + 1 + apart, (turned ? rows : cols) + 2 + apart);
+    };
+    auto a_room = room(m, k, layout & 1), b_room = room(k, n, layout & 2), c_room = room(m, n, layout & 4),
+         e_room = room(m, n, layout & 4);
+    auto const a = block(a_room, m, k, layout & 1), b = block(b_room, k, n, layout & 2),
+               c = block(c_room, m, n, layout & 4), e = block(e_room, m, n, layout & 4);
+    auto const before = c_room;
+    T const alpha = static_cast<T>(from.below(2) ? 1 : 3), beta = static_cast<T>(from.below(2) ? 0 : -2);
+    bool const in_place = layout & 8;
+    auto expected = c_room;
+    auto const to = block(expected, m, n, layout & 4);
+    for (sg::index_t i = 0; i < m; ++i)
+        for (sg::index_t j = 0; j < n; ++j) {
+            T sum = 0;
+            for (sg::index_t l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
+            to(i, j) = alpha * sum + (beta == 0 ? 0 : beta * (in_place ? c(i, j) : e(i, j)));
+        }
+    sg::host const cpu{.threads = 1, .invariant = from.below(2) != 0};
+    if (in_place)
+        sg::gemm(cpu, alpha, a, b, beta, c);
+    else
+        sg::gemm(cpu, alpha, a, b, beta, e, c);
+    if (equal(c_room, expected)) return true;
+    UNSCOPED_INFO(m << " x " << n << " x " << k << ", layout " << layout << ", alpha " << alpha << ", beta "
+                    << beta << ", invariant " << cpu.invariant);
+    return false;
+}
+TEST_CASE("small products in every layout") {
+    support::random_source from(5);
+    auto const side = [&](int most) { return static_cast<sg::index_t>(1 + from.below(most)); };
+    for (int i = 0; i < 3000; ++i) {
+        sg::index_t const m = side(i % 3 ? 40 : 9), n = side(i % 2 ? 40 : 9), k = side(i % 5 ? 40 : 900);
+        CHECK(small_product_is_right<float>(from, m, n, k));
+        CHECK(small_product_is_right<double>(from, m, n, k));
+    }
+}
+
+TEST_CASE("a small product needs no memory") {
+    auto const a = integers<double>(30, 30, 1), b = integers<double>(30, 30, 2);
+    sg::matrix<double> c(30, 30);
+    std::thread([&] { // which has no block left from an earlier call
+        out_of_memory = true;
+        sg::status const s = sg::try_gemm(sg::host{}, a, b, c),
+                         t = sg::try_gemm(sg::host{}, a, sg::transposed(b), c);
+        out_of_memory = false;
+        CHECK(s);
+        CHECK(t);
+    })
+        .join();
+    CHECK(equal(
+        c, product_of(a, sg::matrix<double>(30, 30, [&](sg::index_t i, sg::index_t j) { return b(j, i); }))));
+}
+
 TEST_CASE("STRATAGEMM_ISA chooses the kernels") {
     {
         environment const set("STRATAGEMM_ISA", "portable");

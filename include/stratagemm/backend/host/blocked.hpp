@@ -4,7 +4,7 @@
 // with the two operands exchanged, since C is row-major here: a block of B stays in the second-level cache,
 // a few rows of A in the first.
 //
-// The order of summation is the same in all kernels of an instruction set but row_times_columns(), and depends on k
+// The order of summation is the same in all kernels of an instruction set but dot_products(), and depends on k
 // alone. k is cut into pieces (pieces_of). The products of a piece are summed one by one, from zero:
 // s = a_ip b_pj + s. C begins as beta E, and each piece makes C alpha s + C. So an element of C has the same bits,
 // whatever is computed beside it, and on however many threads.
@@ -41,7 +41,7 @@ struct host_job {
     index_t e_row = 0;
     acc* c = nullptr;
     index_t c_row = 0;
-    bool invariant = true; // row_times_columns() may not multiply this job
+    bool invariant = true; // dot_products() may not multiply this job
 
     // If set, alpha A B + beta E goes through `write`, and e to c_row are not used; `begin` makes the buffer beta E,
     // and is null where nothing is added.

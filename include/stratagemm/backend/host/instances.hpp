@@ -16,7 +16,8 @@ STRATAGEMM_BEGIN
     EXTERN template kernel_table<ELEMENT, ELEMENT> const& kernels();                                         \
     STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, ELEMENT>)                                 \
     EXTERN template void join_parts(block_args<ELEMENT> const&, bool, bool);                                 \
-    EXTERN template bool multiply_small_blocks(block_args<ELEMENT>&, int);                                   \
+    EXTERN template auto only_kernel(block_args<ELEMENT>&, index_t, bool, bool);                             \
+    EXTERN template bool multiply_small_pieces(block_args<ELEMENT>&, index_t);                               \
     EXTERN template void multiply_vector(host_job<ELEMENT, real_packing<ELEMENT, ELEMENT>> const&, int,      \
                                          host_arena&);
 #define STRATAGEMM_HOST_CONVERTED(EXTERN, ELEMENT)                                                           \
@@ -27,7 +28,9 @@ STRATAGEMM_BEGIN
     STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<FUSED>)
 
 #define STRATAGEMM_HOST_CALL(EXTERN, ELEMENT)                                                                \
-    EXTERN template status run(host const&, dense_problem<ELEMENT, ELEMENT, ELEMENT> const&);
+    EXTERN template status run_in_workspace(host const&, dense_problem<ELEMENT, ELEMENT, ELEMENT> const&,    \
+                                            bool);                                                           \
+    EXTERN template bool host::at_once(dense_problem<ELEMENT, ELEMENT, ELEMENT> const&) const;
 
 #define STRATAGEMM_HOST_INSTANCES(EXTERN)                                                                    \
     STRATAGEMM_HOST_REAL(EXTERN, float)                                                                      \

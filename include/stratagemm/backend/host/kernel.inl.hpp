@@ -20,7 +20,7 @@ STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta
 template <class T, int NV, bool Tail>
 STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
     if constexpr (NV > 1) store<T>(c, acc[0]);
-    if constexpr (Tail)
+    if constexpr (Tail && masked)
         store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
     else
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
@@ -158,19 +158,30 @@ STRATAGEMM_TARGET void block(block_args<T> const& g) {
     }
 }
 
-// C = A B for each of a batch of products so small that a call costs as much as they do.
-template <class T, int NV, bool Tail>
-STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, part tail) {
-    constexpr int tall = (masked ? 16 : 8) / NV;
+// A tile of a product so small that a call costs as much as it does; the last vector of a row has `columns`. Where
+// stores cannot be masked, a row that ends within a vector goes through a buffer.
+template <class T, int NV, int MR>
+STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, int columns,
+                              int height) {
+    constexpr int W = lanes<T>;
+    constexpr bool ends = masked || NV == 1;
+    accumulated<T> whole[masked ? 1 : MR * W];
+    bool const direct = masked || columns == W;
+    tile_body<T, NV, true, ends>(g, a, g.a_row, b, nullptr, direct ? c : whole, direct ? g.c_row : W,
+                                 make_part<T>(columns), nullptr, height, rows_of<MR>{});
+    if (!direct) take_columns<accumulated<T>>(whole, W, c, g.c_row, height, columns);
+}
+// C = A B for each of a batch of such products.
+template <class T, int NV>
+STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
+                              int columns) {
+    constexpr int tall = masked || NV == 1 ? 8 : short_rows;
     index_t i = g.m;
     if constexpr (tall > short_rows)
         for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-            tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr, tall,
-                                         rows_of<tall>{});
+            small_tile<T, NV, tall>(g, a, b, c, columns, tall);
     for (; i > 0; i -= short_rows, a += short_rows * g.a_row, c += short_rows * g.c_row)
-        tile_body<T, NV, true, Tail>(g, a, g.a_row, b, nullptr, c, g.c_row, tail, nullptr,
-                                     i < short_rows ? static_cast<int>(i) : short_rows,
-                                     rows_of<short_rows>{});
+        small_tile<T, NV, short_rows>(g, a, b, c, columns, i < short_rows ? static_cast<int>(i) : short_rows);
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
@@ -180,15 +191,11 @@ STRATAGEMM_TARGET void small(block_args<T> const& g) {
     for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
         for (index_t j = 0; j < g.n;) {
             index_t const left = g.n - j;
-            auto const tail = make_part<T>(static_cast<int>(left > W && masked ? left - W : left));
             if (left >= 2 * W || (masked && left > W)) {
-                small_rows<T, 2, masked>(g, a, b + j, c + j, tail);
+                small_rows<T, 2>(g, a, b + j, c + j, static_cast<int>(left < 2 * W ? left - W : W));
                 j += 2 * W;
             } else {
-                if (masked || left < W)
-                    small_rows<T, 1, true>(g, a, b + j, c + j, tail);
-                else
-                    small_rows<T, 1, false>(g, a, b + j, c + j, tail);
+                small_rows<T, 1>(g, a, b + j, c + j, static_cast<int>(left < W ? left : W));
                 j += W;
             }
         }
@@ -331,37 +338,84 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     }
 }
 
-// One row times a matrix whose columns are contiguous: dot products, four columns at a time and two vectors
-// of each, summed in as many chains. Where four are not left, the last is taken again.
-template <class T, int... C>
-STRATAGEMM_TARGET inline void dots(block_args<T> const& g, index_t j, std::integer_sequence<int, C...>) {
-    constexpr int W = lanes<T>, columns = sizeof...(C);
-    index_t const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
-    T const* const b[] = {g.b + (j + (C < last ? C : last)) * step...};
-    vec<T> s[columns][2] = {};
-    index_t p = 0;
-    for (; p + 2 * W <= g.k; p += 2 * W) {
-        vec<T> const x0 = load<T>(g.a + p), x1 = load<T>(g.a + p + W);
-        (multiply_add<T>(s[C][0], x0, load<T>(b[C] + p)), ...);
-        (multiply_add<T>(s[C][1], x1, load<T>(b[C] + p + W)), ...);
-    }
-    for (; p < g.k; p += W) {
-        auto const tail = make_part<T>(static_cast<int>(g.k - p < W ? g.k - p : W));
-        vec<T> const x = load_part<T>(g.a + p, tail);
-        (multiply_add<T>(s[C][0], x, load_part<T>(b[C] + p, tail)), ...);
-    }
-    T both[columns]
-          [W]; // summed from memory: spelled out for registers that took half of the compiler's time here
-    (store<T>(both[C], s[C][0] + s[C][1]), ...);
-    for (int c = 0; c < columns && c <= last; ++c) {
-        T sum = both[c][0];
-        for (int l = 1; l < W; ++l) sum += both[c][l];
-        g.c[j + c] = g.alpha * sum + (g.beta == T(0) ? T(0) : g.beta * g.e[j + c]);
+// In every 16 bytes the sums of neighbours, those of x first.
+template <class T, int... I>
+STRATAGEMM_OP vec<T> add_neighbours(vec<T> x, vec<T> y, std::integer_sequence<int, I...>) {
+    constexpr int W = lanes<T>, L = 16 / static_cast<int>(sizeof(T)), half = L / 2;
+    return __builtin_shufflevector(x, y, (I / L * L + I % half * 2 + I % L / half * W)...) +
+           __builtin_shufflevector(x, y, (I / L * L + I % half * 2 + I % L / half * W + 1)...);
+}
+// The sums of the elements of four vectors, in as many 16 bytes as vectors have, which are to be added.
+template <class T>
+STRATAGEMM_OP void sum_four(T* to, vec<T> const (&s)[4]) {
+    vec<T> const x = add_neighbours<T>(s[0], s[1], rows_of<lanes<T>>{}),
+                 y = add_neighbours<T>(s[2], s[3], rows_of<lanes<T>>{});
+    if constexpr (sizeof(T) == 4) {
+        store<T>(to, add_neighbours<T>(x, y, rows_of<lanes<T>>{}));
+    } else {
+        store<T>(to, x);
+        store<T>(to + lanes<T>, y);
     }
 }
+
+// Dot products of four columns and a row, and as many of the next row, or of the next four columns: eight chains.
+// Where four columns are not left, the last is taken again.
+template <class T, int... C>
+STRATAGEMM_OP void dots(block_args<T> const& g, index_t i, index_t j, bool two_rows,
+                        std::integer_sequence<int, C...>) {
+    constexpr int W = lanes<T>, L = 16 / static_cast<int>(sizeof(T));
+    index_t const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
+    bool const eight = !two_rows && last >= 7;
+    index_t const to_row = two_rows ? 1 : 0, to_column = eight ? 4 : 0, other = to_column * step;
+    T const* const b[] = {g.b + (j + (C < last ? C : last)) * step...};
+    T const *const a = g.a + i * g.a_row, *const a2 = a + to_row * g.a_row;
+    vec<T> s[4] = {}, t[4] = {};
+    index_t p = 0;
+    if (two_rows)
+        for (; p + W <= g.k; p += W) {
+            vec<T> const x = load<T>(a + p), y = load<T>(a2 + p), z[] = {load<T>(b[C] + p)...};
+            (multiply_add<T>(s[C], x, z[C]), ...);
+            (multiply_add<T>(t[C], y, z[C]), ...);
+        }
+    else
+        for (; p + W <= g.k; p += W) {
+            vec<T> const x = load<T>(a + p);
+            (multiply_add<T>(s[C], x, load<T>(b[C] + p)), ...);
+            (multiply_add<T>(t[C], x, load<T>(b[C] + p + other)), ...);
+        }
+    if (p < g.k) {
+        auto const tail = make_part<T>(static_cast<int>(g.k - p));
+        vec<T> const x = load_part<T>(a + p, tail), y = load_part<T>(a2 + p, tail);
+        (multiply_add<T>(s[C], x, load_part<T>(b[C] + p, tail)), ...);
+        (multiply_add<T>(t[C], y, load_part<T>(b[C] + p + other, tail)), ...);
+    }
+    T sums[2][4 * W / L];
+    sum_four<T>(sums[0], s);
+    sum_four<T>(sums[1], t);
+    T const alpha = g.alpha, beta = g.beta;
+    index_t const columns = last < 3 ? last + 1 : 4;
+    T* c = g.c + i * g.c_row + j;
+    T const* e = beta == T(0) ? nullptr : g.e + i * g.e_row + j;
+    for (int half = 0; half < (two_rows || eight ? 2 : 1); ++half) {
+        for (index_t l = 0; l < columns; ++l) {
+            // The sum of a column is in parts, 16 bytes apart.
+            T const* const part = sums[half] + l / L * W + l % L;
+            T x = part[0];
+            for (int q = L; q < W; q += L) x += part[q];
+            c[l] = e ? alpha * x + beta * e[l] : alpha * x;
+        }
+        c += to_row * g.c_row + to_column;
+        if (e) e += to_row * g.e_row + to_column;
+    }
+}
+// Rows times a matrix whose columns are contiguous.
 template <class T>
-STRATAGEMM_TARGET void row_times_columns(block_args<T> const& g) {
-    for (index_t j = 0; j < g.n; j += 4) dots<T>(g, j, rows_of<4>{});
+STRATAGEMM_TARGET void dot_products(block_args<T> const& g) {
+    for (index_t i = 0; i < g.m; i += 2) {
+        bool const two_rows = g.m - i >= 2;
+        for (index_t j = 0; j < g.n; j += two_rows || g.n - j < 8 ? 4 : 8)
+            dots<T>(g, i, j, two_rows, rows_of<4>{});
+    }
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.

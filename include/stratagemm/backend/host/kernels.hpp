@@ -55,12 +55,17 @@ struct block_args {
     index_t ahead_row = 0;
 };
 
-// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer.
+// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer. In
+// pieces of four, two and one element: a store through a mask is a dozen operations on some machines with AVX2.
 template <class Acc>
 [[gnu::noinline]] void take_columns(Acc const* from, index_t from_row, Acc* to, index_t to_row, int rows,
                                     int columns) {
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) to[i * to_row + j] = from[i * from_row + j];
+    for (int i = 0; i < rows; ++i, from += from_row, to += to_row) {
+        int j = 0;
+        for (; j + 4 <= columns; j += 4) __builtin_memcpy(to + j, from + j, 4 * sizeof(Acc));
+        if (columns & 2) __builtin_memcpy(to + j, from + j, 2 * sizeof(Acc));
+        if (columns & 1) to[columns - 1] = from[columns - 1];
+    }
 }
 
 // What is added where beta is zero: -0, which changes no number, and so not the sign of a zero.
@@ -340,6 +345,13 @@ STRATAGEMM_OP void finish_part(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T co
 #undef STRATAGEMM_VECTORS
 #undef STRATAGEMM_OP
 
+// Bytes of the vectors that dot_products() sums in.
+#if defined(__x86_64__)
+inline constexpr index_t dot_vector = 32;
+#else
+inline constexpr index_t dot_vector = 16;
+#endif
+
 // The kernels for packets T, packed from elements From.
 template <class T, class From>
 struct kernel_table {
@@ -354,7 +366,7 @@ struct kernel_table {
     // Few rows, or one; where a function is missing, the blocked product does it.
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
-    void (*row_times_columns)(block_args<T> const&) = nullptr;
+    void (*dot_products)(block_args<T> const&) = nullptr;
     void (*rows_times_columns)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
     // vectors would load across cache lines; squares of 4 elements, and with rows of 32 and of 64 bytes.
@@ -388,48 +400,50 @@ inline constexpr bool portable_is_last_resort = false;
                     constexpr int bytes = NAME::lanes<T> * sizeof(T);                                        \
                     if constexpr (bytes > 16 || !portable_is_last_resort)                                    \
                         own.rows_times_rows = NAME::rows_times_rows<T>;                                      \
-                    if constexpr (bytes == 32 || !portable_is_last_resort)                                   \
-                        own.row_times_columns = NAME::row_times_columns<T>;                                  \
+                    if constexpr (bytes == dot_vector) own.dot_products = NAME::dot_products<T>;             \
                     if constexpr (bytes > 16) own.small = NAME::small<T>;                                    \
                 }                                                                                            \
             }                                                                                                \
             return own;                                                                                      \
         }()
 
-// The table of the instruction set in force. A machine with tiles runs the AVX-512 kernels for what tiles
-// cannot do.
+// The table of the instruction set in force, empty where the machine lacks it. A machine with tiles runs the AVX-512
+// kernels for what tiles cannot do.
 template <class T, class From>
-kernel_table<T, From> const& kernels() {
-    static kernel_table<T, From> const table = [] {
+[[gnu::cold, gnu::noinline]] kernel_table<T, From> find_kernels() {
+    if (!current_isa().available) return {};
 #    if defined(__x86_64__)
-        if (current_isa().isa >= host_isa::avx2) {
-            kernel_table<T, From> t;
-            if (current_isa().isa >= host_isa::avx512)
-                t = STRATAGEMM_TABLE(host_avx512);
-            else if constexpr (!std::is_same_v<T, pair16<true>>)
-                t = STRATAGEMM_TABLE(host_avx2);
-            // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
-            t.add = host_avx2::add<accumulated<T>>;
-            if constexpr (std::is_same_v<T, From>) {
-                t.row_times_columns = host_avx2::row_times_columns<T>;
-                t.row_times_rows = host_avx2::row_times_rows<T>;
-                t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
-                t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
-                if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
-            }
-            if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>)
-                t.quads = current_isa().isa >= host_isa::avx512 ? host_avx512::quads : host_avx2::quads;
-            return t;
+    if (current_isa().isa >= host_isa::avx2) {
+        kernel_table<T, From> t;
+        if (current_isa().isa >= host_isa::avx512)
+            t = STRATAGEMM_TABLE(host_avx512);
+        else if constexpr (!std::is_same_v<T, pair16<true>>)
+            t = STRATAGEMM_TABLE(host_avx2);
+        // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
+        t.add = host_avx2::add<accumulated<T>>;
+        if constexpr (std::is_same_v<T, From>) {
+            t.dot_products = host_avx2::dot_products<T>;
+            t.row_times_rows = host_avx2::row_times_rows<T>;
+            t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
+            t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
+            if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
         }
+        if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>)
+            t.quads = current_isa().isa >= host_isa::avx512 ? host_avx512::quads : host_avx2::quads;
+        return t;
+    }
 #    endif
-        if constexpr (!std::is_same_v<T, pair16<true>>) {
-            kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
-            t.add = host_portable::add<accumulated<T>>;
-            return t;
-        } else {
-            return kernel_table<T, From>{};
-        }
-    }();
+    if constexpr (!std::is_same_v<T, pair16<true>>) {
+        kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
+        t.add = host_portable::add<accumulated<T>>;
+        return t;
+    } else {
+        return kernel_table<T, From>{};
+    }
+}
+template <class T, class From>
+inline kernel_table<T, From> const& kernels() {
+    static kernel_table<T, From> const table = find_kernels<T, From>();
     return table;
 }
 

@@ -35,15 +35,16 @@ template <class T, class From>
     index_t done_rows = 0, done_cols = 0; // by vectors
     if constexpr (std::is_same_v<T, From>)
         if (from_row == 1 && table.turn) {
-            constexpr index_t length = 16 / sizeof(T);
-            index_t const width = table.strip / 2;
+            constexpr index_t length = 16 / sizeof(T), width = 32 / sizeof(T); // with AVX2
             done_rows = rows / length * length, done_cols = cols / width * width;
             table.turn(to, to_row, from, from_col, done_rows, done_cols);
         }
-    constexpr int side = 8;
-    for (index_t i = 0; i < rows; i += side)
-        for (index_t j = i + side <= done_rows ? done_cols : 0; j < cols; j += side) {
-            index_t const in = rows - i < side ? rows - i : side, jn = cols - j < side ? cols - j : side;
+    constexpr index_t side = 8;
+    for (index_t i = 0, in; i < rows; i += in) {
+        bool const half = i < done_rows; // of this row, done_cols are there
+        in = (half ? done_rows : rows) - i < side ? (half ? done_rows : rows) - i : side;
+        for (index_t j = half ? done_cols : 0; j < cols; j += side) {
+            index_t const jn = cols - j < side ? cols - j : side;
             From const* const f = from + i * from_row + j * from_col;
             T* const t = to + i * to_row + j;
             if constexpr (std::is_same_v<T, From>)
@@ -55,6 +56,7 @@ template <class T, class From>
                 for (index_t x = 0; x < in; ++x)
                     t[x * to_row + y] = static_cast<T>(f[x * from_row + y * from_col]);
         }
+    }
 }
 
 // Zeros where the last strip has no columns: kernels without masks read it whole.

@@ -1,4 +1,4 @@
-// Products smaller than a block, plain and in place: one call of a kernel, and nothing on the way that is not needed,
+// Products smaller than a block: one call of a kernel for each piece of k, and nothing on the way that is not needed,
 // since that would cost as much as the product.
 #pragma once
 
@@ -6,26 +6,104 @@
 
 STRATAGEMM_BEGIN
 
-// Multiplies g.count products, or returns false and leaves them to the blocked loops. The strip is not set yet.
+// The kernel for all of a product whose B has contiguous columns, where one side of C is short and k is not; null if
+// there is none.
 template <class T>
-bool multiply_small_blocks(block_args<T>& g, int threads) {
+auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, bool invariant) {
+    bool const chains = !invariant && g.a_col == 1 && table.dot_products;
+    if (g.m == 1) return chains ? table.dot_products : table.rows_times_columns;
+    // A chain is no longer than a piece of k, which error_bound() counts with.
+    bool const dots = chains && g.k <= block_sizes<T>::k * (dot_vector / 8);
+    if (g.m <= 4 && g.k >= 12) return dots ? table.dot_products : table.rows_times_columns;
+    return dots && (g.m <= 8 || g.n <= 8) && g.k >= 32 ? table.dot_products : nullptr;
+}
+
+// How many columns of a product are left for vectors of half the width, which are faster where they end within the
+// first half of a wide one.
+template <class T>
+[[gnu::noinline]] index_t columns_apart(kernel_table<T, T> const& table, block_args<T> const& g) {
+    index_t const lanes = table.strip / 2, rest = g.n & (lanes - 1);
+    bool const pays = table.masked && table.narrow && g.n > lanes && g.n < 4 * lanes && 2 * rest <= lanes &&
+                      g.m >= 8 && g.k >= 16 && g.count == 1;
+    return pays && g.beta == T(0) && g.alpha == T(1) ? rest : 0;
+}
+
+// The kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are b_col
+// apart; `ready`: B has whole strips, and no columns are left apart. Sets the distance between strips of B.
+template <class T>
+[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool invariant, bool ready = false) {
     auto const& table = real_packing<T, T>::kernels();
     auto kernel = table.block;
-    g.b_strip = table.strip;
-    if (g.beta == T(0) && g.alpha == T(1) && table.small) {
-        index_t const row = g.n * index_t{sizeof(T)};
-        bool const square =
-            g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n && g.c_row == g.n;
-        kernel = square && table.squares && row == 64          ? table.squares
-                 : square && table.narrow_squares && row == 32 ? table.narrow_squares
-                 : square && table.quads && g.n == 4           ? table.quads
-                 : table.narrow && row <= 32                   ? table.narrow
-                                                               : table.small;
-    } else if (!table.masked && g.n % table.strip != 0) {
-        return false;
+    if (!kernel) return kernel; // see isa_status()
+    if (b_col != 1 && g.b_row == 1 && g.k > 1 && g.count == 1) {
+        g.b_strip = b_col, g.piece = pieces_of<T>(g.k).length;
+        return columns_kernel(table, g, invariant);
     }
-    if (g.count == 1) return kernel(g), true;
-    // Products of a batch are small enough for threads to start at a quarter of the work.
+    if (g.m == 1 && g.n >= 8 && g.n * g.k * index_t{sizeof(T)} >= 2048 && g.count == 1 &&
+        table.row_times_rows) {
+        kernel = table.row_times_rows;
+    } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
+        index_t const row = g.n * index_t{sizeof(T)};
+        auto const square = row == 64   ? table.squares
+                            : row == 32 ? table.narrow_squares
+                            : g.n == 4  ? table.quads
+                                        : nullptr;
+        // Stores through masks are faster than through a buffer, but a wide vector takes twice as long to multiply.
+        bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 16));
+        if (square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
+            g.c_row == g.n)
+            kernel = square;
+        else if (narrow && table.narrow)
+            kernel = table.narrow;
+        else
+            kernel = ready || row < 64 || columns_apart(table, g) == 0 ? table.small : nullptr;
+    } else if (!table.masked && g.n % table.strip != 0 && !ready) {
+        kernel = nullptr;
+    }
+    g.b_strip = table.strip;
+    return b_col == 1 && g.k <= block_sizes<T>::k ? kernel : nullptr;
+}
+
+// Several pieces of k, columns by two kernels, or a B that is copied to where kernels can read it. False: there is no
+// room for it, or rows are so short that the blocked loops are faster.
+template <class T>
+[[gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
+    constexpr index_t room = 16384 / sizeof(T);
+    alignas(64) T copy[room];
+    auto const& table = real_packing<T, T>::kernels();
+    if (!table.block) return false;
+    auto const pieces = pieces_of<T>(g.k);
+    index_t const k = g.k, b_row = g.b_row, unit = table.masked ? 1 : table.strip,
+                  width = divide_up(g.n, unit) * unit;
+    bool const copies = b_col != 1 || width != g.n, narrow = width != g.n || (g.n < 8 && pieces.count > 2);
+    if ((copies && width * smaller(pieces.length, k) > room) || (narrow && pieces.count > 1)) return false;
+    for (index_t p = 0; p < k; p += g.k) {
+        g.k = smaller(pieces.length, k - p);
+        T const* const b = g.b;
+        if (copies) {
+            gather(table, copy, width, b, b_row, b_col, g.k, g.n);
+            pad_strip(copy, width, g.k, g.n);
+            g.b = copy, g.b_row = width;
+        }
+        index_t const n = g.n, apart = columns_apart(table, g);
+        g.n -= apart;
+        only_kernel(g, 1, true, true)(g);
+        if (apart > 0) {
+            block_args<T> rest = g;
+            rest.n = apart, rest.b += g.n, rest.c += g.n;
+            only_kernel(rest, 1, true, true)(rest);
+            g.n = n;
+        }
+        g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
+        g.a += g.k * g.a_col, g.b = b + g.k * b_row;
+    }
+    return true;
+}
+
+// A batch, by threads. One product is small enough for them to start at a quarter of the work.
+template <class T>
+[[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, void (*kernel)(block_args<T> const&),
+                                            int threads) {
     double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
     int const team = host_operations{threads}.team(4 * static_cast<double>(g.count) * work);
     host_each(team, team, [&](int, int x) {
@@ -36,6 +114,18 @@ bool multiply_small_blocks(block_args<T>& g, int threads) {
         if (g.beta != T(0)) part.e += from * g.e_step;
         kernel(part);
     });
+}
+
+// False: the product is left to the blocked loops.
+template <class T>
+[[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
+                                                  int threads) {
+    auto const kernel = only_kernel(g, b_col, invariant);
+    if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
+    if (g.count == 1)
+        kernel(g);
+    else
+        multiply_small_batch(g, kernel, threads);
     return true;
 }
 

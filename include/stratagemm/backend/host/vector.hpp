@@ -9,7 +9,7 @@ STRATAGEMM_BEGIN
 template <class TA, class Packing>
 bool sums_dot_products(host_job<TA, Packing> const& job) {
     return job.a.rows == 1 && !job.invariant && job.a.col_stride == 1 && job.b.row_stride == 1 &&
-           job.b.col_stride != 1 && Packing::kernels().row_times_columns;
+           job.b.col_stride != 1 && Packing::kernels().dot_products;
 }
 
 // A job of one row whose B has contiguous rows or columns, of up to four rows and a B with contiguous columns, or of
@@ -37,7 +37,7 @@ void multiply_vector_part(host_job<TA, Packing> const& job, index_t j0, index_t 
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
     bool const by_rows = job.b.col_stride == 1;
-    auto const kernel = sums_dot_products(job)                    ? table.row_times_columns
+    auto const kernel = sums_dot_products(job)                    ? table.dot_products
                         : !by_rows                                ? table.rows_times_columns
                         : job.a.rows == 1 && table.row_times_rows ? table.row_times_rows
                                                                   : table.rows_times_rows;
