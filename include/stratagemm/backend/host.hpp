@@ -125,9 +125,8 @@ struct host {
     template <class Problem>
     [[gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;
-        if constexpr ((std::is_same_v<T, float> ||
-                       std::is_same_v<T, double>)&&std::is_same_v<typename Problem::epilogue_type,
-                                                                  identity>) {
+        constexpr bool plain = is_dense<Problem> && std::is_same_v<typename Problem::epilogue_type, identity>;
+        if constexpr (plain && (std::is_same_v<T, float> || std::is_same_v<T, double>)) {
             // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
             bool const column = p.c.cols == 1 && p.count == 1,
                        turned = column ? p.c.row_stride == 1 : p.c.cols > 1 && p.c.col_stride != 1;
