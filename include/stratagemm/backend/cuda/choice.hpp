@@ -75,10 +75,17 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
                cols = static_cast<double>(s.n < t.n ? s.n : t.n);
     std::size_t const row = static_cast<std::size_t>(s.n) * element;
     double const store_rate = bytes_stored(t, element, row);
+    // Of wgmma, lines that begin within those of the cache take twice as long to fetch.
+    auto const slowly = [&](std::ptrdiff_t line) {
+        return t.engine == cuda_engine::wgmma && static_cast<std::size_t>(line) * element % 128 != 0 ? 2.0
+                                                                                                     : 1.0;
+    };
+    double const slow_a = slowly(s.k), slow_b = slowly(b_along_k ? s.k : s.n);
     // Of as many blocks on each multiprocessor as that, each with a tile.
     auto const round_of = [&](double beside, std::ptrdiff_t depth, double stored) {
         double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
-                     fetching = (rows + cols / t.cluster) * static_cast<double>(depth) * size / 60,
+                     fetching =
+                         (rows * slow_a + cols * slow_b / t.cluster) * static_cast<double>(depth) * size / 60,
                      waiting =
                          (up(depth, t.k) - (reads_lines(t.engine) ? 0 : 0.6)) * shortest_step(t, element);
         // One block does not keep a multiprocessor busy that has room for several.
