@@ -190,16 +190,20 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
     return t;
 }
 
-// Results of wgmma pass through shared memory to C: bytes for each of four warps to 64 rows.
-inline constexpr std::size_t cuda_warp_results = 4096;
+// Results pass through shared memory to C, of fp64 where its rows are not aligned: bytes for each warp; of wgmma four to 64
+// rows.
+inline constexpr std::size_t cuda_warp_results = 4096, cuda_warp_results_fp64 = 2048;
 
 // Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
     if (!reads_lines(t.engine)) return 0;
     std::size_t const stage = static_cast<std::size_t>((t.m + t.n) * t.k) * element;
     if (t.engine == cuda_engine::mma) return static_cast<std::size_t>(t.stages) * stage;
+    auto const warps_of = [&] { return t.m / t.micro_m * (t.n / t.micro_n); };
     std::size_t const results =
-        t.engine == cuda_engine::wgmma ? static_cast<std::size_t>(t.m) / 16 * cuda_warp_results : 0;
+        t.engine == cuda_engine::wgmma  ? static_cast<std::size_t>(t.m) / 16 * cuda_warp_results
+        : t.engine == cuda_engine::fp64 ? static_cast<std::size_t>(warps_of()) * cuda_warp_results_fp64
+                                        : 0;
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
 
@@ -228,7 +232,8 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("TILE_M", t.m), define("TILE_N", t.n), define("TILE_K", t.k);
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
-    if (t.engine == cuda_engine::fp64) define("FETCHERS", fetchers_of(t));
+    if (t.engine == cuda_engine::fp64)
+        define("FETCHERS", fetchers_of(t)), define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
     if (f.tail) define("TAIL", 1);
     if (f.spreads) define("SPREADS", 1);

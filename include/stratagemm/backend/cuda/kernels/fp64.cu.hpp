@@ -141,13 +141,10 @@ inline void store_sums(arguments const &p, epilogue_state const &state, double c
         }
 }
 
-/* The same to C, of tiles that are not whole: through `room`, 2 KiB of shared memory for each warp, so that a warp stores
-   lines of 16 columns however C is aligned. */
+/* The same to C, of tiles that are not whole: through `room`, so that a warp stores lines of 16 columns however C is
+   aligned. */
 inline void store_lines(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
                         int i0, int j0, int batch, unsigned room) {
-    int const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    int column = lane % 16;
-    int const x = lines<X_ALONG_K>::line(g, 0), y = lines<Y_ALONG_K>::line(2 * t, 0);
     constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
     /* Rows take turns in the banks. */
     auto const at = [&](int row, int col) { return room + row * 128 + ((col ^ row % 8 * 2) * 8); };
@@ -155,7 +152,10 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
     for (int block_y = 0; block_y < BLOCKS_Y; ++block_y)
 #pragma unroll
         for (int block_x = 0; block_x < BLOCKS_X; ++block_x) {
-            asm volatile("" : "+r"(room), "+r"(column)); /* places are found anew, not kept in registers */
+            int lane = threadIdx.x % 32;
+            asm volatile("" : "+r"(lane), "+r"(room), "+r"(i0), "+r"(j0)); /* what follows is not kept in registers */
+            int const x = lines<X_ALONG_K>::line(lane / 4, 0), y = lines<Y_ALONG_K>::line(lane % 4 * 2, 0);
+            int const column = lane % 16;
             __syncwarp();
 #pragma unroll
             for (int s = 0; s < 8; ++s) {
@@ -175,14 +175,14 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
             }
         }
 }
-static_assert(A_BYTES + B_BYTES >= WARPS * 2048, "a stage has room");
 
 extern "C" __global__ void __launch_bounds__((WARPS + FETCHERS) * 32, 1)
 fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
     unsigned const base = (shared_address(memory) + 1023) / 1024 * 1024;
-    unsigned const a_tiles = base, b_tiles = base + STAGES * A_BYTES, barriers = b_tiles + STAGES * B_BYTES;
+    unsigned const a_tiles = base, b_tiles = base + STAGES * A_BYTES;
+    unsigned const barriers = b_tiles + STAGES * B_BYTES + WARPS * WARP_RESULTS;
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
 
@@ -304,37 +304,30 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             /* Not before all has been multiplied. Given back as soon as the last of it had been asked for, a stage was
                filled anew before some of that had come. (Not `now`, which would take a register till here.) */
             __syncwarp();
-            if (lane == 0 && left > 1) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
+            if (lane == 0) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
         }
         place const t = found(number);
         int const w = threadIdx.x / 32; /* and this anew, for the same reason */
         int const i0 = t.i * TILE_M + w / WARPS_N * MICRO_M, j0 = t.j * TILE_N + w % WARPS_N * MICRO_N;
         int const x0 = SWAPPED ? j0 : i0, y0 = SWAPPED ? i0 : j0;
-        bool const whole = is_whole<2>(p, t), through = !whole && !is_part(t); /* the last stage */
-        int const last = stage == 0 ? STAGES - 1 : stage - 1;
-        if (!through && lane == 0) empty(last).arrive();
+        bool const whole = is_whole<2>(p, t);
         if (is_part(t)) {
             if (whole)
                 store_sums<true, false, true>(p, state, sum, x0, y0, t.batch);
             else if (PARTIAL)
                 store_sums<false, false, true>(p, state, sum, x0, y0, t.batch);
         } else if (!PARTIAL) {
-            int const own = w * 2048;
-            unsigned const room = own < A_BYTES ? a_tiles + last * A_BYTES + own : b_tiles + last * B_BYTES + own - A_BYTES;
-            if (through) asm volatile("barrier.sync %0, %1;" ::"r"(1), "n"(WARPS * 32) : "memory"); /* all have read it */
+            unsigned room = shared_address(memory); /* found anew, as the tile is */
+            asm volatile("" : "+r"(room));
+            room = (room + 1023) / 1024 * 1024 + STAGES * (A_BYTES + B_BYTES) + w * WARP_RESULTS;
             for_each_target(p, false, [&](arguments const &p) {
-                if (through)
+                if (!whole)
                     store_lines(p, state, sum, i0, j0, t.batch, room);
                 else if (p.flags & adds)
                     store_sums<true, true, false>(p, state, sum, x0, y0, t.batch);
                 else
                     store_sums<true, false, false>(p, state, sum, x0, y0, t.batch);
             });
-            if (through) {
-                hand_over();
-                __syncwarp();
-                if (lane == 0) empty(last).arrive();
-            }
 #if SPREADS
             /* Storing to several places took the registers that the first half of the next stage was in. */
             read_half(stage, 0);
