@@ -338,20 +338,32 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     }
 }
 
-// In every 16 bytes the sums of neighbours, those of x first.
-template <class T, int... I>
-STRATAGEMM_OP vec<T> add_neighbours(vec<T> x, vec<T> y, std::integer_sequence<int, I...>) {
-    constexpr int W = lanes<T>, L = 16 / static_cast<int>(sizeof(T)), half = L / 2;
-    return __builtin_shufflevector(x, y, (I / L * L + I % half * 2 + I % L / half * W)...) +
-           __builtin_shufflevector(x, y, (I / L * L + I % half * 2 + I % L / half * W + 1)...);
+// In every 16 bytes the sums of neighbours, those of x first. Each list is spelled out, since nvcc expands no pack there.
+template <class T>
+STRATAGEMM_OP vec<T> add_neighbours(vec<T> x, vec<T> y) {
+    constexpr int W = lanes<T>;
+    if constexpr (sizeof(T) == 4 && W == 4)
+        return __builtin_shufflevector(x, y, 0, 2, 4, 6) + __builtin_shufflevector(x, y, 1, 3, 5, 7);
+    else if constexpr (sizeof(T) == 4 && W == 8)
+        return __builtin_shufflevector(x, y, 0, 2, 8, 10, 4, 6, 12, 14) +
+               __builtin_shufflevector(x, y, 1, 3, 9, 11, 5, 7, 13, 15);
+    else if constexpr (sizeof(T) == 4 && W == 16)
+        return __builtin_shufflevector(x, y, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30) +
+               __builtin_shufflevector(x, y, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+    else if constexpr (sizeof(T) == 8 && W == 2)
+        return __builtin_shufflevector(x, y, 0, 2) + __builtin_shufflevector(x, y, 1, 3);
+    else if constexpr (sizeof(T) == 8 && W == 4)
+        return __builtin_shufflevector(x, y, 0, 4, 2, 6) + __builtin_shufflevector(x, y, 1, 5, 3, 7);
+    else
+        return __builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14) +
+               __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15);
 }
 // The sums of the elements of four vectors, in as many 16 bytes as vectors have, which are to be added.
 template <class T>
 STRATAGEMM_OP void sum_four(T* to, vec<T> const (&s)[4]) {
-    vec<T> const x = add_neighbours<T>(s[0], s[1], rows_of<lanes<T>>{}),
-                 y = add_neighbours<T>(s[2], s[3], rows_of<lanes<T>>{});
+    vec<T> const x = add_neighbours<T>(s[0], s[1]), y = add_neighbours<T>(s[2], s[3]);
     if constexpr (sizeof(T) == 4) {
-        store<T>(to, add_neighbours<T>(x, y, rows_of<lanes<T>>{}));
+        store<T>(to, add_neighbours<T>(x, y));
     } else {
         store<T>(to, x);
         store<T>(to + lanes<T>, y);

@@ -42,6 +42,11 @@ index_t short_row_of(Index const* begins, index_t rows) {
 }
 
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
+#ifdef __CUDACC__ // which warns of it
+#    define STRATAGEMM_UNROLLED
+#else
+#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 8")
+#endif
 namespace host_portable {
 #define STRATAGEMM_TARGET
 #include "rows.inl.hpp"
@@ -62,6 +67,7 @@ namespace host_avx512 {
 #    undef STRATAGEMM_SCALAR_FMA
 #endif
 #undef STRATAGEMM_OP
+#undef STRATAGEMM_UNROLLED
 
 // In the instruction set in force.
 template <class T, class Index, bool Ones>

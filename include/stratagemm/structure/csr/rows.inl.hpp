@@ -1,5 +1,6 @@
 // Rows of a sparse matrix times a dense one, in one instruction set. Included once for each, inside its namespace, by
-// host.hpp, which defines STRATAGEMM_TARGET and STRATAGEMM_OP; the vector operations are those of backend/host.
+// host.hpp, which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED; the vector operations are those of
+// backend/host.
 
 // L numbers.
 template <class T, int L>
@@ -23,11 +24,11 @@ STRATAGEMM_OP void add_to_strip(some<T, L> (&acc)[NV], sparse_rows<T, Index, One
                                 index_t j, part last) {
     T const* const b = g.b + g.columns[at] * g.b_row + j;
     if constexpr (Ones) {
-#pragma GCC unroll 8
+        STRATAGEMM_UNROLLED
         for (int v = 0; v < NV; ++v) acc[v] += load_some<T, L, Tail>(b + v * L, last);
     } else {
         some<T, L> const x = g.values[at] - some<T, L>{};
-#pragma GCC unroll 8
+        STRATAGEMM_UNROLLED
         for (int v = 0; v < NV; ++v) acc[v] += x * load_some<T, L, Tail>(b + v * L, last);
     }
 }
@@ -43,11 +44,12 @@ STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index, Ones> const& g, index_t i,
     some<T, L> acc[sums][NV] = {};
     index_t const end = g.begins[i + 1];
     index_t at = g.begins[i];
-    for (; at + sums <= end; at += sums)
-#pragma GCC unroll 4
+    for (; at + sums <= end; at += sums) {
+        STRATAGEMM_UNROLLED
         for (int s = 0; s < sums; ++s) add_to_strip<T, Index, Ones, L, NV, Tail>(acc[s], g, at + s, j, last);
+    }
     for (; at < end; ++at) add_to_strip<T, Index, Ones, L, NV, Tail>(acc[0], g, at, j, last);
-#pragma GCC unroll 8
+    STRATAGEMM_UNROLLED
     for (int v = 0; v < NV; ++v) {
         if constexpr (sums == 4) acc[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
         if constexpr (sums == 2) acc[0][v] += acc[1][v];
