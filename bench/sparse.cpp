@@ -2,8 +2,8 @@
 //
 //   bench_sparse [events | csr | bsr | two_of_four | sampled | spgemm] [SIDE]
 //
-// All parts by default. spgemm is the part of sampled that is sparse times sparse; SIDE of the events' matrix: 20000. All
-// numbers are floats, but those of bsr are half, and those of two_of_four bfloat16. Times are those of a graph of many
+// All parts by default. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
+// All numbers are floats, but those of bsr are half, and those of two_of_four bfloat16. Times are those of a graph of many
 // calls, replayed, so that they are the device's; "queued" is what a call takes that is queued by itself, one after
 // another. Rounds
 // measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache

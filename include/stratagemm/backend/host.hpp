@@ -120,8 +120,8 @@ struct host {
         }
     }
 
-    // A product (or a batch of them) that is smaller than a block, if a kernel can write to C: nothing is on the way that
-    // is not needed, since that would cost as much as the product.
+    // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to. It does
+    // nothing else, since anything else would cost as much as the product.
     template <class Problem>
     [[gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;

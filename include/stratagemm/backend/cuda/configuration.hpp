@@ -190,8 +190,8 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
     return t;
 }
 
-// Results pass through shared memory to C, of fp64 where its rows are not aligned: bytes for each warp; of wgmma four to 64
-// rows.
+// Bytes of shared memory for each warp, through which results pass to C. wgmma has four warps to 64 rows; fp64 uses the
+// memory only where rows of C are not aligned.
 inline constexpr std::size_t cuda_warp_results = 4096, cuda_warp_results_fp64 = 2048;
 
 // Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.

@@ -98,9 +98,9 @@ inline int steps_of(arguments const &p, place const &t) {
     int const l = first_term(p, t);
     return ((is_part(t) ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
 }
-/* Lines along k begin at the same distance from each other, and blocks that multiply at the same time would all be as far
-   along them: memory has few places for what they then ask for. So tiles go through k from different steps on, around the
-   end, as far from each other as can be (by the golden ratio). */
+/* Lines along k begin at equal distances from each other. Blocks that all read them at the same k seem to ask few channels
+   of the memory for everything. So tiles begin at different steps of k, as far from each other as the golden ratio puts
+   them, and go on from the start of k at its end. */
 inline int first_step(arguments const &p, int i, int j, int steps) {
     unsigned const tile = p.flags & begins_by_column ? j : p.flags & begins_by_row ? i : 0;
     return (unsigned long long)(tile * 2654435769u) * steps >> 32;
