@@ -95,7 +95,11 @@ public:
                                        bytes<std::byte>(on_host().bytes(s.n, k, parts()), 1);
             own = larger(own, packed);
         }
-        own += bytes<float>(m < s.n ? s.n : m, split_parts::measures) + bytes<std::int32_t>(1, 1);
+        if constexpr (on_device)
+            own += bytes<float>(2, decltype(device())::table_size);
+        else
+            own += bytes<float>(m, split_parts::measures) + bytes<float>(s.n, split_parts::measures) +
+                   bytes<std::int32_t>(1, 1);
         if (both) own += bytes<float>(m, k) + bytes<float>(k, s.n) + bytes<float>(m, s.n);
         footprint f;
         space::share(f) = own;
@@ -241,6 +245,17 @@ private:
             both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * of_a_map / threads : 0;
         if constexpr (tiled)
             if (on_host().here()) return on_host().seconds(m, s.n, k, products()) / threads + extra;
+        if constexpr (
+            on_device) { // read twice, written in parts; and C is read and written for each chain of hh
+            index_t const all = padded(k), once = all < chain ? all : chain,
+                          chains = (all + chain - 1) / chain;
+            double products =
+                static_cast<double>(chains) * base_.estimate(narrow_shape{m, s.n, once, 1, true});
+            for (int d = smallest(); d > 0; --d)
+                products += base_.estimate(narrow_shape{m, s.n, all * pairs(d), 1, true});
+            double const bytes = static_cast<double>(m * k + k * s.n) * (8 + 2 * parts());
+            return products + bytes / (0.75 * leaf().limits().bandwidth) + 40e-6 + extra;
+        }
         auto const maps = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
         return products() * base_.estimate(narrow_shape{m, s.n, k}) + maps * of_a_map / threads + extra;
     }
@@ -406,8 +421,7 @@ private:
     // Both operands; or ran.reason tells why parts will not do.
     status take_both_apart(operand& a, operand& b, float& alpha, arena& memory, split_report& ran) const {
         if constexpr (on_device) {
-            if (status s = measure(a, memory); !s) return s;
-            if (status s = measure(b, memory); !s) return s;
+            if (status s = measure(a, b, memory); !s) return s;
             if (is_odd(a) || is_odd(b)) {
                 make_up(a, b, alpha, ran);
                 if (*ran.reason) return {};
@@ -448,8 +462,7 @@ private:
 
     // Finds scales, and an alpha that makes up for them; or a reason why parts will not do.
     status rescale(measured& a, measured& b, float& alpha, arena& memory, split_report& ran) const {
-        if (status s = measure(a, memory); !s) return s;
-        if (status s = measure(b, memory); !s) return s;
+        if (status s = measure(a, b, memory); !s) return s;
         make_up(a, b, alpha, ran);
         return {};
     }
@@ -460,29 +473,43 @@ private:
     }
     // Whether elements are not where they are to be; once measured.
     static bool is_odd(measured const& x) { return x.shift != 0 || !is_finite(x.most); }
-    status measure(measured& x, arena& memory) const {
-        using namespace split_parts;
+    status measure(measured& a, measured& b, arena& memory) const {
         typename arena::scope const scope(memory);
+        if constexpr (on_device) {
+            auto const by = device();
+            typename decltype(device())::range of_a, of_b;
+            auto const table = memory.template take<float>(2 * by.table_size);
+            if (status s = by.measure(a.of, b.of, table, of_a, of_b); !s) return s;
+            a.most = of_a.most, a.least = of_a.least;
+            b.most = of_b.most, b.least = of_b.least;
+        } else {
+            if (status s = measure_on_host(a, memory); !s) return s;
+            if (status s = measure_on_host(b, memory); !s) return s;
+        }
+        find_shift(a), find_shift(b);
+        return {};
+    }
+    status measure_on_host(measured& x, arena& memory) const {
+        using namespace split_parts;
         index_t const rows = x.of.rows;
         auto const found = memory.template take<float>(rows * measures);
         x.most = 0, x.least = infinite<float>();
-        if constexpr (on_device) {
-            if (status s = device().measure(x.of, found, x.most, x.least); !s) return s;
-        } else {
-            view<float> const table{found, rows, measures, measures, 1};
-            if (status s = leaf().apply(measure_line{x.of}, table, 0, 0); !s) return s;
-            if (status s = leaf().synchronize(); !s) return s;
-            for (index_t i = 0; i < rows; ++i) {
-                if (table(i, largest) > x.most) x.most = table(i, largest);
-                if (table(i, split_parts::least) < x.least) x.least = table(i, split_parts::least);
-            }
+        view<float> const table{found, rows, measures, measures, 1};
+        if (status s = leaf().apply(measure_line{x.of}, table, 0, 0); !s) return s;
+        if (status s = leaf().synchronize(); !s) return s;
+        for (index_t i = 0; i < rows; ++i) {
+            if (table(i, largest) > x.most) x.most = table(i, largest);
+            if (table(i, split_parts::least) < x.least) x.least = table(i, split_parts::least);
         }
-        // As far as it has to be: alpha makes up for it.
-        if (x.most == 0 || !is_finite(x.most)) return {};
+        return {};
+    }
+    // As far as it has to be: alpha makes up for it.
+    static void find_shift(measured& x) {
+        using namespace split_parts;
+        if (x.most == 0 || !is_finite(x.most)) return;
         int const above = exponent_of(x.most) - end_exponent,
                   below = least_exponent + 1 - exponent_of(x.least);
         x.shift = above > 0 ? -above : below > 0 ? below : 0;
-        return {};
     }
 
     // Why not, if so. Near the ends of float's range, sums are to do what the base's do.

@@ -135,12 +135,15 @@ struct cuda {
             auto const length = static_cast<double>(s.k + terms_beside<S>);
             double const spread = complex_like<TA> ? 1.5 : 1;
             bound b{spread * 1.01 * (length + 4) * u, spread * (3 + 2 * __builtin_sqrt(length)) * u};
-            auto const on_tensor_cores = [&](cuda_sides const& sides) {
-                cuda_engine const engine = choice_for<TA>(sides).tile.engine;
+            auto const on_tensor_cores = [&](cuda_sides const& sides, bool b_along_k) {
+                cuda_engine const engine = choice_for<TA>(sides, b_along_k).tile.engine;
                 return engine == cuda_engine::wgmma || engine == cuda_engine::mma ||
                        (engine == cuda_engine::narrow && sizeof(TA) == 2);
             };
-            if (on_tensor_cores(sides_for(s)) || on_tensor_cores({s.n, s.m, s.k, s.count})) {
+            // A shape does not tell how operands lie, or whether C is turned.
+            cuda_sides const sides = sides_for(s), turned{s.n, s.m, s.k, s.count};
+            if (on_tensor_cores(sides, false) || on_tensor_cores(sides, true) ||
+                on_tensor_cores(turned, false) || on_tensor_cores(turned, true)) {
                 // Tensor cores cut off where others round, once for so many terms or so.
                 double const at_once = where().capability >= 90 ? 16 : where().capability >= 80 ? 8 : 4;
                 b = {2 * b.worst, b.expected + length / at_once * u};

@@ -1,12 +1,9 @@
 // `split` over a leaf of a device: kernels that measure operands, take them apart, and begin and end complex
 // products.
 //
-// This is the plain form: each step is one launch, and one work-item measures a whole row. A call waits for
-// these measures, because the host finds the scales with them. A later version should measure by groups and
-// scale on the device.
+// A call waits once, for the least and the largest element of A and B, with which the host finds the scales.
 #pragma once
 
-#include "../../core/list.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 #include "parts.hpp"
@@ -16,38 +13,84 @@ STRATAGEMM_BEGIN
 namespace split_parts {
 
 inline constexpr char device_text[] = R"(
-/* The largest element of each row, and the least one that is not 0. */
-KERNEL(ITEMS) measure(MATRIX(float const, x), index rows, index cols, float infinity, BUFFER(float, table)) {
+/* A warp takes pieces of lines, whose elements lie closest, one after another: its t-th is PIECE elements of line i
+   from `first` on. */
+#define PIECE 1024
+#define WARPS (ITEMS / 32)
+#define PIECES(length) (((length) + PIECE - 1) / PIECE)
+#define EACH_PIECE(t, lines, length) \
+    index t = (index)GROUP * WARPS + WARP; t < (lines) * PIECES(length); t += (index)GROUPS * WARPS
+
+/* Of a group: the largest element, infinite if there is Inf or NaN, and the least one that is not 0. */
+KERNEL(ITEMS) measure(MATRIX(float const, x), index lines, index length, float infinity, BUFFER(float, table)) {
+    SHARED float mosts[ITEMS];
+    SHARED float leasts[ITEMS];
     OPEN(float const, x);
     OPEN(float, table);
-    for (EACH(i, rows)) {
-        float most = 0, least = infinity;
-        for (index j = 0; j < cols; ++j) {
-            float const size = fabs(x[AT(x, i, j)]);
-            if (!(size < infinity)) {
-                most = least = infinity;
-                break;
+    float most = 0, least = infinity;
+    for (EACH_PIECE(t, lines, length)) {
+        index const i = t / PIECES(length), first = t % PIECES(length) * PIECE, end = min(length, first + PIECE);
+        for (index j = first + LANE; j < end; j += 8 * 32) {
+            float some[8];
+#pragma unroll
+            for (int u = 0; u < 8; ++u) some[u] = x[AT(x, i, min(j + 32 * u, end - 1))];
+#pragma unroll
+            for (int u = 0; u < 8; ++u) {
+                float const size = fabs(some[u]);
+                if (!(size <= most)) most = size < infinity ? size : infinity;
+                if (size > 0 && size < least) least = size;
             }
-            if (size > most) most = size;
-            if (size > 0 && size < least) least = size;
         }
-        table[2 * i] = most;
-        table[2 * i + 1] = least;
+    }
+    mosts[ITEM] = most;
+    leasts[ITEM] = least;
+    for (int other = ITEMS / 2; other > 0; other /= 2) {
+        BARRIER();
+        if (ITEM < other) {
+            if (mosts[ITEM + other] > mosts[ITEM]) mosts[ITEM] = mosts[ITEM + other];
+            if (leasts[ITEM + other] < leasts[ITEM]) leasts[ITEM] = leasts[ITEM + other];
+        }
+    }
+    if (ITEM == 0) {
+        table[2 * (index)GROUP] = mosts[0];
+        table[2 * (index)GROUP + 1] = leasts[0];
     }
 }
 
-/* Elements in two or three parts, x = h + m (+ l); columns from `cols` to `padded` are zeros. */
-KERNEL(ITEMS) take_apart(MATRIX(float const, x), index rows, index cols, index padded, float factor,
-                         MATRIX(bfloat16, to), index next, int parts) {
+typedef union {
+    float number;
+    unsigned bits;
+} float_bits;
+FUNCTION float to_bfloat16(float x) {
+    float_bits v;
+    v.number = x;
+    v.bits = (v.bits + 0x7fffu + (v.bits >> 16 & 1u)) & 0xffff0000u;
+    return v.number;
+}
+
+/* Elements in two or three parts, x = h + m (+ l); what is in `to` beyond x is zeros. */
+KERNEL(ITEMS) take_apart(MATRIX(float const, x), index x_lines, index x_length, float factor, MATRIX(bfloat16, to),
+                         index lines, index length, index next, int parts) {
     OPEN(float const, x);
     OPEN(bfloat16, to);
-    for (EACH(at, rows * padded)) {
-        index const i = to_row == 1 ? at % rows : at / padded, j = to_row == 1 ? at / rows : at % padded;
-        float rest = j < cols ? x[AT(x, i, j)] * factor : 0;
-        for (int part = 0; part < parts; ++part) {
-            index const place = AT(to, i, j) + part * next;
-            STORE(bfloat16, to, place, rest);
-            rest = rest - LOAD(bfloat16, to, place);
+    for (EACH_PIECE(t, lines, length)) {
+        index const i = t / PIECES(length), first = t % PIECES(length) * PIECE, end = min(length, first + PIECE);
+        for (index j0 = first + LANE; j0 < end; j0 += 4 * 32) {
+            float rest[4];
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                index const j = j0 + 32 * u;
+                rest[u] = i < x_lines && j < x_length ? x[AT(x, i, j)] * factor : 0;
+            }
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+                index const j = j0 + 32 * u;
+                for (int part = 0; part < parts && j < end; ++part) {
+                    float const high = to_bfloat16(rest[u]);
+                    STORE(bfloat16, to, AT(to, i, j) + part * next, high);
+                    rest[u] = rest[u] - high;
+                }
+            }
         }
     }
 }
@@ -100,18 +143,24 @@ class on_device {
 public:
     explicit on_device(Leaf leaf) : leaf_(std::move(leaf)) {}
 
-    // Updates `most` and `fewest` with what measure_line finds in all rows. Waits for the device.
-    status measure(view<float const, Space> const& x, handle<float> table, float& most, float& fewest) const {
-        if (status s = launch("measure", device_text, x.rows, x, x.rows, x.cols, infinite<float>(), table);
-            !s)
-            return s;
-        list<float> found;
-        if (!found.resize(static_cast<std::size_t>(measures * x.rows)))
-            return error(errc::memory, "split: cannot allocate host memory for what is measured of A and B");
-        if (status s = leaf_.download(table, found.data(), measures * x.rows); !s) return s;
-        for (std::size_t i = 0; i < found.size(); i += measures) {
-            if (found[i + largest] > most) most = found[i + largest];
-            if (found[i + least] < fewest) fewest = found[i + least];
+    // What `measure` writes for one operand: a largest and a least element for each of so many groups at most.
+    static constexpr index_t groups = 1024, table_size = groups * measures;
+    struct range {
+        float most = 0, least = infinite<float>();
+    };
+    // Of A and B; `table` is for both. Waits for the device.
+    status measure(view<float const, Space> const& a, view<float const, Space> const& b, handle<float> table,
+                   range& of_a, range& of_b) const {
+        index_t const count_a = groups_for(by_lines(a, a)) * measures,
+                      count = count_a + groups_for(by_lines(b, b)) * measures;
+        if (status s = measure(by_lines(a, a), table); !s) return s;
+        if (status s = measure(by_lines(b, b), table + count_a); !s) return s;
+        float found[2 * table_size];
+        if (status s = leaf_.download(handle<float const>(table), found, count); !s) return s;
+        for (index_t i = 0; i < count; i += measures) {
+            range& to = i < count_a ? of_a : of_b;
+            if (found[i + largest] > to.most) to.most = found[i + largest];
+            if (found[i + least] < to.least) to.least = found[i + least];
         }
         return {};
     }
@@ -120,32 +169,50 @@ public:
     // padding adds.
     status take_apart(view<float const, Space> const& x, float factor, view<bfloat16, Space> const& to,
                       index_t next, int parts) const {
-        return launch("take_apart", device_text, to.rows * to.cols, x, x.rows, x.cols, to.cols, factor, to,
-                      next, parts);
+        auto const from = by_lines(x, x);
+        auto const lines = by_lines(to, x);
+        return launch("take_apart", device_text, groups_for(lines), from, from.rows, from.cols, factor, lines,
+                      lines.rows, lines.cols, next, parts);
     }
 
     // The same as left_as_real or right_as_real.
     template <class T>
     status as_real(view<T const, Space> const& x, view<float, Space> const& to) const {
-        return launch<true>("as_real", device_complex_text, to.rows * to.cols, x, x.rows, x.cols,
-                            int{x.conjugate}, to, to.rows, to.cols);
+        return launch<true>("as_real", device_complex_text, groups_for_each(to.rows * to.cols, items), x,
+                            x.rows, x.cols, int{x.conjugate}, to, to.rows, to.cols);
     }
     // `sums` has no gaps.
     template <class P>
     status finish(P const& p, view<float, Space> const& sums) const {
         bool const adds = p.beta != typename P::scalar(0);
         auto const e = added_or_c(p);
-        status s = launch<true>("finish", device_complex_text, p.c.rows * p.c.cols, sums.data, p.alpha,
-                                p.beta, int{adds}, e, int{e.conjugate}, p.c, p.c.rows, p.c.cols);
+        status s =
+            launch<true>("finish", device_complex_text, groups_for_each(p.c.rows * p.c.cols, items),
+                         sums.data, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c, p.c.rows, p.c.cols);
         return s ? apply_to_c(leaf_, p) : std::move(s); // the epilogue's argument has been rounded already
     }
 
 private:
+    static constexpr int items = 256;
+
+    // X, or its transpose if columns of `like` lie closer than rows do: rows are then lines.
+    template <class X, class Like>
+    static X by_lines(X const& x, Like const& like) {
+        return magnitude(like.col_stride) <= magnitude(like.row_stride) ? x : x.transposed();
+    }
+    template <class X>
+    static index_t groups_for(X const& lines) {
+        constexpr index_t piece = 1024, warps = items / 32;
+        index_t const wanted = (lines.rows * ((lines.cols + piece - 1) / piece) + warps - 1) / warps;
+        return wanted < 1 ? 1 : wanted < groups ? wanted : groups;
+    }
+    status measure(view<float const, Space> const& lines, handle<float> table) const {
+        return launch("measure", device_text, groups_for(lines), lines, lines.rows, lines.cols,
+                      infinite<float>(), table);
+    }
     template <bool Double = false, class... Arguments>
-    status launch(char const* name, static_text text, index_t elements, Arguments const&... arguments) const {
-        constexpr int items = 64;
-        return leaf_.launch({name, text, {}, items, Double, true}, groups_for_each(elements, items),
-                            arguments...);
+    status launch(char const* name, static_text text, index_t count, Arguments const&... arguments) const {
+        return leaf_.launch({name, text, {}, items, Double, true}, count, arguments...);
     }
 
     Leaf leaf_;
