@@ -191,8 +191,8 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
     // An A across k is read where it is if its rows are short, or if few columns need it and the second-level cache
     // holds it: then no copy would pay.
-    bool const a_is_near = cols_of_region <= 2 * table.strip &&
-                           magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
+    bool const a_is_near =
+        cols_of_region <= 2 * table.strip && magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
     bool const a_in_place = Packing::in_place && Packing::tall == 1 && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && (a.col * size < 1024 || a_is_near));
@@ -204,7 +204,9 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     // sum again would cost more.
     // Rows that lie across k are copied as they lie, some tiles at a time, for so few columns that turning them costs
     // more than tiles lose, which then read twice as many lines.
-    bool const a_across = !a_in_place && !job.a_sum.terms && cols_of_region <= 256 && Packing::across(job.a),
+    bool const a_across = std::is_floating_point_v<packet> && Packing::tall == 1 && !a_in_place &&
+                          !job.a_sum.terms && cols_of_region <= 256 && job.a.row_stride == 1 &&
+                          job.a.col_stride != 1,
                a_by_panels = a_across || (!a_in_place && !job.a_sum.terms && Packing::by_panels(job.a));
     index_t const panel = Packing::tall > 1 ? table.tallest / 2
                           : by_panel        ? divide_up(48, table.tallest) * table.tallest
@@ -265,10 +267,9 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                 } else {
                     if (job.a_sum.terms && packed != x)
                         job.a_sum.pack_a(job.a_sum, from, p, rows, k, scratch.a);
-                    else if (a_across) {
-                        if constexpr (requires { &Packing::pack_across; })
-                            Packing::pack_across(job.a, from, p, g.m, k, scratch.a);
-                    } else if (a_by_panels || packed != x)
+                    else if (a_across)
+                        Packing::pack_a(transposed(job.a), p, from, k, g.m, scratch.a);
+                    else if (a_by_panels || packed != x)
                         Packing::pack_a(job.a, from, p, a_by_panels ? g.m : rows, k, scratch.a);
                     packed = x;
                     g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k * Packing::tall),

@@ -26,22 +26,21 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
 }
 
-// The rows of the shortest tile of small products: four take as long as one, which waits for its own sums. The next
-// tile has eight at most, and branches past those that it lacks.
-inline constexpr int short_rows = 4, next_rows = 8;
+// The rows of the shortest tile of small products.
+template <int NV>
+inline constexpr int short_rows = masked || NV == 1 ? 8 : 4;
 
-// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. Of the shortest tile, `height`
-// rows leave it, and of the next no others are computed. The rows I... are spelled out by the compiler, not unrolled by
-// it, so that the accumulators are registers whatever it makes of loops.
+// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The shortest tile has `height`
+// rows, one at least. Of the others, four are computed, since four rows take as long as one, which waits for its own sums,
+// and a branch skips the rest. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators
+// are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row, part tail,
                              T const* next, int height, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
-    constexpr bool is_short = MR == (Plain ? short_rows : shortest);
-    // The first row that a tile of `height` rows may be without.
-    constexpr int sure = is_short ? 1 : MR == next_rows ? short_rows + 1 : MR;
+    constexpr bool is_short = MR == (Plain ? short_rows<NV> : shortest);
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
     index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
@@ -66,23 +65,28 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        (((!is_short && I >= sure && I >= height)
-              ? void()
-              : step_row<T>(acc[I], (I < 5 ? a0 : I < 10 ? a5 : I < 15 ? a10 : a15) + steps[I % 5], row)),
-         ...);
+        (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
+                                                                   (I < 5    ? a0
+                                                                    : I < 10 ? a5
+                                                                    : I < 15 ? a10
+                                                                             : a15) +
+                                                                       steps[I % 5],
+                                                                   row),
+                                                       true)) &&
+               ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
         if constexpr (MR > 10) a10 += a_col;
         if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
-        ((I >= sure && I >= height ? void() : store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail)), ...);
+        ((is_short && I >= height ? void() : store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail)), ...);
     } else {
         // beta = 0 must not read E, which may hold anything: it reads what adds nothing, and there is one way out.
         index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = nothing_added<Acc, NV * W>.at;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
-        ((I >= sure && I >= height
+        ((is_short && I >= height
               ? void()
               : finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, tail)),
          ...);
@@ -100,7 +104,7 @@ tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, ac
      int columns, T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
-    for (int i = 0; i < MR; ++i, ahead += g.c_row) {
+    for (int i = 0; i < (MR == shortest ? height : MR); ++i, ahead += g.c_row) {
         __builtin_prefetch(ahead, 1);
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
@@ -122,8 +126,8 @@ inline int next_height(index_t left) {
 template <class T, int NV>
 constexpr auto tile_of(int height) {
     return height == tallest  ? tile<T, tallest, NV>
-           : height > shortest ? tile<T, second, NV>
-                               : tile<T, shortest, NV>;
+           : height == second ? tile<T, second, NV>
+                              : tile<T, shortest, NV>;
 }
 
 // C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
@@ -181,13 +185,9 @@ STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, ac
 template <class T, int NV>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
                               int columns) {
-    constexpr int tall = masked || NV == 1 ? next_rows : short_rows;
-    index_t i = g.m;
-    if constexpr (tall > short_rows)
-        for (; i > short_rows; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-            small_tile<T, NV, tall>(g, a, b, c, columns, i < tall ? static_cast<int>(i) : tall);
-    for (; i > 0; i -= short_rows, a += short_rows * g.a_row, c += short_rows * g.c_row)
-        small_tile<T, NV, short_rows>(g, a, b, c, columns, i < short_rows ? static_cast<int>(i) : short_rows);
+    constexpr int tall = short_rows<NV>;
+    for (index_t i = g.m; i > 0; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
+        small_tile<T, NV, tall>(g, a, b, c, columns, i < tall ? static_cast<int>(i) : tall);
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {

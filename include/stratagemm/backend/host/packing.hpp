@@ -47,7 +47,7 @@ template <class T, class From>
             index_t const jn = cols - j < side ? cols - j : side;
             From const* const f = from + i * from_row + j * from_col;
             T* const t = to + i * to_row + j;
-            if constexpr (std::is_same_v<T, From>)
+            if constexpr (std::is_same_v<T, From> && !portable_is_last_resort) // others have turn()
                 if (from_row == 1 && in == side && jn == side) {
                     transpose_square(t, to_row, f, from_col);
                     continue;
@@ -80,7 +80,6 @@ struct real_packing {
     static bool by_panels(operand const& a) {
         return a.col_stride == 1;
     } // its rows are packed a panel at a time
-    static bool across(operand const& a) { return a.row_stride == 1 && a.col_stride != 1; } // by pack_across()
 
     // An operand that the kernel can read where it is, and how.
     static constexpr bool in_place = std::is_same_v<From, T>;
@@ -99,11 +98,6 @@ struct real_packing {
                                          index_t depth, T* to) {
         gather(kernels(), to, depth, a.data + i * a.row_stride + p * a.col_stride, a.row_stride, a.col_stride,
                rows, depth);
-    }
-    // The same with elements of a column side by side, as they are.
-    static void pack_across(view<From const> const& a, index_t i, index_t p, index_t rows, index_t depth,
-                            T* to) {
-        gather(kernels(), to, rows, a.data + i + p * a.col_stride, a.col_stride, 1, depth, rows);
     }
     [[gnu::noinline]] static void pack_b(view<From const> const& b, index_t p, index_t j, index_t depth,
                                          index_t cols, T* to) {
@@ -144,7 +138,6 @@ struct pair_packing {
     static index_t depth(index_t k) { return (k + 1) / 2; }
     using operand = view<std::int8_t const>;
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
-    static bool across(operand const&) { return false; }
     static constexpr bool in_place = false;
     struct place {
         packet const* data;
@@ -208,7 +201,6 @@ struct complex_packing {
     static index_t depth(index_t k) { return k; }
     using operand = view<Z const>;
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
-    static bool across(operand const&) { return false; }
 
     static constexpr bool in_place = true;
     struct place {
