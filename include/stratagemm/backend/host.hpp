@@ -133,8 +133,10 @@ struct host {
             auto const& a = turned ? p.b : p.a;
             auto const& b = turned ? p.a : p.b;
             bool const adds = p.beta != T(0);
-            constexpr index_t most = 64 * 64 * 64;
-            if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most || p.c.rows * p.c.cols * p.a.cols > most ||
+            constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
+            if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most ||
+                p.c.rows * p.c.cols * p.a.cols >
+                    (is_short(p.c.rows, p.c.cols, p.a.cols, size) ? 4 * most : most) ||
                 (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
                 (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
@@ -338,6 +340,11 @@ private:
         return transposed(v);
     }
 
+    // Whether k is so short that most of the time goes to C, and A stays in the first-level cache, the rest in the second:
+    // blocks would not help.
+    static bool is_short(index_t m, index_t n, index_t k, index_t size) {
+        return k <= 64 && m * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
+    }
     // Whether a B with contiguous columns is to be the rows of the transpose, because few rows of A need it: it is then
     // read in place, and turning it would take longer than these rows do, as long as they fit three vectors. C is
     // written element by element, which a short k would not pay for.

@@ -149,6 +149,11 @@ struct host_region {
 // Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
 inline bool rows_collide(index_t stride_bytes) { return magnitude(stride_bytes) % 2048 == 0; }
 
+// Whether so few rows of A need a B with contiguous rows that they read it where it is, in the second-level cache.
+inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
+    return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
+}
+
 // Complex sums, by way of those of their parts, which stay in the first-level cache.
 template <class Table, class T>
 void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugate_a, bool conjugate_b) {
@@ -196,9 +201,10 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     bool const a_in_place = Packing::in_place && Packing::tall == 1 && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && (a.col * size < 1024 || a_is_near));
+    bool const b_is_close = b.row * size <= 2048 && kc * b.row * size <= 600000;
     bool const b_in_place = Packing::in_place && !job.b_sum.terms && b.col == 1 &&
-                            (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
-                            kc * b.row * size <= 600000;
+                            (table.masked || job.cols() % table.strip == 0) &&
+                            (b_is_close || is_near(r.i1 - r.i0, r.p1 - r.p0, b.row * size));
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
     // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a
     // sum again would cost more.
