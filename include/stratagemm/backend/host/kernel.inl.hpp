@@ -31,8 +31,8 @@ template <int NV>
 inline constexpr int short_rows = masked || NV == 1 ? 8 : 4;
 
 // One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The shortest tile has `height`
-// rows, one at least. Of the others, four are computed, since four rows take as long as one, which waits for its own sums,
-// and a branch skips the rest. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators
+// rows, one at least; its other rows are its first or sixth again, since eight sums take as long as one, which waits for
+// itself. Of two vectors that holds for four rows, and a branch skips the rest. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators
 // are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
@@ -49,11 +49,12 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     vec<Acc> acc[MR][NV] = {};
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
-    // Of the shortest tile, rows beyond `height` are its first row again.
     index_t const a_col = g.a_col, b_row = g.b_row;
-    index_t const steps[] = {0, !is_short || height > 1 ? a_row : 0, !is_short || height > 2 ? 2 * a_row : 0,
-                             !is_short || height > 3 ? 3 * a_row : 0, 4 * a_row};
-    T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
+    int const rows = is_short ? height : MR;
+    index_t const steps[] = {0, rows > 1 ? a_row : 0, rows > 2 ? 2 * a_row : 0, rows > 3 ? 3 * a_row : 0,
+                             rows > 4 ? 4 * a_row : 0};
+    index_t const short_steps[] = {0, rows > 6 ? a_row : 0, rows > 7 ? 2 * a_row : 0};
+    T const *a0 = a, *a5 = a + (MR > 5 && rows > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index_t p = g.k; p > 0; --p) {
         vec<T> row[NV];
@@ -65,14 +66,15 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
-                                                                   (I < 5    ? a0
-                                                                    : I < 10 ? a5
-                                                                    : I < 15 ? a10
-                                                                             : a15) +
-                                                                       steps[I % 5],
-                                                                   row),
-                                                       true)) &&
+        (void)(((!is_short || NV == 1 || I < 4 || I < height) &&
+                (step_row<T>(acc[I],
+                             (I < 5    ? a0
+                              : I < 10 ? a5
+                              : I < 15 ? a10
+                                       : a15) +
+                                 (is_short && I > 5 ? short_steps[I % 5] : steps[I % 5]),
+                             row),
+                 true)) &&
                ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
