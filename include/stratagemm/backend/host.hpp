@@ -134,9 +134,9 @@ struct host {
             auto const& b = turned ? p.a : p.b;
             bool const adds = p.beta != T(0);
             constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
+            index_t const work = p.c.rows * p.c.cols * p.a.cols;
             if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most ||
-                p.c.rows * p.c.cols * p.a.cols >
-                    (is_short(p.c.rows, p.c.cols, p.a.cols, size) ? 4 * most : most) ||
+                (work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, p.a.cols, size))) ||
                 (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
                 (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
@@ -152,8 +152,7 @@ struct host {
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             index_t const b_col = turned ? b.row_stride : b.col_stride;
-            if (!turned && g.count == 1 && g.m * g.n * g.k >= 1 << 15 &&
-                is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
+            if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
                 return false;
             return multiply_small(g, b_col, invariant, threads);
         } else {

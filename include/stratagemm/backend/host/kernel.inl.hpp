@@ -26,9 +26,9 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
 }
 
-// The rows of the shortest tile of small products.
+// The rows of the tiles of small products: the last may have fewer.
 template <int NV>
-inline constexpr int short_rows = masked || NV == 1 ? 8 : 4;
+inline constexpr int small_rows_of = masked || NV == 1 ? 8 : 4;
 
 // One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The shortest tile has `height`
 // rows, one at least; its other rows are its first or sixth again, since eight sums take as long as one, which waits for
@@ -40,7 +40,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
                              T const* next, int height, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
-    constexpr bool is_short = MR == (Plain ? short_rows<NV> : shortest);
+    constexpr bool is_short = Plain || MR == shortest;
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
     index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
@@ -187,9 +187,12 @@ STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, ac
 template <class T, int NV>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
                               int columns) {
-    constexpr int tall = short_rows<NV>;
-    for (index_t i = g.m; i > 0; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
+    constexpr int tall = small_rows_of<NV>, low = NV == 1 ? 4 : tall;
+    index_t i = g.m;
+    for (; i > low || (low == tall && i > 0); i -= tall, a += tall * g.a_row, c += tall * g.c_row)
         small_tile<T, NV, tall>(g, a, b, c, columns, i < tall ? static_cast<int>(i) : tall);
+    if constexpr (low < tall)
+        if (i > 0) small_tile<T, NV, low>(g, a, b, c, columns, static_cast<int>(i));
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {

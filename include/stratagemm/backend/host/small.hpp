@@ -142,7 +142,7 @@ template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
                                                   int threads) {
     constexpr index_t size = sizeof(T);
-    if (g.a_row == 1 && g.n > 1 && g.n * size <= 32 && g.m * size >= 128 && g.a_col != 1 && g.k >= 12 &&
+    if (g.m * size >= 128 && g.a_row == 1 && g.n > 1 && g.n * size <= 32 && g.a_col != 1 && g.k >= 12 &&
         g.count == 1 && g.beta == T(0) && g.alpha == T(1) && multiply_small_turned(g, b_col))
         return true;
     auto const kernel = only_kernel(g, b_col, invariant);
