@@ -26,21 +26,21 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
 }
 
-// The rows of the tiles of small products: the last may have fewer.
+// The rows of the shortest tile of small products: as many as take as long as one, which waits for its own sums, or of
+// two vectors twice that, some of which a branch skips.
 template <int NV>
-inline constexpr int small_rows_of = masked || NV == 1 ? 8 : 4;
+inline constexpr int short_rows = masked&& NV > 1 ? 8 : 4;
 
 // One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The shortest tile has `height`
-// rows, one at least; its other rows are its first or sixth again, since eight sums take as long as one, which waits for
-// itself. Of two vectors that holds for four rows, and a branch skips the rest. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators
-// are registers whatever it makes of loops.
+// rows, one at least: of its first four, others are the first again, and the rest are skipped. The rows I... are spelled
+// out by the compiler, not unrolled by it, so that the accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row, part tail,
                              T const* next, int height, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
-    constexpr bool is_short = Plain || MR == shortest;
+    constexpr bool is_short = MR == (Plain ? short_rows<NV> : shortest);
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
     index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
@@ -52,9 +52,8 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     index_t const a_col = g.a_col, b_row = g.b_row;
     int const rows = is_short ? height : MR;
     index_t const steps[] = {0, rows > 1 ? a_row : 0, rows > 2 ? 2 * a_row : 0, rows > 3 ? 3 * a_row : 0,
-                             rows > 4 ? 4 * a_row : 0};
-    index_t const short_steps[] = {0, rows > 6 ? a_row : 0, rows > 7 ? 2 * a_row : 0};
-    T const *a0 = a, *a5 = a + (MR > 5 && rows > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
+                             4 * a_row};
+    T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index_t p = g.k; p > 0; --p) {
         vec<T> row[NV];
@@ -66,15 +65,14 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        (void)(((!is_short || NV == 1 || I < 4 || I < height) &&
-                (step_row<T>(acc[I],
-                             (I < 5    ? a0
-                              : I < 10 ? a5
-                              : I < 15 ? a10
-                                       : a15) +
-                                 (is_short && I > 5 ? short_steps[I % 5] : steps[I % 5]),
-                             row),
-                 true)) &&
+        (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
+                                                                   (I < 5    ? a0
+                                                                    : I < 10 ? a5
+                                                                    : I < 15 ? a10
+                                                                             : a15) +
+                                                                       steps[I % 5],
+                                                                   row),
+                                                       true)) &&
                ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
@@ -187,12 +185,13 @@ STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, ac
 template <class T, int NV>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
                               int columns) {
-    constexpr int tall = small_rows_of<NV>, low = NV == 1 ? 4 : tall;
+    constexpr int tall = masked || NV == 1 ? 8 : 4, low = short_rows<NV>;
     index_t i = g.m;
-    for (; i > low || (low == tall && i > 0); i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-        small_tile<T, NV, tall>(g, a, b, c, columns, i < tall ? static_cast<int>(i) : tall);
-    if constexpr (low < tall)
-        if (i > 0) small_tile<T, NV, low>(g, a, b, c, columns, static_cast<int>(i));
+    if constexpr (tall > low)
+        for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
+            small_tile<T, NV, tall>(g, a, b, c, columns, tall);
+    for (; i > 0; i -= low, a += low * g.a_row, c += low * g.c_row)
+        small_tile<T, NV, low>(g, a, b, c, columns, i < low ? static_cast<int>(i) : low);
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
