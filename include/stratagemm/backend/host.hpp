@@ -133,8 +133,10 @@ struct host {
             auto const& a = turned ? p.b : p.a;
             auto const& b = turned ? p.a : p.b;
             bool const adds = p.beta != T(0);
-            constexpr index_t most = 64 * 64 * 64;
-            if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most || p.c.rows * p.c.cols * p.a.cols > most ||
+            constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
+            index_t const work = p.c.rows * p.c.cols * p.a.cols;
+            if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most ||
+                (work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, p.a.cols, size))) ||
                 (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
                 (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
@@ -149,7 +151,10 @@ struct host {
             g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            return multiply_small(g, turned ? b.row_stride : b.col_stride, invariant, threads);
+            index_t const b_col = turned ? b.row_stride : b.col_stride;
+            if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
+                return false;
+            return multiply_small(g, b_col, invariant, threads);
         } else {
             return false;
         }
@@ -306,6 +311,12 @@ private:
         using S = typename Problem::scalar;
         auto const& p = *static_cast<Problem const*>(problem);
         bool const finished = has_real_factors(p), reads_e = p.beta != S(0);
+        if constexpr (std::is_same_v<typename Problem::epilogue_type, identity> &&
+                      std::is_same_v<typename Problem::c_type, Acc> &&
+                      std::is_same_v<typename Problem::a_type, Acc> && std::is_floating_point_v<Acc>)
+            if (swapped && p.c.col_stride == 1)
+                return gather(kernels<Acc, Acc>(), p.c.data + j0 * p.c.row_stride + i0, p.c.row_stride, sum,
+                              1, sum_row, cols, rows);
         for (index_t i = 0; i < rows; ++i)
             for (index_t j = 0; j < cols; ++j) {
                 S x{};
@@ -328,11 +339,27 @@ private:
         return transposed(v);
     }
 
-    // Whether C is so narrow that its transpose is faster: few rows times a matrix that is read in place. C is then
+    // Whether k is so short that most of the time goes to C, and A stays in the first-level cache, the rest in the second:
+    // blocks would not help.
+    static bool is_short(index_t m, index_t n, index_t k, index_t size) {
+        return k <= 64 && m * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
+    }
+    // Whether a B with contiguous columns is to be the rows of the transpose, because few rows of A need it: it is then
+    // read in place, and turning it would take longer than these rows do, as long as they fit three vectors. C is
     // written element by element, which a short k would not pay for.
+    template <class T>
+    static bool is_flat(index_t m, index_t n, index_t k, index_t b_row, index_t b_col) {
+        return m > 4 && m * index_t{sizeof(T)} <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) &&
+               b_row == 1 && b_col != 1;
+    }
+    // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>
     static bool is_narrow(Problem const& p) {
         if constexpr (Packing::in_place && Packing::widen == 1) {
+            if (is_flat<typename Problem::a_type>(p.c.rows, p.c.cols, p.a.cols, p.b.row_stride,
+                                                  p.b.col_stride) &&
+                p.c.col_stride == 1)
+                return true;
             if (p.c.cols > 24 || p.c.cols > p.c.rows || p.a.cols < 32) return false;
             if (p.a.row_stride == 1) return p.a.col_stride != 1 && p.c.rows >= 2 * p.c.cols;
             return p.a.col_stride == 1 && p.c.cols <= 4;

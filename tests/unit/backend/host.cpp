@@ -272,6 +272,21 @@ TEST_CASE("small products in every layout") {
     }
 }
 
+// Those of which the transpose is multiplied, and those with a transposed A that is read in place or copied as it lies.
+TEST_CASE("narrow and flat products in every layout") {
+    support::random_source from(6);
+    auto const side = [&](int least, int most) {
+        return static_cast<sg::index_t>(least + from.below(most - least + 1));
+    };
+    auto const right = [&](sg::index_t m, sg::index_t n, sg::index_t k) {
+        CHECK(small_product_is_right<float>(from, m, n, k));
+        CHECK(small_product_is_right<double>(from, m, n, k));
+    };
+    for (int i = 0; i < 300; ++i) right(side(16, 700), side(2, 9), side(8, 60));
+    for (int i = 0; i < 100; ++i) right(side(4, 36), side(8, 300), side(30, 500));
+    for (int i = 0; i < 20; ++i) right(side(60, 400), side(20, 300), side(60, 500));
+}
+
 TEST_CASE("a small product needs no memory") {
     auto const a = integers<double>(30, 30, 1), b = integers<double>(30, 30, 2);
     sg::matrix<double> c(30, 30);

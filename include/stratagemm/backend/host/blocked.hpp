@@ -149,6 +149,11 @@ struct host_region {
 // Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
 inline bool rows_collide(index_t stride_bytes) { return magnitude(stride_bytes) % 2048 == 0; }
 
+// Whether so few rows of A need a B with contiguous rows that they read it where it is, in the second-level cache.
+inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
+    return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
+}
+
 // Complex sums, by way of those of their parts, which stay in the first-level cache.
 template <class Table, class T>
 void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugate_a, bool conjugate_b) {
@@ -179,27 +184,39 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     constexpr auto size = static_cast<index_t>(sizeof(packet));
 
     auto const [pieces, kc] = pieces_of<packet>(r.p1 - r.p0);
+    index_t const cols_of_region = r.j1 - r.j0;
     // Blocks of about one width: a narrow one at the end would be as much work to begin as a wide one.
-    index_t const blocks = divide_up(r.j1 - r.j0, sizes::n());
-    index_t const nc = divide_up(divide_up(r.j1 - r.j0, blocks), table.strip) * table.strip;
+    index_t const blocks = divide_up(cols_of_region, sizes::n());
+    index_t const nc = divide_up(divide_up(cols_of_region, blocks), table.strip) * table.strip;
     // What is written by a function is summed in a buffer before: over all of k, or panel by panel where one piece of k
     // may be written.
     bool const by_panel = job.write && !partial && (pieces == 1 || job.add);
     bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
+    // An A across k is read where it is if its rows are short, or if few columns need it and the second-level cache
+    // holds it: then no copy would pay.
+    bool const a_is_near =
+        cols_of_region <= 2 * table.strip && magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
     bool const a_in_place = Packing::in_place && Packing::tall == 1 && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
-                                        : a.row == 1 && a.col * size < 1024);
+                                        : a.row == 1 && (a.col * size < 1024 || a_is_near));
+    bool const b_is_close = b.row * size <= 2048 && kc * b.row * size <= 600000;
     bool const b_in_place = Packing::in_place && !job.b_sum.terms && b.col == 1 &&
-                            (table.masked || job.cols() % table.strip == 0) && b.row * size <= 2048 &&
-                            kc * b.row * size <= 600000;
+                            (table.masked || job.cols() % table.strip == 0) &&
+                            (b_is_close || is_near(r.i1 - r.i0, r.p1 - r.p0, b.row * size));
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
     // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a
     // sum again would cost more.
-    bool const a_by_panels = !a_in_place && !job.a_sum.terms && Packing::by_panels(job.a);
+    // Rows that lie across k are copied as they lie, some tiles at a time, for so few columns that turning them costs
+    // more than tiles lose, which then read twice as many lines.
+    bool const a_across = std::is_floating_point_v<packet> && Packing::tall == 1 && !a_in_place &&
+                          !job.a_sum.terms && cols_of_region <= 256 && job.a.row_stride == 1 &&
+                          job.a.col_stride != 1,
+               a_by_panels = a_across || (!a_in_place && !job.a_sum.terms && Packing::by_panels(job.a));
     index_t const panel = Packing::tall > 1 ? table.tallest / 2
                           : by_panel        ? divide_up(48, table.tallest) * table.tallest
+                          : a_across        ? divide_up(48, table.tallest) * table.tallest
                           : a_by_panels     ? divide_up(12, table.tallest) * table.tallest
                                             : sizes::rows;
     index_t const rows_at_once = staged                      ? sizes::staged
@@ -256,11 +273,13 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                 } else {
                     if (job.a_sum.terms && packed != x)
                         job.a_sum.pack_a(job.a_sum, from, p, rows, k, scratch.a);
+                    else if (a_across)
+                        Packing::pack_a(transposed(job.a), p, from, k, g.m, scratch.a);
                     else if (a_by_panels || packed != x)
                         Packing::pack_a(job.a, from, p, a_by_panels ? g.m : rows, k, scratch.a);
                     packed = x;
-                    g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k * Packing::tall), g.a_row = k,
-                    g.a_col = 1;
+                    g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k * Packing::tall),
+                    g.a_row = a_across ? 1 : k, g.a_col = a_across ? g.m : 1;
                     if (a_by_panels && a.col == 1 && Packing::tall == 1) { // of the panel that is packed next
                         bool const more = from + step < i + rows;
                         index_t const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);

@@ -26,19 +26,21 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
         store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
 }
 
-// The rows of the shortest tile of small products: four take as long as one, which waits for its own sums.
-inline constexpr int short_rows = 4;
+// The rows of the shortest tile of small products: as many as take as long as one, which waits for its own sums, or of
+// two vectors twice that, some of which a branch skips.
+template <int NV>
+inline constexpr int short_rows = masked&& NV > 1 ? 8 : 4;
 
-// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. Of the shortest tile, `height`
-// rows leave it. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators are registers
-// whatever it makes of loops.
+// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The shortest tile has `height`
+// rows, one at least: of its first four, others are the first again, and the rest are skipped. The rows I... are spelled
+// out by the compiler, not unrolled by it, so that the accumulators are registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Tail, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row, part tail,
                              T const* next, int height, std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
-    constexpr bool is_short = MR == (Plain ? short_rows : shortest);
+    constexpr bool is_short = MR == (Plain ? short_rows<NV> : shortest);
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
     index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
@@ -47,10 +49,10 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     vec<Acc> acc[MR][NV] = {};
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
-    // Of the shortest tile, rows beyond `height` are its first row again.
     index_t const a_col = g.a_col, b_row = g.b_row;
-    index_t const steps[] = {0, !is_short || height > 1 ? a_row : 0, !is_short || height > 2 ? 2 * a_row : 0,
-                             !is_short || height > 3 ? 3 * a_row : 0, 4 * a_row};
+    int const rows = is_short ? height : MR;
+    index_t const steps[] = {0, rows > 1 ? a_row : 0, rows > 2 ? 2 * a_row : 0, rows > 3 ? 3 * a_row : 0,
+                             4 * a_row};
     T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
             *a15 = a + (MR > 15 ? 15 * a_row : 0);
     for (index_t p = g.k; p > 0; --p) {
@@ -63,7 +65,15 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
         }
         if constexpr (NV > 1) row[0] = load<T>(b);
         row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
-        (step_row<T>(acc[I], (I < 5 ? a0 : I < 10 ? a5 : I < 15 ? a10 : a15) + steps[I % 5], row), ...);
+        (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
+                                                                   (I < 5    ? a0
+                                                                    : I < 10 ? a5
+                                                                    : I < 15 ? a10
+                                                                             : a15) +
+                                                                       steps[I % 5],
+                                                                   row),
+                                                       true)) &&
+               ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
         if constexpr (MR > 10) a10 += a_col;
@@ -94,7 +104,7 @@ tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, ac
      int columns, T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
-    for (int i = 0; i < MR; ++i, ahead += g.c_row) {
+    for (int i = 0; i < (MR == shortest ? height : MR); ++i, ahead += g.c_row) {
         __builtin_prefetch(ahead, 1);
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
@@ -105,7 +115,7 @@ tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, ac
 // How many rows the next tile takes of `left`: the largest height, except where taking the second one now
 // makes the rest come out even.
 inline int next_height(index_t left) {
-    if (left < tallest) return left >= second ? second : left >= shortest ? shortest : static_cast<int>(left);
+    if (left < tallest) return left >= second ? second : static_cast<int>(left);
     index_t const even = left & ~index_t{1};
     for (int seconds = 0; seconds * second <= left && seconds < tallest / 2; ++seconds)
         if ((even - seconds * second) % tallest == 0) return seconds ? second : tallest;
@@ -175,13 +185,13 @@ STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, ac
 template <class T, int NV>
 STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
                               int columns) {
-    constexpr int tall = masked || NV == 1 ? 8 : short_rows;
+    constexpr int tall = masked || NV == 1 ? 8 : 4, low = short_rows<NV>;
     index_t i = g.m;
-    if constexpr (tall > short_rows)
+    if constexpr (tall > low)
         for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
             small_tile<T, NV, tall>(g, a, b, c, columns, tall);
-    for (; i > 0; i -= short_rows, a += short_rows * g.a_row, c += short_rows * g.c_row)
-        small_tile<T, NV, short_rows>(g, a, b, c, columns, i < short_rows ? static_cast<int>(i) : short_rows);
+    for (; i > 0; i -= low, a += low * g.a_row, c += low * g.c_row)
+        small_tile<T, NV, low>(g, a, b, c, columns, i < low ? static_cast<int>(i) : low);
 }
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {

@@ -79,6 +79,12 @@ struct nothing {
 template <class Acc, int Count>
 inline constexpr nothing<Acc, Count> nothing_added;
 
+#if defined(__x86_64__)
+inline constexpr bool portable_is_last_resort = true; // few machines are left that run it
+#else
+inline constexpr bool portable_is_last_resort = false;
+#endif
+
 // An 8 x 8 square of 4- or 8-byte elements, columns contiguous in `from`, rows contiguous in `to`. Written
 // with 16-byte vectors, which every machine has.
 template <class T>
@@ -286,7 +292,7 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 inline constexpr bool masked = true;
-inline constexpr int tallest = 14, second = 8, shortest = 4, vectors = 2;
+inline constexpr int tallest = 14, second = 8, shortest = 8, vectors = 2;
 STRATAGEMM_VECTORS(64)
 
 struct part {
@@ -383,11 +389,6 @@ kernel_table<T, From> const& kernels(); // instances.hpp says for which types
 template <class T>
 void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
 #else
-#    if defined(__x86_64__)
-inline constexpr bool portable_is_last_resort = true; // few machines are left that run it
-#    else
-inline constexpr bool portable_is_last_resort = false;
-#    endif
 #    define STRATAGEMM_TABLE(NAME)                                                                           \
         [] {                                                                                                 \
             kernel_table<T, From> own;                                                                       \

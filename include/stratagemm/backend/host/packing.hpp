@@ -47,7 +47,7 @@ template <class T, class From>
             index_t const jn = cols - j < side ? cols - j : side;
             From const* const f = from + i * from_row + j * from_col;
             T* const t = to + i * to_row + j;
-            if constexpr (std::is_same_v<T, From>)
+            if constexpr (std::is_same_v<T, From> && !portable_is_last_resort) // others have turn()
                 if (from_row == 1 && in == side && jn == side) {
                     transpose_square(t, to_row, f, from_col);
                     continue;

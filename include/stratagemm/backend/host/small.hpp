@@ -100,6 +100,27 @@ template <class T>
     return true;
 }
 
+// A C of few columns, whose A has contiguous columns, as its transpose: columns of A fill vectors.
+// False: there is no kernel for it.
+template <class T>
+[[gnu::noinline]] bool multiply_small_turned(block_args<T> const& g, index_t b_col) {
+    constexpr index_t room = 8192 / sizeof(T);
+    alignas(64) T sums[room];
+    auto const& table = real_packing<T, T>::kernels();
+    block_args<T> part = g;
+    index_t const width = smaller(room / g.n / 64 * 64, g.m);
+    part.m = g.n, part.n = width, part.a_row = b_col, part.a_col = g.b_row, part.a = g.b;
+    part.b_row = g.a_col, part.c = sums, part.c_row = width;
+    for (index_t i = 0; i < g.m; i += width) {
+        part.n = smaller(width, g.m - i), part.b = g.a + i;
+        auto const kernel = only_kernel(part, 1, true, table.masked);
+        if (!kernel) return false;
+        kernel(part);
+        gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
+    }
+    return true;
+}
+
 // A batch, by threads. One product is small enough for them to start at a quarter of the work.
 template <class T>
 [[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, void (*kernel)(block_args<T> const&),
@@ -120,6 +141,10 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
                                                   int threads) {
+    constexpr index_t size = sizeof(T);
+    if (g.m * size >= 128 && g.a_row == 1 && g.n > 1 && g.n * size <= 32 && g.a_col != 1 && g.k >= 12 &&
+        g.count == 1 && g.beta == T(0) && g.alpha == T(1) && multiply_small_turned(g, b_col))
+        return true;
     auto const kernel = only_kernel(g, b_col, invariant);
     if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     if (g.count == 1)

@@ -26,7 +26,9 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
         if (job.a.rows == 1) return takes_rows || takes_columns || sums_dot_products(job);
         constexpr index_t size = sizeof(typename Packing::packet);
         if (takes_columns && job.b.col_stride != 1) return job.a.rows <= 4;
-        return job.a.rows <= 24 && takes_rows && (job.a.rows < 4 || job.b.row_stride * size > 2048);
+        return job.a.rows <= 24 && takes_rows &&
+               (job.a.rows < 4 || (job.b.row_stride * size > 2048 &&
+                                   !is_near(job.a.rows, job.b.rows, job.b.row_stride * size)));
     }
 }
 
