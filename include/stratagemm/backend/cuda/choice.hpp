@@ -75,10 +75,10 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
                cols = static_cast<double>(s.n < t.n ? s.n : t.n);
     std::size_t const row = static_cast<std::size_t>(s.n) * element;
     double const store_rate = bytes_stored(t, element, row);
-    // For tensor cores, lines that begin within those of the cache take twice as long to fetch.
-    bool const on_tensor_cores = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
+    // For tensor cores, lines that begin within those of the cache take longer to fetch.
+    double const slowed = t.engine == cuda_engine::wgmma ? 2 : t.engine == cuda_engine::mma ? 1.5 : 1;
     auto const slowly = [&](std::ptrdiff_t line) {
-        return on_tensor_cores && static_cast<std::size_t>(line) * element % 128 != 0 ? 2.0 : 1.0;
+        return static_cast<std::size_t>(line) * element % 128 != 0 ? slowed : 1.0;
     };
     double const slow_a = slowly(s.k), slow_b = slowly(b_along_k ? s.k : s.n);
     // Of as many blocks on each multiprocessor as that, each with a tile.

@@ -223,10 +223,38 @@ template <class T> void put(unsigned at, T x, T y) {
     asm volatile("st.shared.v2.b16 [%0], {%1, %2};" ::"r"(at), "h"(x.bits), "h"(y.bits) : "memory");
 }
 
-/* The way back, of E. What is outside of it is not read. */
+/* The way back, of E. What is outside of it is not read. Hardware copies where it can: all at once, without registers. */
 template <class T, int width>
 inline void read_rows(unsigned staging, T const *from, index row, index col, int rows, int cols) {
+    constexpr int each = 16 / sizeof(T), lanes = width / each;
     int const lane = lane_now();
+    bool const in_pieces = cols >= width && col == 1 && ((unsigned long long)from | row * sizeof(T)) % 16 == 0;
+    if (sizeof(T) == 4 || in_pieces) {
+        if (in_pieces) {
+#pragma unroll
+            for (int v = 0; v < lanes / 2; ++v) {
+                int const r = lane / lanes + v * (32 / lanes);
+                if (r < rows)
+                    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(
+                                     staging + r * ROW_BYTES + place_in_row<sizeof(T)>(lane % lanes * 16, r)),
+                                 "l"(from + (r * row + lane % lanes * each)), "r"(16)
+                                 : "memory");
+            }
+        } else {
+#pragma unroll 4
+            for (int r = 0; r < rows; ++r, from += row)
+#pragma unroll
+                for (int j = lane; j < width; j += 32)
+                    if (j < cols)
+                        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                                         staging + r * ROW_BYTES + place_in_row<sizeof(T)>(j * sizeof(T), r)),
+                                     "l"((char const *)(from + j * col)), "n"(4)
+                                     : "memory");
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group %0;" ::"n"(0) : "memory");
+        return;
+    }
 #pragma unroll 4
     for (int r = 0; r < rows; ++r, from += row)
 #pragma unroll
