@@ -20,6 +20,7 @@
 #include <ctime>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <regex>
 #include <sstream>
 

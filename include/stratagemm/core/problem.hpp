@@ -193,9 +193,8 @@ constexpr bool holds(Factor const& factor) {
         return true;
     } else {
         auto const x = static_cast<double>(factor);
-        auto const most = static_cast<double>(std::numeric_limits<S>::max()),
-                   least = static_cast<double>(std::numeric_limits<S>::lowest());
-        bool const fits = x >= least && x <= most;
+        constexpr double most = largest_number<S>();
+        bool const fits = x >= (std::is_integral_v<S> ? -most - 1 : -most) && x <= most;
         if constexpr (std::is_integral_v<S>)
             return fits && static_cast<double>(static_cast<S>(x)) == x;
         else

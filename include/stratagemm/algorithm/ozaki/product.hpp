@@ -232,7 +232,7 @@ protected:
         if (odd) return "there are Inf or NaN";
         if (size_.m == 0 || size_.n == 0) return nullptr; // there are no sums
         double const reach = exponents + exponent_of(static_cast<double>(size_.k));
-        return reach >= std::numeric_limits<real_t<T>>::max_exponent ? "sums might overflow" : nullptr;
+        return reach >= exponent_of(largest_number<real_t<T>>()) ? "sums might overflow" : nullptr;
     }
     static constexpr char const* out_of_reach = "a line is too near the ends of double's range";
 

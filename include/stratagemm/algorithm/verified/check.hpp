@@ -19,6 +19,8 @@
 
 #include "../../backend/reference.hpp"
 
+#include <limits>
+
 STRATAGEMM_BEGIN
 
 // What was found in all products of the last call.

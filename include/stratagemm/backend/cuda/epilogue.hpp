@@ -4,6 +4,7 @@
 #include "../../device/source.hpp"
 #include "memory.hpp"
 
+#include <array>
 #include <cstring>
 
 STRATAGEMM_BEGIN

@@ -5,6 +5,8 @@
 #include "kernels/pack.cu.hpp"
 #include "operations.hpp"
 
+#include <array>
+
 STRATAGEMM_BEGIN
 
 // Lines of elements without gaps: rows of A and columns of B, or the other way round.

@@ -5,6 +5,8 @@
 #include "queue.hpp"
 #include "source.hpp"
 
+#include <array>
+
 STRATAGEMM_BEGIN
 
 class cuda_operations : public cuda_queue,

@@ -4,6 +4,8 @@
 #include "../../device/source.hpp"
 #include "memory.hpp"
 
+#include <array>
+
 STRATAGEMM_BEGIN
 
 // Value: the type that the epilogue is called with.

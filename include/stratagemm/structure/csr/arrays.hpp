@@ -3,6 +3,8 @@
 
 #include "../../core/policy.hpp"
 
+#include <limits>
+
 STRATAGEMM_BEGIN
 
 constexpr index_t lesser(index_t x, index_t y) { return x < y ? x : y; }
