@@ -2,7 +2,8 @@
 //   cuda_kernels write ARCHITECTURE FOLDER      the final source of every kernel that is built in for it
 //   cuda_kernels check PART/PARTS ARCHITECTURE...   compiles them with NVRTC; fails if a product spills
 // For sm_90a, which has all engines, that is every kernel. The others have the same texts: for them it is the largest
-// tile of each engine and element type in all its forms, where registers are scarce, and what has no tile.
+// tile of each engine and element type in all its forms, where registers are scarce. What has no tile is compiled for
+// the oldest, sm_75, too; for the others only if sm_75 and sm_90a have another text of it.
 // PARTS processes, numbered from 0, share a check: each takes every PARTS-th kernel.
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
 #include <stratagemm/backend/cuda.hpp>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 
 namespace sg = stratagemm;
 
@@ -304,13 +306,18 @@ int tile_of(kernel const& k, std::string& family) {
 std::vector<kernel> checked_for(std::string const& architecture) {
     std::vector<kernel> all = kernels_for(std::atoi(architecture.c_str() + 3));
     if (architecture == "sm_90a") return all;
+    std::set<std::string> elsewhere;
+    if (architecture != "sm_75")
+        for (int const capability : {75, 90})
+            for (kernel const& k : kernels_for(capability)) elsewhere.insert(k.name + '\n' + k.source.text);
     std::string family;
     std::map<std::string, int> largest;
     for (kernel const& k : all)
         if (int const tile = tile_of(k, family); tile > largest[family]) largest[family] = tile;
     std::vector<kernel> some;
     for (kernel& k : all)
-        if (int const tile = tile_of(k, family); tile == 0 || tile == largest[family])
+        if (int const tile = tile_of(k, family);
+            tile == 0 ? !elsewhere.count(k.name + '\n' + k.source.text) : tile == largest[family])
             some.push_back(std::move(k));
     return some;
 }

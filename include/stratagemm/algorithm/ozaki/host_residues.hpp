@@ -283,7 +283,7 @@ struct reduced {
         typedef char bytes __attribute__((vector_size(16), aligned(1), may_alias));
         vec<float> const big = all(magic), inverse = all(m->inverse);
         words const p = all(static_cast<std::int32_t>(m->p));
-        __builtin_prefetch(to + 1024 + from * 32, 1, 2); // the next block
+        if (from < end) __builtin_prefetch(to + 1024 + from * 32, 1, 2); // the next block
         for (index_t i = from; i < end; ++i)
             for (index_t j = 0; j < 32; j += 16) {
                 auto& target = *reinterpret_cast<bytes*>(to + i * 32 + j);

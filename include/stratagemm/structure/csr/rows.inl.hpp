@@ -100,11 +100,11 @@ STRATAGEMM_OP void add_product(T& sum, T x, T y) {
 }
 
 template <bool Ones, class T>
-STRATAGEMM_OP void add_element(T& sum, T const* of_a, T of_b) {
+STRATAGEMM_OP void add_element(T& sum, T const* values, index_t at, T of_b) {
     if constexpr (Ones)
         sum += of_b;
     else
-        add_product(sum, *of_a, of_b);
+        add_product(sum, values[at], of_b);
 }
 
 // One column of B, or several one after the other: a row has four sums, each of every fourth element, which do not
@@ -126,16 +126,16 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
         index_t const end = begins[i + 1];
         T x = 0;
         if (end - at < short_row) {
-            for (; at < end; ++at) add_element<Ones>(x, values + at, b[columns[at] * b_row]);
+            for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
         } else {
             T y = 0, z = 0, w = 0;
             for (; at + 4 <= end; at += 4) {
-                add_element<Ones>(x, values + at, b[columns[at] * b_row]);
-                add_element<Ones>(y, values + at + 1, b[columns[at + 1] * b_row]);
-                add_element<Ones>(z, values + at + 2, b[columns[at + 2] * b_row]);
-                add_element<Ones>(w, values + at + 3, b[columns[at + 3] * b_row]);
+                add_element<Ones>(x, values, at, b[columns[at] * b_row]);
+                add_element<Ones>(y, values, at + 1, b[columns[at + 1] * b_row]);
+                add_element<Ones>(z, values, at + 2, b[columns[at + 2] * b_row]);
+                add_element<Ones>(w, values, at + 3, b[columns[at + 3] * b_row]);
             }
-            for (; at < end; ++at) add_element<Ones>(x, values + at, b[columns[at] * b_row]);
+            for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
             x = (x + y) + (z + w);
         }
         T const sum = alpha * x;
