@@ -85,7 +85,7 @@ char const* phase_of(std::string const& part) {
         if (part == scale) return "scale";
     for (char const* split : {"split", "plane", "take_apart", "as_real"})
         if (part == split) return "split";
-    return part.rfind("products", 0) == 0 ? "products" : "reconstruct";
+    return part.rfind("products", 0) == 0 || part == "split_product" ? "products" : "reconstruct";
 }
 
 // Medians over rounds of the seconds of each part, by phases; and the whole, as the host sees it without events.

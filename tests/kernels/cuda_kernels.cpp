@@ -6,6 +6,7 @@
 // the oldest, sm_75, too; for the others only if sm_75 and sm_90a have another text of it.
 // PARTS processes, numbered from 0, share a check: each takes every PARTS-th kernel.
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
+#include <stratagemm/algorithm/split/warpgroups.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/events.hpp>
@@ -280,6 +281,20 @@ std::vector<kernel> kernels_for(int capability) {
                                    std::to_string(tile.rows) + "x" + std::to_string(tile.cols),
                                sg::cuda_source_of(sg::two_of_four_kernel<sg::half, sg::half>(
                                    tile, b_along_k, none.definitions())),
+                               true});
+    for (int const products : {3, 6, 9})
+        for (bool const b_along_k : {false, true})
+            if (capability == 90)
+                all.push_back({"split-w-" + std::to_string(products) + (b_along_k ? "-nt" : "-nn"),
+                               sg::cuda_source_of(sg::split_parts::warpgroup_kernel<sg::bfloat16>(
+                                   products, true, b_along_k, none.definitions())),
+                               true});
+    for (bool const a_along_k : {false, true})
+        for (bool const b_along_k : {false, true})
+            if (capability == 90)
+                all.push_back({std::string("split-h-3-") + (a_along_k ? 'n' : 't') + (b_along_k ? 't' : 'n'),
+                               sg::cuda_source_of(sg::split_parts::warpgroup_kernel<sg::half>(
+                                   3, a_along_k, b_along_k, none.definitions())),
                                true});
     add_sampled<float>(all);
     add_sampled<double>(all);

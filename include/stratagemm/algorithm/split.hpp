@@ -13,6 +13,10 @@
 // are rounded as the base rounds its sums of float, of which the largest are kept short; error_bound() counts
 // that in.
 //
+// On NVIDIA's sm_90a all products are one kernel (split/warpgroups.hpp), unless C has few tiles. There, three products are
+// of half where the exponents of each operand spread over no more than 2^28: x = h + 2^-12 m with 11 bits each, which
+// leaves out 2^-21 |A||B| at most.
+//
 // Matrix engines read subnormal bfloat16 as zero and flush small sums, so elements are scaled by one power of
 // two for each operand if they are not within [2^-40, 2^48). Where no power brings them there, where there is
 // Inf or NaN, and where results might leave the range of float, the base's own product runs.
@@ -24,6 +28,7 @@
 #include "split/device.hpp"
 #include "split/host.hpp"
 #include "split/parts.hpp"
+#include "split/warpgroups.hpp"
 
 #include "../core/accuracy.hpp"
 #include "../core/policy.hpp"
@@ -32,7 +37,7 @@ STRATAGEMM_BEGIN
 
 // What ran, for the last product.
 struct split_report {
-    int products = 0;        // of bfloat16 matrices, m n k multiply-adds each; 0: the base's own product
+    int products = 0;        // of matrices of parts, m n k multiply-adds each; 0: the base's own product
     char const* reason = ""; // why
 };
 
@@ -90,6 +95,10 @@ public:
         });
         std::size_t own = bytes<bfloat16>(padded(m), parts() * padded(k)) +
                           bytes<bfloat16>(padded(s.n), parts() * padded(k));
+        if constexpr (has_warpgroups)
+            if (at_once(m, s.n, k))
+                beneath = {}, own = split_parts::bytes_for_warpgroups<arena>(m, k, parts()) +
+                                    split_parts::bytes_for_warpgroups<arena>(s.n, k, parts());
         if constexpr (tiled) {
             std::size_t const packed = bytes<std::byte>(on_host().bytes(m, k, parts()), 1) +
                                        bytes<std::byte>(on_host().bytes(s.n, k, parts()), 1);
@@ -116,7 +125,10 @@ public:
         constexpr bool both = complex_like<typename S::c_type>;
         index_t const k = both ? 2 * s.k : s.k;
         auto const terms = static_cast<double>(k);
-        bound b{left_out(), left_out() * (k > 9 ? 3 / __builtin_sqrt(terms) : 1), false};
+        double left = left_out();
+        if (takes_half() && left < half_leaves_out && at_once(both ? 2 * s.m : s.m, s.n, k))
+            left = half_leaves_out;
+        bound b{left, left * (k > 9 ? 3 / __builtin_sqrt(terms) : 1), false};
         int additions = 0, last = -1;
         each_product(k, [&](int d, index_t depth, bool) {
             ++additions;
@@ -147,7 +159,12 @@ public:
     std::string describe(S const& s) const {
         if (!takes_apart<S>) return base_.describe(s);
         if (!check(s)) return "split: not for this; " + base_.describe(s);
-        index_t const k = complex_like<typename S::c_type> ? 2 * s.k : s.k;
+        constexpr index_t both = complex_like<typename S::c_type> ? 2 : 1;
+        index_t const k = both * s.k;
+        if (at_once(both * s.m, s.n, k))
+            return "split: " + std::to_string(products()) + " products of " + std::to_string(parts()) +
+                   " parts" + (takes_half() ? ", or 3 of 2 parts in half if exponents allow it," : "") +
+                   " in one kernel; or natively: " + base_.describe(s);
         return "split: " + std::to_string(products()) + " products of " + std::to_string(parts()) +
                " parts; " + base_.describe(narrow_shape{s.m, s.n, k}) + "; or natively: " + base_.describe(s);
     }
@@ -173,6 +190,16 @@ private:
     static constexpr bool tiled = tiled_host_leaf<leaf_of<Base>>;
     auto on_host() const { return split_tiles::on_host(leaf()); }
     auto device() const { return split_parts::on_device<leaf_of<Base>, space>(leaf()); }
+
+    // Whether the leaf may have warpgroups that multiply, and whether all products of a real m x n x k are one kernel:
+    // where there are tiles for most of the device.
+    static constexpr bool has_warpgroups = warpgroup_leaf<leaf_of<Base>, space>;
+    bool at_once([[maybe_unused]] index_t m, [[maybe_unused]] index_t n, [[maybe_unused]] index_t k) const {
+        if constexpr (has_warpgroups)
+            return split_parts::can_multiply_by_warpgroups(leaf(), m, n, k, parts());
+        else
+            return false;
+    }
 
     static constexpr index_t longest = index_t{1} << 30;
     static constexpr index_t chain = 512; // the most terms of hh that are summed before the sum goes to C
@@ -201,6 +228,11 @@ private:
         return options_.accuracy.eps >= leaves_out(3) ? 3 : 6;
     }
     int parts() const { return products() == 3 ? 2 : 3; }
+    // Three products of half, if they are accurate enough; which the exponents have to allow as well.
+    static constexpr double half_leaves_out = 0x1.01p-21;
+    bool takes_half() const {
+        return options_.products == 3 || (options_.products == 0 && options_.accuracy.eps >= half_leaves_out);
+    }
 
     // ---- the products ------------------------------------------------------------------------------------
 
@@ -238,26 +270,33 @@ private:
     template <class S>
     double seconds_in_parts(S const& s) const {
         constexpr index_t both = complex_like<typename S::c_type> ? 2 : 1;
-        constexpr double of_a_map = 10e-9; // on one thread
-        index_t const m = both * s.m, k = both * s.k;
-        int const threads = all_threads(leaf());
-        double const extra =
-            both == 2 ? static_cast<double>(m * k + k * s.n + m * s.n) * of_a_map / threads : 0;
-        if constexpr (tiled)
-            if (on_host().here()) return on_host().seconds(m, s.n, k, products()) / threads + extra;
-        if constexpr (
-            on_device) { // read twice, written in parts; and C is read and written for each chain of hh
+        index_t const m = both * s.m, k = both * s.k, n = s.n;
+        double const elements = static_cast<double>(m * k + k * n),
+                     copied = both == 2 ? elements + static_cast<double>(m * n)
+                                        : 0; // as real numbers, read and written
+        if constexpr (on_device) {           // read twice, and written in parts
+            double const bytes = elements * (8 + 2 * parts()) + 8 * copied;
+            double const around = bytes / (0.75 * leaf().limits().bandwidth) + 40e-6;
+            if constexpr (has_warpgroups)
+                if (at_once(m, n, k))
+                    return around +
+                           split_parts::seconds_by_warpgroups(leaf(), m, n, k, takes_half() ? 3 : products());
+            // C is read and written for each chain of hh.
             index_t const all = padded(k), once = all < chain ? all : chain,
                           chains = (all + chain - 1) / chain;
-            double products =
-                static_cast<double>(chains) * base_.estimate(narrow_shape{m, s.n, once, 1, true});
+            double seconds =
+                around + static_cast<double>(chains) * base_.estimate(narrow_shape{m, n, once, 1, true});
             for (int d = smallest(); d > 0; --d)
-                products += base_.estimate(narrow_shape{m, s.n, all * pairs(d), 1, true});
-            double const bytes = static_cast<double>(m * k + k * s.n) * (8 + 2 * parts());
-            return products + bytes / (0.75 * leaf().limits().bandwidth) + 40e-6 + extra;
+                seconds += base_.estimate(narrow_shape{m, n, all * pairs(d), 1, true});
+            return seconds;
+        } else {
+            double const of_a_map = 10e-9 / all_threads(leaf());
+            if constexpr (tiled)
+                if (on_host().here())
+                    return on_host().seconds(m, n, k, products()) / all_threads(leaf()) + copied * of_a_map;
+            return products() * base_.estimate(narrow_shape{m, n, k}) +
+                   (elements / split_parts::sixteen::count + copied) * of_a_map;
         }
-        auto const maps = static_cast<double>(m * k + k * s.n) / split_parts::sixteen::count;
-        return products() * base_.estimate(narrow_shape{m, s.n, k}) + maps * of_a_map / threads + extra;
     }
     template <class S>
     bool native_is_faster(S const& s) const {
@@ -325,6 +364,8 @@ private:
             }
             if (on_host().takes(one)) return fused(one, turned, memory, ran);
         }
+        if constexpr (has_warpgroups)
+            if (at_once(p.c.rows, p.c.cols, p.a.cols)) return by_warpgroups(p, memory, ran);
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
         float alpha = p.alpha;
         if (status s = take_both_apart(a, b, alpha, memory, ran); !s || *ran.reason) return s;
@@ -512,6 +553,16 @@ private:
         x.shift = above > 0 ? -above : below > 0 ? below : 0;
     }
 
+    // So that the largest element is below 2^15, and the least one not below 2^-14, from where half has all its bits; or
+    // false.
+    static bool shift_for_half(measured& x) {
+        using split_parts::exponent_of;
+        if (x.most == 0 || !is_finite(x.most) || exponent_of(x.most) - exponent_of(x.least) > 28)
+            return false;
+        x.shift = 15 - exponent_of(x.most);
+        return x.shift > -100 && x.shift < 100;
+    }
+
     // Why not, if so. Near the ends of float's range, sums are to do what the base's do.
     static char const* not_for_parts(measured const& a, measured const& b, float alpha) {
         using split_parts::exponent_of, split_parts::span;
@@ -527,6 +578,43 @@ private:
         int const e = exponent_of(alpha) - a.shift - b.shift;
         if (e < -120 || e > 120) return "alpha is too large or too small";
         return nullptr;
+    }
+
+    // ---- on warpgroups ------------------------------------------------------------------------------------
+
+    // All products at once.
+    template <class P>
+    status by_warpgroups(P const& p, arena& memory, split_report& ran) const {
+        measured a{p.a}, b{transposed(p.b)};
+        float alpha = p.alpha;
+        if (status s = measure(a, b, memory); !s) return s;
+        bool const in_half = takes_half() && shift_for_half(a) && shift_for_half(b);
+        if (!in_half) find_shift(a), find_shift(b);
+        if (in_half || is_odd(a) || is_odd(b)) {
+            make_up(a, b, alpha, ran);
+            if (*ran.reason) return {};
+        }
+        status s = in_half ? by_warpgroups_in<half>(3, a, b, alpha, p, memory)
+                           : by_warpgroups_in<bfloat16>(products(), a, b, alpha, p, memory);
+        ran = report();
+        if (in_half) ran = {3, "of half, which the exponents of the data allow"};
+        return s;
+    }
+    template <class Part, class P>
+    status by_warpgroups_in(int products, measured const& a, measured const& b, float alpha, P const& p,
+                            arena& memory) const {
+        status failed;
+        auto const take_apart = [&](measured const& x) {
+            split_parts::parts_for_warpgroups<Part, space> to(x.of, products == 3 ? 2 : 3);
+            to.first = memory.template take<Part>(to.elements());
+            if (failed)
+                failed =
+                    device().take_apart(x.of, split_parts::power(x.shift), to.target(), to.next(), to.parts);
+            return to;
+        };
+        auto const left = take_apart(a), right = take_apart(b);
+        if (!failed) return failed;
+        return split_parts::multiply_by_warpgroups(leaf(), products, chain, left, right, alpha, p);
     }
 
     Base base_;

@@ -54,6 +54,22 @@ inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 
     mma_fp8_tile{sg::cuda_engine::mma, 64, 64, 128, 32, 32, 2, 2},
     mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2};
 
+// As on a device with one multiprocessor, if it multiplies by warpgroups: kernels that are for large products take any.
+struct small_device : sg::cuda {
+    struct leaf_type : sg::cuda_operations {
+        int warpgroup_units() const { return sg::cuda_operations::warpgroup_units() > 0; }
+        sg::result<leaf_type> fork() const {
+            auto another = sg::cuda_operations::fork();
+            if (!another) return another.take_status();
+            return leaf_type{std::move(*another)};
+        }
+    };
+    leaf_type leaf() const { return {sg::cuda::leaf()}; }
+};
+inline bool multiplies_by_warpgroups(small_device const& device) {
+    return device.leaf().warpgroup_units() > 0;
+}
+
 // Layers whose epilogue is the leaf's or the base's, which are tried by themselves.
 template <class Base>
 struct without_epilogue : mirrored<sg::cuda, Base> {
@@ -111,6 +127,12 @@ void for_each_policy(std::uint64_t turn, F&& f) {
                  without_epilogue{mirrored{device, sg::ozaki{device, by_product}}});
     case 7: return f("verified{cuda}", without_epilogue{mirrored{device, sg::verified{device}}});
     case 9: return f("split{cuda}", without_epilogue{mirrored{device, sg::split{eager{device}}}});
+    case 10:
+        return f("split{cuda with one multiprocessor}",
+                 mirrored{device, sg::split{eager{small_device{device}}}});
+    case 13:
+        return f("split{cuda with one multiprocessor, {.products = 3}}",
+                 mirrored{device, sg::split{small_device{device}, {.products = 3}}});
     case 11:
         return f("verified{strassen{cuda, {.levels = 1}}}",
                  without_epilogue{mirrored{device, sg::verified{sg::strassen{device, {.levels = 1}}}}});

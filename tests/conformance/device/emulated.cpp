@@ -114,15 +114,16 @@ TEMPLATE_TEST_CASE("emulated: ozaki on a device takes what the data need", "", f
     CHECK(ran.scheme == sg::ozaki_report::native);
 }
 
-TEST_CASE("emulated: split on a device takes what the data need") {
+template <class Device>
+void split_takes_what_data_need(Device const& device) {
     sg::split_report ran;
     auto const near = spread_by<float>(2, 33, 45, 1), far = spread_by<float>(30, 45, 21, 2);
     for (int const products : {3, 6, 9}) {
-        sg::split const layer{under_test(), {.products = products, .report = &ran}};
+        sg::split const layer{device, {.products = products, .report = &ran}};
         CHECK(wrong_with(layer, ran, near, far) == "");
         CHECK(ran.products == products);
     }
-    sg::split const layer{eager{under_test()}, {.report = &ran}};
+    sg::split const layer{eager{device}, {.report = &ran}};
     CHECK(wrong_with(layer, ran, near, far) == "");
     CHECK(ran.products == 6);
     auto const with = [&](float number) {
@@ -141,6 +142,39 @@ TEST_CASE("emulated: split on a device takes what the data need") {
     CHECK(ran.products == 0);
     with(0x1p-120f);
     CHECK(std::string_view(ran.reason) == "the exponents of the data spread too far");
+}
+TEST_CASE("emulated: split on a device takes what the data need") {
+    split_takes_what_data_need(under_test());
+}
+TEST_CASE("emulated: split in one kernel takes what the data need, and half where it may") {
+    small_device const device;
+    if (!multiplies_by_warpgroups(device)) return;
+    split_takes_what_data_need(device);
+    sg::split_report ran;
+    std::string_view const in_half = "of half, which the exponents of the data allow";
+    auto const near = spread_by<float>(2, 33, 45, 1), other = spread_by<float>(16, 45, 21, 2),
+               far = spread_by<float>(30, 45, 21, 2);
+    sg::split const told{device, {.products = 3, .report = &ran}};
+    sg::split const fine{eager{device}, {.accuracy = sg::accuracy::bits(20), .report = &ran}};
+    sg::split const finer{eager{device}, {.accuracy = sg::accuracy::bits(22), .report = &ran}};
+    for (float const scale : {1.0f, 0x1p-60f, 0x1p60f}) {
+        auto a = near;
+        for (index_t i = 0; i < 33; ++i)
+            for (index_t j = 0; j < 45; ++j) a(i, j) *= scale;
+        CHECK(wrong_with(fine, ran, a, other) ==
+              ""); // with an error that bfloat16 cannot keep to in three products
+        CHECK(ran.products == 3);
+        CHECK(ran.reason == in_half);
+    }
+    CHECK(wrong_with(finer, ran, near, other) == "");
+    CHECK(ran.products == 6);
+    CHECK(wrong_with(fine, ran, near, far) == "");
+    CHECK(ran.products == 6);
+    CHECK(wrong_with(told, ran, near, other) == "");
+    CHECK(ran.reason == in_half);
+    CHECK(wrong_with(told, ran, near, far) == "");
+    CHECK(ran.products == 3);
+    CHECK(ran.reason != in_half);
 }
 
 // An operand that is kept, or both, against the matrices themselves.

@@ -16,6 +16,10 @@ namespace trials {
 using under_test = sg::opencl;
 inline constexpr char under_test_name[] = "opencl";
 
+// As for CUDA; no kernel of OpenCL is for large products alone.
+using small_device = sg::opencl;
+inline bool multiplies_by_warpgroups(small_device const&) { return false; }
+
 // Tiles that the sizes of the suite are larger than: one with two buffers, vectors and parts of k, one with neither.
 inline constexpr sg::opencl_tile small_tile{.threads_m = 4,
                                             .threads_n = 4,

@@ -57,22 +57,33 @@ KERNEL(ITEMS) measure(MATRIX(float const, x), index lines, index length, float i
     }
 }
 
+/* A part keeps 8 or 11 of 24 bits. Half has few exponents: the second part is stored times NEXT. */
+#ifdef HALVES
+#define PART half
+#define LOST 0x2000u
+#define NEXT 4096.0f
+#else
+#define PART bfloat16
+#define LOST 0x10000u
+#define NEXT 1.0f
+#endif
 typedef union {
     float number;
     unsigned bits;
 } float_bits;
-FUNCTION float to_bfloat16(float x) {
+/* To as many bits as a part has. */
+FUNCTION float rounded(float x) {
     float_bits v;
     v.number = x;
-    v.bits = (v.bits + 0x7fffu + (v.bits >> 16 & 1u)) & 0xffff0000u;
+    v.bits = (v.bits + LOST / 2u - 1u + (v.bits / LOST & 1u)) & ~(LOST - 1u);
     return v.number;
 }
 
-/* Elements in two or three parts, x = h + m (+ l); what is in `to` beyond x is zeros. */
-KERNEL(ITEMS) take_apart(MATRIX(float const, x), index x_lines, index x_length, float factor, MATRIX(bfloat16, to),
+/* Elements in two or three parts, x = h + m / NEXT (+ l); what is in `to` beyond x is zeros. */
+KERNEL(ITEMS) take_apart(MATRIX(float const, x), index x_lines, index x_length, float factor, MATRIX(PART, to),
                          index lines, index length, index next, int parts) {
     OPEN(float const, x);
-    OPEN(bfloat16, to);
+    OPEN(PART, to);
     for (EACH_PIECE(t, lines, length)) {
         index const i = t / PIECES(length), first = t % PIECES(length) * PIECE, end = min(length, first + PIECE);
         for (index j0 = first + LANE; j0 < end; j0 += 4 * 32) {
@@ -86,9 +97,9 @@ KERNEL(ITEMS) take_apart(MATRIX(float const, x), index x_lines, index x_length, 
             for (int u = 0; u < 4; ++u) {
                 index const j = j0 + 32 * u;
                 for (int part = 0; part < parts && j < end; ++part) {
-                    float const high = to_bfloat16(rest[u]);
-                    STORE(bfloat16, to, AT(to, i, j) + part * next, high);
-                    rest[u] = rest[u] - high;
+                    float const high = rounded(rest[u]);
+                    STORE(PART, to, AT(to, i, j) + part * next, high);
+                    rest[u] = (rest[u] - high) * NEXT;
                 }
             }
         }
@@ -167,12 +178,14 @@ public:
 
     // Stores part p of element (i, j) at to(i, j), p `next` further on. `to` includes the columns that
     // padding adds.
-    status take_apart(view<float const, Space> const& x, float factor, view<bfloat16, Space> const& to,
+    template <class Part>
+    status take_apart(view<float const, Space> const& x, float factor, view<Part, Space> const& to,
                       index_t next, int parts) const {
         auto const from = by_lines(x, x);
         auto const lines = by_lines(to, x);
-        return launch("take_apart", device_text, groups_for(lines), from, from.rows, from.cols, factor, lines,
-                      lines.rows, lines.cols, next, parts);
+        char const* const definitions = std::is_same_v<Part, half> ? "#define HALVES\n" : "";
+        return leaf_.launch({"take_apart", device_text, definitions, items, false, true}, groups_for(lines),
+                            from, from.rows, from.cols, factor, lines, lines.rows, lines.cols, next, parts);
     }
 
     // The same as left_as_real or right_as_real.
