@@ -61,23 +61,24 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
     }
     for (bool const partial : {false, true}) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
-        form.partial = partial;
+        form.partial = partial, form.dense = true;
         to.push_back(
             {name + (partial ? "-parts" : ""), sg::cuda_product_source<In, Out>(tile, form, none), true});
     }
     // However operands lie, where it makes another kernel.
     for (int lying = 0; tile.engine == sg::cuda_engine::fp64 && lying < 4; ++lying)
-        for (bool const tail : {false, true}) {
+        for (char const* const more : {"", "-tail", "-gaps"}) {
             sg::cuda_form form;
-            form.a_along_k = lying % 2 > 0, form.b_along_k = lying / 2 > 0, form.tail = tail;
-            if (form.a_along_k && !form.b_along_k) continue; // row-major ones, as above
-            to.push_back({name + (form.a_along_k ? "-ak" : "-am") + (form.b_along_k ? "-bk" : "-bn") +
-                              (tail ? "-tail" : ""),
+            form.a_along_k = lying % 2 > 0, form.b_along_k = lying / 2 > 0;
+            form.tail = std::string(more) == "-tail", form.dense = std::string(more) != "-gaps";
+            bool const row_major = form.a_along_k && !form.b_along_k; // as above
+            if (form.dense ? row_major : form.a_along_k == form.b_along_k || !sg::takes_gaps(tile)) continue;
+            to.push_back({name + (form.a_along_k ? "-ak" : "-am") + (form.b_along_k ? "-bk" : "-bn") + more,
                           sg::cuda_product_source<In, Out>(tile, form, none), true});
         }
     if (sg::divides_last_round(tile, sizeof(In))) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
-        form.tail = true;
+        form.tail = form.dense = true;
         to.push_back({name + "-tail", sg::cuda_product_source<In, Out>(tile, form, none), true});
         form = {};
         form.tail = true;
@@ -144,7 +145,7 @@ void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capabilit
             sg::can_run(e.tile, device, sizeof(T))) {
             std::string const name = std::string(sg::name_of(engine)) + '-' + letter + "-spread";
             sg::cuda_form form = sg::form_for(e.tile, sizeof(T), {});
-            form.spreads = true;
+            form.spreads = form.dense = true;
             bool const tuned = engine != sg::cuda_engine::fp64;
             to.push_back({name, sg::cuda_product_source<T, T>(e.tile, form, none), tuned});
             form.tail = true;

@@ -455,7 +455,7 @@ CUresult cuLaunchKernelEx(CUlaunchConfig const* config, CUfunction f, void** arg
 struct map {
     void* data;
     cuuint64_t sides[3], strides[2];
-    cuuint32_t box[3], element, swizzled;
+    cuuint32_t box[3], element, swizzled; // lines of so many bytes, or 0
 };
 CUresult cuTensorMapEncodeTiled(CUtensorMap* to, CUtensorMapDataType type, cuuint32_t rank, void* data,
                                 cuuint64_t const* sides, cuuint64_t const* strides, cuuint32_t const* box,
@@ -471,13 +471,15 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* to, CUtensorMapDataType type, cuuin
     for (int d = 0; d < 3; ++d)
         ok = ok && box[d] >= 1 && box[d] <= 256 && sides[d] >= 1 && sides[d] <= 1ull << 32;
     for (int d = 0; d < 2; ++d) ok = ok && strides[d] % 16 == 0 && strides[d] < 1ull << 40;
+    cuuint32_t const swizzled = swizzle == CU_TENSOR_MAP_SWIZZLE_128B  ? 128
+                                : swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64
+                                                                       : 0;
     ok = ok && box[0] * element % 16 == 0 &&
-         (swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ||
-          (swizzle == CU_TENSOR_MAP_SWIZZLE_128B && box[0] * element <= 128));
+         (swizzle == CU_TENSOR_MAP_SWIZZLE_NONE || (swizzled > 0 && box[0] * element <= swizzled));
     if (!ok) return CUDA_ERROR_INVALID_VALUE;
     map const m{
-        data,    {sides[0], sides[1], sides[2]},       {strides[0], strides[1]}, {box[0], box[1], box[2]},
-        element, swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
+        data,    {sides[0], sides[1], sides[2]}, {strides[0], strides[1]}, {box[0], box[1], box[2]}, element,
+        swizzled};
     static_assert(sizeof(m) <= sizeof(*to));
     std::memcpy(to, &m, sizeof(m));
     return CUDA_SUCCESS;

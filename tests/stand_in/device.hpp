@@ -217,6 +217,9 @@ inline void cp_async_ca_shared_global(char const*, unsigned to, char const* from
     if (to % bytes != 0 || (unsigned long long)from % bytes != 0) __builtin_trap();
     __builtin_memcpy(__cvta_shared_to_generic(to), from, bytes);
 }
+inline void cp_async_ca_shared_global(char const*, unsigned to, double const* from, int there) { // of 8 bytes
+    stand_in_shared<double>(to) = there > 0 ? *from : 0;
+}
 inline void cp_async_commit_group(char const*) {}
 inline void cp_async_wait_group(char const*, int) {}
 
@@ -236,6 +239,9 @@ inline void mbarrier_init_shared__cta_b64(char const*, unsigned at, int arrivals
 inline void mbarrier_arrive_shared__cta_b64(char const*, unsigned at) {
     stand_in_barrier& b = stand_in_shared<stand_in_barrier>(at);
     --b.missing, b.check();
+}
+inline void cp_async_mbarrier_arrive_noinc_shared__cta_b64(char const* text, unsigned at) {
+    mbarrier_arrive_shared__cta_b64(text, at);
 }
 inline void mbarrier_arrive_expect_tx_shared__cta_b64(char const*, unsigned at, int bytes) {
     stand_in_barrier& b = stand_in_shared<stand_in_barrier>(at);
@@ -264,8 +270,11 @@ struct stand_in_map {
     unsigned box[3], element, swizzled;
 };
 inline void prefetch_tensormap(char const*, void const*) {}
-// Lines of 128 bytes: the place of each piece of 16 is its number xor that of the line modulo 8.
-inline unsigned stand_in_place(unsigned at, bool swizzled) { return swizzled ? at ^ (at >> 7 & 7) << 4 : at; }
+// Lines of 128 bytes: the place of each piece of 16 is its number xor that of the line modulo 8; of 64, xor that of the
+// pair of lines modulo 4.
+inline unsigned stand_in_place(unsigned at, unsigned swizzled) {
+    return swizzled ? at ^ (at >> 7 & (swizzled == 128 ? 7 : 3)) << 4 : at;
+}
 struct stand_in_fetch {
     char* shared;
     stand_in_map map; // a copy, because the thread that asked may have ended
@@ -516,21 +525,20 @@ inline void wgmma_fence_sync_aligned(char const*) {}
 inline void wgmma_commit_group_sync_aligned(char const*) {}
 inline void wgmma_wait_group_sync_aligned(char const*, int) {}
 struct stand_in_tile {
-    unsigned at, leading;
-    bool turned; // lines run along the rows, not along k
+    unsigned at, leading, line; // bytes of a line
+    bool turned;                // lines run along the rows, not along k
     stand_in_tile(unsigned long long descriptor, bool turned)
         : at((unsigned)(descriptor & 0x3fff) << 4), leading((unsigned)(descriptor >> 16 & 0x3fff) << 4),
-          turned(turned) {
-        if (descriptor >> 62 != 1 || (descriptor >> 32 & 0x3fff) != 64) __builtin_trap();
+          line(descriptor >> 62 == 1 ? 128 : 64), turned(turned) {
+        if (descriptor >> 62 > 2 || (turned && line != 128)) __builtin_trap();
+        if ((descriptor >> 32 & 0x3fff) != 8 * line / 16) __builtin_trap();
     }
     // Bytes 4 q .. 4 q + 3 of k of a row; turned, elements are of two bytes.
     unsigned word(unsigned row, unsigned q) const {
-        if (!turned)
-            return stand_in_shared<unsigned>(
-                stand_in_place(at + row / 8 * 1024 + row % 8 * 128 + 4 * q, true));
+        if (!turned) return stand_in_shared<unsigned>(stand_in_place(at + row * line + 4 * q, line));
         auto const one = [&](unsigned k) {
             return stand_in_shared<unsigned short>(
-                stand_in_place(at + row / 64 * leading + k / 8 * 1024 + k % 8 * 128 + row % 64 * 2, true));
+                stand_in_place(at + row / 64 * leading + k / 8 * 1024 + k % 8 * 128 + row % 64 * 2, 128));
         };
         return one(2 * q) | (unsigned)one(2 * q + 1) << 16;
     }

@@ -81,11 +81,23 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         return static_cast<std::size_t>(line) * element % 128 != 0 ? slowed : 1.0;
     };
     double const slow_a = slowly(s.k), slow_b = slowly(b_along_k ? s.k : s.n);
+    // Of operands that lie otherwise than the engine takes them; and, if rows have no gaps, of what does not begin at
+    // multiples of 16 bytes. A is nearly always along k.
+    auto const copied = [&](std::ptrdiff_t side, bool lies_along_k, bool along_k) {
+        auto const line = static_cast<std::size_t>(lies_along_k ? s.k : side);
+        bool const copies = lies_along_k != along_k || line * element % 16 != 0;
+        return reads_lines(t.engine) && copies
+                   ? static_cast<double>(side) * static_cast<double>(s.k * s.count) * size
+                   : 0;
+    };
+    double copies = copied(s.m, true, form.a_along_k) + copied(s.n, b_along_k, form.b_along_k);
+    double fetched = 60; // bytes a cycle
+    if (copies > 0 && takes_gaps(t) && how.whole == 0) copies = 0, fetched = 22;
     // Of as many blocks on each multiprocessor as that, each with a tile.
     auto const round_of = [&](double beside, std::ptrdiff_t depth, double stored) {
         double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
-                     fetching =
-                         (rows * slow_a + cols * slow_b / t.cluster) * static_cast<double>(depth) * size / 60,
+                     fetching = (rows * slow_a + cols * slow_b / t.cluster) * static_cast<double>(depth) *
+                                size / fetched,
                      waiting =
                          (up(depth, t.k) - (reads_lines(t.engine) ? 0 : 0.6)) * shortest_step(t, element);
         // One block does not keep a multiprocessor busy that has room for several.
@@ -113,14 +125,6 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     double const sums = how.part == 0 ? 0 : how.whole > 0 ? (tiles - whole) * t.m * t.n : m * n;
     double const traffic = (m * k + k * n + m * n) * size * count + sums * sum * parts;
     double const gathering = how.part > 0 ? 3000 + 8 * parts + sums * sum * (2 * parts + 1) / 24 / units : 0;
-    // Of operands that lie otherwise than the engine takes them; and, if rows have no gaps, of what does not begin at
-    // multiples of 16 bytes. A is nearly always along k.
-    auto const copied = [&](std::ptrdiff_t side, bool lies_along_k, bool along_k) {
-        auto const line = static_cast<std::size_t>(lies_along_k ? s.k : side);
-        bool const copies = lies_along_k != along_k || line * element % 16 != 0;
-        return reads_lines(t.engine) && copies ? static_cast<double>(side) * k * count * size : 0;
-    };
-    double const copies = copied(s.m, true, form.a_along_k) + copied(s.n, b_along_k, form.b_along_k);
     // Where some multiprocessors have less to do than others, these do not fetch as fast as memory could give.
     double const items = how.whole > 0 ? whole : tiles * parts;
     double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units) * units);

@@ -57,8 +57,9 @@ struct cuda_form {
     bool a_along_k = true, b_along_k = false;
     bool partial = false; // sums of parts of k go to workspace
     bool tail = false;    // so do those of the last tiles alone
-    bool dense =
-        false; // operands may be read as vectors: A of narrow, and those of small, where batches have no gaps
+    // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of fp64, are
+    // fetched by hardware.
+    bool dense = false;
     bool spreads = false;              // the result goes to several targets
     bool sums = false;                 // of copies: operands are sums
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
@@ -104,6 +105,11 @@ constexpr int fetchers_of(cuda_tile const& t) {
     int const warps = t.m / t.micro_m * (t.n / t.micro_n);
     return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
 }
+
+// Whether threads, those of four warps, can bring what the hardware cannot fetch: of warps that have given up their
+// registers they could not, and a copy of the operands costs large tiles little.
+constexpr bool takes_gaps(cuda_tile const& t) { return t.engine == cuda_engine::fp64 && fetchers_of(t) == 1; }
+constexpr int fetchers_of(cuda_tile const& t, cuda_form const& f) { return f.dense ? fetchers_of(t) : 4; }
 
 inline int threads_of(cuda_tile const& t) {
     switch (t.engine) {
@@ -233,7 +239,8 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
     if (t.engine == cuda_engine::fp64)
-        define("FETCHERS", fetchers_of(t)), define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
+        define("FETCHERS", fetchers_of(t, f)),
+            define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
     if (f.tail) define("TAIL", 1);
     if (f.spreads) define("SPREADS", 1);
@@ -252,6 +259,10 @@ inline char const* name_of(cuda_engine e) {
     case cuda_engine::mma: return "mma";
     default: return "wgmma";
     }
+}
+
+inline int threads_of(cuda_tile const& t, cuda_form const& f) {
+    return threads_of(t) + (t.engine == cuda_engine::fp64 ? (fetchers_of(t, f) - fetchers_of(t)) * 32 : 0);
 }
 
 // As in describe(): blocked, tiles of 128x128x8, 256 threads.

@@ -182,7 +182,7 @@ public:
         // Sums of parts of k, and then their sum. In order always, so that the result is always the same.
         bool const tail = choice.whole > 0;
         cuda_form form = form_of(choice.tile);
-        form.partial = !tail, form.tail = tail, form.spreads &= tail;
+        form.partial = !tail, form.tail = tail, form.spreads &= tail, form.dense |= tail;
         cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(choice, sides()));
         cuda_arguments<Scalar> sums = x, sum = x;
         sums.part = sum.part = static_cast<int>(choice.part);
@@ -355,6 +355,11 @@ private:
             };
             f.dense = dense(lying_a()) && dense(lying_b());
         }
+        if (tile.engine == cuda_engine::fp64) {
+            cuda_lying<In> const a = lying_a(), b = lying_b();
+            f.dense = !takes_gaps(tile) || a.is_sum() || b.is_sum() || // then what has gaps is copied
+                      (cuda_lines_of(a).can_be_fetched() && cuda_lines_of(b).can_be_fetched());
+        }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
             f.b_along_k = false; // one kernel for both
@@ -457,8 +462,12 @@ private:
         if (!reads_lines(tile.engine))
             return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles));
 
-        cuda_lines<In> const a = fetchable(lying_a(), form.a_along_k, copies, memory);
-        cuda_lines<In> const b = fetchable(lying_b(), form.b_along_k, copies, memory);
+        bool const by_threads = tile.engine == cuda_engine::fp64 && !form.dense;
+        cuda_lines<In> a, b;
+        if (!by_threads) {
+            a = fetchable(lying_a(), form.a_along_k, copies, memory);
+            b = fetchable(lying_b(), form.b_along_k, copies, memory);
+        }
         if (status s = copies.run(session_, stream_); !s) return s;
         if (!fetches(tile.engine)) {
             cuda_arguments<Scalar> lying = x;
@@ -472,14 +481,16 @@ private:
             bool const swizzled = tile.engine != cuda_engine::simt;
             return cuda_map_of(session_, to, l, swizzled ? line : side, tile.k, swizzled);
         };
-        CUtensorMap a_map, b_map;
-        if (status s = map(a_map, a, form.a_along_k, on_c.m); !s) return s;
-        if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
-            return s;
+        CUtensorMap a_map{}, b_map{};
+        if (!by_threads) {
+            if (status s = map(a_map, a, form.a_along_k, on_c.m); !s) return s;
+            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
+                return s;
+        }
         cuda_arguments<Scalar> told = x;
         told.flags |= first_steps(on_c, form);
         cuda_grid grid;
-        grid.threads = static_cast<unsigned>(threads_of(tile)),
+        grid.threads = static_cast<unsigned>(threads_of(tile, form)),
         grid.cluster = static_cast<unsigned>(tile.cluster);
         index_t const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
         grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);

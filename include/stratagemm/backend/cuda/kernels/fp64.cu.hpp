@@ -1,5 +1,6 @@
 // The product of doubles on the tensor cores of sm_90: tiles come through the tensor memory accelerator in
-// lines of 16 elements, swizzled.
+// lines of 16 elements, swizzled. Operands whose lines do not begin at multiples of 16 bytes are brought to the same
+// places by threads, element by element (DENSE = 0), which is sooner done than a copy of them.
 //
 // A warp multiplies X, 16 x 8, by Y, 8 x 8 (m16n8k8). Which rows, columns and terms of k these are is free,
 // as long as X, Y and C agree; they are such that a thread reads pairs from shared memory, and that no two
@@ -16,6 +17,7 @@ inline constexpr char cuda_fp64_text[] = R"cu(
 #define WARPS_M (TILE_M / MICRO_M)
 #define WARPS_N (TILE_N / MICRO_N)
 #define WARPS (WARPS_M * WARPS_N)
+#define GIVES_REGISTERS (DENSE && FETCHERS == 4)
 #define A_BYTES (TILE_M * TILE_K * 8)
 #define B_BYTES (TILE_N * TILE_K * 8)
 #define SWAPPED (A_ALONG_K && !B_ALONG_K)
@@ -39,6 +41,22 @@ inline void multiply(double (&c)[4], double const (&x)[4], double y0, double y1)
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
                  "{%0, %1, %2, %3};" : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
                  : "d"(x[0]), "d"(x[1]), "d"(x[2]), "d"(x[3]), "d"(y0), "d"(y1));
+}
+/* As the hardware fetches SIDE lines (along k) or terms of lines, by the threads of four warps; zeros outside of the
+   operand. `from` is the first element, `lines` and `terms` are there from it on. */
+template <bool ALONG_K, int SIDE>
+inline void gather(unsigned to, double const *from, index line, index term, int lines, int terms, int worker) {
+    int const e = worker % 16, row = worker / 16;
+    to += row * 128 + ((e / 2 ^ row) * 16) + e % 2 * 8;
+    from += ALONG_K ? row * line + e * term : e * line + row * term;
+    int const down = (ALONG_K ? lines : terms) - row, across = (ALONG_K ? terms : lines) - e;
+#pragma unroll
+    for (int r = 0; r < SIDE; r += 8) { /* rows of 16 elements: lines, or terms of 16 lines */
+        int const i = ALONG_K ? r : r / 16 * 16, l = ALONG_K ? 0 : r % 16;
+        bool const there = ALONG_K ? r < down && across > 0 : l < down && i < across;
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + r * 128), "l"(from + (i * line + l * term)),
+                     "r"(there ? 8 : 0) : "memory");
+    }
 }
 /* 0 4 1 5 2 6 3 7: neighbours lie in different halves of the banks. */
 inline int spread(int g) { return g / 2 | (g & 1) << 2; }
@@ -189,9 +207,9 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     int const warp = __shfl_sync(~0u, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
 
     if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(WARPS);
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(DENSE ? 1 : FETCHERS * 32), empty(s).initialise(WARPS);
         barriers_are_ready();
-        fetch_map(a_map), fetch_map(b_map);
+        if (DENSE) fetch_map(a_map), fetch_map(b_map);
     }
     __syncthreads();
     wait_for_earlier();
@@ -200,17 +218,27 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
     };
-    /* One thread fetches. Where those that multiply need more registers than a block has for each, it is in a group of
+    /* One thread fetches, or all of these warps gather. Where those that multiply need more registers than a block has for each, it is in a group of
        four warps, which give theirs away. */
     if (warp >= WARPS) {
-#if FETCHERS == 4
+#if GIVES_REGISTERS
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 #endif
-        if (threadIdx.x == WARPS * 32) {
+        if (!DENSE || threadIdx.x == WARPS * 32) {
             walk ahead;
             for (ahead.tile(p, blockIdx.x); ahead.left > 0; next_stage()) {
                 int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
                 empty(stage).wait(parity ^ 1);
+#if !DENSE
+                int const own = threadIdx.x - WARPS * 32, first_line_a = ahead.i0, first_line_b = ahead.j0;
+                gather<A_ALONG_K, TILE_M>(a_tiles + stage * A_BYTES, element<double>(p.a, first_line_a, ahead.l, batch_a),
+                                          p.a.row, p.a.col, p.m - first_line_a, p.k - ahead.l, own);
+                gather<B_ALONG_K, TILE_N>(b_tiles + stage * B_BYTES, element<double>(p.b, ahead.l, first_line_b, batch_b),
+                                          p.b.col, p.b.row, p.n - first_line_b, p.k - ahead.l, own);
+                asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full(stage).at) : "memory");
+                ahead.next_step(p);
+                continue;
+#endif
                 /* What others have read there is to be ahead of what the hardware writes, which is another proxy. */
                 hand_over();
                 full(stage).expect(A_BYTES + B_BYTES);
@@ -230,7 +258,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         }
         return;
     }
-#if FETCHERS == 4
+#if GIVES_REGISTERS
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
 #endif
 
@@ -241,7 +269,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     /* One half of a stage is read while the other is multiplied, the first during the second of the stage before. With
        large tiles, to save registers, the last block of X in the second half lies where the first of the first half does:
        it is read late, as soon as that is used, and is itself used first. */
-    constexpr int late = FETCHERS > 1;
+    constexpr int late = GIVES_REGISTERS;
     double x[2 * BLOCKS_X - late][2][2], y[2][BLOCKS_Y][2][2];
     auto const x_of = [&](int h, int i) { return (i + h * BLOCKS_X) % (2 * BLOCKS_X - late); };
     auto const first_of = [&](int h) { return late && h == 1 ? BLOCKS_X - 1 : 0; };
