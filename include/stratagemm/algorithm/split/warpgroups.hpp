@@ -1,12 +1,13 @@
 // `split` on the tensor cores of NVIDIA's sm_90a: all products of parts in one kernel, out of bfloat16 or half.
 //
-// One warpgroup fetches tiles of all parts of A and B, and two multiply 64 rows of a tile of C each. A thread has three sums
-// of each of its elements: the products of the largest parts, hh, of at most CHAIN terms, since tensor cores cut off bits of
-// sums; what these add up to, in float; and all other products, which are so small that their last bits do not count.
-// While a chain is added up, the other products of the same step are multiplied.
+// One warpgroup fetches tiles of all parts of A and B. Two others multiply, 64 rows of a tile of C each. Tensor cores cut off
+// the last bits of their sums, so a thread keeps three sums of each element of C: hh, the product of the largest parts,
+// over a chain of at most 512 terms; the sum of the chains, which is added up in float; and the sum of all other products,
+// which are so small that their last bits do not matter. A chain is added up while the other products of the same step are
+// multiplied.
 //
-// What is fetched is read for 1.5 to 3 products, so that shared memory has time to fetch in smaller tiles than those of a
-// single product.
+// Each tile that is fetched serves 1.5 to 3 products. This leaves shared memory enough time for tiles of 128 x 128, with
+// which a single product would wait for it.
 #pragma once
 
 #include "../../backend/cuda/kernels/pipeline.cu.hpp"

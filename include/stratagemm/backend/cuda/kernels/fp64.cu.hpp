@@ -1,6 +1,7 @@
 // The product of doubles on the tensor cores of sm_90: tiles come through the tensor memory accelerator in
-// lines of 16 elements, swizzled. Operands whose lines do not begin at multiples of 16 bytes are brought to the same
-// places by threads, element by element (DENSE = 0), which is sooner done than a copy of them.
+// lines of 16 elements, swizzled. The accelerator cannot fetch operands whose lines do not begin at multiples of 16
+// bytes: with DENSE = 0 four warps copy these to the same places, element by element, which takes less time than to
+// copy the operand first.
 //
 // A warp multiplies X, 16 x 8, by Y, 8 x 8 (m16n8k8). Which rows, columns and terms of k these are is free,
 // as long as X, Y and C agree; they are such that a thread reads pairs from shared memory, and that no two
@@ -218,8 +219,8 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
     };
-    /* One thread fetches, or all of these warps gather. Where those that multiply need more registers than a block has for each, it is in a group of
-       four warps, which give theirs away. */
+    /* One thread fetches, or four warps gather. Where the warps that multiply need more registers than a block has for each,
+       this thread is in a group of four warps, which give theirs away. */
     if (warp >= WARPS) {
 #if GIVES_REGISTERS
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
