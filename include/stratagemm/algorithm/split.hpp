@@ -13,9 +13,9 @@
 // are rounded as the base rounds its sums of float, of which the largest are kept short; error_bound() counts
 // that in.
 //
-// On NVIDIA's sm_90a all products are one kernel (split/warpgroups.hpp), unless C has few tiles. There, three products are
-// of half where the exponents of each operand spread over no more than 2^28: x = h + 2^-12 m with 11 bits each, which
-// leaves out 2^-21 |A||B| at most.
+// On NVIDIA's sm_90a all products are one kernel (split/warpgroups.hpp), unless C has few tiles. There, three products
+// are of half where the exponents of each operand spread over no more than 28 binades: x = h + 2^-12 m with 11 bits
+// each, which leaves out 2^-21 |A||B| at most.
 //
 // Matrix engines read subnormal bfloat16 as zero and flush small sums, so elements are scaled by one power of
 // two for each operand if they are not within [2^-40, 2^48). Where no power brings them there, where there is

@@ -1,10 +1,10 @@
 // `split` on the tensor cores of NVIDIA's sm_90a: all products of parts in one kernel, out of bfloat16 or half.
 //
-// One warpgroup fetches tiles of all parts of A and B. Two others multiply, 64 rows of a tile of C each. Tensor cores cut off
-// the last bits of their sums, so a thread keeps three sums of each element of C: hh, the product of the largest parts,
-// over a chain of at most 512 terms; the sum of the chains, which is added up in float; and the sum of all other products,
-// which are so small that their last bits do not matter. A chain is added up while the other products of the same step are
-// multiplied.
+// One warpgroup fetches tiles of all parts of A and B. Two others multiply, 64 rows of a tile of C each. Tensor cores
+// cut off the last bits of their sums, so a thread keeps three sums of each element of C: hh, the product of the
+// largest parts, over a chain of at most 512 terms; the sum of the chains, which is added up in float; and the sum of
+// all other products, which are so small that their last bits do not matter. A chain is added up while the other
+// products of the same step are multiplied.
 //
 // Each tile that is fetched serves 1.5 to 3 products. This leaves shared memory enough time for tiles of 128 x 128, with
 // which a single product would wait for it.
@@ -27,7 +27,7 @@ inline constexpr char warpgroups_text[] = R"cu(
 #define STAGES (208 * 1024 / STAGE_BYTES)
 #define LINE_BYTES (2 * DEPTH) /* of lines along k; others have 128 bytes */
 
-/* How the hardware is told of a tile: eight lines to a swizzled block; along m or n a tile of DEPTH lines for each 64. */
+/* How the hardware is told of a tile: eight lines to a swizzled block; along m or n, DEPTH lines for each 64. */
 inline unsigned long long descriptor(unsigned address, bool along_k) {
     unsigned long long const swizzle = along_k && LINE_BYTES == 64 ? 2 : 1, lines = along_k ? LINE_BYTES : 128;
     return swizzle << 62 | (8 * lines / 16) << 32 | (unsigned long long)(along_k ? 1 : DEPTH * 128 / 16) << 16 |
@@ -176,8 +176,9 @@ split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const 
 
 // Terms of a stage: of three parts fewer, so that there are four stages.
 constexpr index_t warpgroup_depth(int parts) { return parts == 2 ? 64 : 32; }
-// Lines that the kernel fetches: k ends at a multiple of what is multiplied at a time, and lines begin at odd multiples of
-// 128 bytes from each other, so that those which are read together lie in different channels of the memory.
+// Lines that the kernel fetches: k ends at a multiple of what is multiplied at a time, and lines begin at odd
+// multiples of 128 bytes from each other, so that those which are read together lie in different channels of the
+// memory.
 constexpr index_t depth_for_warpgroups(index_t k) { return (k + 63) / 64 * 64; }
 constexpr index_t line_for_warpgroups(index_t length) { return ((length + 63) / 64 | 1) * 64; }
 
