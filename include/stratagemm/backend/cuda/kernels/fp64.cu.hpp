@@ -55,8 +55,8 @@ inline void gather(unsigned to, double const *from, index line, index term, int 
     for (int r = 0; r < SIDE; r += 8) { /* rows of 16 elements: lines, or terms of 16 lines */
         int const i = ALONG_K ? r : r / 16 * 16, l = ALONG_K ? 0 : r % 16;
         bool const there = ALONG_K ? r < down && across > 0 : l < down && i < across;
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + r * 128), "l"(from + (i * line + l * term)),
-                     "r"(there ? 8 : 0) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + r * 128),
+                     "l"(from + (i * line + l * term)), "r"(there ? 8 : 0) : "memory");
     }
 }
 /* 0 4 1 5 2 6 3 7: neighbours lie in different halves of the banks. */
@@ -219,8 +219,8 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     auto const next_stage = [&] {
         if (++stage == STAGES) stage = 0, parity ^= 1;
     };
-    /* One thread fetches, or four warps gather. Where the warps that multiply need more registers than a block has for each,
-       this thread is in a group of four warps, which give theirs away. */
+    /* One thread fetches, or four warps gather. Where the warps that multiply need more registers than a block has for
+       each, this thread is in a group of four warps, which give theirs away. */
     if (warp >= WARPS) {
 #if GIVES_REGISTERS
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
@@ -231,11 +231,11 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
                 empty(stage).wait(parity ^ 1);
 #if !DENSE
-                int const own = threadIdx.x - WARPS * 32, first_line_a = ahead.i0, first_line_b = ahead.j0;
-                gather<A_ALONG_K, TILE_M>(a_tiles + stage * A_BYTES, element<double>(p.a, first_line_a, ahead.l, batch_a),
-                                          p.a.row, p.a.col, p.m - first_line_a, p.k - ahead.l, own);
-                gather<B_ALONG_K, TILE_N>(b_tiles + stage * B_BYTES, element<double>(p.b, ahead.l, first_line_b, batch_b),
-                                          p.b.col, p.b.row, p.n - first_line_b, p.k - ahead.l, own);
+                int const own = threadIdx.x - WARPS * 32, line_a = ahead.i0, line_b = ahead.j0, term = ahead.l;
+                gather<A_ALONG_K, TILE_M>(a_tiles + stage * A_BYTES, element<double>(p.a, line_a, term, batch_a),
+                                          p.a.row, p.a.col, p.m - line_a, p.k - term, own);
+                gather<B_ALONG_K, TILE_N>(b_tiles + stage * B_BYTES, element<double>(p.b, term, line_b, batch_b),
+                                          p.b.col, p.b.row, p.n - line_b, p.k - term, own);
                 asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full(stage).at) : "memory");
                 ahead.next_step(p);
                 continue;
