@@ -1,7 +1,7 @@
 // bench_accuracy, bench_accuracy_cuda: the error of each setting against how far the exponents of the data spread, on
 // the host and on a CUDA device.
 //
-//   bench_accuracy [SIZE = 1000] [--report=FILE]
+//   bench_accuracy [SIZE = 1000 | MxNxK] [--report=FILE]
 //
 // Elements are (u - 1/2) exp(phi g), u uniform and g normal; the error is max |dC| / (|A||B|) over some rows.
 // Writes a table to stdout, and beside FILE (or here) a picture for each type, accuracy-fp64.svg and
@@ -64,9 +64,14 @@ std::vector<curve> measure(problem const& p) {
     return curves;
 }
 
+std::string sides(problem const& p) {
+    if (p.m == p.n && p.n == p.k) return "n = " + std::to_string(p.n);
+    return std::to_string(p.m) + " x " + std::to_string(p.n) + " x " + std::to_string(p.k);
+}
+
 void print(char const* type, problem const& p, std::vector<curve> const& curves) {
-    std::printf("\n%s, n = %ld: max |dC| / (|A||B|), what was seen and below it the bound\n%-22s", type, p.n,
-                "phi");
+    std::printf("\n%s, %s: max |dC| / (|A||B|), what was seen and below it the bound\n%-22s", type,
+                sides(p).c_str(), "phi");
     for (double const phi : spreads) std::printf("%10g", phi);
     std::printf("\n");
     for (curve const& c : curves) {
@@ -148,7 +153,7 @@ bool write(std::filesystem::path const& folder, char const* type, char const* fi
     auto const curves = measure<T>(p);
     print(type, p, curves);
     std::ofstream out(folder / file);
-    out << picture(std::string(type) + ", n = " + std::to_string(p.n), curves).str();
+    out << picture(std::string(type) + ", " + sides(p), curves).str();
     if (!out) std::cerr << "cannot write " << folder / file << "\n";
     return bool(out);
 }
@@ -156,17 +161,19 @@ bool write(std::filesystem::path const& folder, char const* type, char const* fi
 } // namespace
 
 int main(int argc, char** argv) try {
-    long n = 1000;
+    long m = 1000, n = m, k = m;
     std::filesystem::path folder = ".";
     for (std::string const& arg : std::vector<std::string>(argv + 1, argv + argc)) {
         if (arg.rfind("--report=", 0) == 0)
             folder = std::filesystem::absolute(arg.substr(9)).parent_path();
-        else if (arg[0] != '-') // bench/run.sh has options for others
-            n = std::atol(arg.c_str());
+        else if (arg[0] != '-' && // bench/run.sh has options for others
+                 std::sscanf(arg.c_str(), "%ldx%ldx%ld", &m, &n, &k) == 1)
+            n = k = m;
     }
-    if (n < 1 || n > 20000) return std::cerr << "usage: bench_accuracy [SIZE = 1000] [--report=FILE]\n", 2;
-    bool const good = write<double>(folder, "FP64", "accuracy-fp64.svg", {element::f64, n, n, n}) &
-                      write<float>(folder, "FP32", "accuracy-fp32.svg", {element::f32, n, n, n});
+    if (std::min({m, n, k}) < 1 || std::max(m, n) > 20000 || k > 1 << 20)
+        return std::cerr << "usage: bench_accuracy [SIZE = 1000 | MxNxK] [--report=FILE]\n", 2;
+    bool const good = write<double>(folder, "FP64", "accuracy-fp64.svg", {element::f64, m, n, k}) &
+                      write<float>(folder, "FP32", "accuracy-fp32.svg", {element::f32, m, n, k});
     return good ? 0 : 1;
 } catch (std::exception const& e) { // no device, say
     std::cout << "skipped: " << e.what() << "\n";

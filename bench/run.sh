@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds and runs the benchmark program of a backend, with its report.
-#   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy, a size
+#   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy MxNxK
 #   bench/run.sh emulation cuda [filter]   and bench/run.sh accuracy cuda [size]: the same on a CUDA device
 #   bench/run.sh sweep|estimate [BACKEND [SEED [COUNT]]]   random shapes: against the peers, and against estimate()
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]

@@ -13,9 +13,9 @@
 // are rounded as the base rounds its sums of float, of which the largest are kept short; error_bound() counts
 // that in.
 //
-// On NVIDIA's sm_90a all products are one kernel (split/warpgroups.hpp), unless C has few tiles. There, three products
-// are of half where the exponents of each operand spread over no more than 28 binades: x = h + 2^-12 m with 11 bits
-// each, which leaves out 2^-21 |A||B| at most.
+// On NVIDIA's sm_90a all products are one kernel (split/warpgroups.hpp). There, three products are of half where the
+// exponents of each operand spread over no more than 28 binades: x = h + 2^-12 m with 11 bits each, which leaves out
+// 2^-21 |A||B| at most.
 //
 // Matrix engines read subnormal bfloat16 as zero and flush small sums, so elements are scaled by one power of
 // two for each operand if they are not within [2^-40, 2^48). Where no power brings them there, where there is
@@ -88,7 +88,7 @@ public:
         bool const both = complex_like<typename S::c_type>;
         index_t const m = both ? 2 * s.m : s.m, k = both ? 2 * s.k : s.k;
         footprint beneath;
-        each_product(k, [&](int d, index_t depth, bool) {
+        each_product(k, chain, [&](int d, index_t depth, bool) {
             for (bool const adds : {false, true})
                 beneath = larger(beneath, base_.workspace(narrow_shape{m, s.n, depth * pairs(d), 1, adds}));
             return true;
@@ -98,7 +98,8 @@ public:
         if constexpr (has_warpgroups)
             if (at_once(m, s.n, k))
                 beneath = {}, own = split_parts::bytes_for_warpgroups<arena>(m, k, parts()) +
-                                    split_parts::bytes_for_warpgroups<arena>(s.n, k, parts());
+                                    split_parts::bytes_for_warpgroups<arena>(s.n, k, parts()) +
+                                    bytes<float>(1, split_parts::totals_for_warpgroups(leaf(), k));
         if constexpr (tiled) {
             std::size_t const packed = bytes<std::byte>(on_host().bytes(m, k, parts()), 1) +
                                        bytes<std::byte>(on_host().bytes(s.n, k, parts()), 1);
@@ -125,12 +126,13 @@ public:
         constexpr bool both = complex_like<typename S::c_type>;
         index_t const k = both ? 2 * s.k : s.k;
         auto const terms = static_cast<double>(k);
+        bool const one_kernel = at_once(both ? 2 * s.m : s.m, s.n, k);
         double left = left_out();
-        if (takes_half() && left < half_leaves_out && at_once(both ? 2 * s.m : s.m, s.n, k))
-            left = half_leaves_out;
+        if (takes_half() && left < half_leaves_out && one_kernel) left = half_leaves_out;
         bound b{left, left * (k > 9 ? 3 / __builtin_sqrt(terms) : 1), false};
-        int additions = 0, last = -1;
-        each_product(k, [&](int d, index_t depth, bool) {
+        double additions = one_kernel ? terms / split_parts::warpgroup_long_chain : 0;
+        int last = -1;
+        each_product(k, one_kernel ? split_parts::warpgroup_chain : chain, [&](int d, index_t depth, bool) {
             ++additions;
             if (d == last) return true; // the same share, of other terms
             bound const x = base_.error_bound(narrow_shape{s.m, s.n, depth * pairs(d), 1, true});
@@ -191,8 +193,7 @@ private:
     auto on_host() const { return split_tiles::on_host(leaf()); }
     auto device() const { return split_parts::on_device<leaf_of<Base>, space>(leaf()); }
 
-    // Whether the leaf may have warpgroups that multiply, and whether all products of a real m x n x k are one kernel:
-    // where there are tiles for most of the device.
+    // Whether the leaf may have warpgroups that multiply, and whether all products of a real m x n x k are one kernel.
     static constexpr bool has_warpgroups = warpgroup_leaf<leaf_of<Base>, space>;
     bool at_once([[maybe_unused]] index_t m, [[maybe_unused]] index_t n, [[maybe_unused]] index_t k) const {
         if constexpr (has_warpgroups)
@@ -248,15 +249,15 @@ private:
                split_parts::sixteen::count;
     }
 
-    // f(d, depth, is_last) for each product in its order, while that returns true: all of k at once but for
-    // hh.
+    // f(d, depth, is_last) for each product in its order, while that returns true: all of k at once but for hh, in
+    // chains of at_most terms.
     template <class F>
-    void each_product(index_t k, F const& f) const {
+    void each_product(index_t k, index_t at_most, F const& f) const {
         index_t const all = padded(k);
         for (int d = smallest(); d > 0; --d)
             if (!f(d, all, false)) return;
-        for (index_t l = 0; l < all; l += chain) {
-            index_t const depth = all - l < chain ? all - l : chain;
+        for (index_t l = 0; l < all; l += at_most) {
+            index_t const depth = all - l < at_most ? all - l : at_most;
             if (!f(0, depth, l + depth == all)) return;
         }
     }
@@ -376,7 +377,7 @@ private:
         float beta = p.beta;
         auto e = p.e;
         index_t at = 0; // of hh
-        each_product(p.a.cols, [&](int d, index_t depth, bool last) {
+        each_product(p.a.cols, chain, [&](int d, index_t depth, bool last) {
             index_t const first = d < parts() ? 0 : d - parts() + 1, k = padded(p.a.cols);
             narrow_problem<> one{
                 alpha,
@@ -614,7 +615,8 @@ private:
         };
         auto const left = take_apart(a), right = take_apart(b);
         if (!failed) return failed;
-        return split_parts::multiply_by_warpgroups(leaf(), products, chain, left, right, alpha, p);
+        auto const totals = memory.template take<float>(split_parts::totals_for_warpgroups(leaf(), p.a.cols));
+        return split_parts::multiply_by_warpgroups(leaf(), products, left, right, totals, alpha, p);
     }
 
     Base base_;

@@ -54,7 +54,7 @@ inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 
     mma_fp8_tile{sg::cuda_engine::mma, 64, 64, 128, 32, 32, 2, 2},
     mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2};
 
-// As on a device with one multiprocessor, if it multiplies by warpgroups: kernels that are for large products take any.
+// As on a device with one multiprocessor, if it multiplies by warpgroups: one group computes all tiles.
 struct small_device : sg::cuda {
     struct leaf_type : sg::cuda_operations {
         int warpgroup_units() const { return sg::cuda_operations::warpgroup_units() > 0; }

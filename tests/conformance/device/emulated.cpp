@@ -8,6 +8,8 @@
 #include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/device/device_matrix.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <limits>
 #include <string_view>
@@ -175,6 +177,85 @@ TEST_CASE("emulated: split in one kernel takes what the data need, and half wher
     CHECK(wrong_with(told, ran, near, far) == "");
     CHECK(ran.products == 3);
     CHECK(ran.reason != in_half);
+}
+
+TEST_CASE("emulated: split in one kernel adds up long sums") {
+    small_device const device;
+    if (!multiplies_by_warpgroups(device)) return;
+    sg::split_report ran;
+    sg::split const layer{device, {.products = 3, .report = &ran}};
+    CHECK(wrong_with(layer, ran, spread_by<float>(2, 33, 2 * 2048 + 70, 1),
+                     spread_by<float>(2, 2 * 2048 + 70, 21, 2)) == "");
+    CHECK(ran.products == 3);
+}
+
+// max |dC| / (|A||B|) of some rows, where there is something to divide by.
+template <class Policy>
+double error_of(Policy const& policy, sg::matrix<float> const& a, sg::matrix<float> const& b) {
+    sg::matrix<float> c(a.rows(), b.cols());
+    sg::gemm(sg::staged{policy}, a, b, c);
+    double worst = 0;
+    for (index_t i = 0; i < a.rows(); i += a.rows() / 8)
+        for (index_t j = 0; j < b.cols(); ++j) {
+            double exact = 0, size = 0;
+            for (index_t l = 0; l < a.cols(); ++l) {
+                double const term = double(a(i, l)) * b(l, j);
+                exact += term, size += std::abs(term);
+            }
+            double const off = std::abs(exact - double(c(i, j)));
+            worst = std::max(worst, size > 0 ? off / size : off);
+        }
+    return worst;
+}
+// A large device sums small products in many parts, which is more accurate; split is for large ones there.
+template <class Device>
+index_t side_for_split(Device const& device) {
+    if constexpr (requires { device.leaf().warpgroup_units(); })
+        return device.leaf().warpgroup_units() > 64 ? 1280 : 136;
+    else
+        return 0;
+}
+TEST_CASE("emulated: split in one kernel errs no more than the native product") {
+    under_test const device;
+    if (!multiplies_by_warpgroups(small_device{device})) return;
+    index_t const side = side_for_split(device), m = side, n = side + 1, k = side + 2;
+    auto const check = [&](char const* data, auto const& of_a, auto const& of_b) {
+        sg::matrix<float> a = spread_by<float>(3, m, k, 1), b = spread_by<float>(3, k, n, 2);
+        for (index_t l = 0; l < k; ++l) {
+            for (index_t i = 0; i < m; ++i) a(i, l) = of_a(a(i, l), i, l);
+            for (index_t j = 0; j < n; ++j) b(l, j) = of_b(b(l, j), l, j);
+        }
+        sg::split_report ran;
+        double const native = error_of(device, a, b);
+        double const split = error_of(sg::split{device, {.products = 6, .report = &ran}}, a, b);
+        CAPTURE(data, native, split);
+        CHECK(ran.products == 6);
+        CHECK(split <= std::max(native, 0x1p-24)); // or one rounding, where few terms leave native less
+    };
+    auto const same = [](float x, index_t, index_t) { return x; };
+    auto const magnitude = [](float x, index_t, index_t) { return std::abs(x); };
+    check("random", same, same);
+    check("all of one sign", magnitude, magnitude);
+    check(
+        "a huge element in rows and columns",
+        [](float x, index_t i, index_t l) { return l == 7 * (i % 16) ? x * 0x1p20f : x; },
+        [](float x, index_t l, index_t j) { return l == 2 * (j % 32) ? x * 0x1p20f : x; });
+    check(
+        "a tiny element", [](float x, index_t i, index_t l) { return i == 0 && l == 5 ? 0x1p-30f : x; },
+        same);
+    check(
+        "rows and columns of zeros, and zeros with a sign",
+        [](float x, index_t i, index_t) { return i % 3 == 0 ? -0.0f : x; },
+        [](float x, index_t l, index_t j) { return l % 5 == 0 || j % 4 == 0 ? 0.0f : x; });
+    check(
+        "the second half nearly takes away the first",
+        [k](float x, index_t i, index_t l) {
+            float const both = static_cast<float>(i + l % (k / 2) % 97) / 64;
+            return l < k / 2 ? both : x * 0x1p-20f - both;
+        },
+        [k](float, index_t l, index_t j) {
+            return static_cast<float>(j + 2 * (l % (k / 2))) / 1024 + 0x1p-12f;
+        });
 }
 
 // An operand that is kept, or both, against the matrices themselves.

@@ -1,10 +1,11 @@
 // `split` on the tensor cores of NVIDIA's sm_90a: all products of parts in one kernel, out of bfloat16 or half.
 //
 // One warpgroup fetches tiles of all parts of A and B. Two others multiply, 64 rows of a tile of C each. Tensor cores
-// cut off the last bits of their sums, so a thread keeps three sums of each element of C: hh, the product of the
-// largest parts, over a chain of at most 512 terms; the sum of the chains, which is added up in float; and the sum of
-// all other products, which are so small that their last bits do not matter. A chain is added up while the other
-// products of the same step are multiplied.
+// cut off the last bits of their sums every 16 terms, always towards zero, so a thread keeps three sums of each element
+// of C: hh, the product of the largest parts, over CHAIN terms; all other products, at most 2^-7 of hh, over LONG_CHAIN
+// terms; and the sum of both over LONG_CHAIN terms, which is added up in float. A chain of hh is added up while the
+// other products of the same step are multiplied. Longer sums pass through memory, so that no element is rounded more
+// than LONG_CHAIN / CHAIN + 1 + k / LONG_CHAIN times in float.
 //
 // Each tile that is fetched serves 1.5 to 3 products. This leaves shared memory enough time for tiles of 128 x 128, with
 // which a single product would wait for it.
@@ -64,7 +65,7 @@ inline void fetch_part(unsigned to, tensor_map const &map, int line, int term, b
 
 extern "C" __global__ void __launch_bounds__(ITEMS, 1)
 split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map, int depth, PRODUCT,
-              index row0, index col0, int chain EPILOGUE_STATE) {
+              index row0, index col0, float *totals EPILOGUE_STATE) {
     extern __shared__ char memory[];
     unsigned const base = ((unsigned)__cvta_generic_to_shared(memory) + 1023) / 1024 * 1024;
     unsigned const barriers = base + STAGES * STAGE_BYTES;
@@ -108,42 +109,56 @@ split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const 
         unsigned const a_begin = base + group * 64 * DEPTH * 2, b_begin = base + PARTS * PART_BYTES;
         for (int number = GROUP; number < tiles; number += GROUPS) {
             float sum[SUMS], large[SUMS], small[SUMS];
-#pragma unroll
-            for (int v = 0; v < SUMS; ++v) sum[v] = 0;
             int before = 0;
             for (int step = 0; step < steps;) {
-                int const first = step, end = min(steps, step + chain / DEPTH);
-                for (; step < end; ++step) {
-                    full(stage).wait(parity);
-                    unsigned long long const a = descriptor(a_begin + stage * STAGE_BYTES, A_ALONG_K);
-                    unsigned long long const b = descriptor(b_begin + stage * STAGE_BYTES, B_ALONG_K);
-                    begin();
+                int const first = step, end = min(steps, step + LONG_CHAIN / DEPTH);
 #pragma unroll
-                    for (int x = 0; x < DEPTH / 16; ++x)
-                        multiply(large, a + x * A_ADVANCE, b + x * B_ADVANCE, step > first || x > 0);
-                    commit();
-                    /* The smallest first: part p of A times part d - p of B. */
+                for (int v = 0; v < SUMS; ++v) sum[v] = 0;
+                while (step < end) {
+                    int const first_of_chain = step, end_of_chain = min(end, step + CHAIN / DEPTH);
+#pragma unroll 1
+                    for (; step < end_of_chain; ++step) {
+                        full(stage).wait(parity);
+                        unsigned long long const a = descriptor(a_begin + stage * STAGE_BYTES, A_ALONG_K);
+                        unsigned long long const b = descriptor(b_begin + stage * STAGE_BYTES, B_ALONG_K);
+                        begin();
 #pragma unroll
-                    for (int d = SMALLEST; d > 0; --d)
+                        for (int x = 0; x < DEPTH / 16; ++x)
+                            multiply(large, a + x * A_ADVANCE, b + x * B_ADVANCE, step > first_of_chain || x > 0);
+                        commit();
+                        /* The smallest first: part p of A times part d - p of B. */
 #pragma unroll
-                        for (int p = d < PARTS ? 0 : d - PARTS + 1; p <= d && p < PARTS; ++p)
+                        for (int d = SMALLEST; d > 0; --d)
 #pragma unroll
-                            for (int x = 0; x < DEPTH / 16; ++x)
-                                multiply(small, a + p * (PART_BYTES / 16) + x * A_ADVANCE,
-                                         b + (d - p) * (PART_BYTES / 16) + x * B_ADVANCE,
-                                         step > 0 || d < SMALLEST || p > (d < PARTS ? 0 : d - PARTS + 1) || x > 0);
-                    commit();
-                    wait_but_for<1>();
-                    if (step > 0) release(empty(before));
-                    before = stage;
-                    next_stage();
+                            for (int p = d < PARTS ? 0 : d - PARTS + 1; p <= d && p < PARTS; ++p)
+#pragma unroll
+                                for (int x = 0; x < DEPTH / 16; ++x)
+                                    multiply(small, a + p * (PART_BYTES / 16) + x * A_ADVANCE,
+                                             b + (d - p) * (PART_BYTES / 16) + x * B_ADVANCE,
+                                             step > first || d < SMALLEST || p > (d < PARTS ? 0 : d - PARTS + 1) ||
+                                                 x > 0);
+                        commit();
+                        wait_but_for<1>();
+                        if (step > 0) release(empty(before));
+                        before = stage;
+                        next_stage();
+                    }
+                    are_there(large);
+#pragma unroll
+                    for (int v = 0; v < SUMS; ++v) sum[v] += large[v];
                 }
-                are_there(large);
+                wait_but_for<0>();
+                are_there(small);
 #pragma unroll
-                for (int v = 0; v < SUMS; ++v) sum[v] += large[v];
+                for (int v = 0; v < SUMS; ++v) sum[v] += SMALL * small[v];
+                int const at = GROUP * SUMS * 256 + ITEM - 128;
+                if (step > LONG_CHAIN / DEPTH)
+#pragma unroll
+                    for (int v = 0; v < SUMS; ++v) sum[v] += totals[at + v * 256];
+                if (step < steps)
+#pragma unroll
+                    for (int v = 0; v < SUMS; ++v) totals[at + v * 256] = sum[v];
             }
-            wait_but_for<0>();
-            are_there(small);
             release(empty(before));
 
             int tile_i, tile_j;
@@ -152,7 +167,7 @@ split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const 
             index const j0 = (index)tile_j * TILE + LANE % 4 * 2;
             bool const in_pairs = c_col == 1 && c_row % 2 == 0 && (unsigned long long)c % (2 * sizeof(OUT)) == 0;
             auto const number_at = [&](int v, index i, index j) {
-                float x = alpha * (sum[v] + SMALL * small[v]);
+                float x = alpha * sum[v];
                 if (adds && i < rows && j < cols) x = multiply_add(beta, e[AT(e, i, j)], x);
                 return epilogue((value)x, row0 + min(i, rows - 1), col0 + min(j, cols - 1) EPILOGUE_NAMES);
             };
@@ -174,6 +189,8 @@ split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const 
 }
 )cu";
 
+// Terms of hh, and of all other products, that tensor cores sum.
+inline constexpr index_t warpgroup_chain = 128, warpgroup_long_chain = 2048;
 // Terms of a stage: of three parts fewer, so that there are four stages.
 constexpr index_t warpgroup_depth(int parts) { return parts == 2 ? 64 : 32; }
 // Lines that the kernel fetches: k ends at a multiple of what is multiplied at a time, and lines begin at odd
@@ -200,7 +217,8 @@ device_kernel warpgroup_kernel(int products, bool a_along_k, bool b_along_k, std
     return {"split_product",
             warpgroups_text,
             define("PARTS", std::to_string(parts)) + define("SMALLEST", std::to_string(smallest)) +
-                define("DEPTH", depth) +
+                define("DEPTH", depth) + define("CHAIN", std::to_string(warpgroup_chain)) +
+                define("LONG_CHAIN", std::to_string(warpgroup_long_chain)) +
                 define("SMALL", std::is_same_v<In, half> ? "(1.0f / 4096)" : "1.0f") + epilogue,
             384,
             false,
@@ -250,11 +268,15 @@ std::size_t bytes_for_warpgroups(index_t lines, index_t k, int parts) {
 constexpr index_t tiles_for_warpgroups(index_t m, index_t n) {
     return m == 0 || n == 0 ? 0 : ((m - 1) / 128 + 1) * ((n - 1) / 128 + 1);
 }
-// Whether there is a kernel for m x n x k in so many parts, and tiles for most of the device.
+// Where sums of so many tiles stay that are computed at a time; none, for sums that are short.
+template <class Leaf>
+index_t totals_for_warpgroups(Leaf const& leaf, index_t k) {
+    return k > warpgroup_long_chain ? leaf.warpgroup_units() * index_t{128 * 128} : 0;
+}
+// Whether there is a kernel for m x n x k in so many parts.
 template <class Leaf>
 bool can_multiply_by_warpgroups(Leaf const& leaf, index_t m, index_t n, index_t k, int parts) {
-    index_t const units = leaf.warpgroup_units(), tiles = tiles_for_warpgroups(m, n);
-    return units > 0 && k > 0 && 2 * tiles >= units && tiles <= device_longest &&
+    return leaf.warpgroup_units() > 0 && k > 0 && tiles_for_warpgroups(m, n) <= device_longest &&
            depth_for_warpgroups(k) * parts <= device_longest;
 }
 // Tiles that a multiprocessor computes one after the other, at so many multiply-adds a cycle of 1.5 GHz.
@@ -267,9 +289,10 @@ double seconds_by_warpgroups(Leaf const& leaf, index_t m, index_t n, index_t k, 
 
 // C = epilogue(alpha A B + beta E).
 template <class Leaf, class In, class P>
-status multiply_by_warpgroups(Leaf const& leaf, int products, index_t chain,
+status multiply_by_warpgroups(Leaf const& leaf, int products,
                               parts_for_warpgroups<In, typename P::space> const& a,
-                              parts_for_warpgroups<In, typename P::space> const& b, float alpha, P const& p) {
+                              parts_for_warpgroups<In, typename P::space> const& b,
+                              typename P::space::template handle<float> totals, float alpha, P const& p) {
     index_t const tiles = tiles_for_warpgroups(p.c.rows, p.c.cols), units = leaf.warpgroup_units();
     typename Leaf::tile_map a_map{}, b_map{};
     if (status s = a.map(leaf, a_map); !s) return s;
@@ -278,8 +301,8 @@ status multiply_by_warpgroups(Leaf const& leaf, int products, index_t chain,
     typename Leaf::template epilogue<float> const last(p.epilogue);
     return leaf.launch(warpgroup_kernel<In>(products, a.along, b.along, last.definitions()),
                        tiles < units ? tiles : units, a_map, b_map, static_cast<int>(a.depth), alpha, p.beta,
-                       int{p.beta != 0}, e, int{e.conjugate}, p.c, p.c.rows, p.c.cols, p.row0, p.col0,
-                       static_cast<int>(chain), last);
+                       int{p.beta != 0}, e, int{e.conjugate}, p.c, p.c.rows, p.c.cols, p.row0, p.col0, totals,
+                       last);
 }
 
 } // namespace split_parts
