@@ -2,7 +2,10 @@
 // (tests/stand_in), or not in a minute, is tagged [real].
 #include "catch.hpp"
 #include "random.hpp"
+#include "unit/support.hpp"
 
+#include <stratagemm/algorithm/ozaki.hpp>
+#include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/backend/host.hpp>
@@ -274,6 +277,47 @@ TEST_CASE("two streams at once, and threads with a stream each") {
         });
     for (auto& t : threads) t.join();
     CHECK(wrong == 0);
+}
+
+// The bits of the first run on two streams, fifty times each; and of the host, if they are told.
+template <class T, class OnDevice>
+void check_bits_of_a_hundred_runs(sg::index_t n, OnDevice const& on_device, sg::matrix<T> const* told) {
+    auto const a = support::spread_out<T>(n, n + 37, 0.5, 1), b = support::spread_out<T>(n + 37, n, 0.5, 2);
+    own_stream const own[2];
+    sg::matrix<T> first(n, n), now(n, n);
+    if (told) first = *told;
+    for (int run = 0; run < 100; ++run) {
+        sg::cuda const gpu{.stream = own[run % 2].stream};
+        sg::cuda::matrix<T> c(gpu, n, n);
+        sg::gemm(on_device(gpu), sg::cuda::matrix<T>(gpu, a), sg::cuda::matrix<T>(gpu, b), c);
+        bool const is_first = run == 0 && !told;
+        c.download(is_first ? first : now);
+        if (!is_first) REQUIRE(support::same_bits(first, now));
+    }
+}
+template <class T>
+void check_bits_of_a_hundred_runs(sg::index_t n, sg::ozaki_options options) {
+    auto const a = support::spread_out<T>(n, n + 37, 0.5, 1), b = support::spread_out<T>(n + 37, n, 0.5, 2);
+    sg::matrix<T> told(n, n);
+    sg::gemm(sg::ozaki{sg::host{}, options}, a, b, told);
+    check_bits_of_a_hundred_runs<T>(
+        n,
+        [&](sg::cuda const& gpu) {
+            return sg::ozaki{gpu, options};
+        },
+        &told);
+}
+TEST_CASE("ozaki and split have the same bits in a hundred runs on two streams", "[real]") {
+    check_bits_of_a_hundred_runs<double>(300, {.moduli = 15});
+    check_bits_of_a_hundred_runs<float>(300, {.moduli = 9});
+    check_bits_of_a_hundred_runs<float>(300, {.slices = 4});
+    for (int const products : {3, 6, 9})
+        check_bits_of_a_hundred_runs<float>(
+            1300,
+            [&](sg::cuda const& gpu) {
+                return sg::split{gpu, {.products = products}};
+            },
+            nullptr);
 }
 
 TEST_CASE("a product is captured in a graph and replayed", "[real]") {
