@@ -786,7 +786,7 @@ private:
                                          p.beta,
                                          p.beta != T(0),
                                          by_columns,
-                                         by_columns ? short_row_of(p.a.row_begins, p.a.rows) : 0};
+                                         by_columns && has_even_rows(p.a.row_begins, p.a.rows)};
         if constexpr (valued) g.values = p.a.values;
         bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&

@@ -137,8 +137,10 @@ TEMPLATE_TEST_CASE("csr: the result does not depend on the number of threads", "
     using T = TestType;
     for (sg::index_t const n : {1, 65, 200})
         for (auto const order : {sg::layout::row_major, sg::layout::col_major})
-            for (sg::index_t const m : {3, 300}) {
-                auto a = support::power_law<T>(m, 400, 0.3, 1);
+            for (auto const& [m, power] : {std::pair<sg::index_t, double>{3, 0.3},
+                                           {300, 0.3},
+                                           {300, 0.9}}) { // 0.9: from 0 to 400 elements
+                auto a = support::power_law<T>(m, 400, power, 1);
                 auto const x = support::fractions<T>(1, static_cast<sg::index_t>(a.values.size()), 2);
                 std::copy(x.data(), x.data() + a.values.size(), a.values.begin());
                 auto const b = support::fractions<T>(400, n, 3, order);

@@ -24,13 +24,12 @@ struct sparse_rows {
     index_t c_row, c_col;
     T alpha, beta;
     bool adds, by_columns;
-    index_t short_row; // where B is read by columns
+    bool even; // rows of A have like lengths
 };
 
-// A row with fewer elements than this has one sum when it is multiplied by a column. Where rows have all lengths,
-// as some neighbours tell, one sum pays for longer rows: a processor does not know which loop comes next.
+// Whether rows have like lengths, as some neighbours tell.
 template <class Index>
-index_t short_row_of(Index const* begins, index_t rows) {
+bool has_even_rows(Index const* begins, index_t rows) {
     constexpr index_t samples = 16;
     int different = 0;
     if (rows >= 2 * samples)
@@ -38,7 +37,7 @@ index_t short_row_of(Index const* begins, index_t rows) {
             Index const* const at = begins + rows / samples * s;
             different += at[1] - at[0] != at[2] - at[1];
         }
-    return different > samples / 4 ? 160 : 8;
+    return different <= samples / 4;
 }
 
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))

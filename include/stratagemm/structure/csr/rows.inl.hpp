@@ -18,6 +18,21 @@ STRATAGEMM_OP some<T, L> load_some(T const* p, part last) {
     }
 }
 
+// Fetches elements of A from `at` to `end` that lie `distance` further on, and returns where the next call begins.
+// Processors fetch ahead within a page of memory and not far enough.
+template <class T, class Index, bool Ones>
+STRATAGEMM_OP index_t fetch_ahead(sparse_rows<T, Index, Ones> const& g, index_t at, index_t end) {
+    constexpr index_t distance = 512, step = 16;
+    for (; at < end; at += step) {
+        for (index_t line = 0; line < step; line += 64 / static_cast<index_t>(sizeof(Index)))
+            __builtin_prefetch(g.columns + at + distance + line);
+        if constexpr (!Ones)
+            for (index_t line = 0; line < step; line += 64 / static_cast<index_t>(sizeof(T)))
+                __builtin_prefetch(g.values + at + distance + line);
+    }
+    return at;
+}
+
 // acc += element `at` of A times NV vectors of its row of B, from column j on.
 template <class T, class Index, bool Ones, int L, int NV, bool Tail>
 STRATAGEMM_OP void add_to_strip(some<T, L> (&acc)[NV], sparse_rows<T, Index, Ones> const& g, index_t at,
@@ -66,9 +81,11 @@ STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index, Ones> const& g, index_t i,
 template <class T, class Index, bool Ones>
 STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const& g) {
     constexpr int W = lanes<T>;
+    index_t fetched = g.begins[g.first];
     for (index_t i = g.first; i < g.last; ++i) {
         T* const c = g.c + i * g.c_row;
         T const* const e = g.adds ? g.e + i * g.e_row : c;
+        fetched = fetch_ahead(g, fetched, g.begins[i + 1]);
         index_t j = 0;
         for (; j + 8 * W <= g.n; j += 8 * W)
             sparse_strip<T, Index, Ones, W, 8, false>(g, i, j, c + j, e + j, W);
@@ -107,29 +124,103 @@ STRATAGEMM_OP void add_element(T& sum, T const* values, index_t at, T of_b) {
         add_product(sum, values[at], of_b);
 }
 
-// One column of B, or several one after the other: a row has four sums, each of every fourth element, which do not
-// wait for each other. Short rows have one sum: neighbouring rows do not wait for each other either, and a processor
-// guesses wrong once at the end of a row, where it would guess wrong at the end of two loops. Unit: b_row is 1, so
-// that the processor finds an element of B without a multiplication.
+// The sum of the elements of a vector.
+template <class T, int L>
+STRATAGEMM_OP T sum_of_lanes(some<T, L> v) {
+    if constexpr (L == 2) {
+        return v[0] + v[1];
+    } else {
+        some<T, L / 2> half[2];
+        __builtin_memcpy(half, &v, sizeof(v));
+        return sum_of_lanes<T, L / 2>(half[0] + half[1]);
+    }
+}
+
+template <class T, class Index, bool Ones>
+STRATAGEMM_OP T product_at(sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row, index_t at) {
+    T const of_b = b[g.columns[at] * b_row];
+    if constexpr (Ones)
+        return of_b;
+    else
+        return g.values[at] * of_b;
+}
+
+// Rows from i on that are shorter than `longest`, until their products would not fit. Returns the first row after them.
+template <class T, class Index, bool Ones, class F>
+STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row,
+                                     index_t i, index_t longest, index_t& fetched, F const& finish) {
+    constexpr int W = lanes<T>;
+    constexpr index_t most = 512;
+    Index const* const begins = g.begins;
+    index_t at = begins[i], stop = i;
+    while (stop < g.last && begins[stop + 1] - begins[stop] < longest && begins[stop + 1] - at <= most)
+        ++stop;
+    T products[most];
+    T* p = products;
+    for (; at + 4 <= begins[stop]; at += 4, p += 4) {
+        fetched = fetch_ahead(g, fetched, at + 1);
+        STRATAGEMM_UNROLLED
+        for (int u = 0; u < 4; ++u) p[u] = product_at(g, b, b_row, at + u);
+    }
+    for (; at < begins[stop]; ++at) *p++ = product_at(g, b, b_row, at);
+    p = products;
+    for (; i < stop; ++i) {
+        index_t left = begins[i + 1] - begins[i];
+        some<T, W> sum{};
+        for (; left > W; left -= W, p += W) sum += load_some<T, W, false>(p, {});
+        sum += load_some<T, W, true>(p, make_part<T>(static_cast<int>(left)));
+        p += left;
+        finish(sum_of_lanes<T, W>(sum));
+    }
+    return stop;
+}
+
+// One column of B, or several one after the other. The length of a row determines the order of its sum.
+//
+// A row has four sums, each of every fourth element, which do not wait for each other. Short rows have one sum:
+// neighbouring rows do not wait for each other either, and a processor guesses wrong once at the end of a row, where
+// it would guess wrong at the end of two loops. If rows have all lengths, it guesses wrong at the end of each, and one
+// sum pays for longer rows. Floats do better then: one loop makes the products of many rows, and vectors add them up.
+// That was slower for doubles.
+//
+// Unit: b_row is 1, so that the processor finds an element of B without a multiplication.
 template <bool Unit, class T, class Index, bool Ones>
 STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, index_t j) {
+    constexpr index_t longest = 160; // with one sum
+    constexpr bool by_vectors = sizeof(T) == 4 && lanes < T >> 4;
     index_t const b_row = Unit ? 1 : g.b_row, c_row = g.c_row, e_row = g.e_row, last = g.last;
     Index const *const begins = g.begins, *const columns = g.columns;
     T const *const values = g.values, *const b = g.b + j * g.b_col, *e = g.e;
     T* c = g.c + g.first * c_row + j * g.c_col;
     T const alpha = g.alpha, beta = g.beta;
-    bool const adds = g.adds;
-    index_t const short_row = g.short_row;
+    bool const adds = g.adds, even = g.even;
     if (adds) e += g.first * e_row + j * g.e_col;
-    index_t at = begins[g.first];
-    for (index_t i = g.first; i < last; ++i, c += c_row) {
-        index_t const end = begins[i + 1];
+    auto const finish = [&](T x) {
+        T const sum = alpha * x;
+        *c = adds ? sum + beta * *e : sum;
+        c += c_row;
+        if (adds) e += e_row;
+    };
+    index_t fetched = begins[g.first];
+    for (index_t i = g.first; i < last;) {
+        index_t at = begins[i];
+        index_t const end = begins[i + 1], length = end - at;
+        if constexpr (by_vectors)
+            if (!even && length < longest) {
+                i = add_short_rows(g, b, b_row, i, longest, fetched, finish);
+                continue;
+            }
         T x = 0;
-        if (end - at < short_row) {
+        if (length < 8) {
+            fetched = fetch_ahead(g, fetched, end);
+            for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
+        } else if (!even && length < longest) {
+            fetched = fetch_ahead(g, fetched, end);
             for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
         } else {
             T y = 0, z = 0, w = 0;
             for (; at + 4 <= end; at += 4) {
+                fetched = fetch_ahead(g, fetched, at + 1);
                 add_element<Ones>(x, values, at, b[columns[at] * b_row]);
                 add_element<Ones>(y, values, at + 1, b[columns[at + 1] * b_row]);
                 add_element<Ones>(z, values, at + 2, b[columns[at + 2] * b_row]);
@@ -138,9 +229,8 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
             for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
             x = (x + y) + (z + w);
         }
-        T const sum = alpha * x;
-        *c = adds ? sum + beta * *e : sum;
-        if (adds) e += e_row;
+        finish(x);
+        ++i;
     }
 }
 template <class T, class Index, bool Ones>
