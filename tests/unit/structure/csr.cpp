@@ -158,6 +158,39 @@ TEMPLATE_TEST_CASE("csr: the result does not depend on the number of threads", "
             }
 }
 
+TEMPLATE_TEST_CASE("csr: the result does not depend on where in a line of the cache B begins", "", float,
+                   double) {
+    using T = TestType;
+    sg::index_t const m = 30, k = 50, width = 1024;
+    auto a = support::power_law<T>(m, k, 0.4, 1);
+    auto const values = support::fractions<T>(1, static_cast<sg::index_t>(a.values.size()), 2);
+    std::copy(values.data(), values.data() + a.values.size(), a.values.begin());
+    T const nan = std::numeric_limits<T>::quiet_NaN();
+    for (sg::index_t const n : {17, 33, 49, 64, 65, 129, 150, 200, 300, 520}) {
+        auto const numbers = support::fractions<T>(k, n, 3);
+        sg::matrix<T> first(m, n);
+        for (sg::index_t const at : {0, 1, 4, 7, 15}) {
+            // Neither B's neighbours may be read nor C's written.
+            sg::matrix<T> b(k, width,
+                            [&](auto i, auto j) { return j >= at && j < at + n ? numbers(i, j - at) : nan; });
+            sg::matrix<T> c(m, width, [](auto, auto) { return T(7); });
+            auto const there = c.block(0, at, m, n);
+            for (int times = 0; times < 2; ++times)
+                sg::gemm(sg::host{1}, T(2), a.view(), b.block(0, at, k, n), T(0.5), there);
+            int wrong = 0;
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < width; ++j)
+                    if (j < at || j >= at + n)
+                        wrong += c(i, j) != T(7);
+                    else if (at == 0)
+                        first(i, j) = c(i, j), wrong += !(c(i, j) == c(i, j));
+                    else
+                        wrong += c(i, j) != first(i, j - at);
+            CHECK(wrong == 0);
+        }
+    }
+}
+
 TEST_CASE("csr: plans, empty products, and what is not stored is not multiplied") {
     sparse<float> const a(10, 12, 3);
     auto b = integers<float>(12, 6, 1);

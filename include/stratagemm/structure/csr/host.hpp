@@ -44,7 +44,7 @@ bool has_even_rows(Index const* begins, index_t rows) {
 #ifdef __CUDACC__ // which warns of it
 #    define STRATAGEMM_UNROLLED
 #else
-#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 8")
+#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 16")
 #endif
 namespace host_portable {
 #define STRATAGEMM_TARGET

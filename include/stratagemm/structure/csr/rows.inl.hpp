@@ -77,10 +77,95 @@ STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index, Ones> const& g, index_t i,
     }
 }
 
+// NV vectors of a row of C, of which the first and the last may be parts; Sums of each as above.
+template <class T, class Index, bool Ones, int NV, int Sums>
+STRATAGEMM_OP void sparse_strip_of_parts(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j,
+                                         part first, part last) {
+    constexpr int W = lanes<T>;
+    auto const load_at = [&](T const* p, int v) STRATAGEMM_TARGET __attribute__((always_inline)) {
+        return v == 0        ? load_part<T>(p, first)
+               : v == NV - 1 ? load_part<T>(p + v * W, last)
+                             : load<T>(p + v * W);
+    };
+    auto const add = [&](vec<T>(&acc)[NV], index_t at) STRATAGEMM_TARGET __attribute__((always_inline)) {
+        T const* const b = g.b + (g.columns[at] * g.b_row + j);
+        if constexpr (Ones) {
+            STRATAGEMM_UNROLLED
+            for (int v = 0; v < NV; ++v) acc[v] += load_at(b, v);
+        } else {
+            vec<T> const x = g.values[at] - vec<T>{};
+            STRATAGEMM_UNROLLED
+            for (int v = 0; v < NV; ++v) acc[v] += x * load_at(b, v);
+        }
+    };
+    vec<T> acc[Sums][NV] = {};
+    index_t const end = g.begins[i + 1];
+    index_t at = g.begins[i];
+    for (; at + Sums <= end; at += Sums) {
+        STRATAGEMM_UNROLLED
+        for (int s = 0; s < Sums; ++s) add(acc[s], at + s);
+    }
+    for (; at < end; ++at) add(acc[0], at);
+    T* const c = g.c + (i * g.c_row + j);
+    T const* const e = g.adds ? g.e + (i * g.e_row + j) : c;
+    STRATAGEMM_UNROLLED
+    for (int v = 0; v < NV; ++v) {
+        if constexpr (Sums == 2) acc[0][v] += acc[1][v];
+        vec<T> sum = g.alpha * acc[0][v];
+        if (g.adds) sum += g.beta * load_at(e, v);
+        if (v == 0)
+            store_part<T>(c, sum, first);
+        else if (v == NV - 1)
+            store_part<T>(c + v * W, sum, last);
+        else
+            store<T>(c + v * W, sum);
+    }
+}
+
+// The same with a number of vectors from NV to Most.
+template <int Sums, int NV, int Most, class T, class Index, bool Ones>
+STRATAGEMM_OP void sparse_strip_of(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j, part first,
+                                   part last, index_t vectors) {
+    if constexpr (NV < Most)
+        if (vectors > NV) return sparse_strip_of<Sums, NV + 1, Most>(g, i, j, first, last, vectors);
+    sparse_strip_of_parts<T, Index, Ones, NV, Sums>(g, i, j, first, last);
+}
+
+// B by rows of more than two vectors, where loads of parts of a vector cost no more than whole ones. The vectors begin
+// where lines of the cache do, if that is the same in all rows of B: a load that meets two lines takes twice the time.
+// The number of sums is the same wherever B begins.
+template <class T, class Index, bool Ones>
+STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const& g) {
+    constexpr index_t W = lanes<T>, size = sizeof(T);
+    constexpr int most = 9; // vectors at once: more of them share the loads of an element of A
+    auto const beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(g.b) % 64);
+    index_t const shift = beyond % size == 0 && g.b_row % W == 0 ? beyond / size : 0;
+    index_t const count = (shift + g.n - 1) / W + 1, strips = (count - 1) / most + 1;
+    auto const all = make_part<T>(static_cast<int>(W));
+    auto first = all; // auto: other sets have no masks
+    first.mask = static_cast<unsigned short>(first.mask >> shift << shift);
+    part const last = make_part<T>(static_cast<int>(shift + g.n - (count - 1) * W));
+    index_t fetched = g.begins[g.first];
+    for (index_t i = g.first; i < g.last; ++i) {
+        fetched = fetch_ahead(g, fetched, g.begins[i + 1]);
+        for (index_t s = 0; s < strips; ++s) {
+            index_t const from = count * s / strips, vectors = count * (s + 1) / strips - from,
+                          j = from * W - shift;
+            part const left = s == 0 ? first : all, right = s == strips - 1 ? last : all;
+            if (g.n <= 4 * W)
+                sparse_strip_of<2, 3, 5>(g, i, j, left, right, vectors);
+            else
+                sparse_strip_of<1, 4, most>(g, i, j, left, right, vectors);
+        }
+    }
+}
+
 // B by rows.
 template <class T, class Index, bool Ones>
 STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const& g) {
     constexpr int W = lanes<T>;
+    if constexpr (masked)
+        if (g.n > 2 * W) return sparse_times_wide_rows(g);
     index_t fetched = g.begins[g.first];
     for (index_t i = g.first; i < g.last; ++i) {
         T* const c = g.c + i * g.c_row;
