@@ -1,8 +1,9 @@
 // Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
-//   bench_sparse [events | csr | bsr | two_of_four | sampled | spgemm] [SIDE]
+//   bench_sparse [events [SIDE] | csr [N] | bsr | two_of_four | sampled | spgemm]
 //
 // All parts by default. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
+// With N, csr has only products with N columns.
 // All numbers are floats, but those of bsr are half, and those of two_of_four bfloat16. Times are those of a graph of many
 // calls, replayed, so that they are the device's; "queued" is what a call takes that is queued by itself, one after
 // another. Rounds
@@ -117,7 +118,7 @@ void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t 
 
 // ---- CSR -------------------------------------------------------------------------------------------------
 
-void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
+void csr(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t only) {
     cusparse peer;
     bool const there = peer.multiply && peer.prepare && peer.times_vector && peer.create(&peer.handle) == 0 &&
                        peer.set_stream(peer.handle, stream) == 0;
@@ -160,6 +161,7 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
         auto const in_pieces = sg::balanced(gpu, x);
         for (index_t const n : {1, 8, 64, 512, 8192}) {
             if (a.cols * n > index_t{1} << 28 || (nonzeros > 10000000 && n > 1)) continue;
+            if (only > 0 && n != only) continue;
             device_matrix b(gpu, a.cols, n), c(gpu, a.rows, n), d(gpu, a.rows, n);
             {
                 sg::matrix<float> here(a.cols, n, [](index_t i, index_t j) {
@@ -456,7 +458,7 @@ void two_of_four(sg::cuda const& gpu, race const& by, graphs::stream stream) {
 
 int main(int argc, char** argv) {
     std::string const what = argc > 1 ? argv[1] : "";
-    index_t const side = argc > 2 ? std::atol(argv[2]) : 20000;
+    index_t const number = argc > 2 ? std::atol(argv[2]) : 0;
     sg::cuda gpu;
     if (sg::status s = gpu.ready(); !s) return std::printf("%s\n", s.error().what()), 77;
     auto const in = sg::cuda_session::of(0).enter();
@@ -466,8 +468,8 @@ int main(int argc, char** argv) {
     gpu.stream = static_cast<CUstream>(stream);
     std::printf("%s, driver for CUDA %d\n", gpu.where().name.c_str(), gpu.where().driver);
     race const by(g, stream);
-    if (what.empty() || what == "events") events(gpu, by, stream, side);
-    if (what.empty() || what == "csr") csr(gpu, by, stream);
+    if (what.empty() || what == "events") events(gpu, by, stream, number > 0 ? number : 20000);
+    if (what.empty() || what == "csr") csr(gpu, by, stream, number);
     if (what.empty() || what == "bsr") bsr(gpu, by, stream);
     if (what.empty() || what == "two_of_four") two_of_four(gpu, by, stream);
     if (what.empty() || what == "sampled" || what == "spgemm") sampled(gpu, by, stream, what != "spgemm");
