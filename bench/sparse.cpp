@@ -141,6 +141,7 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t onl
     // Larger than the caches: what the memory gives.
     samples.push_back({"banded 33, long", make_csr(
                                               2000000, 2000000, [](index_t) { return index_t{33}; }, true)});
+    samples.push_back({"uniform, tall", make_csr(131072, 32768, [](index_t) { return index_t{256}; })});
     samples.push_back({"uniform, large", make_csr(65536, 65536, [](index_t) { return index_t{512}; })});
     samples.push_back({"pruned 512, 70%", make_csr(512, 512, [](index_t) { return index_t{154}; })});
     samples.push_back({"pruned 2048, 90%", make_csr(2048, 2048, [](index_t) { return index_t{205}; })});

@@ -78,7 +78,7 @@ void csr_by_vector() {
     using S = sg::accumulator_t<T>;
     using space = under_test::space;
     if constexpr (sg::warpgroup_leaf<decltype(device.leaf()), space>) {
-        if (device.leaf().warpgroup_units() == 0) return;
+        if (sg::csr_vector_units<space>(device.leaf()) == 0) return;
         sg::index_t const others = 3, m = 210, k = 83, unused = 41;
         support::sparse_arrays<T, Index> a;
         a.rows = others + m, a.cols = k;
@@ -146,8 +146,10 @@ TEST_CASE("csr times dense on a device: which kernel has one column", "[csr]") {
         return sg::choose_csr_vector<float, std::int32_t>(m, m, m * length, 132);
     };
     CHECK(choice(2000000, 33) == work{6, 0});
-    CHECK(choice(65536, 512) == work{1, 57856});
+    CHECK(choice(65536, 512) == work{1, 57856, 4096});
+    CHECK(choice(40000, 600) == work{1, 40000, 4800});
     CHECK(choice(1000000, 150) == work{3, 0});
+    CHECK(choice(20000, 8000) == work{1, 20000, 64000});
     CHECK(choice(100000, 33).rows == 0);
     CHECK(sg::choose_csr_vector<float, std::int32_t>(2000000, 2000000, 66000000, 0).rows == 0);
 

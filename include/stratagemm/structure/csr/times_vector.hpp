@@ -19,14 +19,13 @@
 
 STRATAGEMM_BEGIN
 
-// AHEAD: elements of A that a work-item loads before it uses the first. If ALONE is 1, a tile is one row. If STAGED is 1,
-// the first `staged` elements of B are copied to shared memory. If ONES is 1, each element of A is one, and there are no
+// AHEAD: elements of A that a work-item loads before it uses the first. If ALONE is 1, a tile is one row. STAGED:
+// the bytes of shared memory into which the first `staged` elements of B are copied, or 0. If ONES is 1, each element of A is one, and there are no
 // values.
 inline constexpr char csr_times_vector_text[] = R"cu(
 #define WARPS (ITEMS / 32)
 #define CHUNK (32 * AHEAD)
 #define LINE (CHUNK + AHEAD) /* one more behind each 32, so that rows of similar length do not meet in a bank */
-#define LONG_TILE (16 * CHUNK)
 #define LONG_ROW (4 * CHUNK)
 #if ONES
 #define OF_VALUES(x)
@@ -61,7 +60,8 @@ inline scalar sum_of(int lanes, scalar sum) {
 
 KERNEL_AT_ONCE(ITEMS, 1)
 csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
-                 BUFFER(IN const, b), int b_bytes, int b_conjugated, int tile_rows, int staged, PRODUCT) {
+                 BUFFER(IN const, b), int b_bytes, int b_conjugated, int tile_rows, int staged,
+                 int longest, PRODUCT) {
     SHARED scalar sums[WARPS];
     SHARED unsigned masks[WARPS];
     SHARED int any_long;
@@ -92,7 +92,7 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         INDEX const first = SHUFFLE(next_begin, 0), past = SHUFFLE(next_end, 31);
         skipped = (int)(first & 31), chunk = 0;
         at = first - skipped;
-        is_long = tile < tiles && past - first > LONG_TILE;
+        is_long = tile < tiles && past - first > longest;
         some_long |= is_long;
         left = tile < tiles && !is_long ? (int)(past - at) : 0;
         begin = (int)(next_begin - at), end = (int)(next_end - at);
@@ -143,7 +143,7 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         }
 #pragma unroll
         for (int u = 0; u < AHEAD; ++u)
-            if (IS_THERE(u, from, past) && !(STAGED && (int)column[u] < staged)) b_of[u] = element_of_b(column[u]);
+            if (IS_THERE(u, from, past) && (!STAGED || (int)column[u] >= staged)) b_of[u] = element_of_b(column[u]);
         auto const of_b = [&](int u) { return conjugate_if(b_conjugated, (scalar)widen(b_of[u])); };
 
         int const row_begin = max(begin - chunk, 0), row_end = min(min(end - chunk, past), CHUNK);
@@ -221,7 +221,7 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
     for (int number = 0; tile_of_group(number) < tiles; number += ITEMS) {
         int const mine = tile_of_group(number + ITEM);
         bool const waits =
-            mine < tiles && begins[min((mine + 1) * tile_rows, m)] - begins[mine * tile_rows] > LONG_TILE;
+            mine < tiles && begins[min((mine + 1) * tile_rows, m)] - begins[mine * tile_rows] > longest;
         unsigned const mask = __ballot_sync(0xffffffffu, waits);
         if (LANE == 0) masks[WARP] = mask;
         BARRIER();
@@ -253,8 +253,9 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
 // How the kernel divides its work.
 struct csr_vector_work {
     static constexpr int items = 1024;
-    int rows = 0;   // of a tile; 0: this kernel does not run
-    int staged = 0; // elements of B in shared memory
+    int rows = 0;       // of a tile; 0: this kernel does not run
+    int staged = 0;     // elements of B in shared memory
+    int longest = 4096; // elements of a tile; the whole group has those with more
 
     friend bool operator==(csr_vector_work const&, csr_vector_work const&) = default;
     index_t groups(index_t m, index_t units) const {
@@ -274,13 +275,18 @@ constexpr int csr_vector_ahead() {
     int const ahead = 32 / (words(sizeof(accumulator_t<In>)) + 2 * words(sizeof(In)) + words(sizeof(Index)));
     return ahead < 8 ? ahead : 8;
 }
-// Elements of B for which there is shared memory, beside the products of warps.
+// Bytes of shared memory that are left for B beside the products of warps and some sums, of as much as `staged` elements
+// need. It comes in steps, less 1 KiB, and the first cache, through which A comes, has the rest of 256 KiB.
 template <class In, class Index>
-constexpr int csr_vector_room(bool alone) {
-    constexpr int all = 227 * 1024, warps = csr_vector_work::items / 32;
-    int const products =
-        alone ? 0 : warps * 33 * csr_vector_ahead<In, Index>() * static_cast<int>(sizeof(accumulator_t<In>));
-    return (all - 1024 - products) / static_cast<int>(sizeof(In)) / 32 * 32;
+int csr_vector_shared_bytes(bool alone, index_t staged) {
+    constexpr int warps = csr_vector_work::items / 32,
+                  line = 33 * csr_vector_ahead<In, Index>() * static_cast<int>(sizeof(accumulator_t<In>));
+    int left = 0;
+    for (int const step : {64, 100, 132, 164, 196, 228}) {
+        left = (step - 2) * 1024 - (alone ? 0 : warps * line);
+        if (left >= staged * static_cast<index_t>(sizeof(In))) break;
+    }
+    return left;
 }
 
 // Of a product with A m x k on a device with so many multiprocessors. The numbers are from an H100, which reads 3.0 TB/s:
@@ -292,7 +298,7 @@ csr_vector_work choose_csr_vector(index_t m, index_t k, index_t nonzeros, index_
                       warps_of_group = csr_vector_work::items / 32;
     index_t const average = nonzeros / m, bytes = nonzeros * element_bytes;
     csr_vector_work x;
-    if (units == 0 || bytes < least || m < units * warps_of_group / 2 || m > device_longest / 2 ||
+    if (units == 0 || bytes < least || m < units * warps_of_group || m > device_longest / 2 ||
         k > device_longest)
         return x;
     // As many rows as fill a number of chunks, wherever the first begins; but each warp has a tile.
@@ -304,13 +310,13 @@ csr_vector_work choose_csr_vector(index_t m, index_t k, index_t nonzeros, index_
             if (rows >= most || 4 * rows * average >= 3 * chunks * chunk) break;
         }
     x.rows = static_cast<int>(rows < 1 ? 1 : rows > most ? most : rows);
-    // B is worth the copies where it does not fit the first cache without, and if it is small beside A.
-    int const room = csr_vector_room<In, Index>(x.rows == 1);
+    index_t const usual = lesser(average, device_longest / 512) * x.rows;
+    if (8 * usual > x.longest) x.longest = static_cast<int>(8 * usual);
+    // A B that is small beside A, and of which most fits shared memory.
     index_t const b_bytes = k * static_cast<index_t>(sizeof(In)),
-                  room_bytes = room * static_cast<index_t>(sizeof(In));
-    if (b_bytes >= 64 << 10 && 2 * b_bytes <= 3 * room_bytes &&
-        bytes >= 8 * units * lesser(b_bytes, room_bytes))
-        x.staged = static_cast<int>(lesser(k, room));
+                  room = csr_vector_shared_bytes<In, Index>(x.rows == 1, k);
+    if (b_bytes >= 64 << 10 && 2 * b_bytes <= 3 * room && bytes >= 8 * units * lesser(b_bytes, room))
+        x.staged = static_cast<int>(lesser(b_bytes, room) / static_cast<index_t>(sizeof(In)));
     return x;
 }
 
@@ -322,11 +328,10 @@ std::string csr_types() {
 template <class In, class Out, class Index>
 device_kernel csr_vector_kernel(csr_vector_work const& x, bool ones) {
     bool const alone = x.rows == 1;
+    int const shared = x.staged > 0 ? csr_vector_shared_bytes<In, Index>(alone, x.staged) : 0;
     std::string const definitions = "#define AHEAD " + std::to_string(csr_vector_ahead<In, Index>()) +
                                     "\n#define ALONE " + (alone ? "1" : "0") + "\n#define STAGED " +
-                                    (x.staged > 0 ? "1" : "0") + "\n#define ONES " + (ones ? "1\n" : "0\n");
-    std::size_t const shared =
-        x.staged > 0 ? static_cast<std::size_t>(csr_vector_room<In, Index>(alone)) * sizeof(In) : 0;
+                                    std::to_string(shared) + "\n#define ONES " + (ones ? "1\n" : "0\n");
     return {"csr_times_vector",
             csr_times_vector_text,
             definitions,
@@ -334,7 +339,7 @@ device_kernel csr_vector_kernel(csr_vector_work const& x, bool ones) {
             uses_double<In, Out>,
             false,
             csr_types<In, Out, Index>,
-            shared};
+            static_cast<std::size_t>(shared)};
 }
 
 // How many multiprocessors of the leaf's device run the kernel; 0 where there is none.
@@ -358,7 +363,7 @@ status multiply_csr_by_vector(Leaf const& leaf, Q const& p, csr_vector_work cons
     auto const launch = [&](auto const&... values) {
         return leaf.launch(kernel, x.groups(m, leaf.warpgroup_units()), a.row_begins, a.columns, values...,
                            p.b.data, static_cast<int>(p.b.row_stride * static_cast<index_t>(sizeof(In))),
-                           int{p.b.conjugate}, x.rows, x.staged, p.alpha, p.beta,
+                           int{p.b.conjugate}, x.rows, x.staged, x.longest, p.alpha, p.beta,
                            int{p.beta != typename Q::scalar(0)}, e, int{e.conjugate}, p.c, m, index_t{1});
     };
     if constexpr (has_values<A>)
