@@ -99,6 +99,10 @@ template <class T>
 T __ldcs(T const* p) {
     return *p;
 }
+template <class T>
+void __stcs(T* p, T x) {
+    *p = x;
+}
 
 // Addresses of shared memory as instructions take them: dynamic memory begins at 0, static memory is around
 // 3 << 30.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 using namespace trials;
 
@@ -145,12 +146,13 @@ TEST_CASE("csr times dense on a device: which kernel has one column", "[csr]") {
     auto const choice = [](sg::index_t m, sg::index_t length) {
         return sg::choose_csr_vector<float, std::int32_t>(m, m, m * length, 132);
     };
-    CHECK(choice(2000000, 33) == work{6, 0});
-    CHECK(choice(65536, 512) == work{1, 57856, 4096});
-    CHECK(choice(40000, 600) == work{1, 40000, 4800});
-    CHECK(choice(1000000, 150) == work{3, 0});
-    CHECK(choice(20000, 8000) == work{1, 20000, 64000});
-    CHECK(choice(100000, 33).rows == 0);
+    CHECK(choice(2000000, 33) == work{32});
+    CHECK(choice(440000, 150) == work{21, 0, 3 * 150 * 21});
+    CHECK(choice(65536, 512) == work{1, 57856});
+    CHECK(choice(42000, 600) == work{1, 42000});
+    CHECK(choice(21000, 8000) == work{1, 21000, 24000});
+    for (auto const& [m, length] : {std::pair{100000, 33}, {264000, 250}, {10000, 2000}, {2000, 9000}})
+        CHECK(choice(m, length).rows == 0);
     CHECK(sg::choose_csr_vector<float, std::int32_t>(2000000, 2000000, 66000000, 0).rows == 0);
 
     under_test const device;

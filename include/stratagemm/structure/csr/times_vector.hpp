@@ -4,8 +4,8 @@
 // pieces of a whole warp, of which the next is on its way while one is multiplied. There is one group for each
 // multiprocessor. A warp takes a tile after the other: up to 32 rows below each other. It goes through the elements of
 // a tile in chunks, puts their products into shared memory, and then divides itself among the rows that have elements
-// in the chunk. A tile with many elements waits until the other tiles of the group are done. Then the group's warps
-// share its rows, and a long row is added up by the whole group.
+// in the chunk. Tiles with many elements are left to the end. Then a whole group takes such a tile: its warps share the
+// rows, and all of them add up a long one.
 //
 // The first elements of B are in shared memory if B does not fit the first cache, but nearly so.
 //
@@ -37,7 +37,7 @@ inline constexpr char csr_times_vector_text[] = R"cu(
 #define TIMES_B(u) times((scalar)widen(of_a[u]), of_b(u))
 #endif
 
-/* What is read once leaves the caches to B. */
+/* What is read or written once leaves the caches to B. */
 template <int BYTES> struct word;
 template <> struct word<1> { typedef unsigned char type; };
 template <> struct word<2> { typedef unsigned short type; };
@@ -49,6 +49,14 @@ template <class T> T load_once(T const *p) {
     return both.x;
 }
 template <class R> complex<R> load_once(complex<R> const *p) { return {load_once(&p->x), load_once(&p->y)}; }
+template <class T> void store_once(T *p, T x) {
+    typedef typename word<sizeof(T)>::type bits;
+    union { T x; bits raw; } both = {x};
+    __stcs((bits *)p, both.raw);
+}
+template <class R> void store_once(complex<R> *p, complex<R> x) { store_once(&p->x, x.x), store_once(&p->y, x.y); }
+#undef STORE
+#define STORE(T, p, i, x) store_once((p) + (i), to<T>::from(x))
 
 template <class T> T from_lane(T x, int lane) { return SHUFFLE(x, lane); }
 template <class R> complex<R> from_lane(complex<R> x, int lane) { return {SHUFFLE(x.x, lane), SHUFFLE(x.y, lane)}; }
@@ -81,10 +89,10 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         next_begin = begins[row], next_end = begins[min(row + 1, past)];
     };
     /* From element `at` of A on, which begins a piece of 32: where the elements of the tile begin and end, those of the
-       row of this lane, and the chunk that is loaded. */
+       row of this lane, and the chunk that is loaded. A tile that is left to the end, and the one behind the last, end
+       at -1. */
     INDEX at = 0, column[AHEAD];
     int skipped = 0, left = 0, begin = 0, end = 0, chunk = 0;
-    bool is_long = false, some_long = false;
 #if !ONES
     IN value_of[AHEAD];
 #endif
@@ -92,9 +100,7 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         INDEX const first = SHUFFLE(next_begin, 0), past = SHUFFLE(next_end, 31);
         skipped = (int)(first & 31), chunk = 0;
         at = first - skipped;
-        is_long = tile < tiles && past - first > longest;
-        some_long |= is_long;
-        left = tile < tiles && !is_long ? (int)(past - at) : 0;
+        left = tile < tiles && past - first <= longest ? (int)(past - at) : -1;
         begin = (int)(next_begin - at), end = (int)(next_end - at);
         look_at(tile + warps);
     };
@@ -115,23 +121,26 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
     };
 
     look_at(tile);
+    /* Tiles with many elements are the last, and dealt to the groups in turn, for they often are neighbours. */
+    auto const tile_of_group = [&](int number) { return GROUP + number * GROUPS; };
+    auto const has_long = [&](int tile) {
+        return tile < tiles && begins[min(tile * tile_rows + tile_rows, m)] - begins[tile * tile_rows] > longest;
+    };
+    bool some_long = false;
+    for (int number = ITEM; tile_of_group(number) < tiles; number += ITEMS) some_long |= has_long(tile_of_group(number));
+    ANY(any_long, some_long);
     enter();
     load();
 #if STAGED
     extern __shared__ __align__(16) char memory[];
     IN *const near = (IN *)memory;
-    /* Each group begins elsewhere, so that not all of them ask for the same at the same time. */
-    int const begin_of_group = (int)((index)staged * GROUP / GROUPS);
 #pragma unroll 8
-    for (int i = ITEM; i < staged; i += ITEMS) {
-        int const j = i + begin_of_group < staged ? i + begin_of_group : i + begin_of_group - staged;
-        near[j] = element_of_b(j);
-    }
+    for (int i = ITEM; i < staged; i += ITEMS) near[i] = element_of_b(i);
     BARRIER();
 #endif
     scalar sum = ZERO;
     while (tile < tiles) {
-        int const from = chunk == 0 ? skipped : 0, past = left - chunk, first_row = tile * tile_rows;
+        int const from = chunk == 0 ? skipped : 0, past = left - chunk;
         IN b_of[AHEAD];
         OF_A(IN of_a[AHEAD];)
 #pragma unroll
@@ -147,7 +156,7 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         auto const of_b = [&](int u) { return conjugate_if(b_conjugated, (scalar)widen(b_of[u])); };
 
         int const row_begin = max(begin - chunk, 0), row_end = min(min(end - chunk, past), CHUNK);
-        bool const last = past <= CHUNK, is_whole = !is_long;
+        bool const last = past <= CHUNK, is_computed = left >= 0;
         chunk += CHUNK;
         if (last) {
             tile += warps;
@@ -160,7 +169,7 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
             if (IS_THERE(u, from, past)) sum = sum + TIMES_B(u);
         if (last) {
             sum = sum_of(32, sum);
-            if (is_whole && LANE == 0) FINISH_ELEMENT((index)first_row, 0, sum);
+            if (is_computed && LANE == 0) FINISH_ELEMENT((index)(tile - warps), 0, sum);
             sum = ZERO;
         }
 #else
@@ -185,14 +194,13 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         }
         WARP_BARRIER();
         if (last) {
-            int const row = first_row + LANE;
-            if (is_whole && LANE < tile_rows && row < m) FINISH_ELEMENT((index)row, 0, sum);
+            int const row = (tile - warps) * tile_rows + LANE;
+            if (is_computed && LANE < tile_rows && row < m) FINISH_ELEMENT((index)row, 0, sum);
             sum = ZERO;
         }
 #endif
     }
 
-    ANY(any_long, some_long);
     if (!any_long) return;
     /* Every `items`-th element of a row. */
     auto const add = [&](index at, index past, int items) {
@@ -217,12 +225,8 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         }
         return sum;
     };
-    auto const tile_of_group = [&](int number) { return (GROUP + number / WARPS * GROUPS) * WARPS + number % WARPS; };
     for (int number = 0; tile_of_group(number) < tiles; number += ITEMS) {
-        int const mine = tile_of_group(number + ITEM);
-        bool const waits =
-            mine < tiles && begins[min((mine + 1) * tile_rows, m)] - begins[mine * tile_rows] > longest;
-        unsigned const mask = __ballot_sync(0xffffffffu, waits);
+        unsigned const mask = __ballot_sync(0xffffffffu, has_long(tile_of_group(number + ITEM)));
         if (LANE == 0) masks[WARP] = mask;
         BARRIER();
         for (int of = 0; of < ITEMS; ++of) {
@@ -289,29 +293,34 @@ int csr_vector_shared_bytes(bool alone, index_t staged) {
     return left;
 }
 
-// Of a product with A m x k on a device with so many multiprocessors. The numbers are from an H100, which reads 3.0 TB/s:
-// with less than 40 MB, most of which is in the second cache from the last product on, csr_times_dense is as fast or faster.
+// Of a product with A m x k on a device with so many multiprocessors. The numbers are from an H100. Below 40 MB, most of
+// which is in the second cache from the last product on, csr_times_dense is as fast or faster; so it is for rows of 192
+// elements to 384 of float, and where many warps would wait for the last ones.
 template <class In, class Index>
 csr_vector_work choose_csr_vector(index_t m, index_t k, index_t nonzeros, index_t units) {
-    constexpr index_t element_bytes = sizeof(In) + sizeof(Index), least = 40 << 20,
-                      chunk = 32 * csr_vector_ahead<In, Index>(),
-                      warps_of_group = csr_vector_work::items / 32;
-    index_t const average = nonzeros / m, bytes = nonzeros * element_bytes;
+    constexpr index_t least = 40 << 20, warps_of_group = csr_vector_work::items / 32,
+                      chunk = 32 * csr_vector_ahead<In, Index>();
+    index_t const average = nonzeros / m, bytes = nonzeros * static_cast<index_t>(sizeof(In) + sizeof(Index)),
+                  warps = units * warps_of_group;
     csr_vector_work x;
-    if (units == 0 || bytes < least || m < units * warps_of_group || m > device_longest / 2 ||
-        k > device_longest)
-        return x;
-    // As many rows as fill a number of chunks, wherever the first begins; but each warp has a tile.
-    index_t rows = 1, most = (m - 1) / (units * warps_of_group) + 1;
-    if (most > 32) most = 32;
-    if (average < 400)
-        for (index_t chunks = 1; chunks <= 8; ++chunks) {
-            rows = average > 0 ? (chunks * chunk - 31) / average : most;
-            if (rows >= most || 4 * rows * average >= 3 * chunks * chunk) break;
-        }
-    x.rows = static_cast<int>(rows < 1 ? 1 : rows > most ? most : rows);
+    if (units == 0 || bytes < least || m < warps || m > device_longest / 2 || k > device_longest) return x;
+    // How much of the time warps have all the elements on their way that there are registers for: less in the last chunk
+    // of a tile, which is half full, and while others have a tile more.
+    auto const busy = [&](index_t rows) {
+        index_t const rounds = (m - 1) / (rows * warps) + 1, elements = rows * average;
+        double const by_rounds = static_cast<double>(m) / static_cast<double>(rounds * rows * warps);
+        return by_rounds *
+               (rows == 1 ? 1 : static_cast<double>(elements) / static_cast<double>(elements + chunk / 2));
+    };
+    x.rows = 1;
+    if (4 * average < 3 * chunk) {
+        for (int rows = 2; rows <= 32; ++rows)
+            if (x.rows == 1 || busy(rows) > busy(x.rows)) x.rows = rows;
+    } else if (2 * average < 3 * chunk || busy(1) < 0.95) {
+        return {};
+    }
     index_t const usual = lesser(average, device_longest / 512) * x.rows;
-    if (8 * usual > x.longest) x.longest = static_cast<int>(8 * usual);
+    if (3 * usual > x.longest) x.longest = static_cast<int>(3 * usual);
     // A B that is small beside A, and of which most fits shared memory.
     index_t const b_bytes = k * static_cast<index_t>(sizeof(In)),
                   room = csr_vector_shared_bytes<In, Index>(x.rows == 1, k);
