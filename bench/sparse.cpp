@@ -127,6 +127,23 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t onl
         char const* name;
         host_csr a;
     };
+    {
+        // What the memory gives.
+        index_t const count = index_t{1} << 27;
+        device_matrix from(gpu, 1, count), to(gpu, 1, count);
+        auto const copy = get<int (*)(std::uintptr_t, std::uintptr_t, std::size_t, void*)>(
+            open_any({"libcuda.so.1"}), "cuMemcpyDtoDAsync_v2");
+        auto const address = [](auto& m) { return reinterpret_cast<std::uintptr_t>(m.data().address); };
+        std::vector<way> ways;
+        ways.push_back({"copy", [&](int) {
+                            check(
+                                copy(address(to), address(from), static_cast<std::size_t>(count) * 4, stream),
+                                "a copy");
+                        }});
+        by.run(ways, 1);
+        std::printf("a copy within memory: %.2f TB/s, read and written\n",
+                    static_cast<double>(count) * 8 / median(ways[0].seconds) / 1e12);
+    }
     std::vector<sample> samples;
     for (auto const& [name, density] :
          {std::pair{"uniform 0.1%", 0.001}, {"uniform 1%", 0.01}, {"uniform 5%", 0.05}, {"uniform 10%", 0.1}})
