@@ -205,17 +205,16 @@ void add_events(std::vector<kernel>& to, int capability) {
             }
 }
 
-// CSR times a vector: rows by themselves and several together, with and without elements of B in shared memory.
+// CSR times a vector: rows by themselves, and several together with elements of B in shared memory.
 template <class T, class Index>
 void add_csr_vector(std::vector<kernel>& to, bool ones = false) {
-    for (int const rows : {1, 6})
-        for (int const staged : {0, 4096})
-            to.push_back({std::string("csr-vector-") + sg::type_letter<T>() +
-                              (sizeof(Index) == 8 ? "-long" : "") + (rows == 1 ? "-alone" : "") +
-                              (staged > 0 ? "-staged" : "") + (ones ? "-ones" : ""),
-                          sg::cuda_source_of(
-                              sg::csr_vector_kernel<T, sg::accumulator_t<T>, Index>({rows, staged}, ones)),
-                          true});
+    for (bool const alone : {true, false})
+        to.push_back({std::string("csr-vector-") + sg::type_letter<T>() +
+                          (sizeof(Index) == 8 ? "-long" : "") + (ones ? "-ones" : "") +
+                          (alone ? "-alone" : ""),
+                      sg::cuda_source_of(sg::csr_vector_kernel<T, sg::accumulator_t<T>, Index>(
+                          alone ? sg::csr_vector_work{1} : sg::csr_vector_work{32, 4096}, ones)),
+                      true});
 }
 
 std::vector<kernel> kernels_for(int capability) {
