@@ -107,8 +107,8 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
     /* Whether element u of this lane in a chunk is one of the tile: there are `past`, and of the first piece the tile has
        those from `from` on. */
 #define IS_THERE(u, from, past) ((u)*32 + LANE < (past) && ((u) > 0 || LANE >= (from)))
-    auto const load = [&] {
-        int const from = chunk == 0 ? skipped : 0, past = left - chunk;
+    auto const load_of = [&](int past) {
+        int const from = chunk == 0 ? skipped : 0;
         INDEX const first = at + (chunk + LANE);
 #pragma unroll
         for (int u = 0; u < AHEAD; ++u)
@@ -118,6 +118,14 @@ csr_times_vector(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_V
         for (int u = 0; u < AHEAD; ++u)
             if (IS_THERE(u, from, past)) value_of[u] = load_once(values + first + u * 32);
 #endif
+    };
+    /* Most chunks are full, and need no comparisons. The branches also keep the compiler from moving loads behind the use
+       of what the last chunk waits for. */
+    auto const load = [&] {
+        if (left - chunk >= CHUNK)
+            load_of(CHUNK);
+        else
+            load_of(left - chunk);
     };
 
     look_at(tile);
@@ -310,7 +318,8 @@ csr_vector_work choose_csr_vector(index_t m, index_t k, index_t nonzeros, index_
         index_t const rounds = (m - 1) / (rows * warps) + 1, elements = rows * average;
         double const by_rounds = static_cast<double>(m) / static_cast<double>(rounds * rows * warps);
         return by_rounds *
-               (rows == 1 ? 1 : static_cast<double>(elements) / static_cast<double>(elements + chunk / 2));
+               (rows == 1 ? 1
+                          : static_cast<double>(elements) / (static_cast<double>(elements) + 0.5 * chunk));
     };
     x.rows = 1;
     if (4 * average < 3 * chunk) {
