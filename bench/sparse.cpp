@@ -1,8 +1,9 @@
 // Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
-//   bench_sparse [events | csr | bsr | two_of_four | sampled | spgemm] [SIDE]
+//   bench_sparse [events [SIDE] | csr [N] | bsr | two_of_four | sampled | spgemm]
 //
 // All parts by default. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
+// With N, csr has only products with N columns.
 // All numbers are floats, but those of bsr are half, and those of two_of_four bfloat16. Times are those of a graph of many
 // calls, replayed, so that they are the device's; "queued" is what a call takes that is queued by itself, one after
 // another. Rounds
@@ -117,7 +118,7 @@ void events(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t 
 
 // ---- CSR -------------------------------------------------------------------------------------------------
 
-void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
+void csr(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t only) {
     cusparse peer;
     bool const there = peer.multiply && peer.prepare && peer.times_vector && peer.create(&peer.handle) == 0 &&
                        peer.set_stream(peer.handle, stream) == 0;
@@ -126,6 +127,23 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
         char const* name;
         host_csr a;
     };
+    {
+        // What the memory gives.
+        index_t const count = index_t{1} << 27;
+        device_matrix from(gpu, 1, count), to(gpu, 1, count);
+        auto const copy = get<int (*)(std::uintptr_t, std::uintptr_t, std::size_t, void*)>(
+            open_any({"libcuda.so.1"}), "cuMemcpyDtoDAsync_v2");
+        auto const address = [](auto& m) { return reinterpret_cast<std::uintptr_t>(m.data().address); };
+        std::vector<way> ways;
+        ways.push_back({"copy", [&](int) {
+                            check(
+                                copy(address(to), address(from), static_cast<std::size_t>(count) * 4, stream),
+                                "a copy");
+                        }});
+        by.run(ways, 1);
+        std::printf("a copy within memory: %.2f TB/s, read and written\n",
+                    static_cast<double>(count) * 8 / median(ways[0].seconds) / 1e12);
+    }
     std::vector<sample> samples;
     for (auto const& [name, density] :
          {std::pair{"uniform 0.1%", 0.001}, {"uniform 1%", 0.01}, {"uniform 5%", 0.05}, {"uniform 10%", 0.1}})
@@ -140,6 +158,7 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
     // Larger than the caches: what the memory gives.
     samples.push_back({"banded 33, long", make_csr(
                                               2000000, 2000000, [](index_t) { return index_t{33}; }, true)});
+    samples.push_back({"uniform, tall", make_csr(131072, 32768, [](index_t) { return index_t{256}; })});
     samples.push_back({"uniform, large", make_csr(65536, 65536, [](index_t) { return index_t{512}; })});
     samples.push_back({"pruned 512, 70%", make_csr(512, 512, [](index_t) { return index_t{154}; })});
     samples.push_back({"pruned 2048, 90%", make_csr(2048, 2048, [](index_t) { return index_t{205}; })});
@@ -160,6 +179,7 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream) {
         auto const in_pieces = sg::balanced(gpu, x);
         for (index_t const n : {1, 8, 64, 512, 8192}) {
             if (a.cols * n > index_t{1} << 28 || (nonzeros > 10000000 && n > 1)) continue;
+            if (only > 0 && n != only) continue;
             device_matrix b(gpu, a.cols, n), c(gpu, a.rows, n), d(gpu, a.rows, n);
             {
                 sg::matrix<float> here(a.cols, n, [](index_t i, index_t j) {
@@ -456,7 +476,7 @@ void two_of_four(sg::cuda const& gpu, race const& by, graphs::stream stream) {
 
 int main(int argc, char** argv) {
     std::string const what = argc > 1 ? argv[1] : "";
-    index_t const side = argc > 2 ? std::atol(argv[2]) : 20000;
+    index_t const number = argc > 2 ? std::atol(argv[2]) : 0;
     sg::cuda gpu;
     if (sg::status s = gpu.ready(); !s) return std::printf("%s\n", s.error().what()), 77;
     auto const in = sg::cuda_session::of(0).enter();
@@ -466,8 +486,8 @@ int main(int argc, char** argv) {
     gpu.stream = static_cast<CUstream>(stream);
     std::printf("%s, driver for CUDA %d\n", gpu.where().name.c_str(), gpu.where().driver);
     race const by(g, stream);
-    if (what.empty() || what == "events") events(gpu, by, stream, side);
-    if (what.empty() || what == "csr") csr(gpu, by, stream);
+    if (what.empty() || what == "events") events(gpu, by, stream, number > 0 ? number : 20000);
+    if (what.empty() || what == "csr") csr(gpu, by, stream, number);
     if (what.empty() || what == "bsr") bsr(gpu, by, stream);
     if (what.empty() || what == "two_of_four") two_of_four(gpu, by, stream);
     if (what.empty() || what == "sampled" || what == "spgemm") sampled(gpu, by, stream, what != "spgemm");

@@ -205,6 +205,18 @@ void add_events(std::vector<kernel>& to, int capability) {
             }
 }
 
+// CSR times a vector: rows by themselves, and several together with elements of B in shared memory.
+template <class T, class Index>
+void add_csr_vector(std::vector<kernel>& to, bool ones = false) {
+    for (bool const alone : {true, false})
+        to.push_back({std::string("csr-vector-") + sg::type_letter<T>() +
+                          (sizeof(Index) == 8 ? "-long" : "") + (ones ? "-ones" : "") +
+                          (alone ? "-alone" : ""),
+                      sg::cuda_source_of(sg::csr_vector_kernel<T, sg::accumulator_t<T>, Index>(
+                          alone ? sg::csr_vector_work{1} : sg::csr_vector_work{32, 4096}, ones)),
+                      true});
+}
+
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
     add_combined<float>(all, capability >= 90 ? sg::cuda_engine::simt : sg::cuda_engine::blocked, capability);
@@ -274,6 +286,11 @@ std::vector<kernel> kernels_for(int capability) {
     add_events<float>(all, capability);
     if (capability == 90) add_events<double>(all, capability);
     if (capability == 90) add_events<sg::half>(all, capability);
+    if (capability == 90) {
+        add_csr_vector<float, std::int32_t>(all), add_csr_vector<float, std::int64_t>(all);
+        add_csr_vector<float, std::int32_t>(all, true), add_csr_vector<double, std::int32_t>(all);
+        add_csr_vector<sg::half, std::int32_t>(all), add_csr_vector<complex128, std::int64_t>(all);
+    }
     sg::cuda_epilogue<float> const none{sg::identity{}};
     for (bool const b_along_k : {false, true})
         for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)

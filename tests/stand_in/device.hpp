@@ -88,6 +88,22 @@ T __shfl_down_sync(unsigned all, T mine, unsigned by) {
     return __shfl_sync(all, mine, lane + by < 32 ? lane + by : lane);
 }
 
+inline unsigned __ballot_sync(unsigned all, bool mine) {
+    unsigned mask = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) mask |= (unsigned)__shfl_sync(all, mine, lane) << lane;
+    return mask;
+}
+inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
+inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+template <class T>
+T __ldcs(T const* p) {
+    return *p;
+}
+template <class T>
+void __stcs(T* p, T x) {
+    *p = x;
+}
+
 // Addresses of shared memory as instructions take them: dynamic memory begins at 0, static memory is around
 // 3 << 30.
 alignas(1024) static char stand_in_own;

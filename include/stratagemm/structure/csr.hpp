@@ -535,8 +535,7 @@ public:
         std::string const origin = r.a_facts.origin();
         return origin + (whole || origin.empty() ? "" : "each call does that, to_csr once; ") + "csr of " +
                (exact ? "" : "at most ") + std::to_string(most) + " non-zeros, " +
-               (on_host ? std::string("rows by the host's threads")
-                        : choose_csr(r.m, r.k, r.n, most, 1).describe()) +
+               (on_host ? std::string("rows by the host's threads") : describe_kernel(r, most)) +
                (whole && r.m <= most_rows_of_whole ? ", or all of the dense matrix where that takes less time"
                                                    : "");
     }
@@ -554,6 +553,21 @@ public:
     }
 
 private:
+    // The kernel of a device for so many elements. Rows that are in pieces, but none of them cut, have one sum.
+    template <class R>
+    std::string describe_kernel(R const& r, index_t nonzeros) const {
+        using T = typename R::a_type;
+        if constexpr (!is_whole<decltype(r.a_facts)>) {
+            bool cut = false;
+            if constexpr (requires { r.a_facts.sums; }) cut = r.a_facts.sums > 1;
+            csr_vector_work x;
+            if (r.n == 1 && !cut)
+                x = choose_csr_vector<T, typename std::remove_cvref_t<decltype(r.a_facts)>::index_type>(
+                    r.m, r.k, nonzeros, csr_vector_units<space>(this->leaf()));
+            if (x.rows > 0) return x.describe();
+        }
+        return choose_csr(r.m, r.k, r.n, nonzeros, 1).describe();
+    }
     // Whether an operand has a dense matrix beside its list.
     template <class Form>
     static constexpr bool is_whole = requires {

@@ -1,9 +1,15 @@
 // Sparse matrices times dense ones on a device, against the host: the kernel is one for all devices.
 #include "catch.hpp"
+#include "csr_there.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
 
 using namespace trials;
 
@@ -64,8 +70,108 @@ void csr_on_device() {
     }
 }
 
+// The kernel for one column, whatever it would take to be chosen. Some rows are empty. The whole group has some tiles, of
+// many rows and of a long one. The first rows are another matrix, whose columns do not exist. C and B are columns of
+// others, with NaN beside, and where no element is multiplied.
+template <class T, class Index>
+void csr_by_vector() {
+    under_test const device;
+    using S = sg::accumulator_t<T>;
+    using space = under_test::space;
+    if constexpr (sg::warpgroup_leaf<decltype(device.leaf()), space>) {
+        if (sg::csr_vector_units<space>(device.leaf()) == 0) return;
+        sg::index_t const others = 3, m = 210, k = 83, unused = 41;
+        support::sparse_arrays<T, Index> a;
+        a.rows = others + m, a.cols = k;
+        for (sg::index_t i = 0; i < others + m; ++i) {
+            sg::index_t const length = i % 7 == 3   ? 0
+                                       : i == 100   ? 9000
+                                       : i == 137   ? 300
+                                       : i / 6 == 9 ? 800
+                                                    : (i * 5) % 67;
+            for (sg::index_t at = 0; at < length; ++at) {
+                sg::index_t const j = (at * 11 + i) % (k - 1);
+                a.columns.push_back(static_cast<Index>(i < others ? -1000000000 : j < unused ? j : j + 1));
+                a.values.push_back(T(static_cast<float>((3 * i + 5 * at) % 7 - 3)));
+            }
+            a.begins.push_back(static_cast<Index>(a.columns.size()));
+        }
+        T const nan = std::is_integral_v<S> ? T(1) : T(std::numeric_limits<float>::quiet_NaN());
+        auto const numbers = support::integers<T>(k, 2, 1);
+        sg::matrix<T> const b(
+            k, 2, [&](sg::index_t i, sg::index_t j) { return j == 0 || i == unused ? nan : numbers(i, j); });
+        auto const added = support::integers<S>(m, 1, 2);
+        under_test::matrix<T> const there_b(device, b);
+        under_test::matrix<S> const there_added(device, added);
+        under_test::matrix<S> c(device, m, 2);
+        csr_there<T, Index> const there(device, a.view(), 5);
+        auto x = there.view;
+        x.rows = m, x.row_begins = x.row_begins + others;
+        auto y = a.view();
+        y.rows = m, y.row_begins += others;
+        sg::matrix<S> found(m, 2), expected(m, 1);
+        auto const try_product = [&](auto const& there_a, auto const& here, S alpha, S beta,
+                                     sg::csr_vector_work const& work) {
+            INFO(work.rows << " rows, " << work.staged << " staged, beta " << (beta != S(0)));
+            auto const part = sg::conjugated(sg::as_view(b).part(0, 1, k, 1));
+            auto const there_part = sg::conjugated(sg::as_view(there_b).part(0, 1, k, 1));
+            sg::gemm(sg::host{}, alpha, here, part, beta, added, expected);
+            device.leaf().fill(c.view(), S(9)).or_throw();
+            auto const p =
+                sg::product(alpha, there_a, there_part, beta, there_added, sg::as_view(c).part(0, 1, m, 1));
+            sg::multiply_csr_by_vector(device.leaf(), p, work).or_throw();
+            c.download(found);
+            int wrong = 0;
+            for (sg::index_t i = 0; i < m; ++i)
+                wrong += !(found(i, 1) == expected(i, 0)) + !(found(i, 0) == S(9));
+            CHECK(wrong == 0);
+        };
+        for (int const rows : {1, 6, 32}) {
+            try_product(x, y, S(1), S(0), {rows});
+            try_product(x, y, S(2), S(-1), {rows});
+        }
+        if constexpr (std::is_same_v<T, float>) {
+            for (int const rows : {1, 6}) try_product(x, y, S(1), S(0), {rows, 37});
+            sg::csr_of_ones<T, Index, space> const ones{m, k, x.row_begins, x.columns, x.nonzeros};
+            sg::csr_of_ones<T, Index> const ones_here{m, k, y.row_begins, y.columns, y.nonzeros};
+            try_product(ones, ones_here, S(1), S(0), {6});
+        }
+    }
+}
+
 } // namespace
 
+TEST_CASE("csr times dense on a device: one column", "[csr]") {
+    csr_by_vector<float, std::int32_t>();
+    csr_by_vector<double, std::int64_t>();
+    csr_by_vector<std::complex<float>, std::int32_t>();
+}
+TEST_CASE("csr times dense on a device: which kernel has one column", "[csr]") {
+    using work = sg::csr_vector_work;
+    auto const choice = [](sg::index_t m, sg::index_t length) {
+        return sg::choose_csr_vector<float, std::int32_t>(m, m, m * length, 132);
+    };
+    CHECK(choice(2000000, 33) == work{32});
+    CHECK(choice(440000, 150) == work{21, 0, 3 * 150 * 21});
+    CHECK(choice(65536, 512) == work{1, 57856});
+    CHECK(choice(42000, 600) == work{1, 42000});
+    CHECK(choice(21000, 8000) == work{1, 21000, 24000});
+    for (auto const& [m, length] : {std::pair{100000, 33}, {264000, 250}, {10000, 2000}, {2000, 9000}})
+        CHECK(choice(m, length).rows == 0);
+    CHECK(sg::choose_csr_vector<float, std::int32_t>(2000000, 2000000, 66000000, 0).rows == 0);
+
+    under_test const device;
+    using space = under_test::space;
+    sg::index_t const m = 2000000;
+    sg::csr<float, std::int32_t, space> a{m, m};
+    a.nonzeros = 33 * m;
+    sg::view<float const, space> const b{{}, m, 1, 1, 1};
+    sg::view<float, space> const c{{}, m, 1, 1, 1};
+    auto const text = sg::plan(device, sg::product(a, b, c).shape()).describe();
+    INFO(text);
+    bool const there = sg::csr_vector_units<space>(device.leaf()) > 0;
+    CHECK((text.find("rows of A by a warp") != std::string::npos) == there);
+}
 TEST_CASE("csr times dense on a device: float", "[csr]") { csr_on_device<float>(); }
 TEST_CASE("csr times dense on a device: double", "[csr]") { csr_on_device<double>(); }
 TEST_CASE("csr times dense on a device: half", "[csr]") { csr_on_device<sg::half>(); }

@@ -17,6 +17,7 @@
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 #include "arrays.hpp"
+#include "times_vector.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -435,11 +436,6 @@ struct csr_kinds {
     char const* mark = "";
 };
 template <class In, class Out, class Index>
-std::string csr_types() {
-    return kernel_types<In, Out>() + "#define SUM " + kernel_type<accumulator_t<In>>() + "\n#define INDEX " +
-           (sizeof(Index) == 8 ? "index\n" : "int\n");
-}
-template <class In, class Out, class Index>
 device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& kinds) {
     // Registers for sums, rows of B and X where all of B is read.
     index_t const words = kinds.x_rows + (kinds.x_rows + x.ahead) * x.span *
@@ -453,6 +449,19 @@ device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& k
     return {name, csr_text, definitions, x.items, uses_double<In, Out>, false, csr_types<In, Out, Index>};
 }
 
+// Of a product with one column, which one of the two kernels computes: choose_csr_vector(), unless rows are cut into
+// pieces. A step from one element of B to the next is an int there.
+template <class Space, class Leaf, class Q>
+csr_vector_work vector_work_of(Leaf const& leaf, Q const& p) {
+    using In = typename Q::a_type;
+    bool cut = false;
+    if constexpr (requires { p.a.pieces; }) cut = p.a.pieces.cut_rows > 0;
+    index_t const longest_step = device_longest / static_cast<index_t>(sizeof(In)), step = p.b.row_stride;
+    if (p.c.cols > 1 || cut || step > longest_step || step < -longest_step) return {};
+    return choose_csr_vector<In, typename Q::a_operand::index_type>(p.c.rows, p.b.rows, p.a.nonzeros,
+                                                                    csr_vector_units<Space>(leaf));
+}
+
 // C = alpha A B + beta E, without the epilogue. `whole`: the matrix whose non-zero elements A lists, or only_listed.
 template <class Leaf, class Q, class Whole, class Arena>
 status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
@@ -461,6 +470,10 @@ status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& mem
     using Sum = accumulator_t<In>;
     constexpr bool valued = has_values<typename Q::a_operand>;
     constexpr bool has_whole = !std::is_same_v<Whole, only_listed>;
+    using space = typename std::remove_cvref_t<decltype(p.b)>::space;
+    if constexpr (!has_whole && warpgroup_leaf<Leaf, space>)
+        if (csr_vector_work const x = vector_work_of<space>(leaf, p); x.rows > 0)
+            return multiply_csr_by_vector(leaf, p, x);
     auto const& a = p.a;
     index_t const m = p.c.rows, n = p.c.cols;
     csr_work const x = has_whole ? choose_events(m, p.b.rows, n, vector_of(p.b))
