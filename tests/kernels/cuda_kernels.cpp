@@ -72,10 +72,15 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
             form.a_along_k = lying % 2 > 0, form.b_along_k = lying / 2 > 0;
             form.tail = std::string(more) == "-tail", form.dense = std::string(more) != "-gaps";
             bool const row_major = form.a_along_k && !form.b_along_k; // as above
-            if (form.dense ? row_major : form.a_along_k == form.b_along_k || !sg::takes_gaps(tile)) continue;
+            if (form.dense ? row_major : form.a_along_k == form.b_along_k || !sg::takes_any_lines(tile))
+                continue;
             to.push_back({name + (form.a_along_k ? "-ak" : "-am") + (form.b_along_k ? "-bk" : "-bn") + more,
                           sg::cuda_product_source<In, Out>(tile, form, none), true});
         }
+    if (sg::takes_words(tile, sizeof(In)))
+        to.push_back({name + "-gaps",
+                      sg::cuda_product_source<In, Out>(tile, sg::form_for(tile, sizeof(In), {}), none),
+                      true});
     if (sg::divides_last_round(tile, sizeof(In))) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.tail = form.dense = true;

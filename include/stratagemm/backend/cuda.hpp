@@ -176,7 +176,7 @@ struct cuda {
         std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
                                  stratagemm::describe(choice.tile);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
-                                   : reads_lines(choice.tile.engine) && !takes_gaps(choice.tile)
+                                   : reads_lines(choice.tile.engine) && !takes_any_lines(choice.tile)
                                        ? "; operands that cannot be fetched as they lie are copied first"
                                        : "";
         if (choice.part == 0) return text + copies;

@@ -42,10 +42,11 @@ inline double shortest_step(cuda_tile const& t, std::size_t element) {
 inline double bytes_stored(cuda_tile const& t, std::size_t element, std::size_t row) {
     bool const aligned = row % 16 == 0;
     switch (t.engine) {
-    case cuda_engine::simt: return t.micro_m * t.micro_n > 128 ? (aligned ? 12 : 7) : aligned ? 24 : 10;
+    case cuda_engine::simt: return t.micro_m * t.micro_n > 128 ? (aligned ? 12 : 7) : aligned ? 24 : 8.5;
     case cuda_engine::fp64: return aligned ? 14 : 12;
     case cuda_engine::blocked: // warps that lie along n store whole lines
-        return t.n / t.micro_n % 32 != 0 ? 6 : element == 2 ? 15 : 20;
+        return t.n / t.micro_n % 32 != 0 ? 6 : element == 2 ? 15 : 24;
+    case cuda_engine::mma: return aligned ? 12 : 6;
     default: return aligned ? 28 : row % 4 == 0 ? 7.5 : 5;
     }
 }
@@ -56,7 +57,7 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of
 // parts of k another launch, and what it takes to write and to read them. Where only the last round is in
 // parts, it is a round of its own. The constants are those that fit measurements on an H200 best
-// (bench/results/tiles-h200-2026-11-23.txt).
+// (bench/results/tiles-h200-2026-11-23.txt), and of shapes that were behind cuBLAS on an H100 (tiles-h100-2026-11-25.txt).
 inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_sides const& s,
                         cuda_choice const& how, int units, std::size_t element, bool b_along_k) {
     cuda_form const form = form_for(given, element, {.b_along_k = b_along_k});
@@ -74,13 +75,22 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     auto const rows = static_cast<double>(s.m < t.m ? s.m : t.m),
                cols = static_cast<double>(s.n < t.n ? s.n : t.n);
     std::size_t const row = static_cast<std::size_t>(s.n) * element;
-    double const store_rate = bytes_stored(t, element, row);
-    // For tensor cores, lines that begin within those of the cache take longer to fetch.
-    double const slowed = t.engine == cuda_engine::wgmma ? 2 : t.engine == cuda_engine::mma ? 1.5 : 1;
-    auto const slowly = [&](std::ptrdiff_t line) {
-        return static_cast<std::size_t>(line) * element % 128 != 0 ? slowed : 1.0;
+    // simt takes longer to store where k ends within a step.
+    bool const ends_within = t.engine == cuda_engine::simt && s.k % t.k != 0;
+    double const store_rate = bytes_stored(t, element, row) * (ends_within && row % 16 == 0 ? 2 / 3.0 : 1);
+    // For tensor cores, lines that begin within those of the cache take longer to fetch, if all multiprocessors do.
+    double const slowed = t.engine == cuda_engine::wgmma ? (t.cluster > 1 ? 1.5 : 2)
+                          : t.engine == cuda_engine::mma ? 1.5
+                                                         : 1;
+    auto const slowly = [&](std::ptrdiff_t line, double share) {
+        bool const within = static_cast<std::size_t>(line) * element % 128 != 0;
+        return within && slowed * share > 1 ? slowed * share : 1.0;
     };
-    double const slow_a = slowly(s.k), slow_b = slowly(b_along_k ? s.k : s.n);
+    // Rows of parts of k are aligned, whatever those of C are. Those of a second and last round of wgmma are stored as other
+    // rows that the hardware does not take; after many rounds it makes no difference.
+    bool const of_parts =
+        (element == 4 && t.engine == cuda_engine::blocked && how.part > 0 && store_rate < 7.5) ||
+        (element == 2 && t.engine == cuda_engine::wgmma && how.whole > 0 && how.whole <= units);
     // Of operands that lie otherwise than the engine takes them; and, if rows have no gaps, of what does not begin at
     // multiples of 16 bytes. A is nearly always along k.
     auto const copied = [&](std::ptrdiff_t side, bool lies_along_k, bool along_k) {
@@ -92,30 +102,47 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     };
     double copies = copied(s.m, true, form.a_along_k) + copied(s.n, b_along_k, form.b_along_k);
     double fetched = 60; // bytes a cycle
-    if (copies > 0 && takes_gaps(t) && how.whole == 0) copies = 0, fetched = 22;
-    // Of as many blocks on each multiprocessor as that, each with a tile.
-    auto const round_of = [&](double beside, std::ptrdiff_t depth, double stored) {
+    // A B that no other tile reads comes from memory, unless it is a copy, and along n each step from other pages of it.
+    double const of_b = static_cast<double>(s.k) * static_cast<double>(s.n) * size;
+    bool const from_pages = (t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma) && !b_along_k &&
+                            s.m <= t.m && of_b > 4e6 && row % 16 == 0;
+    double const step = from_pages ? 650 : shortest_step(t, element);
+    double begins = 5300; // until the first tile has come
+    double rows_fetched = rows, cols_fetched = cols;
+    std::ptrdiff_t fetched_depth = 1; // and multiples of that
+    if (copies > 0 && how.whole == 0) {
+        // Word by word, what is not there takes as long as the rest of a tile.
+        bool const are_words = static_cast<std::size_t>(s.k | (b_along_k ? s.k : s.n)) * element % 4 == 0;
+        if (takes_any_lines(t)) copies = 0, fetched = 22;
+        if (takes_words(t, element) && are_words)
+            copies = 0, fetched = 13, begins += 2000, rows_fetched = t.m, cols_fetched = t.n,
+            fetched_depth = t.k;
+    }
+    // Of as many blocks on each multiprocessor as that, or on a share of them, each with a tile.
+    auto const round_of = [&](double beside, double share, std::ptrdiff_t depth, double stored) {
+        double const slow_a = slowly(s.k, share), slow_b = slowly(b_along_k ? s.k : s.n, share);
         double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
-                     fetching = (rows * slow_a + cols * slow_b / t.cluster) * static_cast<double>(depth) *
-                                size / fetched,
-                     waiting =
-                         (up(depth, t.k) - (reads_lines(t.engine) ? 0 : 0.6)) * shortest_step(t, element);
+                     fetching = (rows_fetched * slow_a + cols_fetched * slow_b / t.cluster) *
+                                up(depth, fetched_depth) * static_cast<double>(fetched_depth) * size /
+                                fetched,
+                     waiting = (up(depth, t.k) - (reads_lines(t.engine) ? 0 : 0.6)) * step;
         // One block does not keep a multiprocessor busy that has room for several.
         double const alone = beside < blocks ? multiplying : 0;
         double const summing =
                          longer(longer(multiplying, fetching) * beside, waiting > alone ? waiting : alone),
-                     storing = rows * cols * stored / store_rate * beside;
+                     storing = rows * cols * stored / (of_parts && stored >= 4 ? 7.5 : store_rate) * beside;
         // wgmma leaves rows that are aligned to the hardware, and multiplies the next tile meanwhile.
-        bool const together = t.engine == cuda_engine::wgmma && row % 16 == 0;
+        bool const together = t.engine == cuda_engine::wgmma && row % 16 == 0 && !(of_parts && stored >= 4);
         return 300 + (together ? longer(summing, storing) : summing + storing);
     };
     auto const rounds_of = [&](double all, std::ptrdiff_t depth, double stored) {
         auto const places = static_cast<double>(units * blocks);
         auto const full = static_cast<double>(static_cast<std::ptrdiff_t>(all / places));
         double const left = all - full * places;
-        double const cycles = full > 0 ? full * round_of(blocks, depth, stored) : 0;
+        double const cycles = full > 0 ? full * round_of(blocks, 1, depth, stored) : 0;
         if (left == 0) return cycles;
-        return cycles + round_of(up(static_cast<std::ptrdiff_t>(left), units), depth, stored);
+        return cycles + round_of(up(static_cast<std::ptrdiff_t>(left), units),
+                                 left < units ? left / units : 1, depth, stored);
     };
     double const summing =
         how.whole > 0 ? rounds_of(whole, s.k, size) + rounds_of((tiles - whole) * parts, how.part, sum)
@@ -128,7 +155,7 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     // Where some multiprocessors have less to do than others, these do not fetch as fast as memory could give.
     double const items = how.whole > 0 ? whole : tiles * parts;
     double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units) * units);
-    double const working = 5300 + longer(summing, traffic / 16 / units * (1 + 0.5 * idle)) + gathering +
+    double const working = begins + longer(summing, traffic / 16 / units * (1 + 0.5 * idle)) + gathering +
                            (copies > 0 ? 7500 + 2 * copies / 16 / units : 0);
     return longer(working, launching(1 + (how.part > 0) + (copies > 0), fetches(t.engine)));
 }
@@ -241,19 +268,33 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              static_cast<double>(element) * static_cast<double>(s.count);
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
-        // Parts of k such that rounds of blocks are full, where a block has 128 bytes of each column of A.
+        // Parts of k, where a block has 128 bytes of each column of A, such that rounds of blocks are full. For a vector,
+        // whose blocks wait for nothing but memory, as few as keep memory busy: no multiprocessor then reads its blocks,
+        // at up to 40 bytes a cycle, for longer than memory takes for all, nor does one block wait for its lines.
         std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
                              places = std::ptrdiff_t{2} * d.units, most = s.count > 1 ? 1 : s.k / 256;
         std::ptrdiff_t parts = 1;
         double least = 1e300;
         for (std::ptrdiff_t p = 1; p <= most && (p == 1 || blocks * (p - 1) < 2 * places); ++p) {
             auto const rounds = static_cast<double>((blocks * p - 1) / places + 1);
-            double const time = rounds / static_cast<double>(p) * (1 + 0.02 * static_cast<double>(p));
+            double time = rounds / static_cast<double>(p) * (1 + 0.02 * static_cast<double>(p));
+            if (s.n == 1) {
+                auto const each = static_cast<double>((blocks * p - 1) / d.units + 1),
+                           lines = static_cast<double>(s.k / p);
+                double const reading = bytes / (20 * d.units),
+                             longest = lines * (3.2 * each > 4.3 ? 3.2 * each : 4.3);
+                time = (reading > longest ? reading : longest) +
+                       (p > 1 ? 4000 + 50 * static_cast<double>(p) : 0);
+            }
             if (time < least) least = time, parts = p;
         }
         narrow.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
-        narrow.cycles = 5000 + bytes / (20 * d.units) + (parts > 1 ? 4000 : 0);
-        if (bytes > 1e6) return narrow;
+        // Element by element, where no line can begin at a multiple of 16 bytes, reading takes so much longer that tiles may
+        // be faster.
+        bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0 ||
+                           static_cast<std::size_t>(s.m) * element % 16 == 0 || s.n == 1;
+        narrow.cycles = 5000 + bytes / ((dense ? 20 : 3) * d.units) + (parts > 1 ? 4000 : 0);
+        if (bytes > 1e6 && dense) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer. B is copied unless it lies along k, aligned.
         bool const copied = !b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;
         double const queued = launching(1 + (parts > 1) + copied, false);

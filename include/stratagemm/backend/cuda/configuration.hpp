@@ -57,8 +57,8 @@ struct cuda_form {
     bool a_along_k = true, b_along_k = false;
     bool partial = false; // sums of parts of k go to workspace
     bool tail = false;    // so do those of the last tiles alone
-    // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of fp64, are
-    // fetched by hardware.
+    // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of fp64 and
+    // mma, begin all their lines at multiples of 16 bytes.
     bool dense = false;
     bool spreads = false;              // the result goes to several targets
     bool sums = false;                 // of copies: operands are sums
@@ -106,9 +106,15 @@ constexpr int fetchers_of(cuda_tile const& t) {
     return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
 }
 
-// Whether threads, those of four warps, can bring what the hardware cannot fetch: of warps that have given up their
-// registers they could not, and a copy of the operands costs large tiles little.
-constexpr bool takes_gaps(cuda_tile const& t) { return t.engine == cuda_engine::fp64 && fetchers_of(t) == 1; }
+// Whether lines may begin anywhere: threads, those of four warps, then bring what the hardware cannot fetch. Of warps that
+// have given up their registers they could not, and a copy of the operands costs large tiles little.
+constexpr bool takes_any_lines(cuda_tile const& t) {
+    return t.engine == cuda_engine::fp64 && fetchers_of(t) == 1;
+}
+// Or at multiples of 4 bytes, if elements have 16 bits.
+constexpr bool takes_words(cuda_tile const& t, std::size_t element) {
+    return t.engine == cuda_engine::mma && element == 2;
+}
 constexpr int fetchers_of(cuda_tile const& t, cuda_form const& f) { return f.dense ? fetchers_of(t) : 4; }
 
 inline int threads_of(cuda_tile const& t) {
@@ -145,7 +151,7 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         t.k = 1024;
         while (static_cast<std::size_t>(t.k * n) * scalar > 32768) t.k = static_cast<short>(t.k / 2);
         std::ptrdiff_t const each = size == 1 ? 8 : 16 / size;
-        t.micro_n = !on_tensor_cores && m / (32 * each) >= 2 * units ? 32 : 8;
+        t.micro_n = !on_tensor_cores && 2 * m / (32 * each) >= 3 * units ? 32 : 8;
         if (on_tensor_cores) t.micro_m = 16;
         t.m = static_cast<short>(t.micro_n * each);
         return t;

@@ -32,6 +32,11 @@ struct cuda_lines {
         return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % unit == 0 && stride >= length &&
                steps;
     }
+    // Whether they begin at multiples of 4 bytes.
+    bool are_words() const {
+        auto const steps = static_cast<std::uintptr_t>(stride | step) * sizeof(T);
+        return stride >= length && (reinterpret_cast<std::uintptr_t>(data) | steps) % 4 == 0;
+    }
 };
 
 // An operand with its lines as rows.

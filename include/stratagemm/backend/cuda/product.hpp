@@ -355,10 +355,13 @@ private:
             };
             f.dense = dense(lying_a()) && dense(lying_b());
         }
-        if (tile.engine == cuda_engine::fp64) {
+        if (reads_lines(tile.engine)) {
             cuda_lying<In> const a = lying_a(), b = lying_b();
-            f.dense = !takes_gaps(tile) || a.is_sum() || b.is_sum() || // then what has gaps is copied
-                      (cuda_lines_of(a).can_be_fetched() && cuda_lines_of(b).can_be_fetched());
+            cuda_lines<In> const of_a = cuda_lines_of(a), of_b = cuda_lines_of(b);
+            bool const can_be_fetched = of_a.can_be_fetched() && of_b.can_be_fetched();
+            bool const can_stay = takes_any_lines(tile) ||
+                                  (takes_words(tile, sizeof(In)) && of_a.are_words() && of_b.are_words());
+            f.dense = can_be_fetched || !can_stay || a.is_sum() || b.is_sum(); // then what has gaps is copied
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
@@ -462,9 +465,8 @@ private:
         if (!reads_lines(tile.engine))
             return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles));
 
-        bool const by_threads = tile.engine == cuda_engine::fp64 && !form.dense;
-        cuda_lines<In> a, b;
-        if (!by_threads) {
+        cuda_lines<In> a = cuda_lines_of(lying_a()), b = cuda_lines_of(lying_b());
+        if (form.dense) {
             a = fetchable(lying_a(), form.a_along_k, copies, memory);
             b = fetchable(lying_b(), form.b_along_k, copies, memory);
         }
@@ -482,7 +484,7 @@ private:
             return cuda_map_of(session_, to, l, swizzled ? line : side, tile.k, swizzled);
         };
         CUtensorMap a_map{}, b_map{};
-        if (!by_threads) {
+        if (form.dense) {
             if (status s = map(a_map, a, form.a_along_k, on_c.m); !s) return s;
             if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
                 return s;

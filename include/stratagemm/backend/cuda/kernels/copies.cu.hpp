@@ -32,6 +32,16 @@ template <class T> void copy(unsigned to, T const *from, int there = sizeof(T)) 
             if (b < there) x.byte[b] = ((unsigned char const *)from)[b];
     *(T *)__cvta_shared_to_generic(to) = x.whole;
 }
+/* Four bytes, of which none, two or all are read, and the others are zeros. */
+inline void copy_word(unsigned to, unsigned const *from, int there) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(max(0, min(4, there)))
+                 : "memory");
+#else
+    unsigned const word = there >= 4 ? *from : there > 0 ? *(unsigned short const *)from : 0;
+    *(unsigned *)__cvta_shared_to_generic(to) = word;
+#endif
+}
 inline void commit() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");

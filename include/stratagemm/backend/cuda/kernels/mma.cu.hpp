@@ -3,9 +3,9 @@
 // swizzled lines.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at
-// multiples of 16 bytes. Lines and columns beyond the matrix become zeros and are not read, so no side has to
-// be a multiple of anything. A warp has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k
-// at a time.
+// multiples of 16 bytes. Lines of 16-bit types may begin at multiples of 4 (DENSE = 0), and are then copied word by word.
+// Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A warp
+// has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
 //
 // MMA_TYPE: the operands, as PTX calls them. PROMOTES: the tensor cores keep fewer bits of a sum than a float
 // has (fp8), so that what a stage adds up to is added to the sum outside of them.
@@ -58,9 +58,17 @@ template <int SIDE, bool ALONG_K> struct loader {
         int const in_line = max(0, min(16, (ALONG_K ? min(k_left, TILE_K) * ELEMENT : side_left) - at));
         int const lines_left = ALONG_K ? side_left : k_left;
 #pragma unroll
-        for (int v = 0; v < lines / together; ++v)
-            copy(tile + to + v * together * bytes, (uint4 const *)(from + v * apart),
-                 line + v * together < lines_left ? in_line : 0);
+        for (int v = 0; v < lines / together; ++v) {
+            int const there = line + v * together < lines_left ? in_line : 0;
+            unsigned const place = tile + to + v * together * bytes;
+            char const *const at_v = from + v * apart;
+#if DENSE
+            copy(place, (uint4 const *)at_v, there);
+#else
+#pragma unroll
+            for (int b = 0; b < 16; b += 4) copy_word(place + b, (unsigned const *)(at_v + b), there - b);
+#endif
+        }
         from += after;
     }
 };

@@ -4,8 +4,8 @@
 // DENSE: A may be read as vectors. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do
 // STAGES warps of a block; B lies along k, too, in aligned lines. Else: a thread has some rows that are next to
 // each other, MICRO_N threads beside it have those that follow, all other threads of the block share the terms,
-// and B passes through shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those
-// of 128 bytes; B lies along k. Sums are always added up in one order. PARTIAL: a block has a part of k, whose
+// and B, of several columns, passes through shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has
+// 16 rows, or those of 128 bytes; B lies along k. Sums are always added up in one order. PARTIAL: a block has a part of k, whose
 // sums go to workspace.
 #pragma once
 
@@ -100,7 +100,7 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 #endif
 
 /* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. */
-constexpr int AT_ONCE = ON_TENSOR_CORES ? 2 : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3 : 1;
+constexpr int AT_ONCE = ON_TENSOR_CORES || (!A_ALONG_K && sizeof(IN) <= 2 && COLS == 1) ? 2 : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3 : 1;
 extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
 narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
@@ -283,6 +283,38 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const i0 = first + (DENSE ? at * EACH : at);
     int const there = i0 >= p.m ? 0 : DENSE ? min(p.m - i0, EACH) : (p.m - i0 - 1) / SIDE_BY_SIDE + 1;
     scalar sum[EACH][COLS] = {};
+    index const apart = DENSE ? 1 : SIDE_BY_SIDE * p.a.row;
+    constexpr int AHEAD = EACH * COLS > 32 ? 4 : 8;
+#if COLS == 1
+    /* A column of B is read where it is: no thread waits for others with nothing on its way. */
+    __shared__ __align__(16) char memory[256 * EACH * sizeof(scalar)];
+    scalar *const room = (scalar *)memory;
+    IN const *const a = element<IN>(p.a, i0, begin, batch), *const b = element<IN>(p.b, begin, 0, batch);
+    int const until = end - begin;
+    auto const add = [&](int l, auto const &load) {
+        run_of<IN, EACH> v[AHEAD];
+        IN y[AHEAD];
+#pragma unroll
+        for (int x = 0; x < AHEAD; ++x) v[x] = load(l + x * DOWN);
+#pragma unroll
+        for (int x = 0; x < AHEAD; ++x) y[x] = b[min(l + x * DOWN, until - 1) * p.b.row];
+#pragma unroll
+        for (int x = 0; x < AHEAD; ++x) {
+            scalar const factor = l + x * DOWN < until ? number_of_b(p, y[x]) : scalar();
+#pragma unroll
+            for (int e = 0; e < EACH; ++e) sum[e][0] = multiply_add(number_of_a(p, v[x].x[e]), factor, sum[e][0]);
+        }
+    };
+    int l = slice;
+    if (there >= EACH)
+        for (; l + (AHEAD - 1) * DOWN < until; l += AHEAD * DOWN)
+            add(l, [&](int at) { return all_of(a + at * p.a.col, apart); });
+    for (; l < until; l += AHEAD * DOWN)
+        add(l, [&](int at) {
+            if (there >= EACH && at < until) return all_of(a + at * p.a.col, apart);
+            return some_of(a + at * p.a.col, apart, at < until ? there : 0);
+        });
+#else
     constexpr int WIDTH = COLS % 4 == 0 && sizeof(scalar) == 4 ? 4 : COLS % 2 == 0 && sizeof(scalar) <= 8 ? 2 : 1;
     __shared__ __align__(16) char memory[(TILE_K * COLS > 256 * EACH ? TILE_K * COLS : 256 * EACH) * sizeof(scalar)];
     scalar *const room = (scalar *)memory;
@@ -309,19 +341,18 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
                         sum[e][j0 + j] = multiply_add(number_of_a(p, v.x[e]), y.x[j], sum[e][j0 + j]);
             }
         };
-        index const apart = DENSE ? 1 : SIDE_BY_SIDE * p.a.row;
-        constexpr int ahead = EACH * COLS > 32 ? 4 : 8;
         int l = slice;
         if (there >= EACH)
-            for (; l + (ahead - 1) * DOWN < until; l += ahead * DOWN) {
-                run_of<IN, EACH> v[ahead];
+            for (; l + (AHEAD - 1) * DOWN < until; l += AHEAD * DOWN) {
+                run_of<IN, EACH> v[AHEAD];
 #pragma unroll
-                for (int x = 0; x < ahead; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
+                for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
 #pragma unroll
-                for (int x = 0; x < ahead; ++x) add(l + x * DOWN, v[x]);
+                for (int x = 0; x < AHEAD; ++x) add(l + x * DOWN, v[x]);
             }
         for (; l < until; l += DOWN) add(l, some_of(a + l * p.a.col, apart, there));
     }
+#endif
     /* A column at a time: those of a warp that have the same rows, then the warps. */
 #pragma unroll
     for (int j = 0; j < COLS; ++j) {
