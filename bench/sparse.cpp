@@ -142,7 +142,7 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t onl
                         }});
         by.run(ways, 1);
         std::printf("a copy within memory: %.2f TB/s, read and written\n",
-                    static_cast<double>(count) * 8 / median(ways[0].seconds) / 1e12);
+                    static_cast<double>(count) * 8 / median(ways[0].queued) / 1e12);
     }
     std::vector<sample> samples;
     for (auto const& [name, density] :

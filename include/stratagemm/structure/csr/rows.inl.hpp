@@ -133,9 +133,9 @@ STRATAGEMM_OP void sparse_strip_of(sparse_rows<T, Index, Ones> const& g, index_t
 
 // B by rows of more than two vectors, where loads of parts of a vector cost no more than whole ones. The vectors begin
 // where lines of the cache do, if that is the same in all rows of B: a load that meets two lines takes twice the time.
-// The number of sums is the same wherever B begins.
+// The number of sums is the same wherever B begins. g is a copy, so that no store to C can change it.
 template <class T, class Index, bool Ones>
-STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const& g) {
+STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const g) {
     constexpr index_t W = lanes<T>, size = sizeof(T);
     constexpr int most = 9; // vectors at once: more of them share the loads of an element of A
     auto const beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(g.b) % 64);
@@ -162,7 +162,7 @@ STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const&
 
 // B by rows.
 template <class T, class Index, bool Ones>
-STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const& g) {
+STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const g) {
     constexpr int W = lanes<T>;
     if constexpr (masked)
         if (g.n > 2 * W) return sparse_times_wide_rows(g);
