@@ -209,14 +209,13 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
         consider({family, sums, only.tile, 2, family == opencl_family::cpu ? 16.0f : 64.0f, 0.7f});
         return best;
     }
-    bool const cpu = family == opencl_family::cpu; // there the direct kernel is not that bad
+    bool const cpu = family == opencl_family::cpu;
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     // A work-item of the direct kernel goes through k term by term.
-    bool const little = work < (cpu ? 96 * 96 * 96 : 24 * 24 * 24) && (cpu || s.k <= 64);
+    bool const little = work < 24 * 24 * 24 && s.k <= (cpu ? 256 : 64);
     if (little || s.m < 4 || s.n < 4) return best;
     for (opencl_entry const& e : opencl_entries) {
         if (e.family != family || e.sums != (sums == 'i' ? 's' : sums)) continue;
-        if (cpu && (s.m < e.tile.tile_m() || s.n < e.tile.tile_n())) continue;
         consider(e);
     }
     return best;

@@ -60,7 +60,7 @@ inline constexpr opencl_entry opencl_entries[] = {
     {opencl_family::nvidia, 's', {8, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 4, 47.8f, 0.7f},
     {opencl_family::nvidia, 's', {8, 4, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 42.7f, 0.36f},
     {opencl_family::nvidia, 's', {4, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 46.9f, 0.36f},
-    {opencl_family::nvidia, 's', {4, 4, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 8, 1}, 7, 32, 0.36f},
+    {opencl_family::nvidia, 's', {4, 4, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 8, 1}, 7, 16.5f, 1},
     {opencl_family::nvidia, 's', {8, 8, 8, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 3, 60, 0.7f},
     // For short k: work-items that lie along n store whole lines of C.
     {opencl_family::nvidia, 's', {4, 32, 16, 4, 8, 8, 4, 4, 4, 4, 1, 4, 8, 1, 1}, 6, 84, 0.5f},
@@ -71,8 +71,12 @@ inline constexpr opencl_entry opencl_entries[] = {
     {opencl_family::nvidia, 'z', {16, 16, 2, 2, 8, 8, 1, 1, 1, 1, 2, 1, 8}, 4, 10, 0.4f},
 
     // PoCL runs a work-group on one core: local memory is cache, and vectors are as wide as its registers.
-    {opencl_family::cpu, 's', {8, 4, 4, 16, 64, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 16, 1},
-    {opencl_family::cpu, 'd', {8, 4, 4, 8, 64, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 8, 1},
+    {opencl_family::cpu, 's', {8, 4, 4, 16, 16, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 20, 1},
+    {opencl_family::cpu, 's', {2, 8, 4, 16, 16, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 18, 1},
+    {opencl_family::cpu, 's', {8, 1, 4, 16, 64, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 9, 1},
+    {opencl_family::cpu, 's', {4, 2, 4, 8, 32, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 6, 1},
+    {opencl_family::cpu, 'd', {8, 4, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 10, 1},
+    {opencl_family::cpu, 'd', {2, 8, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 9, 1},
     {opencl_family::cpu, 'c', {8, 4, 4, 4, 32, 1, 1, 1, 1, 1, 1, 0, 4}, 1, 2, 1},
     {opencl_family::cpu, 'z', {8, 4, 4, 4, 32, 1, 1, 1, 1, 1, 1, 0, 4}, 1, 2, 1},
 };
@@ -98,7 +102,7 @@ struct opencl_costs {
 constexpr opencl_costs costs_of(opencl_family f) {
     switch (f) {
     case opencl_family::nvidia: return {4550, 5.1f, 3, 1.25f, 4500, 11000, 500, 0.9f, 24, 12, 6, 11};
-    case opencl_family::cpu: return {50000, 4, 4};
+    case opencl_family::cpu: return {50000, 4, 4, 1.1f};
     default: return {15000, 3.7f, 16};
     }
 }
