@@ -223,7 +223,30 @@ private:
         opencl_choice only = only_;
         if (only.tile.threads() == 0 && s.count == 1)
             only.tile = session_->tuning().find(tuning_bucket(sums, s.m, s.n, s.k));
-        return choose(session_->device(), sums, sizeof(Scalar), s, along_k, only, combined);
+        // To choose takes up to a third of the time to queue what was chosen, and products come again.
+        struct known {
+            cl_device_id device = nullptr;
+            char sums = 0;
+            bool along_k = false, combined = false;
+            opencl_sides sides{};
+            opencl_choice only, choice;
+        };
+        thread_local std::array<known, 64> all;
+        std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
+        for (std::ptrdiff_t const side : {s.m, s.n, s.k, s.count})
+            place = (place ^ static_cast<std::uint64_t>(side)) * 0x9e3779b97f4a7c15u;
+        known& k = all[(place >> 58) ^ (along_k ? 1u : 0u)];
+        cl_device_id const id = session_->device().id;
+        if (k.device != id || k.sums != sums || k.along_k != along_k || k.combined != combined ||
+            k.sides != s || k.only.tile != only.tile || k.only.part != only.part)
+            k = {id,
+                 sums,
+                 along_k,
+                 combined,
+                 s,
+                 only,
+                 choose(session_->device(), sums, sizeof(Scalar), s, along_k, only, combined)};
+        return k.choice;
     }
 
     std::shared_ptr<opencl_session> session_;

@@ -445,6 +445,13 @@ TEST_CASE("tiles are chosen as they were measured to be best") {
     CHECK(choice(d, 4096, 16, 4096).tile.tile_n() == 16);
     CHECK(choice(d, 16, 4096, 4096).tile.tile_m() == 16);
     CHECK(choice(d, 4096, 16, 4096).parts(4096) == 4);
+    // Whole lines of C where k is short.
+    CHECK(sg::stores_lines(choice(d, 4344, 1751, 1).tile));
+    CHECK(sg::stores_lines(choice(d, 7152, 2651, 90).tile));
+    // No second launch for what one does in less.
+    CHECK(choice(d, 40, 56, 496).part == 0);
+    CHECK(choice(d, 5, 5, 500).way == sg::opencl_way::tiled);
+    CHECK(choice(d, 5, 5, 500).part == 0);
     // Sums and spreads are for the tiled kernel and the direct one.
     auto const combined = [&](sg::index_t m, sg::index_t n, sg::index_t k, sg::index_t count) {
         return sg::choose(d, 's', sizeof(float), {m, n, k, count}, true, {{}, -1}, true).way;
@@ -495,5 +502,40 @@ TEST_CASE("what a product is taken to cost") {
     // Parts of k pay for themselves where k is long, and not where it is short.
     CHECK(clocks(128, 128, 65536, 1024) < 0.1 * clocks(128, 128, 65536));
     CHECK(clocks(2048, 2048, 64, 32) > clocks(2048, 2048, 64));
-    CHECK(clocks(127, 128, 512) == 1.5 * clocks(128, 128, 512));
+    CHECK(clocks(127, 128, 2048) > 1.2 * clocks(128, 128, 2048)); // elements are read one by one
+    // Of a short k the stores are most of it, and those of whole lines take less.
+    auto const lines =
+        *std::find_if(std::begin(sg::opencl_entries), std::end(sg::opencl_entries),
+                      [&](auto const& e) { return e.family == d.family && sg::stores_lines(e.tile); });
+    CHECK(sg::clocks_of(lines, {4344, 1751, 1, 1}, 0, sizeof(float), d.compute_units) <
+          0.6 * clocks(4344, 1751, 1));
+}
+
+TEST_CASE("few columns: launches are few, and groups fit the device") {
+    auto const d = h200();
+    auto const narrow = [&](sg::opencl_device const& on, sg::opencl_sides const& s, std::size_t scalar,
+                            bool along_k) {
+        return sg::choose(on, scalar == 4 ? 's' : scalar == 16 ? 'z' : 'd', scalar, s, along_k, {{}, -1});
+    };
+    // One launch, with more work-items for a row where rows are few; k in parts only where it is very long.
+    CHECK(narrow(d, {69, 2, 4717, 1}, 4, true).part == 0);
+    CHECK(narrow(d, {69, 2, 4717, 1}, 4, true).tile.threads_n == 256);
+    CHECK(narrow(d, {6099, 4, 2024, 1}, 4, true).tile.threads_n == 32);
+    CHECK(narrow(d, {336, 1, 2520, 1}, 4, false).part == 0);
+    CHECK(narrow(d, {2, 1, 1 << 20, 1}, 4, true).parts(1 << 20) > 32);
+    CHECK(narrow(d, {88, 4, 5120, 1}, 4, false).parts(5120) > 8);
+    for (auto const family : {sg::opencl_family::nvidia, sg::opencl_family::gfx803, sg::opencl_family::other})
+        for (std::size_t const scalar : {4, 8, 16})
+            for (std::ptrdiff_t const m : {5, 336, 6000})
+                for (std::ptrdiff_t const n : {1, 2, 3, 4})
+                    for (std::ptrdiff_t const k : {32, 4717, 70000})
+                        for (bool const along_k : {true, false}) {
+                            CAPTURE(scalar, m, n, k, along_k);
+                            sg::opencl_device small = d;
+                            small.family = family, small.work_group = 256;
+                            auto const x = narrow(small, {m, n, k, 1}, scalar, along_k);
+                            CHECK(x.tile.threads() <= 256);
+                            auto const rows = std::size_t(along_k ? x.tile.micro_m : x.tile.a_width);
+                            CHECK(std::size_t(x.tile.threads()) * rows * std::size_t(n) * scalar <= 32768);
+                        }
 }

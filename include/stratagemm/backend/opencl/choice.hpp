@@ -20,66 +20,135 @@ using opencl_sides = device_sides;
 
 // Whether a side is shorter than that of the tile, so that reading whole tiles would leave the operands.
 inline bool is_guarded(opencl_choice const& x, opencl_sides const& s) {
-    std::ptrdiff_t const rest = x.part > 0 ? s.k % x.part : s.k;
+    std::ptrdiff_t const rest = x.part > 0 ? s.k % x.part : 0;
     return s.m < x.tile.tile_m() || s.n < x.tile.tile_n() || (rest > 0 && rest < x.tile.depth);
 }
 
+// Whether neighbouring work-items store whole lines of C, one element each, where vectors are not to be had.
+inline bool stores_lines(opencl_tile const& t) { return t.threads_n % 32 == 0; }
+
 // What a product takes, in clocks: that of the busiest compute unit. A unit runs some groups at a time and reaches its
 // full rate with them; fewer share less than that, as one group alone reaches only a part of it. So groups go in
-// rounds, of which the last may be thin, and each costs what it would with the terms of k and a start. With parts of
-// k there is a second kernel to launch, and sums to write and to read again.
+// rounds, of which the last may be thin, and each costs what it would with the terms of k and a start, but no less than
+// until its tiles of k have come, one after the other; and behind that what it stores. With parts of k there is a second
+// kernel to launch, and sums to write and to read again. Nothing ends before the host has queued it.
 inline double clocks_of(opencl_entry const& x, opencl_sides const& s, std::ptrdiff_t part, std::size_t scalar,
                         int units) {
     opencl_costs const costs = costs_of(x.family);
+    opencl_tile const& t = x.tile;
     auto const up = [](std::ptrdiff_t n, std::ptrdiff_t by) { return (n + by - 1) / by; };
-    std::ptrdiff_t const parts = part > 0 ? up(s.k, part) : 1;
-    std::ptrdiff_t const groups = up(s.m, x.tile.tile_m()) * up(s.n, x.tile.tile_n()) * s.count * parts;
-    double const terms = static_cast<double>(part > 0 ? part : s.k) + static_cast<double>(costs.start);
-    double const one =
-        static_cast<double>(x.tile.tile_m()) * x.tile.tile_n() * terms / static_cast<double>(x.rate);
+    auto const moving = [](double bytes, float rate) {
+        return rate > 0 ? bytes / static_cast<double>(rate) : 0;
+    };
+    auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k),
+               count = static_cast<double>(s.count), bytes = static_cast<double>(scalar);
+    std::ptrdiff_t const parts = part > 0 ? up(s.k, part) : 1, depth = part > 0 ? part : s.k;
+    std::ptrdiff_t const groups = up(s.m, t.tile_m()) * up(s.n, t.tile_n()) * s.count * parts;
+    double const area = static_cast<double>(t.tile_m()) * t.tile_n();
+    double const slower = is_guarded({t, part}, s) ? static_cast<double>(costs.guard) : 1;
+    double const one = slower * area * (static_cast<double>(depth) + static_cast<double>(costs.start)) /
+                       static_cast<double>(x.rate);
+    double const step = static_cast<double>(costs.step) +
+                        static_cast<double>(costs.each) * t.micro_m * t.micro_n * t.depth / t.slices;
+    double const waiting = slower * step * static_cast<double>(up(depth, t.depth));
+    bool const vectors = t.lanes_n > 1 && s.n % t.lanes_n == 0;
+    bool const lines = stores_lines(t) || t.lanes_n == 1;
+    double const storing =
+        moving((s.m < t.tile_m() ? m : t.tile_m()) * (s.n < t.tile_n() ? n : t.tile_n()) * bytes,
+               vectors ? costs.vectors
+               : lines ? costs.lines
+                       : costs.apart);
     auto const round = [&](std::ptrdiff_t together) {
-        double const least = 1 / static_cast<double>(x.alone), n = static_cast<double>(together);
-        return together == 0 ? 0 : one * (n < least ? least : n);
+        double const fewest = 1 / static_cast<double>(x.alone), beside = static_cast<double>(together);
+        if (together == 0) return 0.0;
+        double clocks = one * (beside < fewest ? fewest : beside);
+        if (clocks < waiting) clocks = waiting;
+        double const apart = storing * beside - clocks / 8; // what the products of other groups do not hide
+        return apart > 0 ? clocks + apart : clocks;
     };
     std::ptrdiff_t const places = std::ptrdiff_t{units} * x.groups;
     double clocks =
         static_cast<double>(groups / places) * round(x.groups) + round(up(groups % places, units));
-    if (is_guarded({x.tile, part}, s)) clocks *= 1.5; // elements are read one by one
+    double const fetching = moving((m * k + k * n + m * n) * count * bytes / units, costs.fetch);
+    double more = static_cast<double>(costs.begin);
     if (parts > 1)
-        clocks += static_cast<double>(costs.launch) + static_cast<double>((parts + 1) * s.m * s.n) *
-                                                          static_cast<double>(scalar) /
-                                                          (static_cast<double>(costs.gather) * units);
-    return clocks;
+        more += static_cast<double>(costs.launch) +
+                static_cast<double>(parts + 1) * m * n * bytes / (static_cast<double>(costs.gather) * units);
+    // Of what memory or the host makes equal the least work is the best: another device may be faster there.
+    double const queued = static_cast<double>(costs.queue) * (parts > 1 ? 2 : 1);
+    double least = (clocks < fetching ? fetching : clocks) + more;
+    if (least < queued) least = queued;
+    return least + (clocks + more) / 10;
 }
 
 // C with at most so many columns is a matter of reading A.
 inline constexpr std::ptrdiff_t opencl_narrow = 4;
 
-// Enough groups to keep memory busy, k in parts if there are too few rows for that.
-inline opencl_choice choose_narrow(opencl_device const& d, opencl_sides const& s, bool along_k) {
+// Enough reads at a time to keep memory busy: by more work-items for each row if there are few rows, and by parts of k,
+// which take a second launch, only if a group would still wait for many of its reads one after the other.
+inline opencl_choice choose_narrow(opencl_device const& d, char sums, std::size_t scalar,
+                                   opencl_sides const& s, bool along_k) {
     opencl_choice x;
     x.way = opencl_way::narrow;
-    bool const cpu = d.family == opencl_family::cpu;
-    // Those of GPUs are the best of some tried on an H200 (20000 x 20000: 368 and 361 us for one column).
-    bool const one = s.n == 1;
-    if (cpu)
-        x.tile = {
-            .threads_m = 8, .threads_n = 2, .micro_m = static_cast<short>(s.n <= 2 ? 2 : 1), .unroll = 1};
-    else if (along_k)
-        x.tile = {
-            .threads_m = 4, .threads_n = 32, .micro_m = short(one ? 2 : 4), .unroll = short(one ? 2 : 4)};
-    else
-        x.tile = {.threads_m = 32, .threads_n = 8, .micro_m = 1, .unroll = 4};
-    x.tile.micro_n = static_cast<short>(s.n);
-    x.tile.a_width = 4;
-    std::ptrdiff_t const rows = x.tile.threads_m * (along_k ? x.tile.micro_m : x.tile.a_width);
-    std::ptrdiff_t const groups = (s.m + rows - 1) / rows,
-                         wanted = std::ptrdiff_t{cpu ? 2 : 16} * d.compute_units;
-    std::ptrdiff_t const least =
-        std::ptrdiff_t{16} * x.tile.threads_n * x.tile.a_width; // a part worth its while
-    std::ptrdiff_t parts = s.count == 1 && groups < wanted / 2 ? wanted / groups : 1;
-    if (parts > s.k / least) parts = s.k / least;
-    if (parts > 1) x.part = ((s.k + parts - 1) / parts + 15) / 16 * 16;
+    opencl_tile& t = x.tile;
+    t.micro_m = 1, t.micro_n = static_cast<short>(s.n), t.a_width = 4;
+    auto const up = [](std::ptrdiff_t n, std::ptrdiff_t by) { return (n + by - 1) / by; };
+    auto const rows = [&] { return along_k ? t.micro_m : t.a_width; }; // of a work-item
+    auto const groups = [&] { return up(s.m, std::ptrdiff_t{t.threads_m} * rows()) * s.count; };
+    // So many groups, unless parts have fewer terms than `least`.
+    auto const divide = [&](std::ptrdiff_t wanted, std::ptrdiff_t least) {
+        std::ptrdiff_t parts = s.count == 1 ? wanted / groups() : 1;
+        if (parts > s.k / least) parts = s.k / least;
+        if (parts > 1) x.part = up(up(s.k, parts), 16) * 16;
+    };
+    std::ptrdiff_t const units = d.compute_units;
+    if (d.family == opencl_family::cpu) {
+        t.threads_m = 8, t.threads_n = 2, t.micro_m = s.n <= 2 ? 2 : 1, t.unroll = 1;
+        if (groups() < units) divide(2 * units, 128);
+        return x;
+    }
+
+    auto const halved = [](short n) { return static_cast<short>(n / 2); };
+    auto const doubled = [](short n) { return static_cast<short>(2 * n); };
+    // What follows was about the best of some tried on an H100 and an H200.
+    auto const work_group = static_cast<std::ptrdiff_t>(d.work_group);
+    std::ptrdiff_t const room = 32768 / static_cast<std::ptrdiff_t>(scalar); // for sums of a group
+    // There are no vectors of complex numbers.
+    if ((along_k ? s.k : s.m) % 4 != 0 || sums == 'c' || sums == 'z') t.a_width = 1;
+    if (along_k) {
+        // With several rows a work-item reads B less often.
+        t.threads_m = 8, t.threads_n = 32, t.micro_m = s.n > 2 ? 4 : 2;
+        while (t.threads() > work_group) t.threads_m = halved(t.threads_m);
+        while (t.micro_m > 1 &&
+               (up(s.m, t.micro_m) * s.count < 6 * units || t.threads() * t.micro_m * s.n > room))
+            t.micro_m = halved(t.micro_m);
+        while (t.micro_m == 1 && t.threads_m > 1 && s.m * s.count * t.threads_n < 1024 * units &&
+               s.k >= 4 * t.a_width * t.threads_n)
+            t.threads_m = halved(t.threads_m), t.threads_n = doubled(t.threads_n);
+        t.unroll = t.a_width == 1 ? 8 : t.micro_m == 1 ? 4 : 2;
+        std::ptrdiff_t const read = std::ptrdiff_t{t.threads_n} * t.a_width * t.unroll; // terms, at once
+        if (groups() < units && s.k > 16 * read) divide(4 * units, 4 * read);
+        return x;
+    }
+    auto const bytes =
+        static_cast<double>(s.m) * static_cast<double>(s.k * s.count) * static_cast<double>(scalar);
+    if (bytes > 16e6) { // long lines
+        t.threads_m = 32, t.threads_n = t.a_width == 4 || work_group < 512 ? 8 : 16, t.unroll = 8;
+        if (groups() < 8 * units) divide(16 * units, 512);
+        return x;
+    }
+    t.threads_m = t.a_width == 4 ? 8 : 16, t.threads_n = t.a_width == 4 ? 32 : 16, t.unroll = 8;
+    short const few = t.threads_n;
+    while (groups() * t.threads() < 1024 * units &&
+           2 * t.threads() <= (work_group < 1024 ? work_group : 1024) &&
+           2 * t.threads() * t.a_width * s.n <= room && s.k >= 8 * t.threads_n)
+        t.threads_n = doubled(t.threads_n);
+    if (t.threads() > 512) t.unroll = 4; // there are too few registers for more
+    std::ptrdiff_t const reads = s.k / (std::ptrdiff_t{t.threads_n} * t.unroll) * (s.n > 2 ? 3 : 1);
+    if (reads > 16 && groups() < 2 * units) {
+        t.threads_n = few, t.unroll = 8;
+        divide(4 * units, std::ptrdiff_t{8} * few);
+    }
     return x;
 }
 
@@ -130,7 +199,7 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
         }
     };
     if (!combined && only.tile.threads() == 0) {
-        if (s.n <= opencl_narrow && s.k >= 32) return choose_narrow(d, s, along_k);
+        if (s.n <= opencl_narrow && s.k >= 32) return choose_narrow(d, sums, scalar, s, along_k);
         if (is_small(s)) return choose_small(s, scalar);
     }
     opencl_family const family = tuned_like(d.family);
@@ -140,12 +209,13 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
         consider({family, sums, only.tile, 2, family == opencl_family::cpu ? 16.0f : 64.0f, 0.7f});
         return best;
     }
-    bool const cpu = family == opencl_family::cpu; // there the direct kernel is not that bad
+    bool const cpu = family == opencl_family::cpu;
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-    if (work < (cpu ? 96 * 96 * 96 : 24 * 24 * 24) || s.m < 4 || s.n < 4) return best;
+    // A work-item of the direct kernel goes through k term by term.
+    bool const little = work < 24 * 24 * 24 && s.k <= (cpu ? 256 : 64);
+    if (little || s.m < 4 || s.n < 4) return best;
     for (opencl_entry const& e : opencl_entries) {
         if (e.family != family || e.sums != (sums == 'i' ? 's' : sums)) continue;
-        if (cpu && (s.m < e.tile.tile_m() || s.n < e.tile.tile_n())) continue;
         consider(e);
     }
     return best;

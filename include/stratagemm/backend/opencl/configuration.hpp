@@ -60,6 +60,7 @@ struct opencl_form {
     bool aligned = false; // vectors may be read as such
     bool wide = false;    // so may vectors of C and E, and written
     bool guard = false;   // C is smaller than a tile
+    bool once = false;    // all of k is at most the depth of a tile
     bool partial = false; // sums go to workspace
     opencl_sum_form a_sum{}, b_sum{};
     short targets = 0; // of a spread; 0: the result is a matrix
@@ -130,7 +131,7 @@ inline std::string definitions(opencl_tile const& t, opencl_form const& f) {
     define("BUFFERS", t.buffers), define("PADDING", t.padding), define("SWIZZLE", t.swizzle);
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("ALIGNED", f.aligned);
     define("SLICES", t.slices), define("AHEAD", t.ahead), define("WIDE", f.wide);
-    define("GUARD", f.guard), define("PARTIAL", f.partial);
+    define("GUARD", f.guard), define("ONCE", f.once), define("PARTIAL", f.partial);
     return text + definitions(f);
 }
 

@@ -80,6 +80,7 @@ private:
         form.a_along_k = a_along_k();
         form.b_along_k = b_along_k();
         form.guard = is_guarded(choice, sides());
+        form.once = choice.part == 0 && p_.a.cols <= tile.depth;
         bool a_unit = true, b_unit = true, a_aligned = true, b_aligned = true;
         each_of_a([&](auto const& a) { a_unit &= (form.a_along_k ? a.col_stride : a.row_stride) == 1; });
         each_of_b([&](auto const& b) { b_unit &= (form.b_along_k ? b.row_stride : b.col_stride) == 1; });
@@ -97,6 +98,9 @@ private:
         });
         form.aligned = a_aligned && b_aligned;
         form.wide = is_wide(tile.lanes_n, choice.part > 0);
+        if (!form.wide && stores_lines(tile)) tile.lanes_n = 1;
+        if (!form.wide && tile.lanes_n == 16 && is_wide(8, choice.part > 0))
+            tile.lanes_n = 8, form.wide = true;
         if (!loads_elements_if_unaligned(session_.device().family)) return tile;
         // There each element of such a vector would be a load of its own, and none of them next to its
         // neighbour's.

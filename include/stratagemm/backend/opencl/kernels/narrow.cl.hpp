@@ -1,7 +1,7 @@
 // The product with few columns, a vector among them: A is read once, and B by all from the cache.
 //
 // A work-group has THREADS_M x THREADS_N work-items: THREADS_N share the terms of k of a row and add up what they have
-// in local memory. Neighbours follow A along memory, whichever way it lies, A_WIDTH elements at a time. Each work-item
+// in local memory. UNROLL reads of each are under way at a time. Neighbours follow A along memory, whichever way it lies, A_WIDTH elements at a time. Each work-item
 // sums MICRO_M rows if A lies along k, else the A_WIDTH rows it reads, for MICRO_N columns, which is all of C.
 #pragma once
 
@@ -13,15 +13,34 @@ inline constexpr char opencl_narrow_text[] = R"cl(
 #define THREADS (THREADS_M * THREADS_N)
 #if A_ALONG_K
 #define ROWS MICRO_M
+#define READS ROWS
 #define TERMS A_WIDTH
 #define ROW(r) (me / THREADS_N + (r) * THREADS_M)
 #define MY_TERMS (me % THREADS_N)
 #else
 #define ROWS A_WIDTH
+#define READS 1
 #define TERMS 1
 #define ROW(r) (me % THREADS_M * A_WIDTH + (r))
 #define MY_TERMS (me / THREADS_M)
 #endif
+#define STEP (THREADS_N * TERMS)
+
+/* Elements of A of READS rows, and what they add to the sums. */
+#if A_WIDTH > 1
+#define READ_ROW(x, r, l) *(PASTE(REAL, A_WIDTH) *)((x) + (r)*A_WIDTH) = LOAD_WIDE(A_WIDTH, rows[r] + (l)*a_at.z)
+#else
+#define READ_ROW(x, r, l) (x)[r] = LOAD_IN(rows[r], (l)*a_at.z)
+#endif
+#define READ_A(x, l) _Pragma("unroll") for (int r = 0; r < READS; ++r) READ_ROW(x, r, l)
+#define MULTIPLY(x, l, there)                                                                                     \
+    _Pragma("unroll") for (int t = 0; t < TERMS; ++t)                                                             \
+        _Pragma("unroll") for (int j = 0; j < MICRO_N; ++j) {                                                     \
+            scalar const y = (there) ? LOAD_IN(b, b_base + AT(b_at, (l) + t, j)) : ZERO;                          \
+            _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                                                      \
+                sum[r][j] = multiply_add(conjugate_if(flags & CONJUGATE_A, (x)[A_ALONG_K ? r * A_WIDTH + t : r]), \
+                                         conjugate_if(flags & CONJUGATE_B, y), sum[r][j]);                        \
+        }
 
 /* sizes: m, n, k, and either products in the batch or, if PARTIAL, the depth of each part of k. */
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void narrow(OPERANDS,
@@ -47,28 +66,29 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void narrow(OPERANDS
         _Pragma("unroll") for (int j = 0; j < MICRO_N; ++j) sum[r][j] = ZERO;
 
     /* Rows beyond the last are the last again, and not written. */
-    global IN const *rows[A_ALONG_K ? ROWS : 1];
+    global IN const *rows[READS];
 #if A_ALONG_K
     _Pragma("unroll") for (int r = 0; r < ROWS; ++r) rows[r] = a + a_base + AT(a_at, min(from_m + ROW(r), m - 1), 0);
 #else
     rows[0] = a + a_base + AT(a_at, min(from_m + ROW(0), m - A_WIDTH), 0);
 #endif
-    UNROLLED(UNROLL) for (int l = from_k + MY_TERMS * TERMS; l < to_k; l += THREADS_N * TERMS) {
-        scalar x[(A_ALONG_K ? ROWS : 1) * A_WIDTH] __attribute__((aligned(128)));
-        _Pragma("unroll") for (int r = 0; r < (A_ALONG_K ? ROWS : 1); ++r)
-#if A_WIDTH > 1
-            *(PASTE(REAL, A_WIDTH) *)(x + r * A_WIDTH) = LOAD_WIDE(A_WIDTH, rows[r] + l * a_at.z);
-#else
-            x[r] = LOAD_IN(rows[r], l * a_at.z);
-#endif
-        _Pragma("unroll") for (int t = 0; t < TERMS; ++t)
-            _Pragma("unroll") for (int j = 0; j < MICRO_N; ++j) {
-                scalar const y = conjugate_if(flags & CONJUGATE_B, LOAD_IN(b, b_base + AT(b_at, l + t, j)));
-                _Pragma("unroll") for (int r = 0; r < ROWS; ++r)
-                    sum[r][j] = multiply_add(conjugate_if(flags & CONJUGATE_A, x[A_ALONG_K ? r * A_WIDTH + t : r]), y,
-                                             sum[r][j]);
-            }
+    /* Loads that depend on nothing are all under way at once: those of UNROLL steps, then those of the steps left. */
+    int l = from_k + MY_TERMS * TERMS;
+    for (; l + (UNROLL - 1) * STEP < to_k; l += UNROLL * STEP) {
+        scalar x[UNROLL][READS * A_WIDTH] __attribute__((aligned(128)));
+        _Pragma("unroll") for (int u = 0; u < UNROLL; ++u) READ_A(x[u], l + u * STEP);
+        _Pragma("unroll") for (int u = 0; u < UNROLL; ++u) MULTIPLY(x[u], l + u * STEP, true);
     }
+#if UNROLL > 1
+    scalar left[UNROLL - 1][READS * A_WIDTH] __attribute__((aligned(128)));
+    _Pragma("unroll") for (int u = 0; u < UNROLL - 1; ++u) {
+        _Pragma("unroll") for (int e = 0; e < READS * A_WIDTH; ++e) left[u][e] = ZERO;
+        if (l + u * STEP < to_k) {
+            READ_A(left[u], l + u * STEP);
+        }
+    }
+    _Pragma("unroll") for (int u = 0; u < UNROLL - 1; ++u) MULTIPLY(left[u], l + u * STEP, l + u * STEP < to_k);
+#endif
 
     /* In pairs, and always the same ones. */
     _Pragma("unroll") for (int half_of = THREADS_N / 2; half_of > 0; half_of /= 2) {

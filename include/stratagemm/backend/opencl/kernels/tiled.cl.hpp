@@ -3,8 +3,8 @@
 //
 // The parameters are those of opencl_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies
 // in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), WIDE (so may
-// those of C and E be, and written), GUARD (a side is shorter than that of a tile), PARTIAL (sums of a part of k go
-// to workspace).
+// those of C and E be, and written), GUARD (a side is shorter than that of a tile), ONCE (k is at most DEPTH), PARTIAL
+// (sums of a part of k go to workspace).
 //
 // No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
 // nothing is checked in the loop; what they share with their neighbours is computed twice and stored once. The
@@ -212,7 +212,16 @@ typedef scalar lanes_n;
 #else
 #define FETCH_NEXT FETCH
 #endif
-#if AHEAD
+#if ONCE
+/* There is no next tile, and the loop takes the terms that there are. */
+#define PRODUCTS                                                                                                  \
+    for (int l = 0; l < min(SHARE, first - share); ++l) {                                                         \
+        scalar x[MICRO_M] __attribute__((aligned(128)));                                                          \
+        lanes_n y[MICRO_N / LANES_N];                                                                             \
+        READ_LINES(x, y, l);                                                                                      \
+        MULTIPLY(x, y);                                                                                           \
+    }
+#elif AHEAD
 #define PRODUCTS                                                                                                  \
     UNROLLED(UNROLL) for (int l = 0; l < SHARE; ++l) {                                                            \
         if (l == SHARE - 1) TURN_OVER;                                                                            \
@@ -340,11 +349,13 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     PUT_A;
     PUT_B;
     barrier(CLK_LOCAL_MEM_FENCE);
+#if ONCE
+    PRODUCTS;
+#else
 #if BUFFERS == 2
     int other = A_TILE + B_TILE;
     a_put += other, b_put += other;
 #endif
-
 #if AHEAD
     /* The lines of the next terms are read while those of this one are multiplied, across tiles too. */
     scalar x[2][MICRO_M] __attribute__((aligned(128)));
@@ -363,6 +374,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
         HOLD;
         PRODUCTS;
     }
+#endif
 
 #if SLICES > 1
     /* The sums of the slices become one, in order: a row of each micro-tile at a time goes through local memory. */
