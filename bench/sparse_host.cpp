@@ -1,6 +1,7 @@
 // The host's products of sparse and dense matrices, against the libraries installed here.
 //
 //   bench_sparse_host [FILTER]      a regular expression on the names of cases, such as banded/.*/1$
+//   bench_sparse_host files         Matrix Market files of 10^7 elements, written and read by one thread
 //
 // A case is PATTERN/TYPE/THREADS/N: C = A B with A by rows, about 20 elements in each of them, and B and C by rows
 // with N columns. A is larger than the caches where N is 1 or 2, and smaller where products take long. Contenders
@@ -12,6 +13,7 @@
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
+#include <stratagemm/structure/matrix_market.hpp>
 
 #include <omp.h>
 
@@ -20,6 +22,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <regex>
@@ -202,9 +205,39 @@ void run_case(std::string const& name, places const& a, long n, int threads,
     std::fflush(stdout);
 }
 
+// Median rates of five times, by the thread's own clock.
+void files() {
+    places const a = make("uniform", 500000);
+    random_source from{3};
+    std::vector<double> values(a.columns.size());
+    for (double& x : values) x = static_cast<double>(from.below(1u << 31)) / 1e9 - 1;
+    sg::csr<double> const x{a.rows,           a.rows,        a.begins.data(),
+                            a.columns.data(), values.data(), static_cast<long>(values.size())};
+    auto const path = std::filesystem::temp_directory_path() / "stratagemm_bench.mtx";
+    std::vector<double> writes, reads;
+    for (int times = 0; times < 5; ++times) {
+        double begin = seconds(1);
+        sg::write_matrix_market(path.string(), x);
+        writes.push_back(seconds(1) - begin);
+        begin = seconds(1);
+        auto const read = sg::read_matrix_market<double>(path.string());
+        reads.push_back(seconds(1) - begin);
+        auto const there = read.view();
+        if (there.nonzeros != x.nonzeros || !std::equal(values.begin(), values.end(), there.values)) {
+            std::printf("what was read is not what was written\n");
+            std::exit(1);
+        }
+    }
+    double const megabytes = static_cast<double>(std::filesystem::file_size(path)) * 1e-6;
+    std::filesystem::remove(path);
+    std::printf("Matrix Market, %zu elements, %.0f MB: written at %.0f MB/s, read at %.0f MB/s\n",
+                values.size(), megabytes, megabytes / median(writes), megabytes / median(reads));
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 1 && std::strcmp(argv[1], "files") == 0) return files(), 0;
     std::regex const filter(argc > 1 ? argv[1] : "");
     std::vector<sparse_peer const*> peers;
 #ifdef STRATAGEMM_BENCH_EIGEN
