@@ -192,7 +192,8 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
         with_parts(0);
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts *= 2) {
             std::ptrdiff_t part = (s.k / parts + tile.depth - 1) / tile.depth * tile.depth;
-            if (part < 4 * tile.depth) break;
+            // What stores lines is for a k that is short as it is.
+            if (part < 4 * tile.depth || (stores_lines(tile) && part < 96)) break;
             if (s.k % part > 0 && s.k % part < tile.depth)
                 part += tile.depth; // rather than a very short last one
             with_parts(part);
@@ -211,8 +212,10 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
     }
     bool const cpu = family == opencl_family::cpu;
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-    // A work-item of the direct kernel goes through k term by term.
-    bool const little = work < 24 * 24 * 24 && s.k <= (cpu ? 256 : 64);
+    // A work-item of the direct kernel goes through k term by term. On a CPU it is not that bad where tiles have no
+    // vectors.
+    bool const by_elements = cpu && sums != 's' && sums != 'd';
+    bool const little = by_elements ? work < 96 * 96 * 96 : work < 24 * 24 * 24 && s.k <= (cpu ? 256 : 64);
     if (little || s.m < 4 || s.n < 4) return best;
     for (opencl_entry const& e : opencl_entries) {
         if (e.family != family || e.sums != (sums == 'i' ? 's' : sums)) continue;

@@ -99,7 +99,8 @@ private:
         form.aligned = a_aligned && b_aligned;
         form.wide = is_wide(tile.lanes_n, choice.part > 0);
         if (!form.wide && stores_lines(tile)) tile.lanes_n = 1;
-        if (!form.wide && tile.lanes_n == 16 && is_wide(8, choice.part > 0))
+        // Of a short k the stores are most of it, and half a vector is more than an element.
+        if (!form.wide && form.once && tile.lanes_n == 16 && is_wide(8, false))
             tile.lanes_n = 8, form.wide = true;
         if (!loads_elements_if_unaligned(session_.device().family)) return tile;
         // There each element of such a vector would be a load of its own, and none of them next to its

@@ -73,7 +73,6 @@ inline constexpr opencl_entry opencl_entries[] = {
     // PoCL runs a work-group on one core: local memory is cache, and vectors are as wide as its registers.
     {opencl_family::cpu, 's', {8, 4, 4, 16, 16, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 20, 1},
     {opencl_family::cpu, 's', {2, 8, 4, 16, 16, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 18, 1},
-    {opencl_family::cpu, 's', {8, 1, 4, 16, 64, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 9, 1},
     {opencl_family::cpu, 's', {4, 2, 4, 8, 32, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 6, 1},
     {opencl_family::cpu, 'd', {8, 4, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 10, 1},
     {opencl_family::cpu, 'd', {2, 8, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 9, 1},
