@@ -122,12 +122,12 @@ STRATAGEMM_OP void sparse_strip_of_parts(sparse_rows<T, Index, Ones> const& g, i
     }
 }
 
-// The same with a number of vectors from NV to Most.
+// The same, of `width` vectors: NV to Most.
 template <int Sums, int NV, int Most, class T, class Index, bool Ones>
 STRATAGEMM_OP void sparse_strip_of(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j, part first,
-                                   part last, index_t vectors) {
+                                   part last, index_t width) {
     if constexpr (NV < Most)
-        if (vectors > NV) return sparse_strip_of<Sums, NV + 1, Most>(g, i, j, first, last, vectors);
+        if (width > NV) return sparse_strip_of<Sums, NV + 1, Most>(g, i, j, first, last, width);
     sparse_strip_of_parts<T, Index, Ones, NV, Sums>(g, i, j, first, last);
 }
 
@@ -149,13 +149,13 @@ STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const 
     for (index_t i = g.first; i < g.last; ++i) {
         fetched = fetch_ahead(g, fetched, g.begins[i + 1]);
         for (index_t s = 0; s < strips; ++s) {
-            index_t const from = count * s / strips, vectors = count * (s + 1) / strips - from,
+            index_t const from = count * s / strips, width = count * (s + 1) / strips - from,
                           j = from * W - shift;
             part const left = s == 0 ? first : all, right = s == strips - 1 ? last : all;
             if (g.n <= 4 * W)
-                sparse_strip_of<2, 3, 5>(g, i, j, left, right, vectors);
+                sparse_strip_of<2, 3, 5>(g, i, j, left, right, width);
             else
-                sparse_strip_of<1, 4, most>(g, i, j, left, right, vectors);
+                sparse_strip_of<1, 4, most>(g, i, j, left, right, width);
         }
     }
 }
