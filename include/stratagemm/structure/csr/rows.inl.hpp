@@ -77,42 +77,45 @@ STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index, Ones> const& g, index_t i,
     }
 }
 
+// Vector v of NV, of which the first and the last may be parts.
+template <class T, int NV>
+STRATAGEMM_OP vec<T> load_of(T const* p, int v, part first, part last) {
+    p += v * lanes<T>;
+    return v == 0 ? load_part<T>(p, first) : v == NV - 1 ? load_part<T>(p, last) : load<T>(p);
+}
+template <class T, class Index, bool Ones, int NV>
+STRATAGEMM_OP void add_parts_to_strip(vec<T> (&acc)[NV], sparse_rows<T, Index, Ones> const& g, index_t at,
+                                      index_t j, part first, part last) {
+    T const* const b = g.b + (g.columns[at] * g.b_row + j);
+    if constexpr (Ones) {
+        STRATAGEMM_UNROLLED
+        for (int v = 0; v < NV; ++v) acc[v] += load_of<T, NV>(b, v, first, last);
+    } else {
+        vec<T> const x = g.values[at] - vec<T>{};
+        STRATAGEMM_UNROLLED
+        for (int v = 0; v < NV; ++v) acc[v] += x * load_of<T, NV>(b, v, first, last);
+    }
+}
 // NV vectors of a row of C, of which the first and the last may be parts; Sums of each as above.
 template <class T, class Index, bool Ones, int NV, int Sums>
 STRATAGEMM_OP void sparse_strip_of_parts(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j,
                                          part first, part last) {
     constexpr int W = lanes<T>;
-    auto const load_at = [&](T const* p, int v) STRATAGEMM_TARGET __attribute__((always_inline)) {
-        return v == 0        ? load_part<T>(p, first)
-               : v == NV - 1 ? load_part<T>(p + v * W, last)
-                             : load<T>(p + v * W);
-    };
-    auto const add = [&](vec<T>(&acc)[NV], index_t at) STRATAGEMM_TARGET __attribute__((always_inline)) {
-        T const* const b = g.b + (g.columns[at] * g.b_row + j);
-        if constexpr (Ones) {
-            STRATAGEMM_UNROLLED
-            for (int v = 0; v < NV; ++v) acc[v] += load_at(b, v);
-        } else {
-            vec<T> const x = g.values[at] - vec<T>{};
-            STRATAGEMM_UNROLLED
-            for (int v = 0; v < NV; ++v) acc[v] += x * load_at(b, v);
-        }
-    };
     vec<T> acc[Sums][NV] = {};
     index_t const end = g.begins[i + 1];
     index_t at = g.begins[i];
     for (; at + Sums <= end; at += Sums) {
         STRATAGEMM_UNROLLED
-        for (int s = 0; s < Sums; ++s) add(acc[s], at + s);
+        for (int s = 0; s < Sums; ++s) add_parts_to_strip(acc[s], g, at + s, j, first, last);
     }
-    for (; at < end; ++at) add(acc[0], at);
+    for (; at < end; ++at) add_parts_to_strip(acc[0], g, at, j, first, last);
     T* const c = g.c + (i * g.c_row + j);
     T const* const e = g.adds ? g.e + (i * g.e_row + j) : c;
     STRATAGEMM_UNROLLED
     for (int v = 0; v < NV; ++v) {
         if constexpr (Sums == 2) acc[0][v] += acc[1][v];
         vec<T> sum = g.alpha * acc[0][v];
-        if (g.adds) sum += g.beta * load_at(e, v);
+        if (g.adds) sum += g.beta * load_of<T, NV>(e, v, first, last);
         if (v == 0)
             store_part<T>(c, sum, first);
         else if (v == NV - 1)
