@@ -4,7 +4,7 @@
 #   bench/run.sh emulation cuda [filter]   and bench/run.sh accuracy cuda [size]: the same on a CUDA device
 #   bench/run.sh sweep|estimate [BACKEND [SEED [COUNT]]]   random shapes: against the peers, and against estimate()
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
-#   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter]
+#   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 

@@ -3,13 +3,12 @@
 //   bench_sparse [events [SIDE] | csr [N] | bsr | two_of_four | sampled | spgemm]
 //
 // All parts by default. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
-// With N, csr has only products with N columns.
-// All numbers are floats, but those of bsr are half, and those of two_of_four bfloat16. Times are those of a graph of many
-// calls, replayed, so that they are the device's; "queued" is what a call takes that is queued by itself, one after
-// another. Rounds
-// measure every way once; medians of the rounds. Active sets rotate, so that no call finds the rows in the cache
-// that the one before it read. Both libraries are opened at run time; for csr, cuSPARSE is prepared
-// (cusparseSpMM_preprocess) before it is timed, and the best of its algorithms counts.
+// With N, csr has only products with N columns. All numbers are floats, but those of bsr are half, and those of
+// two_of_four bfloat16. Times are those of a graph of many calls, replayed, so that they are the device's; "queued" is
+// what a call takes that is queued by itself, one after another. Rounds measure every way once; medians of the rounds.
+// Active sets rotate, so that no call finds the rows in the cache that the one before it read. Both libraries are
+// opened at run time; for csr, cuSPARSE is prepared (cusparseSpMM_preprocess) before it is timed, and the best of its
+// algorithms counts.
 #include "sparse.hpp"
 
 #include <stratagemm/structure/bsr.hpp>

@@ -223,7 +223,7 @@ private:
         opencl_choice only = only_;
         if (only.tile.threads() == 0 && s.count == 1)
             only.tile = session_->tuning().find(tuning_bucket(sums, s.m, s.n, s.k));
-        // To choose takes up to a third of the time to queue what was chosen, and products come again.
+        // Choosing takes up to a third of the time of queueing a product, and products of one shape come again.
         struct known {
             cl_device_id device = nullptr;
             char sums = 0;

@@ -57,7 +57,8 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // In cycles: rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of
 // parts of k another launch, and what it takes to write and to read them. Where only the last round is in
 // parts, it is a round of its own. The constants are those that fit measurements on an H200 best
-// (bench/results/tiles-h200-2026-11-23.txt), and of shapes that were behind cuBLAS on an H100 (tiles-h100-2026-11-25.txt).
+// (bench/results/tiles-h200-2026-11-23.txt), and on an H100 of shapes that were behind cuBLAS there
+// (tiles-h100-2026-11-25.txt).
 inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_sides const& s,
                         cuda_choice const& how, int units, std::size_t element, bool b_along_k) {
     cuda_form const form = form_for(given, element, {.b_along_k = b_along_k});
@@ -86,8 +87,9 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
         bool const within = static_cast<std::size_t>(line) * element % 128 != 0;
         return within && slowed * share > 1 ? slowed * share : 1.0;
     };
-    // Rows of parts of k are aligned, whatever those of C are. Those of a second and last round of wgmma are stored as other
-    // rows that the hardware does not take; after many rounds it makes no difference.
+    // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
+    // stores these sums as slowly as rows that the hardware's copies do not take. After more rounds it makes no
+    // difference.
     bool const of_parts =
         (element == 4 && t.engine == cuda_engine::blocked && how.part > 0 && store_rate < 7.5) ||
         (element == 2 && t.engine == cuda_engine::wgmma && how.whole > 0 && how.whole <= units);
@@ -102,7 +104,8 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     };
     double copies = copied(s.m, true, form.a_along_k) + copied(s.n, b_along_k, form.b_along_k);
     double fetched = 60; // bytes a cycle
-    // A B that no other tile reads comes from memory, unless it is a copy, and along n each step from other pages of it.
+    // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other
+    // pages.
     double const of_b = static_cast<double>(s.k) * static_cast<double>(s.n) * size;
     bool const from_pages = (t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma) && !b_along_k &&
                             s.m <= t.m && of_b > 4e6 && row % 16 == 0;
@@ -111,14 +114,15 @@ inline double cycles_of(cuda_tile const& given, int blocks, double rate, cuda_si
     double rows_fetched = rows, cols_fetched = cols;
     std::ptrdiff_t fetched_depth = 1; // and multiples of that
     if (copies > 0 && how.whole == 0) {
-        // Word by word, what is not there takes as long as the rest of a tile.
+        // Copying word by word takes as long for elements beyond the matrix as for others.
         bool const are_words = static_cast<std::size_t>(s.k | (b_along_k ? s.k : s.n)) * element % 4 == 0;
         if (takes_any_lines(t)) copies = 0, fetched = 22;
         if (takes_words(t, element) && are_words)
             copies = 0, fetched = 13, begins += 2000, rows_fetched = t.m, cols_fetched = t.n,
             fetched_depth = t.k;
     }
-    // Of as many blocks on each multiprocessor as that, or on a share of them, each with a tile.
+    // A round of blocks, each with a tile: `beside` of them on each multiprocessor, or on a `share` of the
+    // multiprocessors.
     auto const round_of = [&](double beside, double share, std::ptrdiff_t depth, double stored) {
         double const slow_a = slowly(s.k, share), slow_b = slowly(b_along_k ? s.k : s.n, share);
         double const multiplying = static_cast<double>(t.m) * t.n * up(depth, t.k) * t.k / rate,
@@ -268,9 +272,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              static_cast<double>(element) * static_cast<double>(s.count);
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
-        // Parts of k, where a block has 128 bytes of each column of A, such that rounds of blocks are full. For a vector,
-        // whose blocks wait for nothing but memory, as few as keep memory busy: no multiprocessor then reads its blocks,
-        // at up to 40 bytes a cycle, for longer than memory takes for all, nor does one block wait for its lines.
+        // The parts of k. A block reads 128 bytes of each column of A. With several columns of B, parts are chosen so
+        // that rounds of blocks are full. A vector gets as few parts as keep memory busy: no multiprocessor may read
+        // its blocks, at up to 40 bytes a cycle, for longer than memory takes for all of A, and no block may wait for
+        // its lines for longer than that.
         std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
                              places = std::ptrdiff_t{2} * d.units, most = s.count > 1 ? 1 : s.k / 256;
         std::ptrdiff_t parts = 1;
@@ -289,8 +294,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             if (time < least) least = time, parts = p;
         }
         narrow.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
-        // Element by element, where no line can begin at a multiple of 16 bytes, reading takes so much longer that tiles may
-        // be faster.
+        // Where no line can begin at a multiple of 16 bytes, A is read element by element, and tiles may be faster.
         bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0 ||
                            static_cast<std::size_t>(s.m) * element % 16 == 0 || s.n == 1;
         narrow.cycles = 5000 + bytes / ((dense ? 20 : 3) * d.units) + (parts > 1 ? 4000 : 0);

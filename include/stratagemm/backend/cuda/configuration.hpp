@@ -106,12 +106,12 @@ constexpr int fetchers_of(cuda_tile const& t) {
     return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
 }
 
-// Whether lines may begin anywhere: threads, those of four warps, then bring what the hardware cannot fetch. Of warps that
-// have given up their registers they could not, and a copy of the operands costs large tiles little.
+// Whether the lines of A and B may begin anywhere. The threads of four warps then copy what the hardware cannot fetch.
+// Large tiles do without: their fetching warps have given up registers, and a copy of the operands costs them little.
 constexpr bool takes_any_lines(cuda_tile const& t) {
     return t.engine == cuda_engine::fp64 && fetchers_of(t) == 1;
 }
-// Or at multiples of 4 bytes, if elements have 16 bits.
+// Whether the lines of operands with 16-bit elements may begin at multiples of 4 bytes.
 constexpr bool takes_words(cuda_tile const& t, std::size_t element) {
     return t.engine == cuda_engine::mma && element == 2;
 }

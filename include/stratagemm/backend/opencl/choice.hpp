@@ -74,7 +74,7 @@ inline double clocks_of(opencl_entry const& x, opencl_sides const& s, std::ptrdi
     if (parts > 1)
         more += static_cast<double>(costs.launch) +
                 static_cast<double>(parts + 1) * m * n * bytes / (static_cast<double>(costs.gather) * units);
-    // Of what memory or the host makes equal the least work is the best: another device may be faster there.
+    // If memory or the host bounds several tiles alike, the tile with the least work is best: devices differ there.
     double const queued = static_cast<double>(costs.queue) * (parts > 1 ? 2 : 1);
     double least = (clocks < fetching ? fetching : clocks) + more;
     if (least < queued) least = queued;

@@ -1,7 +1,7 @@
 // CSR times dense on the host, in float and double: kernels for each instruction set.
 //
-// The sum of an element of C depends on the row of A, the lengths of the rows of A, the layout of B and the
-// instruction set alone, so the result does not depend on threads.
+// The sum of an element of C depends on the row of A, the lengths of the rows of A, the layout of B, the number of
+// columns and the instruction set alone, so the result does not depend on threads, nor on where B begins.
 #pragma once
 
 #include "../../backend/host/kernels.hpp"

@@ -19,9 +19,9 @@
 
 STRATAGEMM_BEGIN
 
-// AHEAD: elements of A that a work-item loads before it uses the first. If ALONE is 1, a tile is one row. STAGED: the bytes
-// of shared memory into which the first `staged` elements of B are copied, or 0. If ONES is 1, each element of A is one,
-// and there are no values.
+// AHEAD: elements of A that a work-item loads before it uses the first. If ALONE is 1, a tile is one row. STAGED: the
+// bytes of shared memory into which the first `staged` elements of B are copied, or 0. If ONES is 1, each element of A
+// is one, and there are no values.
 inline constexpr char csr_times_vector_text[] = R"cu(
 #define WARPS (ITEMS / 32)
 #define CHUNK (32 * AHEAD)

@@ -4,9 +4,9 @@
 // DENSE: A may be read as vectors. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do
 // STAGES warps of a block; B lies along k, too, in aligned lines. Else: a thread has some rows that are next to
 // each other, MICRO_N threads beside it have those that follow, all other threads of the block share the terms,
-// and B, of several columns, passes through shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has
-// 16 rows, or those of 128 bytes; B lies along k. Sums are always added up in one order. PARTIAL: a block has a part of k, whose
-// sums go to workspace.
+// and a B of several columns passes through shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has
+// 16 rows, or those of 128 bytes; B lies along k. Sums are always added up in one order. PARTIAL: a block has a part of
+// k, whose sums go to workspace.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -100,7 +100,10 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 #endif
 
 /* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. */
-constexpr int AT_ONCE = ON_TENSOR_CORES || (!A_ALONG_K && sizeof(IN) <= 2 && COLS == 1) ? 2 : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3 : 1;
+constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS == 1;
+constexpr int AT_ONCE = ON_TENSOR_CORES || HAS_LONG_VECTORS                           ? 2
+                        : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
+                                                                                    : 1;
 extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
 narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
@@ -286,7 +289,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     index const apart = DENSE ? 1 : SIDE_BY_SIDE * p.a.row;
     constexpr int AHEAD = EACH * COLS > 32 ? 4 : 8;
 #if COLS == 1
-    /* A column of B is read where it is: no thread waits for others with nothing on its way. */
+    /* A single column of B is read in place, without barriers, so that loads are always in flight. */
     __shared__ __align__(16) char memory[256 * EACH * sizeof(scalar)];
     scalar *const room = (scalar *)memory;
     IN const *const a = element<IN>(p.a, i0, begin, batch), *const b = element<IN>(p.b, begin, 0, batch);

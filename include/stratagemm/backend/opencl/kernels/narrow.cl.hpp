@@ -1,8 +1,9 @@
 // The product with few columns, a vector among them: A is read once, and B by all from the cache.
 //
 // A work-group has THREADS_M x THREADS_N work-items: THREADS_N share the terms of k of a row and add up what they have
-// in local memory. UNROLL reads of each are under way at a time. Neighbours follow A along memory, whichever way it lies, A_WIDTH elements at a time. Each work-item
-// sums MICRO_M rows if A lies along k, else the A_WIDTH rows it reads, for MICRO_N columns, which is all of C.
+// in local memory. Each work-item has UNROLL loads in flight. Neighbours follow A along memory, whichever way it lies,
+// A_WIDTH elements at a time. Each work-item sums MICRO_M rows if A lies along k, else the A_WIDTH rows it reads, for
+// MICRO_N columns, which is all of C.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -72,7 +73,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void narrow(OPERANDS
 #else
     rows[0] = a + a_base + AT(a_at, min(from_m + ROW(0), m - A_WIDTH), 0);
 #endif
-    /* Loads that depend on nothing are all under way at once: those of UNROLL steps, then those of the steps left. */
+    /* The loads of UNROLL steps are in flight together, and then those of the steps that are left. */
     int l = from_k + MY_TERMS * TERMS;
     for (; l + (UNROLL - 1) * STEP < to_k; l += UNROLL * STEP) {
         scalar x[UNROLL][READS * A_WIDTH] __attribute__((aligned(128)));
