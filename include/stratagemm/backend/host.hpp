@@ -135,8 +135,10 @@ struct host {
             bool const adds = p.beta != T(0);
             constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
             index_t const work = p.c.rows * p.c.cols * p.a.cols;
+            bool const is_large =
+                work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, p.a.cols, size));
             if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most ||
-                (work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, p.a.cols, size))) ||
+                (is_large && (work > 4 * most || smaller(p.c.rows, p.c.cols) > few_dots || invariant)) ||
                 (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
                 (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
@@ -152,6 +154,7 @@ struct host {
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             index_t const b_col = turned ? b.row_stride : b.col_stride;
+            if (is_large && (p.count > 1 || !are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col))) return false;
             if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
                 return false;
             return multiply_small(g, b_col, invariant, threads);
@@ -348,28 +351,27 @@ private:
     // read in place, and turning it would take longer than these rows do, as long as they fit three vectors. C is
     // written element by element, which a short k would not pay for.
     template <class T>
-    static bool is_flat(index_t m, index_t n, index_t k, index_t b_row, index_t b_col) {
-        return m > 4 && m * index_t{sizeof(T)} <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) &&
+    bool is_flat(index_t m, index_t n, index_t k, index_t b_row, index_t b_col) const {
+        return m > (invariant ? 4 : few_dots) && m * index_t{sizeof(T)} <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) &&
                b_row == 1 && b_col != 1;
     }
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>
-    static bool is_narrow(Problem const& p) {
+    bool is_narrow(Problem const& p) const {
         if constexpr (Packing::in_place && Packing::widen == 1) {
             if (is_flat<typename Problem::a_type>(p.c.rows, p.c.cols, p.a.cols, p.b.row_stride,
                                                   p.b.col_stride) &&
                 p.c.col_stride == 1)
                 return true;
             if (p.c.cols > 24 || p.c.cols > p.c.rows || p.a.cols < 32) return false;
-            if (p.a.row_stride == 1) return p.a.col_stride != 1 && p.c.rows >= 2 * p.c.cols;
-            return p.a.col_stride == 1 && p.c.cols <= 4;
+            return p.a.row_stride == 1 && p.a.col_stride != 1 && p.c.rows >= 2 * p.c.cols;
         } else {
             return false;
         }
     }
 
     template <class Packing, class Problem>
-    static auto job_of(Problem const& p, bool may_turn = false) {
+    auto job_of(Problem const& p, bool may_turn = false) const {
         using TA = typename Problem::a_type;
         using S = typename Problem::scalar;
         using job_type = host_job<TA, Packing>;
@@ -478,7 +480,7 @@ private:
         } else {
             q.c = p.c;
         }
-        auto job = job_of<real_packing<T, T>>(q);
+        auto job = host{}.job_of<real_packing<T, T>>(q);
         if constexpr (spreads)
             if (p.c.targets > 1)
                 job.write = write_spread<Problem, true>, job.add = write_spread<Problem, false>,

@@ -93,6 +93,25 @@ k_pieces pieces_of(index_t depth) {
     return {count, divide_up(divide_up(depth, count), 4) * 4};
 }
 
+// Dot products have a short side of at most so many rows or columns. A chain of a lane, in a piece of k, is no longer
+// than what error_bound() counts with.
+inline constexpr index_t few_dots = 8;
+template <class T>
+index_t longest_dots() {
+    return block_sizes<T>::k * (dot_vector / 8);
+}
+// Whether a product has few rows or columns, its other operand lies along k, and k is so long that elements of C are best
+// done as dot products: their vectors do not care how short the side is, but to sum the elements of these takes time. The
+// limits are those of AVX-512 within the caches.
+template <class T>
+bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
+    constexpr index_t size = sizeof(T);
+    if (!kernels<T, T>().dot_products) return false;
+    if (m <= few_dots && b_row == 1 && b_col != 1)
+        return k >= (m == 1 || (m * n <= 16 && a_col == 1) ? 2 : m <= 4 ? 14 : 320 / size);
+    return m > 1 && n <= few_dots && a_col == 1 && k * size >= (n * size <= 16 ? 192 : 640);
+}
+
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
 // otherwise 0.
 template <class Packet>

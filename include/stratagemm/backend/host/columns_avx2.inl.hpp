@@ -1,4 +1,4 @@
-// One row times a matrix, few rows times a matrix whose columns are contiguous, and such a matrix turned, with AVX2.
+// One row times a matrix, and a matrix whose columns are contiguous turned, with AVX2.
 // Included by kernels.hpp in its namespace. AVX-512 takes the same functions, with the same bits: they wait for memory
 // and for shuffles. Portable code does without.
 
@@ -48,42 +48,6 @@ STRATAGEMM_OP columns_part<T> load_columns(T const* p, index_t step) {
     return to;
 }
 
-// sum += x B for 16 bytes of each column.
-template <class T, int... I>
-STRATAGEMM_OP void add_lanes(vec<T> (&sum)[sizeof...(I)], T const* a, index_t const (&rows)[sizeof...(I)],
-                             index_t a_col, T const* b, index_t step, std::integer_sequence<int, I...>) {
-    auto const x = load_columns<T>(b, step);
-    (multiply_add_row<T>(sum[I], a + rows[I], x.a), ...);
-    (multiply_add_row<T>(sum[I], a + rows[I] + a_col, x.b), ...);
-    if constexpr (sizeof(T) == 4) {
-        (multiply_add_row<T>(sum[I], a + rows[I] + 2 * a_col, x.c), ...);
-        (multiply_add_row<T>(sum[I], a + rows[I] + 3 * a_col, x.d), ...);
-    }
-}
-// Sums of a few rows times as many columns as a vector has lanes, over a piece of k: a chain in each lane. Columns are
-// contiguous, `step` apart. `far`: the next lines are fetched from memory. Rows beyond the last are the last again.
-template <class T, int... I>
-STRATAGEMM_TARGET __attribute__((noinline)) void
-rows_times_lanes(block_args<T> const& g, T const* a, T const* b, index_t step, index_t k, bool far, T* sums,
-                 std::integer_sequence<int, I...> all) {
-    constexpr int W = lanes<T>;
-    constexpr index_t length = 16 / sizeof(T), line = 64 / sizeof(T);
-    index_t const a_col = g.a_col, rows[] = {(I < g.m ? I : g.m - 1) * g.a_row...};
-    vec<T> sum[sizeof...(I)] = {};
-    index_t p = 0;
-    for (; p + length <= k; p += length, a += length * a_col, b += length) {
-        if (far && p % line == 0)
-            for (int l = 0; l < W; ++l) __builtin_prefetch(b + l * step + 8 * line);
-        add_lanes<T>(sum, a, rows, a_col, b, step, all);
-    }
-    for (; p < k; ++p, a += a_col, ++b) {
-        T x[W];
-        for (int l = 0; l < W; ++l) x[l] = b[l * step];
-        (multiply_add_row<T>(sum[I], a + rows[I], load<T>(x)), ...);
-    }
-    (store<T>(sums + I * W, sum[I]), ...);
-}
-
 // Sums += A B for some rows of B and one of A.
 template <class T, int... R>
 STRATAGEMM_TARGET __attribute__((noinline)) void add_rows_once(block_args<T> const& g, T const* a, T const* b,
@@ -120,40 +84,6 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
             add_rows_once<T>(g, a, b, sums, n, rows_of<8>{});
         for (; left > 0; --left, a += g.a_col, b += g.b_row) add_rows_once<T>(g, a, b, sums, n, rows_of<1>{});
         finish_line<T>(g.c + from, sums, g.alpha, g.beta, g.e ? g.e + from : nullptr, n);
-    }
-}
-
-// Up to four rows times a matrix whose columns are contiguous, all pieces of k. Columns that do not fill vectors are
-// copied to where there are as many.
-template <class T>
-STRATAGEMM_TARGET void rows_times_columns(block_args<T> const& g) {
-    constexpr int W = lanes<T>;
-    constexpr index_t longest = 1536 / sizeof(T);
-    bool const far = g.k * g.n * index_t{sizeof(T)} > 1 << 20;
-    T copy[W * longest], sums[4 * W];
-    for (index_t j = 0, n; j < g.n; j += n) {
-        n = g.n - j < W ? g.n - j : W;
-        index_t const again = g.n < W ? 0 : W - n; // columns that are multiplied again
-        for (index_t p = 0; p < g.k; p += g.piece) {
-            index_t const k = g.k - p < g.piece ? g.k - p : g.piece;
-            T const *const a = g.a + p * g.a_col, *b = g.b + (j - again) * g.b_strip + p;
-            index_t step = g.b_strip;
-            if (g.n < W) {
-                for (index_t l = 0; l < W; ++l)
-                    __builtin_memcpy(copy + l * k, b + (l < n ? l : 0) * step,
-                                     static_cast<std::size_t>(k) * sizeof(T));
-                b = copy, step = k;
-            }
-            rows_times_lanes<T>(g, a, b, step, k, far, sums, rows_of<4>{});
-            for (index_t i = 0; i < g.m; ++i) {
-                T* const c = g.c + i * g.c_row + j;
-                finish_line<T>(c, sums + i * W + again, g.alpha, p == 0 ? g.beta : T(1),
-                               p > 0 ? c
-                               : g.e ? g.e + i * g.e_row + j
-                                     : nullptr,
-                               n);
-            }
-        }
     }
 }
 

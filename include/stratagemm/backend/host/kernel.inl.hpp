@@ -368,76 +368,90 @@ STRATAGEMM_OP vec<T> add_neighbours(vec<T> x, vec<T> y) {
         return __builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14) +
                __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15);
 }
-// The sums of the elements of four vectors, in as many 16 bytes as vectors have, which are to be added.
+// The first 16 bytes of a vector, to which the others are added.
 template <class T>
-STRATAGEMM_OP void sum_four(T* to, vec<T> const (&s)[4]) {
-    vec<T> const x = add_neighbours<T>(s[0], s[1]), y = add_neighbours<T>(s[2], s[3]);
-    if constexpr (sizeof(T) == 4) {
-        store<T>(to, add_neighbours<T>(x, y));
+STRATAGEMM_OP auto sum_parts(vec<T> v) {
+    using ymm = typename vector_types<T, 32>::type;
+    using xmm = typename vector_types<T, 16>::type;
+    if constexpr (sizeof(v) == 16) {
+        return v;
+    } else if constexpr (sizeof(v) == 32) {
+        xmm low, high;
+        asm("vextractf128 $1, %1, %0" : "=x"(high) : "x"(v));
+        __builtin_memcpy(&low, &v, sizeof(low));
+        return low + high;
     } else {
-        store<T>(to, x);
-        store<T>(to + lanes<T>, y);
+        ymm low, high;
+        xmm first, last;
+        asm("vextractf64x4 $1, %1, %0" : "=v"(high) : "v"(v));
+        __builtin_memcpy(&low, &v, sizeof(low));
+        low += high;
+        asm("vextractf32x4 $1, %1, %0" : "=v"(last) : "v"(low));
+        __builtin_memcpy(&first, &low, sizeof(first));
+        return first + last;
     }
 }
-
-// Dot products of four columns and a row, and as many of the next row, or of the next four columns: eight chains.
-// Where four columns are not left, the last is taken again.
-template <class T, int... C>
-STRATAGEMM_OP void dots(block_args<T> const& g, index_t i, index_t j, bool two_rows,
-                        std::integer_sequence<int, C...>) {
-    constexpr int W = lanes<T>, L = 16 / static_cast<int>(sizeof(T));
-    index_t const step = g.b_strip, last = g.n - 1 - j; // step: the distance between columns
-    bool const eight = !two_rows && last >= 7;
-    index_t const to_row = two_rows ? 1 : 0, to_column = eight ? 4 : 0, other = to_column * step;
-    T const* const b[] = {g.b + (j + (C < last ? C : last)) * step...};
-    T const *const a = g.a + i * g.a_row, *const a2 = a + to_row * g.a_row;
-    vec<T> s[4] = {}, t[4] = {};
-    index_t p = 0;
-    if (two_rows)
-        for (; p + W <= g.k; p += W) {
-            vec<T> const x = load<T>(a + p), y = load<T>(a2 + p), z[] = {load<T>(b[C] + p)...};
-            (multiply_add<T>(s[C], x, z[C]), ...);
-            (multiply_add<T>(t[C], y, z[C]), ...);
-        }
+// The sums of the elements of each of four vectors.
+template <class T>
+STRATAGEMM_OP void sum_four(T* to, vec<T> a, vec<T> b, vec<T> c, vec<T> d) {
+    auto* const out = reinterpret_cast<typename vector_types<T, 16>::loose*>(to);
+    vec<T> const x = add_neighbours<T>(a, b), y = add_neighbours<T>(c, d);
+    if constexpr (sizeof(T) == 4)
+        out[0] = sum_parts<T>(add_neighbours<T>(x, y));
     else
-        for (; p + W <= g.k; p += W) {
-            vec<T> const x = load<T>(a + p);
-            (multiply_add<T>(s[C], x, load<T>(b[C] + p)), ...);
-            (multiply_add<T>(t[C], x, load<T>(b[C] + p + other)), ...);
-        }
-    if (p < g.k) {
-        auto const tail = make_part<T>(static_cast<int>(g.k - p));
-        vec<T> const x = load_part<T>(a + p, tail), y = load_part<T>(a2 + p, tail);
-        (multiply_add<T>(s[C], x, load_part<T>(b[C] + p, tail)), ...);
-        (multiply_add<T>(t[C], y, load_part<T>(b[C] + p + other, tail)), ...);
-    }
-    T sums[2][4 * W / L];
-    sum_four<T>(sums[0], s);
-    sum_four<T>(sums[1], t);
-    T const alpha = g.alpha, beta = g.beta;
-    index_t const columns = last < 3 ? last + 1 : 4;
-    T* c = g.c + i * g.c_row + j;
-    T const* e = beta == T(0) ? nullptr : g.e + i * g.e_row + j;
-    for (int half = 0; half < (two_rows || eight ? 2 : 1); ++half) {
-        for (index_t l = 0; l < columns; ++l) {
-            // The sum of a column is in parts, 16 bytes apart.
-            T const* const part = sums[half] + l / L * W + l % L;
-            T x = part[0];
-            for (int q = L; q < W; q += L) x += part[q];
-            c[l] = e ? alpha * x + beta * e[l] : alpha * x;
-        }
-        c += to_row * g.c_row + to_column;
-        if (e) e += to_row * g.e_row + to_column;
-    }
+        out[0] = sum_parts<T>(x), out[1] = sum_parts<T>(y);
 }
-// Rows times a matrix whose columns are contiguous.
+// sum_rs += a_r b_s, one vector or a part of one.
+template <bool Part, class T, int... R>
+STRATAGEMM_OP void add_column(vec<T> (&sum)[sizeof...(R)], vec<T> const (&x)[sizeof...(R)], T const* b, part tail,
+                              std::integer_sequence<int, R...>) {
+    vec<T> const y = Part ? load_part<T>(b, tail) : load<T>(b);
+    (multiply_add<T>(sum[R], x[R], y), ...);
+}
+template <bool Part, class T, int... R, int... S>
+STRATAGEMM_OP void add_vectors(vec<T> (&sum)[sizeof...(S)][sizeof...(R)], T const* const (&a)[sizeof...(R)],
+                               T const* const (&b)[sizeof...(S)], index_t p, part tail,
+                               std::integer_sequence<int, R...> rows, std::integer_sequence<int, S...>) {
+    vec<T> const x[] = {(Part ? load_part<T>(a[R] + p, tail) : load<T>(a[R] + p))...};
+    (add_column<Part, T>(sum[S], x, b[S] + p, tail, rows), ...);
+}
+// Dot products of R rows and S columns, a chain in each lane. Where fewer are left, the last is taken again.
+template <class T, int... R, int... S>
+STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, index_t i, index_t j,
+                                                      std::integer_sequence<int, R...> all_rows,
+                                                      std::integer_sequence<int, S...> all_columns) {
+    constexpr int W = lanes<T>, columns = sizeof...(S);
+    static_assert(columns == 4 || columns == 8);
+    index_t const last_row = g.m - 1 - i, last = g.n - 1 - j;
+    T const* const a[] = {g.a + (i + (R < last_row ? R : last_row)) * g.a_row...};
+    T const* const b[] = {g.b + (j + (S < last ? S : last)) * g.b_strip...};
+    vec<T> sum[columns][sizeof...(R)] = {};
+    index_t p = 0;
+    for (; p + W <= g.k; p += W) add_vectors<false, T>(sum, a, b, p, part{}, all_rows, all_columns);
+    if (p < g.k)
+        add_vectors<true, T>(sum, a, b, p, make_part<T>(static_cast<int>(g.k - p)), all_rows, all_columns);
+    T sums[sizeof...(R)][columns];
+    (sum_four<T>(sums[R], sum[0][R], sum[1][R], sum[2][R], sum[3][R]), ...);
+    if constexpr (columns > 4)
+        (sum_four<T>(sums[R] + 4, sum[4][R], sum[5][R], sum[6][R], sum[7][R]), ...);
+    finish_dots<T>(g, sums[0], sizeof...(R), columns, i, j);
+}
+// Rows times a matrix whose columns are contiguous, of which each is read from memory once. Where vectors have 64 bytes,
+// most of them lie across two lines of the cache: tiles of several rows load fewer, and no column is loaded in vain.
 template <class T>
 STRATAGEMM_TARGET void dot_products(block_args<T> const& g) {
-    for (index_t i = 0; i < g.m; i += 2) {
-        bool const two_rows = g.m - i >= 2;
-        for (index_t j = 0; j < g.n; j += two_rows || g.n - j < 8 ? 4 : 8)
-            dots<T>(g, i, j, two_rows, rows_of<4>{});
-    }
+    constexpr int tall = masked ? 4 : 1;
+    for (index_t j = 0; j < g.n; j += 8)
+        for (index_t i = 0, rows; i < g.m; i += rows) {
+            rows = g.m - i > 2 ? tall : 1;
+            if (rows == 1 && (!masked || g.n - j > 4)) {
+                dots<T>(g, i, j, rows_of<1>{}, rows_of<8>{});
+            } else if constexpr (masked) {
+                for (index_t half = j; half < g.n && half < j + 8; half += 4)
+                    rows == 1 ? dots<T>(g, i, half, rows_of<1>{}, rows_of<4>{})
+                              : dots<T>(g, i, half, rows_of<4>{}, rows_of<4>{});
+            }
+        }
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.

@@ -49,7 +49,6 @@ struct block_args {
     accumulated<T> alpha, beta;
     index_t count = 1;
     index_t a_step = 0, b_step = 0, e_step = 0, c_step = 0;
-    index_t piece = 0; // of k, where a kernel takes all of it
     // As many rows as A has, of what will be read next: fetched while A is multiplied.
     T const* ahead = nullptr;
     index_t ahead_row = 0;
@@ -65,6 +64,26 @@ template <class Acc>
         for (; j + 4 <= columns; j += 4) __builtin_memcpy(to + j, from + j, 4 * sizeof(Acc));
         if (columns & 2) __builtin_memcpy(to + j, from + j, 2 * sizeof(Acc));
         if (columns & 1) to[columns - 1] = from[columns - 1];
+    }
+}
+
+// C = alpha S + beta E for the rows and columns of S that C has, from (i, j) on.
+template <class T>
+[[gnu::noinline]] void finish_dots(block_args<T> const& g, T const* sums, int rows, int columns, index_t i,
+                                   index_t j) {
+    typedef T vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+    constexpr index_t half = 16 / sizeof(T);
+    index_t const width = g.n - j < columns ? g.n - j : columns;
+    T const alpha = g.alpha, beta = g.beta;
+    T* c = g.c + i * g.c_row + j;
+    T const* e = beta == T(0) ? c : g.e + i * g.e_row + j;
+    index_t const c_row = g.c_row, e_row = beta == T(0) ? c_row : g.e_row;
+    for (index_t r = g.m - i < rows ? g.m - i : rows; r > 0; --r, sums += columns, c += c_row, e += e_row) {
+        index_t l = 0;
+        if (beta == T(0))
+            for (; l + half <= width; l += half)
+                *reinterpret_cast<vector*>(c + l) = alpha * *reinterpret_cast<vector const*>(sums + l);
+        for (; l < width; ++l) c[l] = beta == T(0) ? alpha * sums[l] : alpha * sums[l] + beta * e[l];
     }
 }
 
@@ -373,7 +392,6 @@ struct kernel_table {
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<T> const&) = nullptr;
-    void (*rows_times_columns)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
     // vectors would load across cache lines; squares of 4 elements, and with rows of 32 and of 64 bytes.
     void (*small)(block_args<T> const&) = nullptr;
@@ -423,9 +441,10 @@ template <class T, class From>
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (std::is_same_v<T, From>) {
-            t.dot_products = host_avx2::dot_products<T>;
+            t.dot_products = current_isa().isa >= host_isa::avx512 ? host_avx512::dot_products<T>
+                                                                   : host_avx2::dot_products<T>;
             t.row_times_rows = host_avx2::row_times_rows<T>;
-            t.rows_times_columns = host_avx2::rows_times_columns<T>, t.turn = host_avx2::turn<T>;
+            t.turn = host_avx2::turn<T>;
             t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
             if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
         }

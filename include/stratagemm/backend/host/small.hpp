@@ -6,16 +6,38 @@
 
 STRATAGEMM_BEGIN
 
-// The kernel for all of a product whose B has contiguous columns, where one side of C is short and k is not; null if
-// there is none.
+// Few rows or few columns as dot products. What is short is copied first if it does not lie along k.
 template <class T>
-auto columns_kernel(kernel_table<T, T> const& table, block_args<T> const& g, bool invariant) {
-    bool const chains = !invariant && g.a_col == 1 && table.dot_products;
-    if (g.m == 1) return chains ? table.dot_products : table.rows_times_columns;
-    // A chain is no longer than a piece of k, which error_bound() counts with.
-    bool const dots = chains && g.k <= block_sizes<T>::k * (dot_vector / 8);
-    if (g.m <= 4 && g.k >= 12) return dots ? table.dot_products : table.rows_times_columns;
-    return dots && (g.m <= 8 || g.n <= 8) && g.k >= 32 ? table.dot_products : nullptr;
+[[gnu::noinline]] void multiply_small_turned_dots(block_args<T>& g, index_t b_col) {
+    constexpr index_t length = block_sizes<T>::k;
+    alignas(64) T copy[few_dots * length];
+    auto const& table = real_packing<T, T>::kernels();
+    bool const turns_a = g.a_col != 1;
+    T const *a = g.a, *b = g.b;
+    index_t const depth = g.k, a_row = g.a_row;
+    for (index_t p = 0; p < depth; p += g.k, a += g.k * g.a_col, b += g.k * g.b_row) {
+        g.k = smaller(length, depth - p), g.a = a, g.b = b;
+        if (turns_a) {
+            gather(table, copy, length, a, a_row, g.a_col, g.m, g.k);
+            g.a = copy, g.a_row = length;
+        } else {
+            gather(table, copy, length, b, b_col, g.b_row, g.n, g.k);
+            g.b = copy, g.b_strip = length;
+        }
+        table.dot_products(g);
+        g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
+    }
+}
+template <class T>
+[[gnu::noinline]] void multiply_small_dots(block_args<T>& g, index_t b_col) {
+    g.b_strip = b_col;
+    if (g.a_col != 1 || g.b_row != 1) return multiply_small_turned_dots(g, b_col);
+    auto const& table = real_packing<T, T>::kernels();
+    for (index_t left = g.k; left > 0; left -= g.k, g.a += g.k, g.b += g.k) {
+        g.k = smaller(longest_dots<T>(), left);
+        table.dot_products(g);
+        g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
+    }
 }
 
 // How many columns of a product are left for vectors of half the width, which are faster where they end within the
@@ -31,14 +53,10 @@ template <class T>
 // The kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are b_col
 // apart; `ready`: B has whole strips, and no columns are left apart. Sets the distance between strips of B.
 template <class T>
-[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool invariant, bool ready = false) {
+[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool ready = false) {
     auto const& table = real_packing<T, T>::kernels();
     auto kernel = table.block;
     if (!kernel) return kernel; // see isa_status()
-    if (b_col != 1 && g.b_row == 1 && g.k > 1 && g.count == 1) {
-        g.b_strip = b_col, g.piece = pieces_of<T>(g.k).length;
-        return columns_kernel(table, g, invariant);
-    }
     if (g.m == 1 && g.n >= 8 && g.n * g.k * index_t{sizeof(T)} >= 2048 && g.count == 1 &&
         table.row_times_rows) {
         kernel = table.row_times_rows;
@@ -87,11 +105,11 @@ template <class T>
         }
         index_t const n = g.n, apart = columns_apart(table, g);
         g.n -= apart;
-        only_kernel(g, 1, true, true)(g);
+        only_kernel(g, 1, true)(g);
         if (apart > 0) {
             block_args<T> rest = g;
             rest.n = apart, rest.b += g.n, rest.c += g.n;
-            only_kernel(rest, 1, true, true)(rest);
+            only_kernel(rest, 1, true)(rest);
             g.n = n;
         }
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
@@ -113,7 +131,7 @@ template <class T>
     part.b_row = g.a_col, part.c = sums, part.c_row = width;
     for (index_t i = 0; i < g.m; i += width) {
         part.n = smaller(width, g.m - i), part.b = g.a + i;
-        auto const kernel = only_kernel(part, 1, true, table.masked);
+        auto const kernel = only_kernel(part, 1, table.masked);
         if (!kernel) return false;
         kernel(part);
         gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
@@ -142,10 +160,14 @@ template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
                                                   int threads) {
     constexpr index_t size = sizeof(T);
+    if (!invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)) {
+        multiply_small_dots(g, b_col);
+        return true;
+    }
     if (g.m * size >= 128 && g.a_row == 1 && g.n > 1 && g.n * size <= 32 && g.a_col != 1 && g.k >= 12 &&
         g.count == 1 && g.beta == T(0) && g.alpha == T(1) && multiply_small_turned(g, b_col))
         return true;
-    auto const kernel = only_kernel(g, b_col, invariant);
+    auto const kernel = only_kernel(g, b_col);
     if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     if (g.count == 1)
         kernel(g);
