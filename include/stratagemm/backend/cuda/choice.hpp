@@ -143,10 +143,12 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             if (time < least) least = time, parts = p;
         }
         narrow.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
-        // Where no line can begin at a multiple of 16 bytes, A is read element by element, and tiles may be faster.
+        // Where no line can begin at a multiple of 16 bytes, A is read word by word, or element by element, and tiles may
+        // be faster.
         bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0 ||
                            static_cast<std::size_t>(s.m) * element % 16 == 0 || s.n == 1;
-        narrow.cycles = 5000 + bytes / ((dense ? 20 : 3) * d.units) + (parts > 1 ? 4000 : 0);
+        bool const words = element < 4 && static_cast<std::size_t>(s.k) * element % 4 == 0;
+        narrow.cycles = 5000 + bytes / ((dense ? 20 : words ? 10 : 3) * d.units) + (parts > 1 ? 4000 : 0);
         if (bytes > 1e6 && dense) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer. B is copied unless it lies along k, aligned.
         bool const copied = !b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;

@@ -95,7 +95,7 @@ private:
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
-        double const bytes_per_cycle = by_words() ? 13 : takes_elements() ? 22 : 60;
+        double const bytes_per_cycle = by_words() ? 13 : takes_elements() ? 28 : 60;
         // Copying word by word takes as long for elements beyond the matrix as for others.
         bool const all = by_words();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
@@ -136,7 +136,9 @@ private:
             double const within = aligned && s_.k % t_.k != 0 ? 2 / 3.0 : 1;
             return t_.micro_m * t_.micro_n > 128 ? (aligned ? 12 * within : 7) : aligned ? 24 * within : 8.5;
         }
-        case cuda_engine::fp64: return aligned ? 14 : 12;
+        case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
+            if (t_.micro_m * t_.micro_n > 1024) return aligned ? 14 : 8;
+            return aligned ? (t_.m > 64 ? 15 : 18) : blocks_ > 1 ? 7 : t_.m > 64 ? 9 : 11;
         case cuda_engine::blocked: // warps that lie along n store whole lines
             return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 15 : 24;
         case cuda_engine::mma: return aligned ? 12 : 6;
