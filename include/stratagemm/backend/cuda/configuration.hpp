@@ -227,7 +227,7 @@ inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t elemen
     // that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
     if (t.cluster > 1 && t.engine != cuda_engine::wgmma) return false;
-    // The blocks of a cluster take turns to fetch whole lines of B for all, where these may lie along n.
+    // Each block of a cluster fetches whole lines of a part of B for all, where these may lie along n.
     if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element)) != 0) return false;
     return shared_bytes_of(t, element) <= d.shared_bytes;
 }

@@ -206,9 +206,11 @@ private:
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
         return bytes / 16 / units_ * (1 + 0.5 * idle);
     }
-    // The launch that adds up sums of parts.
+    // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {
-        return how_.part > 0 ? 3000 + 8 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 24 / units_ : 0;
+        if (how_.part == 0) return 0;
+        double const begins = how_.whole > 0 ? 4500 : 3000;
+        return begins + 8 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 24 / units_;
     }
 
     cuda_form form_;

@@ -508,8 +508,9 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                         else
                             fetch(to, b_map, l, j0, batch_b, full(stage));
                     } else {
+                        constexpr int boxes = TILE_N / LINE;
 #pragma unroll 1
-                        for (int x = rank; x < TILE_N / LINE; x += CLUSTER)
+                        for (int x = rank * boxes / CLUSTER; x < (rank + 1) * boxes / CLUSTER; ++x)
                             if (CLUSTER > 1)
                                 fetch_for_all(b + x * TILE_K * 128, b_map, j0 + x * LINE, l, batch_b, full(stage),
                                               (1 << CLUSTER) - 1);
