@@ -83,6 +83,14 @@ std::vector<bench_case> cases() {
                 p.b_transposed = b_transposed;
                 add("few rows", b_transposed ? name + std::string(" B^T") : name, times(m, 11008, 4096), p);
             }
+    for (long m : {1, 7, 33, 512}) // the other layers of a network
+        for (auto const& [n, k] : {std::pair{4096L, 11008L}, {32000L, 4096L}}) {
+            problem p{element::bf16_bf16, m, n, k, 0};
+            p.b_transposed = true;
+            add("few rows", "bf16 rows B^T", times(m, n, k), p);
+        }
+    for (member const& x : {member{35, 8457, 2560}, {7680, 1500, 2560}, {1760, 7000, 1760}}) // of DeepBench
+        add("other sides", "bf16", times(x.m, x.n, x.k), {element::bf16_bf16, x.m, x.n, x.k, 0});
     for (long n : {4, 8, 16, 32, 64, 128}) {
         long const count = (1L << 26) / (n * n);
         add("batched", "batched", times(n, n, n) + "*" + std::to_string(count),

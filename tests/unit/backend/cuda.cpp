@@ -434,6 +434,7 @@ TEST_CASE("of rows padded to multiples of 16 bytes, the padding is neither read 
     if (capability == 90) {
         check(sg::half(), sg::half(), {cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2, 2});
         check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, 192, 64, 1, 1, 2, 2});
+        check(sg::half(), sg::half(), {cuda_engine::wgmma, 192, 192, 64, 1, 1, 2, 2, 2});
         check(sg::bfloat16(), float(), {cuda_engine::wgmma, 64, 64, 64, 1, 1, 2, 2});
         check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});
         check(sg::fp8_e4m3(), float(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});

@@ -60,8 +60,9 @@ struct cuda_form {
     // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of fp64 and
     // mma, begin all their lines at multiples of 16 bytes.
     bool dense = false;
-    bool spreads = false;              // the result goes to several targets
-    bool sums = false;                 // of copies: operands are sums
+    bool words = false;   // A of narrow is dense, but its lines begin at multiples of 4 bytes only
+    bool spreads = false; // the result goes to several targets
+    bool sums = false;    // of copies: operands are sums
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
 
     friend bool operator==(cuda_form const&, cuda_form const&) = default;
@@ -226,9 +227,8 @@ inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t elemen
     // that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
     if (t.cluster > 1 && t.engine != cuda_engine::wgmma) return false;
-    // Each block of a cluster fetches whole lines of B for all, where they may lie along n.
-    if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element) * t.cluster) != 0)
-        return false;
+    // Each block of a cluster fetches whole lines of a part of B for all, where these may lie along n.
+    if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element)) != 0) return false;
     return shared_bytes_of(t, element) <= d.shared_bytes;
 }
 
@@ -238,6 +238,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
         ((((text += "#define ") += name) += ' ') += std::to_string(value)) += '\n';
     };
     define("DENSE", f.dense);
+    if (t.engine == cuda_engine::narrow) define("WORDS", f.words);
     if (t.engine == cuda_engine::small) {
         define("SIDE_M", t.m), define("SIDE_N", t.n), define("SIDE_K", t.k), define("PRODUCTS", t.group);
     }

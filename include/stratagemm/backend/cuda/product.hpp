@@ -366,11 +366,11 @@ private:
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
             f.b_along_k = false; // one kernel for both
-            f.dense = a.view.col_stride == 1 &&
-                      (reinterpret_cast<std::uintptr_t>(a.view.data.address) |
-                       static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In)) %
-                              16 ==
-                          0;
+            auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
+                                static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In);
+            f.words =
+                begins % 16 != 0 && begins % 4 == 0 && sizeof(In) < 4 && a.along_k && a.view.col_stride == 1;
+            f.dense = f.words || (begins % 16 == 0 && a.view.col_stride == 1);
         }
         return form_for(tile, sizeof(In), f);
     }
