@@ -241,7 +241,7 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     double const steps = element == 2 ? up(pieces, t.stages) * up((s.k - 1) / pieces + 1, 128)
                                       : up(pieces, 256 / t.m) * up((s.k - 1) / pieces + 1, t.k);
     double const rounds = up(((s.m - 1) / t.m + 1) * s.count, std::ptrdiff_t{2} * units);
-    double const step = element == 2 ? 900 : 450 + 70 * t.n;
+    double const step = element == 2 ? 1300 : 700 + 70 * t.n;
     double const summing = rounds * steps * step, reading = bytes / (16 * units);
     double const working = 5300 + (summing > reading ? summing : reading), queued = launching(1, false);
     return working > queued ? working : queued;

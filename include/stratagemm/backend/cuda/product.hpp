@@ -476,7 +476,8 @@ private:
         index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
                                         : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
         cuda_packing<In> copies;
-        if (tile.engine == cuda_engine::narrow && !form.invariant && (form.a_along_k || tile.micro_m == 16)) {
+        bool const by_lines = form.invariant ? sizeof(In) == 2 : form.a_along_k || tile.micro_m == 16;
+        if (tile.engine == cuda_engine::narrow && by_lines) {
             cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
                                                copies, memory); // which has been formed, if it is a sum
             if (status s = copies.run(session_, stream_); !s) return s;

@@ -1,7 +1,7 @@
-// A matrix times a few columns, TILE_N of them, in the order of device/order.hpp: the terms of a piece of k are summed by
-// one thread, one after another. A block has TILE_M rows of C, and takes 256 / TILE_M pieces of k at a time, so that all
-// threads have something to sum. Their operands pass through shared memory, TILE_K terms of each piece at a time, in
-// STAGES stages: 128 bytes of each row that lies along k.
+// A matrix times a few columns, TILE_N of them, in the order of device/order.hpp: one thread sums the terms of a piece of k,
+// one after another. A block has TILE_M rows of C, and takes 256 / TILE_M pieces of k at a time, so that all threads have
+// something to sum. The operands pass through shared memory in STAGES stages of TILE_K terms of each piece: 128 bytes of
+// each row that lies along k.
 //
 // DENSE: A may be copied in vectors. Doubles on sm_90 are summed as fp64.cu.hpp does: its instruction adds up eight terms
 // one after another, and these are the even ones of eight, and then the odd ones.
@@ -35,11 +35,11 @@ template <int BYTES, int WORD> void copy_some(unsigned to, void const *from, int
             asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to + b), "l"(at), "r"(bytes)
                          : "memory");
         else if constexpr (WORD == 8)
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + b), "l"((double const *)at), "r"(bytes)
-                         : "memory");
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + b), "l"((double const *)at),
+                         "r"(bytes) : "memory");
         else
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + b), "l"((unsigned const *)at), "r"(bytes)
-                         : "memory");
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + b), "l"((unsigned const *)at),
+                         "r"(bytes) : "memory");
 #else
 #pragma unroll
         for (int w = 0; w < WORD; w += 4)
@@ -68,26 +68,31 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             if (step < steps) {
                 IN *const a = stages + step % STAGES * STAGE, *const b = a + LINES_A * LINE_A;
                 constexpr int across = LINE_A - PAD;
-                for (int e = threadIdx.x * VECTOR; e < LINES_A * across; e += 256 * VECTOR) {
-                    int const line = e / across, at = e % across, piece = line / (LINES_A / AT_ONCE);
-                    if (piece >= now) break;
+                /* Without a way out, so that many are on their way at a time. */
+#pragma unroll 8
+                for (int r = 0; r < LINES_A * across / (256 * VECTOR); ++r) {
+                    int const e = (threadIdx.x + r * 256) * VECTOR, line = e / across, at = e % across;
+                    int const piece = line / (LINES_A / AT_ONCE);
                     int const begin = (first + piece) * p.part + step * TILE_K, in = line % (LINES_A / AT_ONCE);
                     int const i = A_ALONG_K ? in : at, t = A_ALONG_K ? at : in;
-                    int const there = A_ALONG_K ? (i < rows ? min(p.k, (first + piece + 1) * p.part) - begin - t : 0)
-                                                : (begin + t < p.k ? rows - i : 0);
+                    int const there = piece >= now ? 0
+                                      : A_ALONG_K  ? (i < rows ? min(p.k, (first + piece + 1) * p.part) - begin - t : 0)
+                                                   : (begin + t < p.k ? rows - i : 0);
                     int const bytes = max(0, min(VECTOR, there)) * (int)sizeof(IN);
                     IN const *const from = bytes ? element<IN>(p.a, i0 + i, begin + t, batch) : (IN const *)p.a.data;
-                    copy_some<VECTOR * (int)sizeof(IN), DENSE ? 16 : (int)alignof(IN)>(shared_address(a + line * LINE_A + at), from,
-                                                                                       bytes);
+                    constexpr int word = DENSE ? 16 : (int)alignof(IN);
+                    copy_some<VECTOR * (int)sizeof(IN), word>(shared_address(a + line * LINE_A + at), from, bytes);
                 }
-                for (int e = threadIdx.x; e < LINES_B * TILE_K; e += 256) {
-                    int const piece = e / (COLS * TILE_K), in = e % (COLS * TILE_K);
-                    if (piece >= now) break;
+#pragma unroll 8
+                for (int r = 0; r < (LINES_B * TILE_K + 255) / 256; ++r) {
+                    int const e = threadIdx.x + r * 256, piece = e / (COLS * TILE_K), in = e % (COLS * TILE_K);
+                    if (LINES_B * TILE_K % 256 && e >= LINES_B * TILE_K) break;
                     int const j = along_columns ? in % COLS : in / TILE_K, t = along_columns ? in / COLS : in % TILE_K;
                     int const l = (first + piece) * p.part + step * TILE_K + t;
-                    IN const *const from = l < p.k ? element<IN>(p.b, l, j, batch) : (IN const *)p.b.data;
-                    copy_some<(int)sizeof(IN), (int)alignof(IN)>(shared_address(b + (piece * COLS + j) * LINE_B + t), from,
-                                                                 l < p.k ? (int)sizeof(IN) : 0);
+                    bool const there = piece < now && l < p.k;
+                    IN const *const from = there ? element<IN>(p.b, l, j, batch) : (IN const *)p.b.data;
+                    unsigned const to = shared_address(b + (piece * COLS + j) * LINE_B + t);
+                    copy_some<(int)sizeof(IN), (int)alignof(IN)>(to, from, there ? (int)sizeof(IN) : 0);
                 }
             }
             commit();
@@ -120,9 +125,11 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
                     for (int t = 0; t < some; t += width)
                         *(several<width> *)(y + t) = *(several<width> const *)(b + j * LINE_B + t0 + t);
 #pragma unroll
-                    for (int t = 0; t < some; ++t)
-                        sum[j] = multiply_add(conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)])),
-                                              conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)])), sum[j]);
+                    for (int t = 0; t < some; ++t) {
+                        scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)]));
+                        scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)]));
+                        sum[j] = multiply_add(u, v, sum[j]);
+                    }
                 }
             }
         }
@@ -143,19 +150,17 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 }
 )cu";
 
-// The same of 16-bit types on tensor cores, whose instruction adds up 16 terms: any 16 that follow each other. A warp has
-// ROWS rows and a piece of k, and STAGES warps share the pieces.
-//
-// Where A does not lie along k, a lane has eight neighbouring rows, each of which is a column of another product: what is
-// computed is C^T = B^T A^T.
+// The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms. A warp has ROWS rows and a
+// piece of k, and STAGES warps share the pieces. Where A does not lie along k, a lane has eight neighbouring rows, each of
+// which is a column of another product: what is computed is C^T = B^T A^T. B lies along k, in aligned lines.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
 #define COLS TILE_N
-constexpr int ROWS = A_ALONG_K ? 16 : 64, SUMS = ROWS * 8, AHEAD = A_ALONG_K ? 8 : 2;
+constexpr int ROWS = A_ALONG_K ? 16 : 64, SUMS = ROWS * 8, AHEAD = A_ALONG_K ? 8 : 4;
 template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
 /* Neighbours, or as many of them as there are and zeros. */
-template <int N> inline several<N> load(IN const *from, index next, int there) {
+template <bool VECTOR, int N> inline several<N> load(IN const *from, index next, int there) {
     several<N> v = {};
-    if (DENSE && there >= N)
+    if (VECTOR && there >= N)
         v = *(several<N> const *)from;
     else
 #pragma unroll
@@ -170,7 +175,7 @@ inline void multiply(float (&c)[4], several<4> const &x0, several<4> const &x1, 
                  : "r"(a.w[0]), "r"(b.w[0]), "r"(a.w[1]), "r"(b.w[1]), "r"(d.w[0]), "r"(d.w[1]));
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(256, A_ALONG_K ? 2 : 1)
 ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
     __shared__ float room[8 * SUMS];
@@ -185,6 +190,7 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
         float *const own = room + warp * SUMS;
 #if A_ALONG_K
         float sum[4] = {};
+        index const apart = DENSE ? 1 : p.a.col;
         IN const *const a0 = element<IN>(p.a, min(row + g, p.m - 1), 0, batch);
         IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
         auto const add = [&](int l, int times, auto const &whole) {
@@ -192,9 +198,8 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s) {
                 int const at = l + s * 16 + 4 * t, there = sizeof(whole) > 1 ? 4 : max(0, min(4, end - at));
-                x[s] = load<4>(a0 + at * p.a.col, p.a.col, there), y[s] = load<4>(a1 + at * p.a.col, p.a.col, there);
-#pragma unroll
-                for (int e = 0; e < 4; ++e) z[s].x[e] = e < there ? column[(at + e) * p.b.row] : IN{};
+                x[s] = load<DENSE, 4>(a0 + at * apart, apart, there), y[s] = load<DENSE, 4>(a1 + at * apart, apart, there);
+                z[s] = load<true, 4>(column + at, 1, there);
             }
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s)
@@ -213,8 +218,8 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
                 for (int e = 0; e < 4; ++e) {
                     int const at = l + s * 16 + 4 * t + e;
                     bool const there = sizeof(whole) > 1 || at < end;
-                    x[s][e] = load<8>(a + at * p.a.col, p.a.row, there ? rows : 0);
-                    y[s].x[e] = there ? column[at * p.b.row] : IN{};
+                    x[s][e] = load<DENSE, 8>(a + at * p.a.col, p.a.row, there ? rows : 0);
+                    if (e == 0) y[s] = load<true, 4>(column + at, 1, sizeof(whole) > 1 ? 4 : end - at);
                 }
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s)
