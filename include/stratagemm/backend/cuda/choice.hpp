@@ -231,18 +231,28 @@ struct cuda_order {
     }
 };
 
-// Of kernels/ordered.cu.hpp: a block goes through the steps of its pieces, and A is read once.
+// Of kernels/ordered.cu.hpp: a block goes through the steps of its pieces, and A is read once. A step takes as long as its
+// threads need to ask for its operands; of 16-bit types, as memory takes to answer.
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t pieces,
                                 std::size_t element, int units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
     double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
                           static_cast<double>(s.k) * static_cast<double>(s.n)) *
                          static_cast<double>(element) * static_cast<double>(s.count);
-    double const steps = element == 2 ? up(pieces, t.stages) * up((s.k - 1) / pieces + 1, 128)
-                                      : up(pieces, 256 / t.m) * up((s.k - 1) / pieces + 1, t.k);
-    double const rounds = up(((s.m - 1) / t.m + 1) * s.count, std::ptrdiff_t{2} * units);
-    double const step = element == 2 ? 1300 : 700 + 70 * t.n;
-    double const summing = rounds * steps * step, reading = bytes / (16 * units);
+    double const blocks = up(((s.m - 1) / t.m + 1) * s.count, std::ptrdiff_t{2} * units);
+    std::ptrdiff_t const piece = (s.k - 1) / pieces + 1;
+    double summing = 0;
+    if (element == 2) {
+        summing = blocks * up(pieces, t.stages) * up(piece, 128) * 1400;
+    } else {
+        std::ptrdiff_t const at_once = 256 / t.m < pieces ? 256 / t.m : pieces;
+        bool const in_vectors = static_cast<std::size_t>(s.k) * element % 16 == 0 ||
+                                static_cast<std::size_t>(s.m) * element % 16 == 0;
+        std::ptrdiff_t const vector = in_vectors ? 16 / static_cast<std::ptrdiff_t>(element) : 1;
+        double const copies = up(at_once * t.m * t.k, 256 * vector) + up(at_once * s.n * t.k, 256);
+        summing = blocks * up(pieces, 256 / t.m) * up(piece, t.k) * (400 + 130 * copies);
+    }
+    double const reading = bytes / (16 * units);
     double const working = 5300 + (summing > reading ? summing : reading), queued = launching(1, false);
     return working > queued ? working : queued;
 }

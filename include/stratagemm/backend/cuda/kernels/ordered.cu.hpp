@@ -68,11 +68,8 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             if (step < steps) {
                 IN *const a = stages + step % STAGES * STAGE, *const b = a + LINES_A * LINE_A;
                 constexpr int across = LINE_A - PAD;
-                /* Without a way out, so that many are on their way at a time. */
-#pragma unroll 8
-                for (int r = 0; r < LINES_A * across / (256 * VECTOR); ++r) {
-                    int const e = (threadIdx.x + r * 256) * VECTOR, line = e / across, at = e % across;
-                    int const piece = line / (LINES_A / AT_ONCE);
+                auto const fetch_a = [&](int e) {
+                    int const line = e / across, at = e % across, piece = line / (LINES_A / AT_ONCE);
                     int const begin = (first + piece) * p.part + step * TILE_K, in = line % (LINES_A / AT_ONCE);
                     int const i = A_ALONG_K ? in : at, t = A_ALONG_K ? at : in;
                     int const there = piece >= now ? 0
@@ -82,18 +79,25 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
                     IN const *const from = bytes ? element<IN>(p.a, i0 + i, begin + t, batch) : (IN const *)p.a.data;
                     constexpr int word = DENSE ? 16 : (int)alignof(IN);
                     copy_some<VECTOR * (int)sizeof(IN), word>(shared_address(a + line * LINE_A + at), from, bytes);
-                }
-#pragma unroll 8
-                for (int r = 0; r < (LINES_B * TILE_K + 255) / 256; ++r) {
-                    int const e = threadIdx.x + r * 256, piece = e / (COLS * TILE_K), in = e % (COLS * TILE_K);
-                    if (LINES_B * TILE_K % 256 && e >= LINES_B * TILE_K) break;
+                };
+                auto const fetch_b = [&](int e) {
+                    int const piece = e / (COLS * TILE_K), in = e % (COLS * TILE_K);
                     int const j = along_columns ? in % COLS : in / TILE_K, t = along_columns ? in / COLS : in % TILE_K;
                     int const l = (first + piece) * p.part + step * TILE_K + t;
                     bool const there = piece < now && l < p.k;
                     IN const *const from = there ? element<IN>(p.b, l, j, batch) : (IN const *)p.b.data;
                     unsigned const to = shared_address(b + (piece * COLS + j) * LINE_B + t);
                     copy_some<(int)sizeof(IN), (int)alignof(IN)>(to, from, there ? (int)sizeof(IN) : 0);
-                }
+                };
+                /* Of the pieces that there are, some rounds of copies at a time. */
+                constexpr int all_a = LINES_A * across, round = 256 * VECTOR;
+                constexpr int at_once = all_a / round % 4 == 0 ? 4 : all_a / round % 2 == 0 ? 2 : 1;
+                for (int e = 0; e < all_a / AT_ONCE * now; e += at_once * round)
+#pragma unroll
+                    for (int r = 0; r < at_once; ++r) fetch_a(e + r * round + threadIdx.x * VECTOR);
+                int const all_b = now * COLS * TILE_K;
+#pragma unroll 4
+                for (int e = threadIdx.x; e < all_b; e += 256) fetch_b(e);
             }
             commit();
         };
@@ -155,24 +159,32 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 // which is a column of another product: what is computed is C^T = B^T A^T. B lies along k, in aligned lines.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
 #define COLS TILE_N
-constexpr int ROWS = A_ALONG_K ? 16 : 64, SUMS = ROWS * 8, AHEAD = A_ALONG_K ? 8 : 4;
-template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
-/* Neighbours, or as many of them as there are and zeros. */
-template <bool VECTOR, int N> inline several<N> load(IN const *from, index next, int there) {
-    several<N> v = {};
-    if (VECTOR && there >= N)
-        v = *(several<N> const *)from;
-    else
+constexpr int ROWS = A_ALONG_K ? 16 : 64, SUMS = ROWS * 8, AHEAD = A_ALONG_K ? 6 : 4;
+/* N neighbours, as words. VECTOR: all of them are there, or none. Nothing but zeros takes the place of a load that is left
+   out, so that many can be on their way. */
+template <int N> struct alignas(2 * N) words { unsigned w[N / 2]; };
+template <bool VECTOR, int N> inline words<N> load(IN const *from, index next, int there) {
+    words<N> v = {};
+    if constexpr (VECTOR) {
+        if (there > 0) v = *(words<N> const *)from;
+    } else {
 #pragma unroll
-        for (int e = 0; e < N; ++e)
-            if (e < there) v.x[e] = from[e * next];
+        for (int e = 0; e < N; ++e) {
+            unsigned bits = 0;
+            if (e < there) bits = from[e * next].bits;
+            v.w[e / 2] |= bits << e % 2 * 16;
+        }
+    }
     return v;
 }
-inline void multiply(float (&c)[4], several<4> const &x0, several<4> const &x1, several<4> const &y) {
-    union words { several<4> x; unsigned w[2]; } const a = {x0}, b = {x1}, d = {y};
+inline void multiply(float (&c)[4], words<4> const &x0, words<4> const &x1, words<4> const &y) {
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a.w[0]), "r"(b.w[0]), "r"(a.w[1]), "r"(b.w[1]), "r"(d.w[0]), "r"(d.w[1]));
+                 : "r"(x0.w[0]), "r"(x1.w[0]), "r"(x0.w[1]), "r"(x1.w[1]), "r"(y.w[0]), "r"(y.w[1]));
+}
+/* Of two words the halves number `half`. */
+inline unsigned halves(unsigned x, unsigned y, int half) {
+    return half ? x >> 16 | (y & 0xffff0000u) : (x & 0xffffu) | y << 16;
 }
 
 extern "C" __global__ void __launch_bounds__(256, A_ALONG_K ? 2 : 1)
@@ -190,50 +202,57 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
         float *const own = room + warp * SUMS;
 #if A_ALONG_K
         float sum[4] = {};
-        index const apart = DENSE ? 1 : p.a.col;
         IN const *const a0 = element<IN>(p.a, min(row + g, p.m - 1), 0, batch);
         IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
-        auto const add = [&](int l, int times, auto const &whole) {
-            several<4> x[AHEAD], y[AHEAD], z[AHEAD];
+        auto const add = [&](int l, auto const &vectors) {
+            constexpr bool VECTORS = sizeof(vectors) > 1;
+            index const apart = VECTORS ? 1 : p.a.col;
+            words<4> x[AHEAD], y[AHEAD], z[AHEAD];
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s) {
-                int const at = l + s * 16 + 4 * t, there = sizeof(whole) > 1 ? 4 : max(0, min(4, end - at));
-                x[s] = load<DENSE, 4>(a0 + at * apart, apart, there), y[s] = load<DENSE, 4>(a1 + at * apart, apart, there);
-                z[s] = load<true, 4>(column + at, 1, there);
+                int const at = l + s * 16 + 4 * t, there = end - at;
+                x[s] = load<VECTORS, 4>(a0 + at * apart, apart, there);
+                y[s] = load<VECTORS, 4>(a1 + at * apart, apart, there);
+                z[s] = load<VECTORS, 4>(column + at, 1, there);
             }
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s)
-                if (s < times) multiply(sum, x[s], y[s], z[s]);
+                if (l + s * 16 < end) multiply(sum, x[s], y[s], z[s]);
         };
+        bool const in_vectors = DENSE && p.k % 4 == 0;
 #else
         float sum[8][4] = {};
-        int const mine_of = row + 8 * g, rows = p.m - mine_of; /* of this lane */
-        IN const *const a = element<IN>(p.a, mine_of, 0, batch);
-        auto const add = [&](int l, int times, auto const &whole) {
-            several<8> x[AHEAD][4];
-            several<4> y[AHEAD];
+        int const first_row = row + 8 * g;
+        IN const *const a = element<IN>(p.a, first_row, 0, batch);
+        auto const add = [&](int l, auto const &vectors) {
+            constexpr bool VECTORS = sizeof(vectors) > 1;
+            words<8> x[AHEAD][4];
+            words<4> y[AHEAD];
 #pragma unroll
-            for (int s = 0; s < AHEAD; ++s)
+            for (int s = 0; s < AHEAD; ++s) {
+                int const at = l + s * 16 + 4 * t;
+                y[s] = load<VECTORS, 4>(column + at, 1, end - at);
 #pragma unroll
-                for (int e = 0; e < 4; ++e) {
-                    int const at = l + s * 16 + 4 * t + e;
-                    bool const there = sizeof(whole) > 1 || at < end;
-                    x[s][e] = load<DENSE, 8>(a + at * p.a.col, p.a.row, there ? rows : 0);
-                    if (e == 0) y[s] = load<true, 4>(column + at, 1, sizeof(whole) > 1 ? 4 : end - at);
-                }
+                for (int e = 0; e < 4; ++e)
+                    x[s][e] = load<VECTORS, 8>(a + (at + e) * p.a.col, p.a.row, at + e < end ? p.m - first_row : 0);
+            }
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
                 for (int r = 0; r < 8; ++r) {
-                    several<4> const terms = {x[s][0].x[r], x[s][1].x[r], x[s][2].x[r], x[s][3].x[r]};
-                    if (s < times) multiply(sum[r], y[s], several<4>{}, terms);
+                    auto const two = [&](int e) { return halves(x[s][e].w[r / 2], x[s][e + 1].w[r / 2], r % 2); };
+                    words<4> const terms = {two(0), two(2)};
+                    if (l + s * 16 < end) multiply(sum[r], y[s], words<4>{}, terms);
                 }
         };
+        bool const in_vectors = DENSE && p.k % 4 == 0 && p.m % 8 == 0;
 #endif
-        char const whole[2] = {}, rest[1] = {};
-        int l = begin;
-        for (; l + AHEAD * 16 <= end; l += AHEAD * 16) add(l, AHEAD, whole);
-        if (l < end) add(l, (end - l - 1) / 16 + 1, rest);
+        char const two[2] = {}, one[1] = {};
+        for (int l = begin; l < end; l += AHEAD * 16)
+            if (in_vectors)
+                add(l, two);
+            else
+                add(l, one);
 #if A_ALONG_K
 #pragma unroll
         for (int e = 0; e < 4; ++e) own[(2 * t + e % 2) * ROWS + g + e / 2 * 8] = sum[e];
