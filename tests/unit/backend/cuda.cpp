@@ -13,6 +13,7 @@
 #include <stratagemm/backend/reference.hpp>
 
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
@@ -518,6 +519,55 @@ TEMPLATE_TEST_CASE("elements of complex products have the same bits, whatever is
     for (int x = 0; x < 30; ++x)
         invariance::compare<TestType, TestType>(gpu, from, side(9), side(9), side(11), 14);
 }
+// What the order of the tensor cores rests on (choice.hpp): wgmma and mma round alike, whatever the order of the 16 terms of
+// an instruction, and doubles are summed one after another, of eight terms the even ones first.
+TEMPLATE_TEST_CASE("wgmma and mma have the same bits", "[real]", sg::bfloat16, sg::half) {
+    sg::index_t const n = 256;
+    SUCCEED();
+    if (sg::cuda().where().capability != 90) return;
+    for (sg::index_t const k : {16, 64, 1000, 4096})
+        for (double const phi : {0.0, 1.0, 4.0}) {
+            auto const a = support::spread_out<TestType>(n, k, phi, 1),
+                       b = support::spread_out<TestType>(k, n, phi, 2);
+            auto const product = [&](sg::cuda_tile const& tile, auto const& term) {
+                sg::matrix<TestType> const x(n, k,
+                                             [&](sg::index_t i, sg::index_t l) { return a(i, term(l)); });
+                sg::matrix<TestType> const y(k, n,
+                                             [&](sg::index_t l, sg::index_t j) { return b(term(l), j); });
+                sg::matrix<float> c(n, n);
+                sg::gemm(sg::cuda{.tile = tile}, x, y, c);
+                return c;
+            };
+            sg::cuda_tile const wgmma{sg::cuda_engine::wgmma, 64, 64, 64, 1, 1, 6, 8, 1, 1};
+            sg::cuda_tile const mma{sg::cuda_engine::mma, 64, 64, 64, 32, 32, 3, 8, 1, 1};
+            auto const given = [](sg::index_t l) { return l; };
+            auto const reversed = [&](sg::index_t l) {
+                return l / 16 * 16 + 16 <= k ? l / 16 * 16 + 15 - l % 16 : l;
+            };
+            CAPTURE(k, phi);
+            auto const c = product(wgmma, given);
+            CHECK(support::same_bits(c, product(mma, given)));
+            CHECK(support::same_bits(c, product(mma, reversed)));
+            CHECK(support::same_bits(c, product(wgmma, reversed)));
+        }
+}
+TEST_CASE("the tensor cores of sm_90 sum doubles one after another", "[real]") {
+    SUCCEED();
+    if (sg::cuda().where().capability != 90) return;
+    sg::index_t const n = 128, k = 999;
+    auto const a = support::spread_out<double>(n, k, 4, 1), b = support::spread_out<double>(k, n, 4, 2);
+    sg::matrix<double> c(n, n);
+    sg::gemm(sg::cuda{.tile = {sg::cuda_engine::fp64, 64, 64, 16, 32, 16, 6, 8, 1, 1}}, a, b, c);
+    auto const in_order = [&](sg::index_t i, sg::index_t j) {
+        double sum = 0;
+        for (sg::index_t l0 = 0; l0 < k; l0 += 8)
+            for (sg::index_t const t : {0, 2, 4, 6, 1, 3, 5, 7})
+                if (l0 + t < k) sum = std::fma(a(i, l0 + t), b(l0 + t, j), sum);
+        return sum;
+    };
+    CHECK(support::same_bits(c, sg::matrix<double>(n, n, in_order)));
+}
+
 // Explicit tiles keep the order, or are not used.
 TEST_CASE("an explicit tile does not change the bits of an invariant product", "[real]") {
     sg::matrix<float> const a = support::fractions<float>(150, 1000, 4),
