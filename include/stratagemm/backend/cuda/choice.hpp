@@ -1,6 +1,7 @@
 // Which kernel a product gets, from its shape, the device and the tiles that there are.
 #pragma once
 
+#include "../../device/order.hpp"
 #include "model.hpp"
 #include "tuning/entries.hpp"
 
@@ -42,22 +43,95 @@ inline bool engine_takes(cuda_engine e, char type, cuda_device const& d) {
     }
 }
 
+// The order in which an invariant product sums k. Up to `shallow` terms, and of types without them, it is that of the
+// CUDA cores, one multiply-add after another. Deeper products of the other types have the order of the tensor cores: they
+// round once for each instruction, which has 16 terms of 16-bit types. mma and wgmma gave the same bits on sm_90, whatever
+// the order of these terms (bench/results/invariant-h100-2026-11-25.txt).
+struct cuda_order {
+    static constexpr std::ptrdiff_t shallow = 16;
+    bool on_tensor_cores = false;
+    std::ptrdiff_t piece = 0; // its depth; 0: k is not cut
+
+    cuda_order(cuda_device const& d, char type, std::ptrdiff_t k) {
+        bool const of_doubles =
+            (type == 'd' || type == 'z') && d.capability == 90; // those of fp64 need no more
+        on_tensor_cores = k > shallow && (of_doubles || engine_takes(cuda_engine::mma, type, d));
+        // Of fp8 each step of a kernel is a piece already. Kernels of tf32 have no registers for two sums.
+        bool const is_cut = std::strchr("t45", type) == nullptr;
+        std::ptrdiff_t const depth = type == 'h' || type == 'w'   ? piece_depth(k, 512, 16)
+                                     : type == 'c' || type == 'z' ? piece_depth(2 * k, 128, 32) / 2
+                                                                  : piece_depth(k, 128, 32);
+        if (is_cut && depth < k) piece = depth;
+    }
+    // Whether an engine sums so. Of complex numbers: as they are.
+    bool is_of(cuda_engine e, char type, cuda_device const& d) const {
+        switch (e) {
+        case cuda_engine::narrow: // kernels/ordered.cu.hpp
+            return std::strchr(!on_tensor_cores ? "sdcz" : d.capability >= 80 ? "dhw" : "", type) != nullptr;
+        case cuda_engine::fp64: return on_tensor_cores && d.capability == 90;
+        case cuda_engine::wgmma: return on_tensor_cores;
+        case cuda_engine::mma: return on_tensor_cores && !(d.capability == 90 && std::strchr("45", type));
+        default: return !on_tensor_cores;
+        }
+    }
+};
+
+// Of kernels/ordered.cu.hpp: a block goes through the steps of its pieces, and A is read once. A step takes as long as its
+// threads need to ask for its operands; of 16-bit types, as memory takes to answer.
+inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t pieces,
+                                std::size_t element, int units) {
+    auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
+    double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
+                          static_cast<double>(s.k) * static_cast<double>(s.n)) *
+                         static_cast<double>(element) * static_cast<double>(s.count);
+    double const blocks = up(((s.m - 1) / t.m + 1) * s.count, std::ptrdiff_t{2} * units);
+    std::ptrdiff_t const piece = (s.k - 1) / pieces + 1;
+    double summing = 0;
+    if (element == 2) {
+        summing = blocks * up(pieces, t.stages) * up(piece, 128) * 1400;
+    } else {
+        std::ptrdiff_t const at_once = 256 / t.m < pieces ? 256 / t.m : pieces;
+        bool const in_vectors = static_cast<std::size_t>(s.k) * element % 16 == 0 ||
+                                static_cast<std::size_t>(s.m) * element % 16 == 0;
+        std::ptrdiff_t const vector = in_vectors ? 16 / static_cast<std::ptrdiff_t>(element) : 1;
+        double const copies = up(at_once * t.m * t.k, 256 * vector) + up(at_once * s.n * t.k, 256);
+        summing = blocks * up(pieces, 256 / t.m) * up(piece, t.k) * (400 + 130 * copies);
+    }
+    double const reading = bytes / (16 * units);
+    double const working = 5300 + (summing > reading ? summing : reading), queued = launching(1, false);
+    return working > queued ? working : queued;
+}
+
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all. B lies along n or along k.
+// `invariant`: the order of sums may depend on k and the type only. Products of integers are exact in any order.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
-                          cuda_tile const& only, bool b_along_k = false) {
+                          cuda_tile const& only, bool b_along_k = false, bool invariant = false) {
+    cuda_order const order(d, type, s.k);
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     cuda_choice best;
     double const elements = static_cast<double>(s.m) * static_cast<double>(s.n);
-    double const directly = 5300 + (work + 5 * elements) * static_cast<double>(s.count) / (4 * d.units) +
-                            120 * static_cast<double>(s.k);
+    double const directly = invariant && !order.is_of(cuda_engine::direct, type, d)
+                                ? 1e300
+                                : 5300 +
+                                      (work + 5 * elements) * static_cast<double>(s.count) / (4 * d.units) +
+                                      120 * static_cast<double>(s.k);
     best.cycles = directly;
+    best.invariant = invariant;
+    if (invariant) best.piece = order.piece;
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
-            cuda_choice next{tile, part, whole};
+            cuda_choice next = best;
+            next.tile = tile, next.part = part, next.whole = whole;
             next.cycles = cuda_model(tile, blocks, rate, s, next, d.units, element, b_along_k).cycles();
             if (next.cycles < best.cycles) best = next;
         };
+        if (invariant) {
+            if (!order.is_of(tile.engine, type, d)) return;
+            if (order.piece == 0 || sums_pieces(tile)) with_parts(0, 0);
+            if (order.piece > 0 && s.count == 1) with_parts(order.piece, 0);
+            return;
+        }
         with_parts(0, 0);
         std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts) {
@@ -87,7 +161,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         }
         best.cycles = 1e300;
         if (like) consider(only, like->blocks, static_cast<double>(like->rate));
-        if (only.parts > 0 && best.tile.engine != cuda_engine::direct) {
+        if (only.parts > 0 && !invariant && best.tile.engine != cuda_engine::direct) {
             std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
             best.whole = 0;
             best.part = only.parts > 1 && s.count == 1 && part > 0 && part < s.k ? part : 0;
@@ -98,9 +172,12 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     char const real_type = type == 'c' ? 's' : type == 'z' ? 'd' : 0;
     auto const by_reals = [&](cuda_tile const& with) {
         cuda_sides const real = oriented(real_type, of_reals(s));
-        if (real_type == 0 || real.m > device_longest || real.n > device_longest || real.k > device_longest)
+        bool const same_order =
+            !invariant || cuda_order(d, real_type, real.k).on_tensor_cores == order.on_tensor_cores;
+        if (real_type == 0 || !same_order || real.m > device_longest || real.n > device_longest ||
+            real.k > device_longest)
             return best;
-        cuda_choice reals = choose(d, real_type, element / 2, real, with);
+        cuda_choice reals = choose(d, real_type, element / 2, real, with, false, invariant);
         double const copied = 2 * static_cast<double>(s.m) * static_cast<double>(s.k) +
                               3 * static_cast<double>(s.k) * static_cast<double>(s.n);
         reals.cycles += 6000 + copied * static_cast<double>(element) / 16 / d.units;
@@ -113,9 +190,20 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             return reals;
     if (best.tile.engine != cuda_engine::direct) return best;
     best.cycles = directly;
-    if (s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side)
-        return {tile_for_small(s.m, s.n, s.k, element), 0, 0, best.cycles};
-    if (is_narrow(type, s)) {
+    bool const small = s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side;
+    if (small && (!invariant || order.is_of(cuda_engine::small, type, d))) {
+        best.tile = tile_for_small(s.m, s.n, s.k, element);
+        return best;
+    }
+    if (invariant && is_narrow(type, s) && order.is_of(cuda_engine::narrow, type, d)) {
+        cuda_choice ordered = best;
+        std::ptrdiff_t const pieces = order.piece > 0 ? (s.k - 1) / order.piece + 1 : 1;
+        ordered.tile = element == 2 ? tile_for_ordered_mma(s.n, pieces, true)
+                                    : tile_for_ordered(s.m * s.count, s.n, pieces, element, d.units);
+        ordered.cycles = cycles_of_ordered(ordered.tile, s, pieces, element, d.units);
+        std::size_t const bytes = element == 2 ? 0 : shared_bytes_of_ordered(ordered.tile, element);
+        if (bytes <= d.shared_bytes && ordered.cycles < best.cycles) best = ordered;
+    } else if (!invariant && is_narrow(type, s)) {
         double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
                               static_cast<double>(s.k) * static_cast<double>(s.n)) *
                              static_cast<double>(element) * static_cast<double>(s.count);

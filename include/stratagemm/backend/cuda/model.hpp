@@ -12,6 +12,8 @@ struct cuda_choice {
     std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
     double cycles = 0;        // that it should take
     bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
+    bool invariant = false;   // in the order of cuda_order
+    std::ptrdiff_t piece = 0; // depth of each piece of k, which the kernel sums apart; 0: there is one
 
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
@@ -71,14 +73,20 @@ private:
     double not_fetchable() const {
         return copied_of(s_.m, true, form_.a_along_k) + copied_of(s_.n, b_along_k_, form_.b_along_k);
     }
-    // Threads of a block copy what the hardware cannot fetch: elements, or words.
-    bool takes_elements() const { return takes_any_lines(t_) && how_.whole == 0 && not_fetchable() > 0; }
-    bool by_words() const {
-        bool const are_words = static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
-        return takes_words(t_, element_) && are_words && how_.whole == 0 && not_fetchable() > 0;
+    // Threads of a block copy what the hardware cannot fetch: lines of any kind, words, or for an invariant product of few
+    // steps one 16-bit element after another.
+    bool copies_itself() const { return how_.whole == 0 && not_fetchable() > 0; }
+    bool lines_are_words() const {
+        return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
+    }
+    bool takes_lines() const { return takes_any_lines(t_) && copies_itself(); }
+    bool by_words() const { return takes_words(t_, element_) && lines_are_words() && copies_itself(); }
+    bool one_by_one() const {
+        std::ptrdiff_t const depth = how_.part > 0 ? how_.part : s_.k;
+        return how_.invariant && takes_elements(t_, element_, depth) && !lines_are_words() && copies_itself();
     }
     // Bytes of operands that are copied before the product.
-    double copied() const { return takes_elements() || by_words() ? 0 : not_fetchable(); }
+    double copied() const { return takes_lines() || by_words() || one_by_one() ? 0 : not_fetchable(); }
     double copying() const { return copied() > 0 ? 7500 + 2 * copied() / 16 / units_ : 0; }
 
     // Until the first tile has come.
@@ -95,7 +103,7 @@ private:
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
-        double const bytes_per_cycle = by_words() ? 13 : takes_elements() ? 28 : 60;
+        double const bytes_per_cycle = one_by_one() ? 6 : by_words() ? 13 : takes_lines() ? 28 : 60;
         // Copying word by word takes as long for elements beyond the matrix as for others.
         bool const all = by_words();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
@@ -112,7 +120,7 @@ private:
         case cuda_engine::simt: return 1150;
         case cuda_engine::fp64: return 220;
         case cuda_engine::wgmma: return reads_pages() ? 650 : 400;
-        case cuda_engine::mma: return reads_pages() ? 650 : 250;
+        case cuda_engine::mma: return one_by_one() ? 1000 : reads_pages() ? 650 : 250;
         default: return element_ == 4 ? 480 + 2.2 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }

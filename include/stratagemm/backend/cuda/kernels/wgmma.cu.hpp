@@ -566,6 +566,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             wait_but_for<0>();
             are_there(sum);
             release(before);
+            in_pieces<scalar[SUMS]>(p, TILE_K).finish(sum);
             for_each_target(p, is_part(t), [&](arguments const &to) {
                 store_turned(staging, group, own, sum, {t.i * CLUSTER + rank, t.j, t.batch}, c_map, to, state);
             });
@@ -586,8 +587,10 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #pragma unroll
                 for (int i = 0; i < SUMS; ++i) sum[i] = step > 0 ? sum[i] + part[i] : part[i];
             }
+            in_pieces<scalar[SUMS]>(p, TILE_K).finish(sum);
 #else
             int before = 0;
+            in_pieces<scalar[SUMS]> pieces(p, TILE_K);
             for (int step = 0; step < steps; ++step) {
                 full(stage).wait(parity);
                 unsigned long long a = descriptor(a_tiles + stage * A_BYTES + a_part, A_ALONG_K);
@@ -600,10 +603,12 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 if (step > 0) release(before);
                 before = stage;
                 next_stage();
+                if (pieces.ends()) wait_but_for<0>(), are_there(sum), pieces.add(sum);
             }
             wait_but_for<0>();
             are_there(sum);
             release(before);
+            pieces.finish(sum);
 #endif
 
             int const i = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
