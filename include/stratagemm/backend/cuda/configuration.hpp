@@ -108,7 +108,7 @@ constexpr bool sums_pieces(cuda_tile const& t) {
     switch (t.engine) {
     case cuda_engine::simt: return t.micro_m * t.micro_n <= 96;
     case cuda_engine::fp64: return t.micro_m * t.micro_n <= 1024;
-    case cuda_engine::wgmma: return t.n <= 192;
+    case cuda_engine::wgmma: return t.n <= 192 && t.m <= 128;
     default: return true;
     }
 }
