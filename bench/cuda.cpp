@@ -4,6 +4,7 @@
 //
 //   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS
 //                      one tile, by the number of its engine, for every product that can use it
+//   --invariant        cuda{.invariant = true} against cuda{} instead of cuBLAS: what the order costs
 //
 // Times are those of events, operands are random, and there are so many sets of them that none is in the
 // cache from the product before (peers/cublas.cpp).
@@ -83,6 +84,14 @@ std::vector<bench_case> cases() {
                 p.b_transposed = b_transposed;
                 add("few rows", b_transposed ? name + std::string(" B^T") : name, times(m, 11008, 4096), p);
             }
+    for (long m : {1, 7, 33, 512}) // the other layers of a network
+        for (auto const& [n, k] : {std::pair{4096L, 11008L}, {32000L, 4096L}}) {
+            problem p{element::bf16_bf16, m, n, k, 0};
+            p.b_transposed = true;
+            add("few rows", "bf16 rows B^T", times(m, n, k), p);
+        }
+    for (member const& x : {member{35, 8457, 2560}, {7680, 1500, 2560}, {1760, 7000, 1760}}) // of DeepBench
+        add("other sides", "bf16", times(x.m, x.n, x.k), {element::bf16_bf16, x.m, x.n, x.k, 0});
     for (long n : {4, 8, 16, 32, 64, 128}) {
         long const count = (1L << 26) / (n * n);
         add("batched", "batched", times(n, n, n) + "*" + std::to_string(count),
@@ -133,8 +142,9 @@ facts about(sg::cuda const& gpu) {
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, sweep_options({"tile"}));
+    options const o = parse(argc, argv, sweep_options({"tile", "invariant"}));
     using enum element;
+    bool const invariant = o.own.count("invariant") > 0;
     auto const open = [&] {
         sg::cuda gpu;
         if (o.own.count("tile")) gpu.tile = parse_tile(o.own.at("tile").c_str());
@@ -143,13 +153,19 @@ int main(int argc, char** argv) {
         if (!a.on) throw std::runtime_error("the driver lacks a function that the benchmarks use");
         constexpr forms all{.batches = true, .groups = true};
         contenders& field = a.fields.emplace_back();
-        field.push_back(make_policy<all, f32, f64, bf16_bf16, f16_f16, tf32, i8, fp8_bf16, c32, c64>(
-            "stratagemm", role::library, [gpu](problem const& p) {
-                sg::cuda one = gpu;
-                one.tf32 = p.type == tf32;
-                return one;
-            }));
-        if (auto peer = make_cublas(*a.on)) field.push_back(std::move(peer));
+        auto const add_cuda = [&](char const* name, role part, bool in_order) {
+            field.push_back(make_policy<all, f32, f64, bf16_bf16, f16_f16, tf32, i8, fp8_bf16, c32, c64>(
+                name, part, [gpu, in_order](problem const& p) {
+                    sg::cuda one = gpu;
+                    one.tf32 = p.type == tf32, one.invariant = in_order;
+                    return one;
+                }));
+        };
+        add_cuda(invariant ? "invariant" : "stratagemm", role::library, invariant);
+        if (invariant)
+            add_cuda("in any order", role::peer, false);
+        else if (auto peer = make_cublas(*a.on))
+            field.push_back(std::move(peer));
         contenders& fast = a.fields.emplace_back();
         auto const add_strassen = [&](char const* name, role part, sg::strassen_options const& form) {
             fast.push_back(make_policy<forms{}, f32, f64>(name, part, [gpu, form](problem const&) {
@@ -174,7 +190,10 @@ int main(int argc, char** argv) {
     };
     if (asks_for_sweep(o)) // cuBLAS refuses int8 that is not in fours
         return run_sweep("cuda", o,
-                         {.longest = 8192, .types = {f32, f64, bf16_bf16, f16_f16, i8}, .multiple_int8 = 4},
+                         {.longest = 8192,
+                          .types = invariant ? std::vector{f32, f64, bf16_bf16}
+                                             : std::vector{f32, f64, bf16_bf16, f16_f16, i8},
+                          .multiple_int8 = 4},
                          open);
     return run("cuda", o, cases(), open);
 }

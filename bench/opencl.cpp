@@ -3,6 +3,7 @@
 // base. Beside the options of program.hpp and sweep.hpp:
 //
 //   --device=PART OF ITS NAME
+//   --invariant                 races .invariant against the backend without it, and nothing else
 //   --tune-clblast=SECONDS      looks for parameters of CLBlast's for float for so long beforehand
 #include "opencl_machine.hpp"
 #include "policy.hpp"
@@ -94,7 +95,7 @@ std::vector<bench_case> cases() {
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, sweep_options({"device", "tune-clblast"}));
+    options const o = parse(argc, argv, sweep_options({"device", "invariant", "tune-clblast"}));
     auto const own = [&](char const* name) { return o.own.count(name) ? o.own.at(name) : ""; };
     static std::unique_ptr<machine> cuda; // of the peer
     auto const open = [&] {
@@ -105,6 +106,16 @@ int main(int argc, char** argv) {
                                     {{"device", device.where().name + ", driver " + device.where().driver}}),
                 {}};
         contenders& field = a.fields.emplace_back();
+        if (o.own.count("invariant")) {
+            sg::opencl same = device;
+            same.invariant = true;
+            field.push_back(
+                make_policy<forms{}, element::f32, element::f64>("invariant", role::library, backend{same}));
+            field.push_back(
+                make_policy<forms{}, element::f32, element::f64>("opencl", role::peer, backend{device}));
+            a.fields.push_back(make_strassen({device}));
+            return a;
+        }
         field.push_back(
             make_policy<forms{}, element::f32, element::f64>("stratagemm", role::library, backend{device}));
 #ifdef STRATAGEMM_BENCH_CLBLAST

@@ -97,8 +97,13 @@ private:
     template <class T>
     static auto shape(T, problem const& p) {
         using in = typename T::in;
-        return stratagemm::shape<in, in, typename T::out>{
-            .m = p.m, .n = p.n, .k = p.k, .count = p.count, .adds = p.added};
+        return stratagemm::shape<in, in, typename T::out>{.m = p.m,
+                                                          .n = p.n,
+                                                          .k = p.k,
+                                                          .count = p.count,
+                                                          .adds = p.added,
+                                                          .a_across = p.a_transposed,
+                                                          .b_across = p.b_transposed};
     }
     // A matrix that begins `at` elements after x.
     template <class T>

@@ -413,7 +413,8 @@ void race::round() {
         }
         // Thread pools spin for a while after their work (OpenBLAS's for some 25 ms) and would slow the next
         // contender.
-        if (problem_.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        if (problem_.threads > 1 && racers_.size() > 1)
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
         racer& r = racers_[i];
         r.who->enter(problem_);
         l.rates.push_back(problem_.flops() * 1e-9 / r.at->on.sample(runs_of(r), r.seconds));

@@ -3,6 +3,9 @@
 #   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy MxNxK
 #   bench/run.sh emulation cuda [filter]   and bench/run.sh accuracy cuda [size]: the same on a CUDA device
 #   bench/run.sh sweep|estimate [BACKEND [SEED [COUNT]]]   random shapes: against the peers, and against estimate()
+#   bench/run.sh fit [FILES]  measures random shapes and fits the costs that the host estimates with; FILES: what
+#                             was measured before is fitted again
+#   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
@@ -27,13 +30,21 @@ sweep | estimate)
     program=bench_$backend
     sh "$root/bench/build.sh" "$program"
     page=$build/$asked-$backend
-    set -- "--$asked" ${3:+"--seed=$3"} ${4:+"--count=$4"} --json="$page.json" --report="$page.html"
+    set -- "--$asked" ${3:+"--seed=$3"} ${4:+"--count=$4"} --json="$page.json" --report="$page.html" --data="$page.txt"
     result=0
     "$build/bench/$program" "$@" || result=$?
     printf '\nJSON: %s\nHTML: %s\n' "$page.json" "$page.html"
+    if [ "$asked" = estimate ]; then
+        sh "$root/bench/estimates.sh" "$page.txt" >"$page.svg"
+        printf 'picture: %s\n' "$page.svg"
+    fi
     exit "$result"
     ;;
-out_of_core | sparse)
+fit)
+    sh "$root/bench/fit.sh" "${2-}"
+    exit
+    ;;
+out_of_core | sparse | choices)
     shift
     if [ "$backend-${1-}" = sparse-host ]; then
         program=bench_sparse_host
@@ -44,7 +55,7 @@ out_of_core | sparse)
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, out_of_core, sparse" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, out_of_core, sparse" >&2
     exit 2
     ;;
 esac

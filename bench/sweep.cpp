@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <random>
@@ -11,7 +12,7 @@
 namespace bench {
 
 std::vector<std::string> sweep_options(std::vector<std::string> more) {
-    more.insert(more.end(), {"sweep", "estimate", "seed", "count"});
+    more.insert(more.end(), {"sweep", "estimate", "seed", "count", "data"});
     return more;
 }
 bool asks_for_sweep(options const& o) { return o.own.count("sweep") || o.own.count("estimate"); }
@@ -295,6 +296,18 @@ std::string page_of(std::vector<result> const& all, std::vector<finding> const& 
     return out.str();
 }
 
+// A line for each case, for bench_fit and bench/estimates.sh: its type, number of threads, sides and layout, and the
+// microseconds that were measured and predicted.
+void write_data(std::string const& file, std::vector<result> const& all) {
+    std::ofstream out(file);
+    for (result const& r : all)
+        if (r.library())
+            out << r.family << ' ' << std::max(1, std::atoi(r.setting.c_str())) << ' '
+                << r.label.substr(0, r.label.find(' ')) << ' ' << r.label.substr(r.label.find(' ') + 1) << ' '
+                << std::setprecision(4) << seconds_of(r) * 1e6 << ' ' << r.library()->predicted * 1e6 << '\n';
+    if (!out.flush()) std::cerr << "cannot write " << file << "\n";
+}
+
 // A whole number from 1 on.
 long number(options const& o, char const* name, long usual) {
     if (!o.own.count(name)) return usual;
@@ -328,6 +341,7 @@ int run_sweep(std::string const& backend, options const& asked, sweep_domain con
     shown_as.all = [&](std::vector<result> const& all) {
         auto const found = look_at(all, q);
         print(found, q);
+        if (asked.own.count("data")) write_data(asked.own.at("data"), all);
         return page_of(all, found, q);
     };
     int const status = run(

@@ -3,6 +3,7 @@
 //
 //   --sweep, --estimate    instead of the cases of the program, with
 //   --seed=N               which shapes, by default 1; a seed draws the same shapes on every machine
+//   --data=FILE            where to write what was measured, a line for each case
 //   --count=N              how many, by default 100, each in every type; on the host numbers of threads take turns
 //
 // The other options are those of program.hpp. After a line for each case come the mean, the tenth percentile and the

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "eager.hpp"
+#include "reference_products.hpp"
 
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>

@@ -134,6 +134,10 @@ void add_narrow(std::vector<kernel>& to, int capability) {
             to.push_back(
                 {std::string("narrow-") + letter + '-' + std::to_string(cols) + (along_k ? "-along" : ""),
                  sg::cuda_product_source<In, scalar>(tile, form, none), true});
+            form.words = sizeof(In) < 4 && along_k;
+            if (form.words)
+                to.push_back(
+                    {to.back().name + "-words", sg::cuda_product_source<In, scalar>(tile, form, none), true});
         }
 }
 

@@ -172,8 +172,11 @@ inline long long clock64() {
 inline void __nanosleep(unsigned) { stand_in_now->let_others(); }
 inline void griddepcontrol_wait(char const*) {}
 inline void griddepcontrol_launch_dependents(char const*) {}
-inline void setmaxnreg_dec_sync_aligned_u32(char const*) {}
-inline void setmaxnreg_inc_sync_aligned_u32(char const*) {}
+inline void dp4a_s32_s32(char const*, unsigned& sum, unsigned x, unsigned y) {
+    for (int b = 0; b < 32; b += 8) sum += (unsigned)((signed char)(x >> b) * (signed char)(y >> b));
+}
+inline void setmaxnreg_dec_sync_aligned_u32(char const*, int = 0) {}
+inline void setmaxnreg_inc_sync_aligned_u32(char const*, int = 0) {}
 
 inline void ld_shared_v4_f32(char const*, float& x, float& y, float& z, float& w, unsigned at) {
     float const* const from = &stand_in_shared<float>(at);
@@ -498,7 +501,7 @@ void mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(char const* text, S& c0, S
                                                       unsigned a0, unsigned a1, unsigned b) {
     mma_sync_aligned_(text, c0, c1, c2, c3, a0, a1, 0, 0, b, 0);
 }
-// The same for doubles: lane 4 g + t holds terms t and t + 4 of k.
+// The same for doubles: lane 4 g + t holds terms t and t + 4 of k. The device sums them one after another.
 inline void mma_sync_aligned_m16n8k8_row_col_f64_f64_f64_f64(char const*, double& c0, double& c1, double& c2,
                                                              double& c3, double a0, double a1, double a2,
                                                              double a3, double b0, double b1) {
@@ -508,7 +511,8 @@ inline void mma_sync_aligned_m16n8k8_row_col_f64_f64_f64_f64(char const*, double
         for (unsigned e = 0; e < 4; ++e)
             for (unsigned h = 0; h < 2; ++h)
                 for (unsigned q = 0; q < 4; ++q)
-                    *c[e] += of(g * 4 + q).a[e / 2 + 2 * h] * of((2 * t + e % 2) * 4 + q).b[h];
+                    *c[e] = __builtin_fma(of(g * 4 + q).a[e / 2 + 2 * h], of((2 * t + e % 2) * 4 + q).b[h],
+                                          *c[e]);
     });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "random.hpp"
+#include "reference_products.hpp"
 
 #include <stratagemm/backend/host/memory.hpp>
 #include <stratagemm/gemm.hpp>

@@ -214,7 +214,7 @@ private:
         explicit real_shape(S const& s)
             : m(s.m * ozaki_parts::parts<typename S::c_type>), n(s.n),
               k(s.k * ozaki_parts::parts<typename S::c_type>) {}
-        integer_shape integers() const { return {m, n, k}; }
+        integer_shape integers(bool alone = false) const { return {.m = m, .n = n, .k = k, .alone = alone}; }
     };
 
     // How much of k is multiplied at a time, where so many planes are side by side: a sum of products of two
@@ -360,7 +360,7 @@ private:
     double seconds_of(S const& s, ozaki_report const& plan, bool looked) const {
         constexpr double of_an_element = 10e-9; // on one thread
         real_shape const r(s);
-        int const threads = all_threads(leaf());
+        int const threads = threads_for(s, leaf());
         if constexpr (tiled)
             if (plan.scheme == ozaki_report::moduli && on_host().takes(r.k))
                 return (on_host().seconds(r.m, r.n, r.k, plan.count) +
@@ -375,19 +375,20 @@ private:
             bool const probed = plan.products > plan.count;
             double bytes = in * (size + count) + out * (2 * count + size);
             if (!looked) bytes += in * size + (probed ? in * (size + 1) + 3 * out * 4 : 0);
-            return (plan.products - (looked && probed)) * base_.estimate(r.integers()) +
+            return (plan.products - (looked && probed)) * base_.estimate(r.integers(s.alone)) +
                    bytes / (0.75 * leaf().limits().bandwidth) + 3e-6 * plan.products +
                    (looked ? 10e-6 : 60e-6);
         }
         return plan.products *
-               (base_.estimate(r.integers()) + (m * k + k * n + m * n) * of_an_element / threads);
+               (base_.estimate(r.integers(s.alone)) + (m * k + k * n + m * n) * of_an_element / threads);
     }
 
     // The one place that decides on speed. Asked before the operands are looked at, and again when that is
     // done.
     template <class S>
     bool native_is_faster(S const& s, ozaki_report const& plan, bool looked) const {
-        return base_.estimate(s) < worth_leaving * seconds_of(s, plan, looked);
+        S const one = to_choose_by(s);
+        return base_.estimate(one) < worth_leaving * seconds_of(one, plan, looked);
     }
 
     ozaki_report explicit_plan() const {

@@ -275,7 +275,10 @@ private:
         double const elements = static_cast<double>(m * k + k * n),
                      copied = both == 2 ? elements + static_cast<double>(m * n)
                                         : 0; // as real numbers, read and written
-        if constexpr (on_device) {           // read twice, and written in parts
+        auto const narrow = [&](index_t rows, index_t cols, index_t depth, bool adds) {
+            return narrow_shape{.m = rows, .n = cols, .k = depth, .adds = adds, .alone = s.alone};
+        };
+        if constexpr (on_device) { // read twice, and written in parts
             double const bytes = elements * (8 + 2 * parts()) + 8 * copied;
             double const around = bytes / (0.75 * leaf().limits().bandwidth) + 40e-6;
             if constexpr (has_warpgroups)
@@ -285,23 +288,24 @@ private:
             // C is read and written for each chain of hh.
             index_t const all = padded(k), once = all < chain ? all : chain,
                           chains = (all + chain - 1) / chain;
-            double seconds =
-                around + static_cast<double>(chains) * base_.estimate(narrow_shape{m, n, once, 1, true});
+            double seconds = around + static_cast<double>(chains) * base_.estimate(narrow(m, n, once, true));
             for (int d = smallest(); d > 0; --d)
-                seconds += base_.estimate(narrow_shape{m, n, all * pairs(d), 1, true});
+                seconds += base_.estimate(narrow(m, n, all * pairs(d), true));
             return seconds;
         } else {
-            double const of_a_map = 10e-9 / all_threads(leaf());
+            int const threads = threads_for(s, leaf());
+            double const of_a_map = 10e-9 / threads;
             if constexpr (tiled)
                 if (on_host().here())
-                    return on_host().seconds(m, n, k, products()) / all_threads(leaf()) + copied * of_a_map;
-            return products() * base_.estimate(narrow_shape{m, n, k}) +
+                    return on_host().seconds(m, n, k, products()) / threads + copied * of_a_map;
+            return products() * base_.estimate(narrow(m, n, k, false)) +
                    (elements / split_parts::sixteen::count + copied) * of_a_map;
         }
     }
     template <class S>
     bool native_is_faster(S const& s) const {
-        return base_.estimate(s) < worth_leaving * seconds_in_parts(s);
+        S const one = to_choose_by(s);
+        return base_.estimate(one) < worth_leaving * seconds_in_parts(one);
     }
 
     // ---- one product -------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ private:
         for (; rest.m >= t.m && rest.n >= t.n && rest.k >= t.k && levels < most; ++levels)
             rest = part_of(rest, rest.adds);
         if (options_.levels != strassen_options::automatic) return levels;
-        s = of_one(s);
+        s = to_choose_by(of_one(s));
         double at_most = estimate(s, 0) * worth_dividing;
         int best = 0;
         for (int i = 1; i <= levels; ++i)
@@ -198,7 +198,7 @@ private:
     template <class S>
     S part_of(S const& s, bool adds) const {
         bilinear const& t = table();
-        return {s.m / t.m, s.n / t.n, s.k / t.k, 1, adds};
+        return {.m = s.m / t.m, .n = s.n / t.n, .k = s.k / t.k, .adds = adds, .alone = s.alone};
     }
     // What so many levels divide of a product.
     template <class S>
@@ -231,10 +231,11 @@ private:
     template <class S>
     struct borders {
         S last_terms, last_columns, last_rows;
-        borders(S const& s, S const& inner)
-            : last_terms{inner.m, inner.n, s.k - inner.k, 1, true},
-              last_columns{s.m, s.n - inner.n, s.k, 1, s.adds}, last_rows{s.m - inner.m, inner.n, s.k, 1,
-                                                                          s.adds} {}
+        borders(S const& s, S const& inner) : last_terms(s), last_columns(s), last_rows(s) {
+            last_terms.m = inner.m, last_terms.n = inner.n, last_terms.k -= inner.k, last_terms.adds = true;
+            last_columns.n -= inner.n;
+            last_rows.m -= inner.m, last_rows.n = inner.n;
+        }
     };
 
     // ---- the product -------------------------------------------------------------------------------------
@@ -573,8 +574,9 @@ private:
         }
     }
 
-    // The products and the additions. One of those reads two matrices and writes one, and so moves half as much again
-    // as a product of one term that adds to its C: that is what tells the speed of memory. The last level counts
+    // The products and the additions. One of those reads two matrices and writes one. On the host it waits for memory, at
+    // 12 GB/s for each thread; on a device it moves half as much again as a product of one term that adds to its C, whose
+    // estimate tells the speed of memory. The last level counts
     // likewise where it has no temporaries, because the host reads the terms of A once for each block of columns.
     // (One level of Winograd's form at 4096 reads 7 further terms of A four or five times and 7 of B once, and passes
     // over C 15 times; 15 additions are 45 passes. With AVX2, one thread took less time than that, two threads took
@@ -604,7 +606,11 @@ private:
         }
         level_facts const f = facts(false);
         auto const addition = [&](index_t rows, index_t cols) {
-            return 1.5 * of_base(S{rows, cols, 1, 1, true});
+            if constexpr (on_device)
+                return 1.5 * of_base(S{rows, cols, 1, 1, true});
+            else
+                return 3.0 * sizeof(typename S::c_type) * static_cast<double>(rows) *
+                       static_cast<double>(cols) / 10e9 / threads_for(s, leaf());
         };
         return table().products * estimate_of_divided(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
                f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);

@@ -96,7 +96,7 @@ public:
         auto const count = static_cast<double>(std::exchange(s.count, 1));
         double check = 0;
         if constexpr (on_host)
-            check = 1.5 * operand_bytes(s) / 8e9 / all_threads(leaf());
+            check = 1.5 * operand_bytes(s) / 8e9 / threads_for(s, leaf());
         else
             check = 1.5 * operand_bytes(s) / leaf().limits().bandwidth + 60e-6;
         return count * (base_.estimate(s) + check);

@@ -31,6 +31,8 @@ struct cuda {
     bool check_pointers = false; // ask the driver, for each operand, whether it is on the device
     bool tf32 = false;           // products of floats may round them to tf32: ten bits after the first
     cuda_tile tile{};            // one for every product that can use it; by default chosen for each
+    // The order of the sum of an element depends on k, the types and the architecture only; see docs/accuracy.md.
+    bool invariant = false;
 
     using space = cuda_memory;
     using arena = cuda_arena;
@@ -222,13 +224,14 @@ struct cuda {
     // Products of a group share launches, but for those that are better off alone; all on the stream.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const {
+        using In = typename Problem::a_type;
         bool share = shares();
         for (Problem const& p : all)
-            share &= is_empty(p) || surely_shares({p.c.rows, p.c.cols, p.a.cols, p.count});
+            share &= is_empty(p) ||
+                     (surely_shares({p.c.rows, p.c.cols, p.a.cols, p.count}) && may_share<In>(p.a.cols));
         footprint most;
         if (share) return most;
-        using In = typename Problem::a_type;
-        cuda_group<Problem> const them(session(), stream, all);
+        cuda_group<Problem> const them(session(), stream, all, in_order<typename Problem::a_type>());
         cuda_sharing const sharing = sharing_of(them);
         for (std::size_t i = 0; i < sharing.alone.size(); ++i)
             if (cuda_sides const& s = them.sides()[i]; sharing.alone[i] && !is_empty(all.first[i]))
@@ -238,10 +241,16 @@ struct cuda {
     template <class Problem>
     status run_group(group<Problem> const& all, arena& memory) const {
         return or_no_memory([&]() -> status {
-            cuda_group<Problem> const them(session(), stream, all);
+            cuda_group<Problem> const them(session(), stream, all, in_order<typename Problem::a_type>());
             if (status s = them.check(check_pointers); !s) return s;
             cuda_sharing const sharing = sharing_of(them);
-            if (status s = them.run(sharing); !s) return s;
+            using In = typename Problem::a_type;
+            auto const piece_of = [&](index_t k) -> index_t {
+                if (!in_order<In>()) return 0;
+                index_t const piece = cuda_order(where(), letter<In>(), k).piece;
+                return piece > 0 ? piece : device_longest;
+            };
+            if (status s = them.run(sharing, piece_of); !s) return s;
             for (index_t i = 0; i < all.count; ++i)
                 if (sharing.alone[static_cast<std::size_t>(i)])
                     if (status s = run_checked(*this, all.first[i], memory); !s) return s;
@@ -265,7 +274,7 @@ private:
     using beside_of = cuda_beside<typename Problem::a_type, typename Problem::c_type>;
     template <class Problem>
     status multiply(Problem const& p, arena& memory, beside_of<Problem> const* beside = nullptr) const {
-        cuda_product<Problem> product(session(), stream, p, beside);
+        cuda_product<Problem> product(session(), stream, p, in_order<typename Problem::a_type>(), beside);
         if (status s = product.check(check_pointers); !s) return s;
         using In = typename Problem::a_type;
         cuda_sides const sides = product.sides();
@@ -290,7 +299,20 @@ private:
     cuda_sharing sharing_of(cuda_group<Problem> const& them) const {
         using In = typename Problem::a_type;
         if (!shares()) return {{}, std::vector<char>(them.sides().size(), true)};
-        return share_out(where(), letter<In>(), sizeof(In), them.sides(), them.most(), tile);
+        cuda_sharing sharing = share_out(where(), letter<In>(), sizeof(In), them.sides(), them.most(), tile);
+        for (std::size_t i = 0; i < sharing.alone.size(); ++i)
+            if (!may_share<In>(them.sides()[i].k)) sharing.alone[i] = true;
+        return sharing;
+    }
+    // Integers are exact in any order.
+    template <class In>
+    bool in_order() const {
+        return invariant && !std::is_integral_v<accumulator_t<In>>;
+    }
+    template <class In>
+    bool may_share(index_t k) const {
+        return !in_order<In>() ||
+               cuda_order(where(), letter<In>(), k).is_of(cuda_engine::blocked, letter<In>(), where());
     }
 
     cuda_session& session() const { return cuda_session::of(device); }
@@ -315,6 +337,7 @@ private:
             char type = 0;
             bool b_along_k = false;
             cuda_sides sides{};
+            bool invariant = false;
             cuda_tile only;
             cuda_choice choice;
         };
@@ -325,8 +348,14 @@ private:
         known& k = all[(place >> 58) ^ static_cast<unsigned>(b_along_k)];
         char const type = letter<In>();
         if (k.device != device || k.type != type || k.b_along_k != b_along_k || k.sides != s ||
-            k.only != only)
-            k = {device, type, b_along_k, s, only, choose(where(), type, sizeof(In), s, only, b_along_k)};
+            k.invariant != in_order<In>() || k.only != only)
+            k = {device,
+                 type,
+                 b_along_k,
+                 s,
+                 in_order<In>(),
+                 only,
+                 choose(where(), type, sizeof(In), s, only, b_along_k, in_order<In>())};
         return k.choice;
     }
 };

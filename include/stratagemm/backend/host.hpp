@@ -8,6 +8,7 @@
 #include "../core/group.hpp"
 #include "../core/leaf.hpp"
 #include "host/combined.hpp"
+#include "host/costs.hpp"
 #include "host/rates.hpp"
 #include "host/small.hpp"
 #include "host/tiles.hpp"
@@ -80,19 +81,16 @@ struct host {
         return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 
-    // What one thread reaches, by host/rates.hpp, or what memory gives it, and a call; over all threads, also for
-    // products that are too small to share.
+    // By what the product is made of (host/costs.hpp); tiles by a rate of their own (host/rates.hpp).
     template <class S>
     double estimate(S const& s) const {
-        using T = typename S::a_type;
-        constexpr int column = std::is_same_v<T, std::int8_t> ? 0
-                               : std::is_same_v<T, bfloat16>  ? 1
-                               : sizeof(real_t<T>) == 8       ? 3
-                                                              : 2;
+        int const most = threads_for(s, leaf());
         host_isa const isa = current_isa().isa;
-        double rate = host_rates[static_cast<int>(isa)][column];
-        if (column < 2 && isa == host_isa::amx) rate *= host_tile_rate::get();
-        return roofline(s, rate, 10e9, 0.2e-6) / all_threads(leaf());
+        if (uses_tiles(s)) {
+            double const rate = host_rates[static_cast<int>(isa)][sizeof(typename S::a_type) - 1];
+            return roofline(s, rate * host_tile_rate::get(), 10e9, 0.2e-6) / most;
+        }
+        return counts_of(s, isa, most).seconds(isa);
     }
 
     template <class S>

@@ -29,6 +29,10 @@ public:
     static constexpr bool is_backend = true;
     using device = opencl_device;
 
+    // An element of C depends on nothing but its row of A, its column of B, its element of E, the factors, the types and
+    // the device, whatever is computed beside it: see docs/accuracy.md.
+    bool invariant = false;
+
     // Every device of every platform.
     static std::vector<device> devices() { return opencl_devices(); }
 
@@ -113,27 +117,44 @@ public:
                               opencl_roundings<typename S::b_form>);
     }
 
-    // From the number of compute units, and what one of its family does.
+    // From the model that chooses tiles, where it was fitted to a device of the family; else from the number of compute
+    // units, and what one of the family does. As for operands in row-major order.
     template <class S>
     double estimate(S const& s) const {
+        using Scalar = accumulator_t<typename S::a_type>;
+        opencl_sides const sides = sides_like(s);
+        opencl_choice const choice = choice_for<typename S::a_type>(sides, !is_low(s), is_combined<S>);
+        if (double const modelled =
+                seconds_of(where(), type_letter<Scalar>(), sizeof(Scalar), sides, choice, invariant);
+            modelled > 0)
+            return modelled;
         opencl_rates const one = rates_of(where().family);
         constexpr bool wide = sizeof(real_t<typename S::a_type>) == 8;
         return roofline(s, one.floats * where().compute_units / (wide ? one.doubles_slower : 1),
                         leaf().limits().bandwidth, 10e-6);
     }
 
-    // As for a C in row-major order.
+    // As for a C in row-major order. A shape does not tell how operands lie: of few columns or rows, it says both.
     template <class S>
     std::string describe(S const& s) const {
-        bool const turned = s.m <= opencl_narrow && s.m < s.n;
-        opencl_choice const choice = choice_for<typename S::a_type>(
-            turned ? opencl_sides{s.n, s.m, s.k, s.count} : opencl_sides{s.m, s.n, s.k, s.count}, !turned,
-            is_combined<S>);
+        opencl_sides const sides = sides_like(s);
+        opencl_choice const choice = choice_for<typename S::a_type>(sides, true, is_combined<S>);
         std::string text = "opencl: " + where().name + ", " + type_name<typename S::a_type>() + ", ";
         switch (choice.way) {
         case opencl_way::direct: return text + "direct";
         case opencl_way::small: return text + "small, in local memory";
-        case opencl_way::narrow: text += "narrow"; break;
+        case opencl_way::narrow: {
+            index_t const along_m = choice_for<typename S::a_type>(sides, false).part;
+            if (along_m == choice.part) {
+                text += "narrow";
+                break;
+            }
+            auto const parts = [](index_t part) {
+                return part ? "k in parts of " + std::to_string(part) : std::string("k at once");
+            };
+            return text + "narrow, " + parts(choice.part) + " if the long operand lies along k, else " +
+                   parts(along_m);
+        }
         case opencl_way::tiled: text += "tiles of " + stratagemm::describe(choice.tile);
         }
         return choice.part ? text + ", k in parts of " + std::to_string(choice.part) : text;
@@ -165,13 +186,23 @@ public:
     status operator()(Problem const& p, arena& memory) const {
         return or_no_memory([&]() -> status {
             if constexpr (is_dense<Problem>)
-                return multiply(opencl_product<Problem>(*session_, p), memory);
+                return multiply(opencl_product<Problem>(*session_, invariant, p), memory);
             else
                 return multiply_combined(p, memory);
         });
     }
 
 private:
+    // Of few rows and more columns the transpose is computed.
+    template <class S>
+    static bool is_low(S const& s) {
+        return s.m <= opencl_narrow && s.m < s.n;
+    }
+    template <class S>
+    static opencl_sides sides_like(S const& s) {
+        return is_low(s) ? opencl_sides{s.n, s.m, s.k, s.count} : opencl_sides{s.m, s.n, s.k, s.count};
+    }
+
     // Operands or a result that are made of several matrices.
     template <class S>
     static constexpr bool is_combined = requires {
@@ -196,7 +227,7 @@ private:
                 if (status s = multiply_combined(p.at(i), memory); !s) return s;
             return {};
         }
-        return multiply(opencl_product(*session_, x.first, x.rest), memory);
+        return multiply(opencl_product(*session_, invariant, x.first, x.rest), memory);
     }
 
     static std::shared_ptr<opencl_session> shared_session() {
@@ -227,7 +258,7 @@ private:
         struct known {
             cl_device_id device = nullptr;
             char sums = 0;
-            bool along_k = false, combined = false;
+            bool along_k = false, combined = false, invariant = false;
             opencl_sides sides{};
             opencl_choice only, choice;
         };
@@ -238,14 +269,15 @@ private:
         known& k = all[(place >> 58) ^ (along_k ? 1u : 0u)];
         cl_device_id const id = session_->device().id;
         if (k.device != id || k.sums != sums || k.along_k != along_k || k.combined != combined ||
-            k.sides != s || k.only.tile != only.tile || k.only.part != only.part)
+            k.invariant != invariant || k.sides != s || k.only.tile != only.tile || k.only.part != only.part)
             k = {id,
                  sums,
                  along_k,
                  combined,
+                 invariant,
                  s,
                  only,
-                 choose(session_->device(), sums, sizeof(Scalar), s, along_k, only, combined)};
+                 choose(session_->device(), sums, sizeof(Scalar), s, along_k, only, combined, invariant)};
         return k.choice;
     }
 

@@ -1,7 +1,8 @@
 // What policies model their speed with, for estimate(S): seconds, from a shape and a few rough numbers about a
 // machine.
 //
-// An estimate is for comparing one way to a result with another; it is off by a factor of two now and then. It is the
+// An estimate is for comparing one way to a result with another; it is off by a factor of two now and then, on the host
+// less often. It is the
 // same for the same shape on the same machine, and never measured within a call.
 #pragma once
 
@@ -29,6 +30,13 @@ double roofline(S const& s, double rate, double bandwidth, double launch) {
     double const work = (complex_like<typename S::a_type> ? 8 : 2) * multiply_adds(s) / rate,
                  traffic = operand_bytes(s) / bandwidth;
     return (work > traffic ? work : traffic) + launch;
+}
+// The shape that a layer asks its base's estimate about to choose by: of one thread, however operands lie. So the choice,
+// and with it the bits of a result, is the same for any number of threads, and what was planned is what runs.
+template <class S>
+S to_choose_by(S s) {
+    s.alone = true, s.a_across = s.b_across = false;
+    return s;
 }
 // A layer that may leave a product to its base does so unless that is estimated to take this much longer: estimates
 // are rough.

@@ -41,14 +41,17 @@ concept host_leaf = requires(L const& l, double work, int n, void (&f)(int, int)
     l.each(n, n, f);
 };
 
-// The threads that a model of speed divides by: as many as there are, so that which of two ways is faster,
-// and with it the bits of a result, does not depend on their number.
+// The threads that there are; for an estimate of a shape that may be one (to_choose_by).
 template <class L>
 int all_threads([[maybe_unused]] L const& leaf) {
     if constexpr (host_leaf<L>)
         return leaf.team(0x1p1000);
     else
         return 1;
+}
+template <class S, class L>
+int threads_for(S const& s, L const& leaf) {
+    return s.alone ? 1 : all_threads(leaf);
 }
 
 // A host leaf of a machine that may have a matrix unit on tiles (backend/host/tiles.hpp has its primitives).

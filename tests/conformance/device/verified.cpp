@@ -318,6 +318,8 @@ void wait_once() {
     for (auto const [m, n, k] :
          {std::array<index_t, 3>{60, 70, 150}, {1, 1, 1}, {300, 5, 1100}, {3, 1201, 40}})
         for (auto const lies : {sg::layout::row_major, sg::layout::col_major}) {
+            // Compiling kernels takes most of the time: other types than float have each shape in one layout.
+            if (!std::is_same_v<TA, float> && (m % 2 == 0) != (lies == sg::layout::row_major)) continue;
             auto const other = lies == sg::layout::row_major ? sg::layout::col_major : sg::layout::row_major;
             typename under_test::template matrix<TA> a(device, m, k, lies), b(device, k, n, other);
             typename under_test::template matrix<TC> c(device, m, n, lies);

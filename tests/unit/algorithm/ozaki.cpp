@@ -1,6 +1,5 @@
 #include "catch.hpp"
 #include "eager.hpp"
-#include "int8_products.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>

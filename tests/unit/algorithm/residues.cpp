@@ -1,7 +1,6 @@
 // The fused form of the Ozaki layer on the tile unit, against the layered form over the same machine: the same bits.
 #include "catch.hpp"
 #include "eager.hpp"
-#include "int8_products.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>

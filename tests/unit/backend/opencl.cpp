@@ -1,5 +1,6 @@
 // What the conformance suite does not see: devices, queues of one's own, errors, the cache.
 #include "catch.hpp"
+#include "unit/backend/invariance.hpp"
 
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/opencl.hpp>
@@ -417,7 +418,7 @@ namespace {
 sg::opencl_device h200() {
     sg::opencl_device d;
     d.family = sg::opencl_family::nvidia;
-    d.work_group = 1024, d.local_bytes = 49152, d.compute_units = 132;
+    d.work_group = 1024, d.local_bytes = 49152, d.compute_units = 132, d.clock = 1.98e9;
     return d;
 }
 sg::opencl_choice choice(sg::opencl_device const& d, sg::index_t m, sg::index_t n, sg::index_t k) {
@@ -538,4 +539,41 @@ TEST_CASE("few columns: launches are few, and groups fit the device") {
                             auto const rows = std::size_t(along_k ? x.tile.micro_m : x.tile.a_width);
                             CHECK(std::size_t(x.tile.threads()) * rows * std::size_t(n) * scalar <= 32768);
                         }
+}
+
+// In pieces of k by one work-group and by several; few columns; by the kernel for small products.
+TEST_CASE("an element has the same bits, whatever is computed beside it") {
+    sg::opencl gpu;
+    gpu.invariant = true;
+    support::random_source from(1);
+    CHECK(invariance::compare<float, float>(gpu, from, 37, 70, 300, 7) > 0);
+    invariance::compare<sg::half, sg::half>(gpu, from, 70, 18, 41, 7);
+    invariance::compare<std::complex<float>, std::complex<float>>(gpu, from, 9, 20, 270, 7);
+    // A tile keeps the order, or is not used.
+    sg::matrix<float> const a = support::fractions<float>(40, 600, 4),
+                            b = support::fractions<float>(600, 50, 5);
+    sg::matrix<float> c(40, 50), d(40, 50);
+    sg::gemm(gpu, a, b, c);
+    for (short const slices : {short{1}, short{2}})
+        for (sg::index_t const part : {0, 64, -1}) {
+            sg::opencl_tile const tile{
+                .threads_m = 4, .threads_n = 4, .micro_m = 4, .micro_n = 4, .depth = 8, .slices = slices};
+            sg::gemm(gpu.with(tile, part), a, b, d);
+            CHECK(support::same_bits(c, d));
+        }
+}
+
+TEST_CASE("an estimate is that of the model, where that was fitted") {
+    auto const d = h200();
+    auto const seconds = [&](sg::opencl_sides const& s, bool invariant = false) {
+        auto const x = sg::choose(d, 's', 4, s, true, {{}, -1}, false, invariant);
+        return sg::seconds_of(d, 's', 4, s, x, invariant);
+    };
+    CHECK(seconds({4096, 4096, 4096, 1}) > 1.8 * seconds({2048, 4096, 4096, 1}));
+    CHECK(seconds({4096, 1, 4096, 1}) < seconds({8192, 1, 8192, 1}));
+    CHECK(seconds({10, 10, 10, 1}) > 1e-6);
+    CHECK(seconds({100, 100, 4000, 1}, true) > 0);
+    sg::opencl_device other = d;
+    other.family = sg::opencl_family::rdna;
+    CHECK(sg::seconds_of(other, 's', 4, {10, 10, 10, 1}, {}, false) == 0);
 }

@@ -60,9 +60,13 @@ struct cuda_form {
     // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of fp64 and
     // mma, begin all their lines at multiples of 16 bytes.
     bool dense = false;
-    bool spreads = false;              // the result goes to several targets
-    bool sums = false;                 // of copies: operands are sums
+    bool words = false;   // A of narrow is dense, but its lines begin at multiples of 4 bytes only
+    bool spreads = false; // the result goes to several targets
+    bool sums = false;    // of copies: operands are sums
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
+    bool elements = false;             // of mma: those that are not dense are copied one by one
+    bool invariant = false;            // nothing is contracted but multiply-adds, and no sum is -0
+    bool pieces = false;               // k is summed in pieces (device/order.hpp), of an argument's depth
 
     friend bool operator==(cuda_form const&, cuda_form const&) = default;
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
@@ -99,6 +103,16 @@ constexpr bool divides_last_round(cuda_tile const& t, std::size_t element) {
     return fetches(t.engine) && t.cluster == 1 && !(t.engine == cuda_engine::wgmma && element == 4);
 }
 
+// Whether a thread has registers for two sums of each element, that of a piece of k and that of the pieces before.
+constexpr bool sums_pieces(cuda_tile const& t) {
+    switch (t.engine) {
+    case cuda_engine::simt: return t.micro_m * t.micro_n <= 96;
+    case cuda_engine::fp64: return t.micro_m * t.micro_n <= 1024;
+    case cuda_engine::wgmma: return t.n <= 192 && t.m <= 128;
+    default: return true;
+    }
+}
+
 // Warps of fp64 that only fetch: one, or four where there are eight others that need the registers which
 // these give up.
 constexpr int fetchers_of(cuda_tile const& t) {
@@ -114,6 +128,10 @@ constexpr bool takes_any_lines(cuda_tile const& t) {
 // Whether the lines of operands with 16-bit elements may begin at multiples of 4 bytes.
 constexpr bool takes_words(cuda_tile const& t, std::size_t element) {
     return t.engine == cuda_engine::mma && element == 2;
+}
+// The same anywhere, of invariant products, which have no other kernel for small ones: if so many terms are few steps.
+constexpr bool takes_elements(cuda_tile const& t, std::size_t element, std::ptrdiff_t depth) {
+    return takes_words(t, element) && depth <= 2 * t.k;
 }
 constexpr int fetchers_of(cuda_tile const& t, cuda_form const& f) { return f.dense ? fetchers_of(t) : 4; }
 
@@ -164,6 +182,34 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         t.stages = static_cast<short>(2 * t.stages);
     t.m = static_cast<short>(8 / t.stages * t.micro_m);
     return t;
+}
+
+// The same in the order of device/order.hpp (kernels/ordered.cu.hpp), with so many pieces of k: enough rows that a block
+// has something to do for all of its threads, and enough blocks.
+inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t pieces,
+                                  std::size_t element, int units) {
+    cuda_tile t{.engine = cuda_engine::narrow, .m = 256, .n = static_cast<short>(n)};
+    t.k = static_cast<short>(128 / element);
+    while (t.m > 8 && (256 / t.m < pieces || (m - 1) / t.m + 1 < std::ptrdiff_t{2} * units))
+        t.m = static_cast<short>(t.m / 2);
+    t.stages = n > 2 ? 2 : 3;
+    return t;
+}
+// Of 16-bit types: warps of 16 rows, or 64, and as many of them for the pieces as there are.
+inline cuda_tile tile_for_ordered_mma(std::ptrdiff_t n, std::ptrdiff_t pieces, bool a_along_k) {
+    cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
+    while (t.stages < 8 && t.stages < pieces) t.stages = static_cast<short>(2 * t.stages);
+    t.m = static_cast<short>(8 / t.stages * (a_along_k ? 16 : 64));
+    return t;
+}
+// Bytes of shared memory, whichever way A lies.
+inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element) {
+    auto const at_once = static_cast<std::size_t>(256 / t.m), pad = 16 / element,
+               m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
+               k = static_cast<std::size_t>(t.k);
+    std::size_t const along_k = m * (k + pad), along_m = k * (m + pad);
+    std::size_t const stage = (along_k > along_m ? along_k : along_m) + n * (k + pad);
+    return (static_cast<std::size_t>(t.stages) * at_once * stage + 256 * n) * element;
 }
 
 // For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where
@@ -226,9 +272,8 @@ inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t elemen
     // that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
     if (t.cluster > 1 && t.engine != cuda_engine::wgmma) return false;
-    // Each block of a cluster fetches whole lines of B for all, where they may lie along n.
-    if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element) * t.cluster) != 0)
-        return false;
+    // Each block of a cluster fetches whole lines of a part of B for all, where these may lie along n.
+    if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element)) != 0) return false;
     return shared_bytes_of(t, element) <= d.shared_bytes;
 }
 
@@ -238,6 +283,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
         ((((text += "#define ") += name) += ' ') += std::to_string(value)) += '\n';
     };
     define("DENSE", f.dense);
+    if (t.engine == cuda_engine::narrow) define("WORDS", f.words);
     if (t.engine == cuda_engine::small) {
         define("SIDE_M", t.m), define("SIDE_N", t.n), define("SIDE_K", t.k), define("PRODUCTS", t.group);
     }
@@ -249,7 +295,10 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
             define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
     if (f.tail) define("TAIL", 1);
+    if (f.invariant) define("INVARIANT", 1);
+    if (f.pieces) define("PIECES", 1);
     if (f.spreads) define("SPREADS", 1);
+    if (t.engine == cuda_engine::mma) define("ELEMENTS", f.elements);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;
 }

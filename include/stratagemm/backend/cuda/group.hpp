@@ -18,12 +18,12 @@ class cuda_group {
     static constexpr bool has_epilogue = !std::is_same_v<typename Problem::epilogue_type, identity>;
 
 public:
-    cuda_group(cuda_session& session, CUstream stream, group<Problem> const& all)
-        : session_(session), stream_(stream), all_(all) {
+    cuda_group(cuda_session& session, CUstream stream, group<Problem> const& all, bool invariant)
+        : session_(session), stream_(stream), all_(all), invariant_(invariant) {
         auto const count = static_cast<std::size_t>(all.count);
         sides_.reserve(count), kinds_.reserve(count);
         for (Problem const& p : all) {
-            bool const turned = product::turns(p);
+            bool const turned = product::turns(p, invariant);
             cuda_sides s = sides_of(p);
             if (turned) std::swap(s.m, s.n);
             if (p.alpha == Scalar(0)) s.k = 0;
@@ -60,7 +60,9 @@ public:
 
     // Queues those that are not alone. All kernels are there before the first is launched; the device begins
     // with one launch while the next is written down.
-    status run(cuda_sharing const& sharing) const {
+    // `piece_of` says how deep the pieces of k are, if the products are invariant.
+    template <class PieceOf>
+    status run(cuda_sharing const& sharing, PieceOf const& piece_of) const {
         std::vector<member> const members = members_of(sharing);
         struct part {
             cuda_compiled const* kernel;
@@ -76,6 +78,7 @@ public:
             form.a_along_k = kind & 1, form.b_along_k = kind & 2;
             form.table = end - at <= few || !takes_many() ? few : end - at <= some ? some : many;
             form.table_states = has_epilogue ? form.table : 1;
+            form.invariant = form.pieces = invariant_;
             auto const& epilogue = epilogue_of(place);
             auto compiled =
                 session_.kernel({cuda_operation::product,
@@ -96,7 +99,8 @@ public:
             while (at != p.end) {
                 table t(p.form.table, at != members.begin());
                 for (; at != p.end && t.count < p.form.table && t.blocks + at->tiles <= device_longest; ++at)
-                    t.put(all_.first[at->place], epilogue_of(at->place).bytes(), at->tiles);
+                    t.put(all_.first[at->place], invariant_, piece_of(all_.first[at->place].a.cols),
+                          epilogue_of(at->place).bytes(), at->tiles);
                 cuda_grid const grid{static_cast<unsigned>(t.blocks),
                                      static_cast<unsigned>(threads_of(sharing.tile))};
                 if (status s = session_.launch(stream_, *p.kernel, grid, t.bytes.front()); !s) return s;
@@ -123,13 +127,14 @@ private:
             int const follows = follows_another;
             std::memcpy(bytes.data() + firsts + (most + 1) * sizeof(int), &follows, sizeof(int));
         }
-        void put(Problem const& p, state const& s, index_t tiles) {
+        void put(Problem const& p, bool invariant, index_t piece, state const& s, index_t tiles) {
             auto const at = static_cast<std::size_t>(count);
             auto const first = static_cast<int>(blocks);
-            arguments* const x = as_oriented(p, [&](Problem const& q, bool turned) {
+            arguments* const x = as_oriented(p, invariant, [&](Problem const& q, bool turned) {
                 return ::new (bytes.data() + at * sizeof(arguments))
                     arguments(product::arguments_of(q, turned));
             });
+            x->part = static_cast<int>(piece);
             // Nothing of A and B is read if nothing of them counts; and infinity times nothing is nothing.
             if (x->k == 0 || x->alpha == Scalar(0)) x->k = 0, x->alpha = Scalar(0);
             if (has_epilogue || count == 0)
@@ -188,8 +193,8 @@ private:
 
     // Most need not be copied for it.
     template <class F>
-    static auto as_oriented(Problem const& p, F&& f) {
-        return product::turns(p) ? f(p.transposed(), true) : f(p, false);
+    static auto as_oriented(Problem const& p, bool invariant, F&& f) {
+        return product::turns(p, invariant) ? f(p.transposed(), true) : f(p, false);
     }
     cuda_epilogue<Scalar> const& epilogue_of(index_t i) const {
         return epilogues_[has_epilogue ? static_cast<std::size_t>(i) : 0];
@@ -198,6 +203,7 @@ private:
     cuda_session& session_;
     CUstream stream_;
     group<Problem> all_;
+    bool invariant_;
     std::vector<cuda_epilogue<Scalar>> epilogues_;
     std::vector<cuda_sides> sides_;
     std::vector<char> kinds_; // how operands lie

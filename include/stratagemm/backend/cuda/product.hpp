@@ -68,11 +68,14 @@ class cuda_product {
     using Beside = cuda_beside<In, Out>;
 
 public:
-    cuda_product(cuda_session& session, CUstream stream, Problem const& given, Beside const* beside = nullptr)
-        : session_(session), stream_(stream), turned_(turns(given)), p_(turned_ ? given.transposed() : given),
-          epilogue_(given.epilogue), beside_(beside) {}
+    cuda_product(cuda_session& session, CUstream stream, Problem const& given, bool invariant,
+                 Beside const* beside = nullptr)
+        : session_(session), stream_(stream), turned_(turns(given, invariant)),
+          p_(turned_ ? given.transposed() : given), epilogue_(given.epilogue), beside_(beside) {}
 
-    static bool turns(Problem const& p) {
+    static bool turns(Problem const& p, bool invariant) {
+        // Of the two products that an imaginary part adds up, the first would be the second.
+        if (invariant && complex_like<In>) return false;
         cuda_sides const s = sides_of(p);
         constexpr char type = type_letter<In>();
         if (is_narrow(type, s)) return false;
@@ -164,24 +167,30 @@ public:
             if (status s = form_sums(memory); !s) return s;
         if constexpr (complex_like<In>)
             if (choice.by_reals) return run_by_reals(choice, memory);
-        if (choice.tile.engine == cuda_engine::direct) return run_directly();
-        cuda_arguments<Scalar> const x = arguments_of(p_, turned_);
-        if (choice.tile.engine == cuda_engine::narrow) {
+        cuda_arguments<Scalar> x = arguments_of(p_, turned_);
+        x.part = static_cast<int>(choice.piece);
+        if (choice.tile.engine == cuda_engine::direct) return run_directly(choice, x);
+        if (choice.tile.engine == cuda_engine::narrow && choice.invariant) {
+            if (x.part == 0) x.part = x.k;
+            if (sizeof(In) == 2)
+                choice.tile =
+                    tile_for_ordered_mma(p_.c.cols, (p_.a.cols - 1) / x.part + 1, lying_a().along_k);
+        } else if (choice.tile.engine == cuda_engine::narrow) {
             bool const along_k = lying_a().along_k;
             int const units = session_.device().units, capability = session_.device().capability;
             bool const on_tensor_cores =
-                form_of(choice.tile).dense &&
+                form_of(choice).dense &&
                 (sizeof(In) == 2 ? capability >= 80 && (along_k || p_.c.cols > 2)
                                  : std::is_same_v<In, double> && capability >= 90 && p_.c.cols > 4);
             choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In),
                                           sizeof(Scalar), along_k, on_tensor_cores, units);
             if (along_k && (p_.c.rows >= units || p_.a.cols < 8192)) choice.part = 0; // blocks divide k
         }
-        if (choice.part == 0) return run_tiles(choice, form_of(choice.tile), x, epilogue_, memory);
+        cuda_form form = form_of(choice);
+        if (choice.part == 0) return run_tiles(choice, form, x, epilogue_, memory);
 
         // Sums of parts of k, and then their sum. In order always, so that the result is always the same.
         bool const tail = choice.whole > 0;
-        cuda_form form = form_of(choice.tile);
         form.partial = !tail, form.tail = tail, form.spreads &= tail, form.dense |= tail;
         cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(choice, sides()));
         cuda_arguments<Scalar> sums = x, sum = x;
@@ -198,9 +207,11 @@ public:
         index_t const runs = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
                                   : p_.c.rows * fours(p_.c.cols) / 4;
         // Many parts of few elements: several threads for each.
-        int const slices = tail || choice.parts(p_.a.cols) < 16 ? 1 : p_.c.rows * p_.c.cols > 100000 ? 8 : 32;
+        int const slices = tail || choice.invariant || choice.parts(p_.a.cols) < 16 ? 1
+                           : p_.c.rows * p_.c.cols > 100000                         ? 8
+                                                                                    : 32;
         cuda_epilogue<Scalar> const none{identity{}};
-        return gather(tail ? choice.tile : cuda_tile{}, tail, runs, slices, sum,
+        return gather(tail ? choice.tile : cuda_tile{}, tail, choice.invariant, runs, slices, sum,
                       [&] { return run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); });
     }
 
@@ -250,10 +261,10 @@ private:
     // Calls `multiply`, which writes sums to workspace, and adds these up, in runs of four. The kernel is compiled
     // before anything is queued.
     template <class F>
-    status gather(cuda_tile shared, bool tail, index_t runs, int slices, cuda_arguments<Scalar> const& sum,
-                  F const& multiply) const {
+    status gather(cuda_tile shared, bool tail, bool invariant, index_t runs, int slices,
+                  cuda_arguments<Scalar> const& sum, F const& multiply) const {
         cuda_form gathered;
-        gathered.tail = tail, gathered.spreads = spreads();
+        gathered.tail = tail, gathered.spreads = spreads(), gathered.invariant = invariant;
         if (!tail) shared.stages = static_cast<short>(slices); // stands for the definition
         auto compiled =
             session_.kernel({cuda_operation::gather,
@@ -314,7 +325,7 @@ private:
                     {reinterpret_cast<T*>(v.data.address)}, v.rows, 2 * v.cols, 2 * v.row_stride, 1};
             };
             auto const multiply = [&] {
-                cuda_product<real_problem> product(session_, stream_, q);
+                cuda_product<real_problem> product(session_, stream_, q, choice.invariant);
                 return product.run(choice, memory);
             };
             if (by_itself) {
@@ -326,7 +337,9 @@ private:
             q.c = {sums, real.m, real.n, 2 * fours(all.n), 1}, q.e = q.c;
             cuda_arguments<Scalar> sum = arguments_of(one, turned_);
             sum.a.data = sums.address, sum.part = sum.k;
-            if (status s = gather({}, false, all.m * fours(all.n) / 4, 1, sum, multiply); !s) return s;
+            if (status s = gather({}, false, choice.invariant, all.m * fours(all.n) / 4, 1, sum, multiply);
+                !s)
+                return s;
         }
         return {};
     }
@@ -341,9 +354,13 @@ private:
                     cuda_view<In const>(x), R(conjugated ? -1 : 1), R(other_conjugated ? -1 : 1),
                     cuda_pointer<R>{const_cast<R*>(to.data.address)}, to.row_stride, x.rows, x.cols);
     }
+    static bool are_lines(cuda_lines<In> const& x) { return x.stride >= x.length; }
     // As the operands lie, or as their copies will.
-    cuda_form form_of(cuda_tile const& tile) const {
+    cuda_form form_of(cuda_choice const& choice) const {
+        cuda_tile const& tile = choice.tile;
         cuda_form f;
+        f.invariant = choice.invariant;
+        f.pieces = choice.piece > 0 && choice.part == 0 && tile.engine != cuda_engine::narrow;
         f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
         f.spreads = spreads();
         if (tile.engine == cuda_engine::small) {
@@ -361,16 +378,20 @@ private:
             bool const can_be_fetched = of_a.can_be_fetched() && of_b.can_be_fetched();
             bool const can_stay = takes_any_lines(tile) ||
                                   (takes_words(tile, sizeof(In)) && of_a.are_words() && of_b.are_words());
-            f.dense = can_be_fetched || !can_stay || a.is_sum() || b.is_sum(); // then what has gaps is copied
+            f.elements = choice.invariant && !can_stay && are_lines(of_a) && are_lines(of_b) &&
+                         takes_elements(tile, sizeof(In), choice.part > 0 ? choice.part : p_.a.cols);
+            bool const copied = !can_stay && !f.elements;
+            f.dense = can_be_fetched || copied || a.is_sum() || b.is_sum(); // then what has gaps is copied
+            f.elements &= !f.dense;
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
             f.b_along_k = false; // one kernel for both
-            f.dense = a.view.col_stride == 1 &&
-                      (reinterpret_cast<std::uintptr_t>(a.view.data.address) |
-                       static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In)) %
-                              16 ==
-                          0;
+            auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
+                                static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In);
+            f.words =
+                begins % 16 != 0 && begins % 4 == 0 && sizeof(In) < 4 && a.along_k && a.view.col_stride == 1;
+            f.dense = f.words || (begins % 16 == 0 && a.view.col_stride == 1);
         }
         return form_for(tile, sizeof(In), f);
     }
@@ -421,18 +442,19 @@ private:
         });
     }
 
-    status run_directly() const {
+    status run_directly(cuda_choice const& choice, cuda_arguments<Scalar> const& x) const {
         cuda_form form;
-        form.spreads = spreads();
+        form.spreads = spreads(), form.invariant = choice.invariant, form.pieces = choice.piece > 0;
         cuda_kernel_key const key{
             cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, {}, form, epilogue_.text()};
         auto compiled = session_.kernel(key, [&] {
-            return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_,
-                                           form.spreads ? "#define SPREADS 1\n" : "");
+            std::string definitions = form.spreads ? "#define SPREADS 1\n" : "";
+            if (form.invariant) definitions += "#define INVARIANT 1\n";
+            if (form.pieces) definitions += "#define PIECES 1\n";
+            return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_, definitions);
         });
         if (!compiled) return compiled.take_status();
-        return launch(**compiled, form, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128,
-                      arguments_of(p_, turned_));
+        return launch(**compiled, form, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128, x);
     }
 
     // To C, or of parts of k to workspace.
@@ -454,7 +476,8 @@ private:
         index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
                                         : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
         cuda_packing<In> copies;
-        if (tile.engine == cuda_engine::narrow && (form.a_along_k || tile.micro_m == 16)) {
+        bool const by_lines = form.invariant ? sizeof(In) == 2 : form.a_along_k || tile.micro_m == 16;
+        if (tile.engine == cuda_engine::narrow && by_lines) {
             cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
                                                copies, memory); // which has been formed, if it is a sum
             if (status s = copies.run(session_, stream_); !s) return s;
@@ -490,7 +513,7 @@ private:
                 return s;
         }
         cuda_arguments<Scalar> told = x;
-        told.flags |= first_steps(on_c, form);
+        if (!choice.invariant) told.flags |= first_steps(on_c, form);
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)),
         grid.cluster = static_cast<unsigned>(tile.cluster);

@@ -10,6 +10,7 @@
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/narrow.cu.hpp"
+#include "kernels/ordered.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
 #include "kernels/simt.cu.hpp"
@@ -23,7 +24,9 @@ template <class In, class Out, class Epilogue>
 cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const& epilogue,
                            std::string const& definitions = {}) {
     std::string const prelude = std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text;
-    return {kernel, kernel_text<In, Out>(prelude, body, epilogue, definitions)};
+    cuda_source source{kernel, kernel_text<In, Out>(prelude, body, epilogue, definitions)};
+    source.exact = definitions.find("#define INVARIANT 1") != std::string::npos;
+    return source;
 }
 
 inline cuda_source cuda_source_of(device_kernel const& k) {
@@ -61,6 +64,16 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         cuda_source source =
             cuda_source_of<In, Out>("small", body.c_str(), epilogue, definitions(tile, form));
         source.threads = threads_of(tile);
+        return source;
+    }
+    if (tile.engine == cuda_engine::narrow && form.invariant) {
+        if constexpr (sizeof(In) == 2)
+            return cuda_source_of<In, Out>("ordered_mma", cuda_ordered_mma_text, epilogue,
+                                           cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
+        std::string const body = std::string(cuda_copies_text) + cuda_ordered_text;
+        cuda_source source =
+            cuda_source_of<In, Out>("ordered", body.c_str(), epilogue, definitions(tile, form));
+        source.shared_bytes = shared_bytes_of_ordered(tile, sizeof(In));
         return source;
     }
     if (tile.engine == cuda_engine::narrow)
@@ -102,6 +115,7 @@ cuda_source cuda_gather_source(cuda_tile const& tile, cuda_form const& form, int
         form.tail ? std::string(cuda_fetches_text) + cuda_pipeline_text + cuda_gather_text : cuda_gather_text;
     std::string of_tile = form.tail ? definitions(tile, form) : "#define TAIL 0\n";
     if (form.spreads && !form.tail) of_tile += "#define SPREADS 1\n";
+    if (form.invariant) of_tile += "#define INVARIANT 1\n";
     return cuda_source_of<In, Out>("gather", body.c_str(), epilogue,
                                    of_tile + "#define SLICES " + std::to_string(slices) + '\n');
 }

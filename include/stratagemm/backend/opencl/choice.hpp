@@ -1,6 +1,7 @@
 // Which kernel a product gets, from its shape, the device and the tiles that there are.
 #pragma once
 
+#include "../../device/order.hpp"
 #include "../../device/product.hpp"
 #include "tuning/entries.hpp"
 
@@ -10,7 +11,7 @@ enum class opencl_way { direct, narrow, small, tiled };
 
 struct opencl_choice {
     opencl_tile tile;        // none: the direct kernel
-    std::ptrdiff_t part = 0; // depth of each part of k, where there are several; 0: k is summed at once
+    std::ptrdiff_t part = 0; // depth of each part of k, where groups sum several; 0: each sums all of k
     opencl_way way = tile.threads() > 0 ? opencl_way::tiled : opencl_way::direct;
 
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
@@ -83,6 +84,42 @@ inline double clocks_of(opencl_entry const& x, opencl_sides const& s, std::ptrdi
 
 // C with at most so many columns is a matter of reading A.
 inline constexpr std::ptrdiff_t opencl_narrow = 4;
+
+// What a product takes that only waits for the host or for memory, which is all that narrow and direct kernels are
+// modelled by.
+inline double clocks_of_moving(opencl_costs const& costs, opencl_sides const& s, std::ptrdiff_t parts,
+                               std::size_t scalar, int units) {
+    auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
+    double const bytes = (m * k + k * n + m * n) * static_cast<double>(s.count) * static_cast<double>(scalar);
+    double const moving = static_cast<double>(costs.begin) +
+                          (parts > 1 ? static_cast<double>(costs.launch) : 0) +
+                          bytes / (static_cast<double>(costs.fetch) * units);
+    double const queued = static_cast<double>(costs.queue) * (parts > 1 ? 2 : 1);
+    return moving > queued ? moving : queued;
+}
+// Seconds, or 0 where nothing was measured on the family.
+inline double seconds_of(opencl_device const& d, char sums, std::size_t scalar, opencl_sides const& s,
+                         opencl_choice const& x, bool invariant) {
+    opencl_costs const costs = costs_of(d.family);
+    if (costs.queue <= 0 || d.clock <= 0) return 0;
+    if (x.way != opencl_way::tiled)
+        return clocks_of_moving(costs, s, x.parts(s.k), scalar, d.compute_units) / d.clock;
+    double clocks = 0;
+    auto const look = [&](auto const& entries) {
+        for (opencl_entry const& e : entries)
+            if (e.family == d.family && e.sums == (sums == 'i' ? 's' : sums) && e.tile == x.tile)
+                clocks = clocks_of(e, s, x.part, scalar, d.compute_units);
+    };
+    look(opencl_entries);
+    if (invariant) look(opencl_invariant_entries);
+    return clocks / d.clock;
+}
+
+// With .invariant, k is summed in pieces of that many terms (device/order.hpp), all of them by one work-group or each by
+// one. Shorter pieces would cost large products time, and longer ones leave small products with too few groups.
+inline std::ptrdiff_t opencl_piece(std::ptrdiff_t k) {
+    return piece_depth(k, 256, k > 16384 ? k / 1024 : 16);
+}
 
 // Enough reads at a time to keep memory busy: by more work-items for each row if there are few rows, and by parts of k,
 // which take a second launch, only if a group would still wait for many of its reads one after the other.
@@ -173,16 +210,27 @@ inline opencl_choice choose_small(opencl_sides const& s, std::size_t scalar) {
     return x;
 }
 
+// Few columns with .invariant: each element is summed by one work-item, and all of the group bring A to local memory.
+inline opencl_tile invariant_narrow_tile(std::size_t scalar) {
+    opencl_tile t;
+    t.threads_m = 32, t.threads_n = opencl_narrow, t.micro_m = t.micro_n = 1;
+    t.depth = static_cast<short>(512 / scalar), t.unroll = t.depth;
+    t.padding = 1, t.ahead = 1;
+    return t;
+}
+
 // `only` is a tile that the caller wants for all, with parts of that depth, or with those that seem best if it is
 // less than zero. `along_k`: A lies so, which matters where C is narrow. `combined`: an operand is a sum or the result a
 // spread, which are for the direct kernel and the tiled one.
 inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scalar, opencl_sides const& s,
-                            bool along_k, opencl_choice const& only, bool combined = false) {
+                            bool along_k, opencl_choice const& only, bool combined = false,
+                            bool invariant = false) {
     opencl_choice best;
     double least = 0;
     auto consider = [&](opencl_entry const& x) {
         opencl_tile const& tile = x.tile;
-        if (!fits_device(tile, d, scalar)) return;
+        // Slices sum in an order of their own.
+        if (!fits_device(tile, d, scalar) || (invariant && tile.slices > 1)) return;
         auto with_parts = [&](std::ptrdiff_t part) {
             double const clocks = clocks_of(x, s, part, scalar, d.compute_units);
             if (best.tile.threads() > 0 && clocks >= least) return;
@@ -190,6 +238,11 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
             least = clocks;
         };
         with_parts(0);
+        if (invariant) {
+            if (std::ptrdiff_t const piece = opencl_piece(s.k); piece < s.k && s.count == 1)
+                with_parts(piece);
+            return;
+        }
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts *= 2) {
             std::ptrdiff_t part = (s.k / parts + tile.depth - 1) / tile.depth * tile.depth;
             // What stores lines is for a k that is short as it is.
@@ -200,12 +253,13 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
         }
     };
     if (!combined && only.tile.threads() == 0) {
-        if (s.n <= opencl_narrow && s.k >= 32) return choose_narrow(d, sums, scalar, s, along_k);
+        if (s.n <= opencl_narrow && s.k >= 32 && !invariant)
+            return choose_narrow(d, sums, scalar, s, along_k);
         if (is_small(s)) return choose_small(s, scalar);
     }
     opencl_family const family = tuned_like(d.family);
     if (only.tile.threads() > 0) {
-        if (only.part >= 0) return {only.tile, s.count == 1 && only.part < s.k ? only.part : 0};
+        if (only.part >= 0 && !invariant) return {only.tile, s.count == 1 && only.part < s.k ? only.part : 0};
         // As if it were good.
         consider({family, sums, only.tile, 2, family == opencl_family::cpu ? 16.0f : 64.0f, 0.7f});
         return best;
@@ -216,7 +270,19 @@ inline opencl_choice choose(opencl_device const& d, char sums, std::size_t scala
     // vectors.
     bool const by_elements = cpu && sums != 's' && sums != 'd';
     bool const little = by_elements ? work < 96 * 96 * 96 : work < 24 * 24 * 24 && s.k <= (cpu ? 256 : 64);
-    if (little || s.m < 4 || s.n < 4) return best;
+    if (little) return best;
+    if (invariant && s.n <= opencl_narrow) {
+        // A second launch takes as long as two pieces that wait for local memory, one term after the other.
+        opencl_tile const tile = invariant_narrow_tile(scalar);
+        std::ptrdiff_t const piece = opencl_piece(s.k);
+        if (!cpu && s.k >= 32 && fits_device(tile, d, scalar))
+            best = {tile, s.count == 1 && s.k > 2 * piece ? piece : 0};
+        return best;
+    }
+    if (s.m < 4 || s.n < 4) return best;
+    if (invariant)
+        for (opencl_entry const& e : opencl_invariant_entries)
+            if (e.family == family && e.sums == (sums == 'i' ? 's' : sums)) consider(e);
     for (opencl_entry const& e : opencl_entries) {
         if (e.family != family || e.sums != (sums == 'i' ? 's' : sums)) continue;
         consider(e);

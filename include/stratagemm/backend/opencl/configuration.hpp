@@ -57,11 +57,13 @@ struct opencl_sum_form {
 // How the operands of one product lie; compiled into the kernel.
 struct opencl_form {
     bool a_along_k = true, b_along_k = false;
-    bool aligned = false; // vectors may be read as such
-    bool wide = false;    // so may vectors of C and E, and written
-    bool guard = false;   // C is smaller than a tile
-    bool once = false;    // all of k is at most the depth of a tile
-    bool partial = false; // sums go to workspace
+    bool aligned = false;   // vectors may be read as such
+    bool wide = false;      // so may vectors of C and E, and written
+    bool guard = false;     // C is smaller than a tile
+    bool once = false;      // all of k is at most the depth of a tile
+    bool partial = false;   // sums go to workspace
+    bool invariant = false; // no compiler decides where is rounded
+    bool pieces = false;    // k is summed in pieces, one after the other
     opencl_sum_form a_sum{}, b_sum{};
     short targets = 0; // of a spread; 0: the result is a matrix
 
@@ -105,13 +107,14 @@ inline bool fits_device(opencl_tile const& t, opencl_device const& d, std::size_
     return static_cast<std::size_t>(t.threads()) <= d.work_group && t.local_bytes(scalar) <= d.local_bytes;
 }
 
-// Of sums and spreads; none for a plain product.
+// What all kernels know of the form; nothing for a plain product.
 inline std::string definitions(opencl_form const& f) {
     std::string text;
-    if (!f.is_combined()) return text;
     auto define = [&](char const* name, int value) {
         ((((text += "#define ") += name) += ' ') += std::to_string(value)) += '\n';
     };
+    if (f.invariant) define("INVARIANT", 1), define("IN_PIECES", f.pieces);
+    if (!f.is_combined()) return text;
     define("A_TERMS", f.a_sum.terms), define("A_ALIKE", f.a_sum.alike), define("A_SCALED", f.a_sum.scaled);
     define("B_TERMS", f.b_sum.terms), define("B_ALIKE", f.b_sum.alike), define("B_SCALED", f.b_sum.scaled);
     define("A_REAL", f.a_sum.real), define("B_REAL", f.b_sum.real);

@@ -39,6 +39,7 @@ struct opencl_device {
     std::size_t global_bytes = 0; // of global memory
     std::size_t buffer_bytes = 0; // in one buffer
     int compute_units = 1;
+    double clock = 0; // of a compute unit, per second
 };
 
 // A string or a number that the device or platform has to tell.
@@ -96,6 +97,7 @@ inline opencl_device describe_device(cl_device_id id) {
     d.global_bytes = static_cast<std::size_t>(opencl_number<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE));
     d.buffer_bytes = static_cast<std::size_t>(opencl_number<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
     d.compute_units = static_cast<int>(opencl_number<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS));
+    d.clock = 1e6 * static_cast<double>(opencl_number<cl_uint>(id, CL_DEVICE_MAX_CLOCK_FREQUENCY));
     d.family = family_of(d);
     if (d.family == opencl_family::gfx803) { // what the hardware has, whatever the driver says
         if (d.work_group > 256) d.work_group = 256;

@@ -17,9 +17,9 @@ class opencl_product {
     using Scalar = typename Problem::scalar;
 
 public:
-    opencl_product(opencl_session& session, Problem const& given, Rest const& rest = {})
-        : session_(session), turned_(is_turned(given.c)), p_(turned_ ? given.transposed() : given),
-          epilogue_(given.epilogue), rest_(rest) {
+    opencl_product(opencl_session& session, bool invariant, Problem const& given, Rest const& rest = {})
+        : session_(session), invariant_(invariant), turned_(is_turned(given.c)),
+          p_(turned_ ? given.transposed() : given), epilogue_(given.epilogue), rest_(rest) {
         if constexpr (combined)
             if (turned_) rest_ = rest.transposed();
     }
@@ -45,6 +45,7 @@ public:
             return run({choice.tile, 0, choice.way}, memory);
         opencl_form form = own_form();
         form.partial = choice.part > 0;
+        form.pieces &= !form.partial;
         if (choice.way == opencl_way::small) return run_small(choice.tile);
         if (choice.way == opencl_way::narrow) {
             opencl_tile const tile = fitted_narrow(choice.tile, form);
@@ -180,13 +181,13 @@ private:
         auto const elements = static_cast<std::size_t>(p_.c.rows * p_.c.cols * p_.count);
         return session_.launch(**compiled, {{(elements + 63) / 64, 1, 1}, {64, 1, 1}},
                                [&](opencl_call& call) {
-                                   pass_operands(call, p_.count);
+                                   pass_operands(call, piece());
                                    pass_result(call);
                                });
     }
 
     status run_small(opencl_tile const& tile) const {
-        opencl_form form;
+        opencl_form form = own_form();
         form.a_along_k = a_along_k(), form.b_along_k = b_along_k();
         opencl_kernel_key small = key(opencl_operation::small, tile, form);
         small.sides = {p_.c.rows, p_.c.cols, p_.a.cols};
@@ -202,7 +203,7 @@ private:
                                {{(static_cast<std::size_t>(p_.count) + together - 1) / together, 1, 1},
                                 {static_cast<std::size_t>(tile.threads()), 1, 1}},
                                [&](opencl_call& call) {
-                                   pass_operands(call, p_.count);
+                                   pass_operands(call, piece());
                                    pass_result(call);
                                });
     }
@@ -229,12 +230,12 @@ private:
             return session_.launch(**compiled,
                                    {{groups, static_cast<std::size_t>(p_.count), 1}, {items, 1, 1}},
                                    [&](opencl_call& call) {
-                                       pass_operands(call, p_.count);
+                                       pass_operands(call, piece());
                                        pass_result(call);
                                    });
 
         opencl_form end;
-        end.targets = form.targets;
+        end.targets = form.targets, end.invariant = form.invariant;
         auto gather = session_.kernel(key(opencl_operation::gather, {}, end), [&] {
             return source_of("gather", opencl_gather_text, epilogue_, definitions(end));
         });
@@ -260,7 +261,7 @@ private:
         });
     }
 
-    void pass_operands(opencl_call& call, index_t last) const {
+    void pass_operands(opencl_call& call, index_t piece) const {
         auto const pass = [&](auto const& x, index_t step, auto const& sum) {
             if constexpr (combined)
                 if (sum.terms > 1) return pass_sum(call, sum, step);
@@ -271,7 +272,8 @@ private:
         else
             pass(p_.a, p_.a_step, rest_), pass(p_.b, p_.b_step, rest_);
         call(cl_int4{{static_cast<cl_int>(p_.c.rows), static_cast<cl_int>(p_.c.cols),
-                      static_cast<cl_int>(p_.a.cols), static_cast<cl_int>(last)}});
+                      static_cast<cl_int>(p_.a.cols), static_cast<cl_int>(p_.count)}},
+             static_cast<cl_int>(piece));
     }
     void pass_result(opencl_call& call) const {
         if constexpr (combined)
@@ -307,8 +309,10 @@ private:
 
     // ---- sums and spreads --------------------------------------------------------------------------------
 
+    index_t piece() const { return invariant_ ? opencl_piece(p_.a.cols) : p_.a.cols; }
     opencl_form own_form() const {
         opencl_form form;
+        form.invariant = invariant_, form.pieces = piece() < p_.a.cols;
         if constexpr (combined) {
             if (rest_.a.terms > 1) form.a_sum = form_of(rest_.a);
             if (rest_.b.terms > 1) form.b_sum = form_of(rest_.b);
@@ -340,7 +344,7 @@ private:
     }
 
     opencl_session& session_;
-    bool turned_;
+    bool invariant_, turned_;
     Problem p_;
     opencl_epilogue<Scalar> epilogue_;
     [[no_unique_address]] Rest rest_;

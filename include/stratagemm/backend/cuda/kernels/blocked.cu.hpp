@@ -175,6 +175,7 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     loader_b b(element<IN>(p.b, l0, j0, product), p.b.col, p.b.row, p.n - j0, p.flags & conjugate_b);
     scalar a_next[loader_a::loads], b_next[loader_b::loads];
     scalar sum[MICRO_M][MICRO_N] = {};
+    in_pieces<scalar[MICRO_M][MICRO_N]> pieces(p, TILE_K);
     int const thread_n = threadIdx.x % THREADS_N, thread_m = threadIdx.x / THREADS_N;
 
     a.fetch(a_next, l1 - l0);
@@ -205,8 +206,10 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             a.put(a_tiles[now ^ 1], a_next);
             b.put(b_tiles[now ^ 1], b_next);
         }
+        if (pieces.ends()) pieces.add(sum);
         __syncthreads();
     }
+    pieces.finish(sum);
 
 #if WARP_LIES_ALONG_N && !PARTIAL
     for_each_target(p, false, [&](arguments const &to) {

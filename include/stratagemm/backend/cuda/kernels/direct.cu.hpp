@@ -17,6 +17,7 @@ direct(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     if (t >= p.count) return;
     IN const *a = element<IN>(p.a, i, 0, t), *b = element<IN>(p.b, 0, j, t);
     scalar sum = {};
+    in_pieces<scalar> pieces(p, 1);
 #pragma unroll 4
     for (int l = 0; l < p.k; ++l) {
         scalar const x = conjugate_if(p.flags & conjugate_a, (scalar)widen(*a));
@@ -24,7 +25,9 @@ direct(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         sum = multiply_add(x, y, sum);
         a += p.a.col;
         b += p.b.row;
+        if (pieces.ends()) pieces.add(sum);
     }
+    pieces.finish(sum);
     store(p, state, sum, i, j, t);
 }
 )cu";

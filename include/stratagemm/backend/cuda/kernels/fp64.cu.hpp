@@ -316,6 +316,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             for (int j = 0; j < BLOCKS_Y; ++j)
 #pragma unroll
                 for (int e = 0; e < 8; ++e) sum[i][j][e / 4][e % 4] = 0;
+        in_pieces<double[BLOCKS_X][BLOCKS_Y][2][4]> pieces(p, TILE_K);
         for (int left = steps_of(p, found(number)); left > 0; --left) {
             int const now = stage;
             next_stage();
@@ -334,7 +335,9 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                filled anew before some of that had come. (Not `now`, which would take a register till here.) */
             __syncwarp();
             if (lane == 0) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
+            if (pieces.ends()) pieces.add(sum);
         }
+        pieces.finish(sum);
         place const t = found(number);
         int const w = threadIdx.x / 32; /* and this anew, for the same reason */
         int const i0 = t.i * TILE_M + w / WARPS_N * MICRO_M, j0 = t.j * TILE_N + w % WARPS_N * MICRO_N;

@@ -3,7 +3,8 @@
 // swizzled lines.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at
-// multiples of 16 bytes. Lines of 16-bit types may begin at multiples of 4 (DENSE = 0), and are then copied word by word.
+// multiples of 16 bytes. Lines of 16-bit types may begin at multiples of 4 (DENSE = 0), and are then copied word by word,
+// or anywhere (ELEMENTS), which takes longest, and is for few steps.
 // Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A warp
 // has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
 //
@@ -64,6 +65,12 @@ template <int SIDE, bool ALONG_K> struct loader {
             char const *const at_v = from + v * apart;
 #if DENSE
             copy(place, (uint4 const *)at_v, there);
+#elif ELEMENTS
+            union { IN x[16 / ELEMENT]; uint4 whole; } chunk = {};
+#pragma unroll
+            for (int e = 0; e < 16 / ELEMENT; ++e)
+                if (e * ELEMENT < there) chunk.x[e] = ((IN const *)at_v)[e];
+            *(uint4 *)__cvta_shared_to_generic(place) = chunk.whole;
 #else
 #pragma unroll
             for (int b = 0; b < 16; b += 4) copy_word(place + b, (unsigned const *)(at_v + b), there - b);
@@ -165,6 +172,7 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
         for (int i = 0; i < BLOCKS_M; ++i) at_a.read(x[d % 2][i], a_tiles + stage * A_BYTES, i, d);
     };
     scalar sum[BLOCKS_M][BLOCKS_N][4] = {};
+    in_pieces<scalar[BLOCKS_M][BLOCKS_N][4]> pieces(p, TILE_K);
 #if PROMOTES
     scalar part[BLOCKS_M][BLOCKS_N][4];
 #else
@@ -197,8 +205,10 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
                         for (int e = 0; e < 4; ++e) sum[i][j][e] += part[i][j][e];
                 }
         }
+        if (pieces.ends()) pieces.add(sum);
         stage = next;
     }
+    pieces.finish(sum);
     wait_but_for<0>();
 
 #pragma unroll

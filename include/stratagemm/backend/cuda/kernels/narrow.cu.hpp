@@ -1,12 +1,12 @@
 // A matrix times a few columns, TILE_N of them, such as a vector: as fast as A can be read. A row of C is as good
 // as a column (cuda_product turns the product).
 //
-// DENSE: A may be read as vectors. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do
-// STAGES warps of a block; B lies along k, too, in aligned lines. Else: a thread has some rows that are next to
-// each other, MICRO_N threads beside it have those that follow, all other threads of the block share the terms,
-// and a B of several columns passes through shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has
-// 16 rows, or those of 128 bytes; B lies along k. Sums are always added up in one order. PARTIAL: a block has a part of
-// k, whose sums go to workspace.
+// DENSE: A may be read as vectors; WORDS: as several words for each, because its lines begin at multiples of 4 bytes
+// only. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block; B lies along
+// k, too, in aligned lines. Else: a thread has some rows that are next to each other, MICRO_N threads beside it have those
+// that follow, all other threads of the block share the terms, and a B of several columns passes through shared memory,
+// TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those of 128 bytes; B lies along k. Sums are
+// always added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -31,6 +31,17 @@ inline run_of<IN, EACH> all_of(IN const *from, index next) {
 #pragma unroll
         for (int e = 0; e < EACH; ++e) v.x[e] = from[e * next];
     return v;
+}
+/* The same of A. */
+inline run_of<IN, EACH> all_of_a(IN const *from, index next) {
+#if WORDS
+    union { unsigned word[EACH * sizeof(IN) / 4]; run_of<IN, EACH> v; } u;
+#pragma unroll
+    for (int w = 0; w < (int)(EACH * sizeof(IN) / 4); ++w) u.word[w] = ((unsigned const *)from)[w];
+    return u.v;
+#else
+    return all_of(from, next);
+#endif
 }
 inline run_of<IN, EACH> some_of(IN const *from, index next, int there) {
     run_of<IN, EACH> v = {};
@@ -133,13 +144,13 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     for (; l - EACH * t + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
         some x[AHEAD], y[AHEAD], z[AHEAD];
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) x[s] = all_of(a0 + l + s * STEP, 1), y[s] = all_of(a1 + l + s * STEP, 1);
+        for (int s = 0; s < AHEAD; ++s) x[s] = all_of_a(a0 + l + s * STEP, 1), y[s] = all_of_a(a1 + l + s * STEP, 1);
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s) z[s] = all_of(column + l + s * STEP, 1);
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s) add(x[s], y[s], z[s]);
     }
-    for (; l - EACH * t + PIECE <= end; l += STEP) add(all_of(a0 + l, 1), all_of(a1 + l, 1), all_of(column + l, 1));
+    for (; l - EACH * t + PIECE <= end; l += STEP) add(all_of_a(a0 + l, 1), all_of_a(a1 + l, 1), all_of(column + l, 1));
     if (int const there = end - l; l - EACH * t < end)
         add(some_of(a0 + l, 1, there), some_of(a1 + l, 1, there), some_of(column + l, 1, there));
     __shared__ __align__(16) scalar room[8 * SUMS];
@@ -161,6 +172,18 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     for (int r = 0; r < MICRO_M; ++r) a[r] = element<IN>(p.a, min(row + r, p.m - 1), 0, batch);
     index const apart_a = DENSE ? 1 : 32 * p.a.col;
     auto const add = [&](run_of<IN, EACH> const (&v)[MICRO_M], run_of<IN, EACH> const &y, int j) {
+#if INTEGER
+        /* Four terms at a time. */
+        union words { run_of<IN, EACH> x; unsigned w[EACH / 4]; } const factors = {y};
+#pragma unroll
+        for (int r = 0; r < MICRO_M; ++r) {
+            words const terms = {v[r]};
+#pragma unroll
+            for (int w = 0; w < EACH / 4; ++w)
+                asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum[r * COLS + j]) : "r"(terms.w[w]), "r"(factors.w[w]));
+        }
+        return;
+#endif
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
             scalar const factor = number_of_b(p, y.x[e]);
@@ -177,7 +200,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
-            for (int r = 0; r < MICRO_M; ++r) v[s][r] = all_of(a[r] + (l + s * STEP) * p.a.col, apart_a);
+            for (int r = 0; r < MICRO_M; ++r) v[s][r] = all_of_a(a[r] + (l + s * STEP) * p.a.col, apart_a);
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
@@ -186,7 +209,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     for (; l - from + PIECE <= end; l += STEP) {
         run_of<IN, EACH> v[MICRO_M];
 #pragma unroll
-        for (int r = 0; r < MICRO_M; ++r) v[r] = all_of(a[r] + l * p.a.col, apart_a);
+        for (int r = 0; r < MICRO_M; ++r) v[r] = all_of_a(a[r] + l * p.a.col, apart_a);
 #pragma unroll
         for (int j = 0; j < COLS; ++j) add(v, all_of(b + l + j * p.b.col, 32), j);
     }

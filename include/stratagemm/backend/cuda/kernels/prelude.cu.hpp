@@ -98,10 +98,23 @@ template <class R> complex<R> scale_by(complex<R> f, complex<R> x) {
     return f.y == 0 ? complex<R>{f.x * x.x, f.x * x.y} : times(f, x);
 }
 template <class T> T scale_by(T f, T x) { return f * x; }
+#ifndef INVARIANT
+#define INVARIANT 0
+#endif
+#if INVARIANT
+/* Compiled such that nothing else is contracted. Complex numbers are summed as real ones are of twice as many terms. */
+inline float multiply_add(float x, float y, float sum) { return fmaf(x, y, sum); }
+inline double multiply_add(double x, double y, double sum) { return fma(x, y, sum); }
+template <class R> complex<R> multiply_add(complex<R> x, complex<R> y, complex<R> sum) {
+    return {multiply_add(x.y, -y.y, multiply_add(x.x, y.x, sum.x)),
+            multiply_add(x.y, y.x, multiply_add(x.x, y.y, sum.y))};
+}
+#else
 template <class R> complex<R> multiply_add(complex<R> x, complex<R> y, complex<R> sum) {
     return {sum.x + x.x * y.x - x.y * y.y, sum.y + x.x * y.y + x.y * y.x};
 }
 template <class T> T multiply_add(T x, T y, T sum) { return sum + x * y; }
+#endif
 template <class R> complex<R> conjugate_if(bool condition, complex<R> x) { return {x.x, condition ? -x.y : x.y}; }
 template <class T> T conjugate_if(bool, T x) { return x; }
 )cu";
@@ -224,6 +237,46 @@ template <class F> void for_each_target(arguments const &p, bool to_workspace, F
     f(p); /* and no copy of it: some kernels have no registers for one */
 #endif
 }
+
+/* PIECES: k is summed in pieces of p.part terms, and the sum of each is added to a total (device/order.hpp). Where k is not
+   cut, INVARIANT sums are added to zero as well: a sum that underflowed may be -0, and becomes 0 by a term of zero, of
+   which some kernels have more beyond k than others. */
+#ifndef PIECES
+#define PIECES 0
+#endif
+inline void settle(scalar &total, scalar &sum) { total = total + sum, sum = scalar{}; }
+template <class T, int N> void settle(T (&total)[N], T (&sum)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) settle(total[i], sum[i]);
+}
+inline void take(scalar &sum, scalar const &total) { sum = total + scalar{}; }
+template <class T, int N> void take(T (&sum)[N], T const (&total)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) take(sum[i], total[i]);
+}
+/* The sums of a thread, in steps of so many terms. */
+template <class T> struct in_pieces {
+#if PIECES
+    T total = {};
+    int steps, left;
+    in_pieces(arguments const &p, int depth) : steps(p.part / depth), left(steps) {}
+    /* After each step: whether it was the last of a piece. */
+    bool ends() {
+        if (--left > 0) return false;
+        left = steps;
+        return true;
+    }
+    void add(T &sum) { settle(total, sum); }
+    void finish(T &sum) { settle(total, sum), take(sum, total); }
+#else
+    in_pieces(arguments const &, int) {}
+    bool ends() { return false; }
+    void add(T &) {}
+    void finish(T &sum) {
+        if (INVARIANT) take(sum, sum);
+    }
+#endif
+};
 
 /* What an element of C becomes; `e`: where that of E is. */
 inline OUT finished(arguments const &p, epilogue_state const &state, scalar sum, bool reads_e, OUT const *e, index i,

@@ -21,7 +21,8 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define B_BYTES (TILE_N * TILE_K * 4)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 /* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
-#define RESIDENT ((MICRO_M * MICRO_N > 64 ? 256 : MICRO_M * MICRO_N > 32 ? 384 : 512) / THREADS)
+#define SUMS (MICRO_M * MICRO_N * (PIECES ? 2 : 1))
+#define RESIDENT ((SUMS > 64 ? 256 : SUMS > 32 ? 384 : 512) / THREADS)
 /* Whether all sums are stored through shared memory: if there are so many that a run of code for each would be many times
    as long as all else, and slower than memory, being read for one use. Fewer are stored sooner as they are. */
 #define THROUGH_SHARED (MICRO_M * MICRO_N > 128)
@@ -293,6 +294,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         place const t = tile_at(p, number);
         int const steps = steps_of(p, t);
         float sum[MICRO_M][MICRO_N] = {};
+        in_pieces<float[MICRO_M][MICRO_N]> pieces(p, TILE_K);
         full(stage).wait(parity);
 #if !A_ALONG_K && !B_ALONG_K
         float x[2][MICRO_M], y[2][MICRO_N];
@@ -347,7 +349,9 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 refill(past);
             }
             begun = true;
+            if (pieces.ends()) pieces.add(sum);
         }
+        pieces.finish(sum);
         constexpr int width = B_ALONG_K ? 1 : 4;
         bool const whole = is_whole<width>(p, t);
 #if LINES_THROUGH_SHARED

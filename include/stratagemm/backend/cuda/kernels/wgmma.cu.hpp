@@ -65,9 +65,12 @@ inline constexpr char cuda_wgmma_text[] = R"cu(
 #define B_BYTES (TILE_N * 128)
 static_assert(TILE_K == LINE, "a line of shared memory is the depth of a tile");
 static_assert(STAGES >= 2, "one is read, one is fetched");
-static_assert(CONSUMERS == 1 || CONSUMERS == 2, "registers for so many warpgroups");
+/* Registers of a thread that multiplies, and of one that fetches. */
+#define SUMMING_REGISTERS (CONSUMERS < 3 ? 232 : 160)
+#define FETCHING_REGISTERS (CONSUMERS < 3 ? 40 : 32)
+static_assert(CONSUMERS <= 2 || (CONSUMERS == 3 && SUMS <= 96), "registers for so many warpgroups");
 static_assert(CLUSTER == 1 || !TAIL, "blocks of a cluster compute tiles below each other");
-static_assert(B_ALONG_K || TILE_N % (LINE * CLUSTER) == 0, "blocks of a cluster fetch equal parts of B");
+static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER) == 0 : TILE_N % LINE == 0, "blocks of a cluster fetch parts of B");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
    is a tile of TILE_K lines for each 128 bytes. */
@@ -478,7 +481,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     };
 
     if (group == 0) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(FETCHING_REGISTERS));
         if (threadIdx.x == 0) {
             for (int number = first; number < tiles; number += stride) {
                 place const t = place_of(number);
@@ -505,9 +508,9 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                         else
                             fetch(to, b_map, l, j0, batch_b, full(stage));
                     } else {
-                        constexpr int boxes = TILE_N / LINE / CLUSTER;
+                        constexpr int boxes = TILE_N / LINE;
 #pragma unroll 1
-                        for (int x = rank * boxes; x < rank * boxes + boxes; ++x)
+                        for (int x = rank * boxes / CLUSTER; x < (rank + 1) * boxes / CLUSTER; ++x)
                             if (CLUSTER > 1)
                                 fetch_for_all(b + x * TILE_K * 128, b_map, j0 + x * LINE, l, batch_b, full(stage),
                                               (1 << CLUSTER) - 1);
@@ -520,7 +523,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(SUMMING_REGISTERS));
         int const warp = threadIdx.x % 128 / 32;
 #if FROM_REGISTERS
         unsigned const staging = results + (group - 1) * 4 * WARP_BYTES;
@@ -563,6 +566,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             wait_but_for<0>();
             are_there(sum);
             release(before);
+            in_pieces<scalar[SUMS]>(p, TILE_K).finish(sum);
             for_each_target(p, is_part(t), [&](arguments const &to) {
                 store_turned(staging, group, own, sum, {t.i * CLUSTER + rank, t.j, t.batch}, c_map, to, state);
             });
@@ -583,8 +587,10 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #pragma unroll
                 for (int i = 0; i < SUMS; ++i) sum[i] = step > 0 ? sum[i] + part[i] : part[i];
             }
+            in_pieces<scalar[SUMS]>(p, TILE_K).finish(sum);
 #else
             int before = 0;
+            in_pieces<scalar[SUMS]> pieces(p, TILE_K);
             for (int step = 0; step < steps; ++step) {
                 full(stage).wait(parity);
                 unsigned long long a = descriptor(a_tiles + stage * A_BYTES + a_part, A_ALONG_K);
@@ -597,10 +603,12 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 if (step > 0) release(before);
                 before = stage;
                 next_stage();
+                if (pieces.ends()) wait_but_for<0>(), are_there(sum), pieces.add(sum);
             }
             wait_but_for<0>();
             are_there(sum);
             release(before);
+            pieces.finish(sum);
 #endif
 
             int const i = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;

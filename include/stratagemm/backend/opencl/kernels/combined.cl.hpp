@@ -96,7 +96,7 @@ inline constexpr char opencl_combined_text[] = R"cl(
 #endif
 
 #undef OPERANDS
-#define OPERANDS A_PARAMETERS, B_PARAMETERS, int4 sizes
+#define OPERANDS A_PARAMETERS, B_PARAMETERS, int4 sizes, int piece_depth
 
 /* A target becomes c_by times the sum, and e_by times what is at e. It has the type of the sums. */
 #if TARGETS

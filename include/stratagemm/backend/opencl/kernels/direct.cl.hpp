@@ -7,7 +7,7 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char opencl_direct_text[] = R"cl(
-/* sizes: m, n, k, products in the batch. Elements are numbered along the columns first. */
+/* Elements are numbered along the columns first. */
 kernel void direct(OPERANDS, RESULT) {
     long const element = get_global_id(0);
     int const j = (int)(element % sizes.y), i = (int)(element / sizes.y % sizes.x);
@@ -15,12 +15,24 @@ kernel void direct(OPERANDS, RESULT) {
     if (t >= sizes.w) return;
     long at_a = AT(a_at, i, 0) + t * a_at.w, at_b = AT(b_at, 0, j) + t * b_at.w;
     scalar sum = ZERO;
+#if IN_PIECES
+    scalar whole = ZERO;
+#endif
     for (int l = 0; l < sizes.z; ++l) {
+#if IN_PIECES
+        if (l % piece_depth == 0) {
+            whole += sum;
+            sum = ZERO;
+        }
+#endif
         scalar const x = ELEMENT_OF_A(at_a), y = ELEMENT_OF_B(at_b);
         sum = multiply_add(conjugate_if(flags & CONJUGATE_A, x), conjugate_if(flags & CONJUGATE_B, y), sum);
         at_a += a_at.z;
         at_b += b_at.y;
     }
+#if IN_PIECES
+    sum = whole + sum;
+#endif
     FINISH(sum, i, j, t);
 }
 )cl";

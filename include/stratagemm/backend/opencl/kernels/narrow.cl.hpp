@@ -43,7 +43,6 @@ inline constexpr char opencl_narrow_text[] = R"cl(
                                          conjugate_if(flags & CONJUGATE_B, y), sum[r][j]);                        \
         }
 
-/* sizes: m, n, k, and either products in the batch or, if PARTIAL, the depth of each part of k. */
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void narrow(OPERANDS,
 #if PARTIAL
     global scalar *partial, long partial_at, int flags
@@ -55,7 +54,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void narrow(OPERANDS
     int const me = get_local_id(0), m = sizes.x, n = sizes.y, from_m = get_group_id(0) * (THREADS_M * ROWS);
     long const batch = get_group_id(1);
 #if PARTIAL
-    int const from_k = (int)batch * sizes.w, to_k = min(from_k + sizes.w, sizes.z);
+    int const from_k = (int)batch * piece_depth, to_k = min(from_k + piece_depth, sizes.z);
     long const a_base = 0, b_base = 0;
 #else
     int const from_k = 0, to_k = sizes.z;

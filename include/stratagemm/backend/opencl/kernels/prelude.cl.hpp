@@ -46,6 +46,17 @@ ushort round_bfloat16(float x) {
 )cl";
 
 inline constexpr char opencl_numbers_text[] = R"cl(
+#if INVARIANT
+/* Rounded as it is written in every kernel: a compiler that contracted some of the products would give other bits. */
+#pragma OPENCL FP_CONTRACT OFF
+#endif
+/* The sum and the product in one rounding, where that is no slower. */
+#if INVARIANT && !INTEGER && (defined(FP_FAST_FMAF) || defined(__NV_CL_C_VERSION) || defined(__FMA__))
+#define add_product(x, y, sum) fma(x, y, sum)
+#else
+#define add_product(x, y, sum) ((sum) + (x) * (y))
+#endif
+
 #ifdef REAL
 /* scalar: what is computed with. Integers wrap around, which int may not do and uint may. */
 typedef REAL real;
@@ -55,7 +66,12 @@ scalar times(scalar x, scalar y) { return (scalar)(x.x * y.x - x.y * y.y, x.x * 
 /* A real factor leaves an infinite part alone. */
 scalar scale_by(scalar factor, scalar x) { return factor.y == 0 ? factor.x * x : times(factor, x); }
 scalar multiply_add(scalar x, scalar y, scalar sum) {
+#if INVARIANT
+    /* The same for y times x. */
+    return (scalar)(add_product(-x.y, y.y, add_product(x.x, y.x, sum.x)), sum.y + (x.x * y.y + x.y * y.x));
+#else
     return (scalar)(sum.x + x.x * y.x - x.y * y.y, sum.y + x.x * y.y + x.y * y.x);
+#endif
 }
 scalar conjugate_if(int condition, scalar x) { return condition ? (scalar)(x.x, -x.y) : x; }
 #define ZERO ((scalar)(0, 0))
@@ -63,7 +79,7 @@ scalar conjugate_if(int condition, scalar x) { return condition ? (scalar)(x.x, 
 typedef REAL scalar;
 #define times(x, y) ((x) * (y))
 #define scale_by(factor, x) ((factor) * (x))
-#define multiply_add(x, y, sum) ((sum) + (x) * (y))
+#define multiply_add(x, y, sum) add_product(x, y, sum)
 #define conjugate_if(condition, x) (x)
 #define ZERO ((scalar)0)
 #endif
@@ -149,8 +165,10 @@ inline constexpr char opencl_product_text[] = R"cl(
 #define ELEMENT_OF_B(place) LOAD_IN(b, place)
 #endif
 
+/* sizes: m, n, k, products in the batch. piece_depth: terms of k that are summed before other sums are added, which
+   kernels look at if IN_PIECES or PARTIAL. */
 #define OPERANDS                                                                                                  \
-    global IN const *a, long4 a_at, global IN const *b, long4 b_at, int4 sizes
+    global IN const *a, long4 a_at, global IN const *b, long4 b_at, int4 sizes, int piece_depth
 #define RESULT                                                                                                    \
     global OUT const *e, long4 e_at, global OUT *c, long4 c_at, scalar alpha, scalar beta, int flags, long2 place \
     EPILOGUE_STATE

@@ -13,7 +13,6 @@ inline constexpr char opencl_small_text[] = R"cl(
 #define A_LINE (THREADS_M * MICRO_M + 1) /* odd, so that lines begin in different banks */
 #define B_LINE (THREADS_N * MICRO_N + 1)
 
-/* sizes: m, n, k, products in the batch. */
 kernel __attribute__((reqd_work_group_size(ITEMS * SLICES, 1, 1))) void small(OPERANDS, RESULT) {
     local scalar a_lines[SLICES * SIDE_K * A_LINE], b_lines[SLICES * SIDE_K * B_LINE];
     int const me = get_local_id(0) % ITEMS, slice = get_local_id(0) / ITEMS;

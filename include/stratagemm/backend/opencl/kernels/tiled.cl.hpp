@@ -4,7 +4,7 @@
 // The parameters are those of opencl_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies
 // in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), WIDE (so may
 // those of C and E be, and written), GUARD (a side is shorter than that of a tile), ONCE (k is at most DEPTH), PARTIAL
-// (sums of a part of k go to workspace).
+// (sums of a piece of k go to workspace), IN_PIECES (a work-group sums one piece of k after the other).
 //
 // No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
 // nothing is checked in the loop; what they share with their neighbours is computed twice and stored once. The
@@ -179,7 +179,10 @@ typedef scalar lanes_n;
 #define MULTIPLY(x, y)                                                                                            \
     _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)                                                           \
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)                                             \
-            sum[r][s] = multiply_add(x[r], y[s], sum[r][s])
+            sum[r][s] = multiply_add((lanes_n)x[r], y[s], sum[r][s])
+#define EACH_SUM                                                                                                  \
+    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)                                                           \
+        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
 /* The next tile takes the place of this one, or the other buffer: pointers change over, and all that is added to them
    is constant. */
 #if BUFFERS == 2
@@ -284,7 +287,6 @@ typedef scalar piece;
     }
 #endif
 
-/* sizes: m, n, k, and either products in the batch or, if PARTIAL, the depth of each part of k. */
 kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPERANDS,
 #if PARTIAL
     global scalar *partial, long partial_at, int flags
@@ -309,27 +311,32 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     int const from_m = min(own_m, m - TILE_M), from_n = min(own_n, n - TILE_N);
 #endif
 
-#if PARTIAL
-    int const from_k = (int)batch * sizes.w, k = min(sizes.w, sizes.z - from_k);
-    long const a_base = from_k * a_at.z, b_base = from_k * b_at.y;
-#else
-    int const k = sizes.z;
-    long const a_base = batch * a_at.w, b_base = batch * b_at.w;
-#endif
-
     /* What this work-item reads: its place on its line, and its line. */
     int const a_place = me * A_WIDTH % A_LENGTH, a_row = me * A_WIDTH / A_LENGTH;
     int const b_place = me * B_WIDTH % B_LENGTH, b_row = me * B_WIDTH / B_LENGTH;
     long const a_along = A_ALONG_K ? a_at.z : a_at.y, a_line = A_ALONG_K ? a_at.y : a_at.z;
     long const b_along = B_ALONG_K ? b_at.y : b_at.z, b_line = B_ALONG_K ? b_at.z : b_at.y;
-    A_PLACES a_from = A_ORIGIN a_base + AT(a_at, from_m, 0) + a_place * a_along + a_row * a_line;
-    B_PLACES b_from = B_ORIGIN b_base + AT(b_at, 0, from_n) + b_place * b_along + b_row * b_line;
 
     scalar a_next[A_FETCHED] __attribute__((aligned(128)));
     scalar b_next[B_FETCHED] __attribute__((aligned(128)));
     lanes_n sum[MICRO_M][MICRO_N / LANES_N];
-    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
-        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) sum[r][s] = (lanes_n)ZERO;
+#if IN_PIECES
+    lanes_n whole[MICRO_M][MICRO_N / LANES_N];
+    EACH_SUM whole[r][s] = (lanes_n)ZERO;
+    for (int from_k = 0; from_k < sizes.z; from_k += piece_depth) {
+    if (from_k > 0) barrier(CLK_LOCAL_MEM_FENCE);
+    int const k = min(piece_depth, sizes.z - from_k);
+    long const a_base = batch * a_at.w + from_k * a_at.z, b_base = batch * b_at.w + from_k * b_at.y;
+#elif PARTIAL
+    int const from_k = (int)batch * piece_depth, k = min(piece_depth, sizes.z - from_k);
+    long const a_base = from_k * a_at.z, b_base = from_k * b_at.y;
+#else
+    int const k = sizes.z;
+    long const a_base = batch * a_at.w, b_base = batch * b_at.w;
+#endif
+    A_PLACES a_from = A_ORIGIN a_base + AT(a_at, from_m, 0) + a_place * a_along + a_row * a_line;
+    B_PLACES b_from = B_ORIGIN b_base + AT(b_at, 0, from_n) + b_place * b_along + b_row * b_line;
+    EACH_SUM sum[r][s] = (lanes_n)ZERO;
 
     int const tiles = (k + DEPTH - 1) / DEPTH, first = k - (tiles - 1) * DEPTH;
 #if UNROLL == DEPTH && !GUARD
@@ -374,6 +381,12 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
         HOLD;
         PRODUCTS;
     }
+#endif
+
+#if IN_PIECES
+    EACH_SUM whole[r][s] += sum[r][s];
+    }
+    EACH_SUM sum[r][s] = whole[r][s];
 #endif
 
 #if SLICES > 1

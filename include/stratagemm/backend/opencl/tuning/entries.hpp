@@ -80,6 +80,15 @@ inline constexpr opencl_entry opencl_entries[] = {
     {opencl_family::cpu, 'z', {8, 4, 4, 4, 32, 1, 1, 1, 1, 1, 1, 0, 4}, 1, 2, 1},
 };
 
+// With .invariant no tile has slices; those take the place of the ones that have.
+inline constexpr opencl_entry opencl_invariant_entries[] = {
+    {opencl_family::rdna, 's', {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 2, 4, 8}, 3, 45, 0.5f},
+    {opencl_family::rdna, 's', {16, 16, 2, 2, 32, 32, 2, 2, 4, 4, 2, 4, 8}, 3, 27, 0.5f},
+    {opencl_family::nvidia, 's', {16, 16, 4, 4, 16, 16, 4, 4, 4, 4, 2, 4, 8, 1, 1}, 4, 64, 0.6f},
+    {opencl_family::nvidia, 's', {16, 16, 2, 2, 32, 32, 2, 2, 4, 4, 2, 4, 8, 1, 1}, 5, 36, 0.5f},
+    {opencl_family::nvidia, 's', {16, 16, 1, 1, 64, 64, 1, 1, 4, 4, 2, 4, 8, 1, 1}, 5, 14, 0.5f},
+};
+
 // What a product costs beside its multiply-adds, in clocks of a compute unit. A rate of 0 is not known, and what it is for
 // is left out.
 struct opencl_costs {

@@ -1,0 +1,39 @@
+#!/bin/sh
+# bench/fit.sh [files]: measures random shapes on the host, with each instruction set that the machine has, into
+# bench/results/estimate-ISA.txt, and fits host/costs_table.hpp to them. With "files" it fits to what is there.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
+table=$root/include/stratagemm/backend/host/costs_table.hpp
+
+# measure ISA COUNT THREADS
+measure() {
+    file=$root/bench/results/estimate-$1.txt
+    new=$(mktemp)
+    for threads in $3; do
+        STRATAGEMM_ISA=$1 "$build/bench/bench_host" --estimate --seed=11 --count="$2" --threads="$threads" --rounds=11 \
+            --filter='^(float|double)' --data="$new.$threads" --json="$new" --report="$new" >"$new.log" || {
+            tail -n 3 "$new.log" >&2
+            echo "bench/fit.sh: nothing was measured with $1; $file stays" >&2
+            rm -f "$new"*
+            return 0
+        }
+    done
+    {
+        echo "Products of random shapes on the host with $1: type, threads, m x n x k, layout of A and B, microseconds."
+        echo "Command: ./dev bench fit; seed 11, $2 shapes. Date: $(date -u +%F). $(sed -n 's/^processor: //p' "$new.log")"
+        cut -d ' ' -f 1-5 "$new".[12]
+    } >"$file"
+    rm -f "$new"*
+}
+
+if [ "${1-}" != files ]; then
+    sh "$root/bench/build.sh" bench_host
+    measure avx512 300 "1 2"
+    measure avx2 150 1
+    measure portable 100 1
+fi
+sh "$root/bench/build.sh" bench_fit
+cd "$root/bench/results"
+"$build/bench/bench_fit" "$table" avx512 estimate-avx512.txt avx2 estimate-avx2.txt portable estimate-portable.txt
+if command -v clang-format >/dev/null; then clang-format -i "$table"; fi

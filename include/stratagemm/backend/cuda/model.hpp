@@ -1,0 +1,237 @@
+// How long a product takes on a device with a tile: the model that choice.hpp compares tiles by.
+#pragma once
+
+#include "../../device/product.hpp"
+#include "configuration.hpp"
+
+STRATAGEMM_BEGIN
+
+struct cuda_choice {
+    cuda_tile tile;           // by default the direct kernel
+    std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
+    std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
+    double cycles = 0;        // that it should take
+    bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
+    bool invariant = false;   // in the order of cuda_order
+    std::ptrdiff_t piece = 0; // depth of each piece of k, which the kernel sums apart; 0: there is one
+
+    std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
+};
+
+using cuda_sides = device_sides;
+
+// Cycles that pass until the host has queued so many launches, and made maps of operands: small products wait for that.
+inline double launching(int launches, bool maps) { return 7500.0 * launches - 1500 + (maps ? 1500 : 0); }
+
+// Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another launch,
+// and what it takes to write and to read them. Where only the last round is in parts, it is a round of its own. All
+// times are in cycles. The constants are those that fit measurements on an H200 best
+// (bench/results/tiles-h200-2026-11-23.txt), and on an H100 of shapes that were behind cuBLAS there
+// (tiles-h100-2026-11-25.txt).
+class cuda_model {
+public:
+    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. B lies along n or along k.
+    cuda_model(cuda_tile const& given, int blocks, double rate, cuda_sides const& s, cuda_choice const& how,
+               int units, std::size_t element, bool b_along_k)
+        : form_(form_for(given, element, {.b_along_k = b_along_k})), t_(lying_on_c(given, form_, element)),
+          s_(s), how_(how), blocks_(blocks), units_(units), rate_(rate), element_(element),
+          b_along_k_(b_along_k), row_bytes_(static_cast<std::size_t>(s.n) * element), size_(real(element)),
+          sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
+          tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster * up(s.n, t_.n) * real(s.count)) {}
+
+    double cycles() const {
+        double const summing = longer(summing_tiles(), moving());
+        double const working = begins() + summing + gathering() + copying();
+        return longer(working, launching(1 + (how_.part > 0) + (copied() > 0), fetches(t_.engine)));
+    }
+
+private:
+    template <class N>
+    static double real(N x) {
+        return static_cast<double>(x);
+    }
+    static double up(std::ptrdiff_t x, std::ptrdiff_t y) { return real((x + y - 1) / y); }
+    // Of two things at a time; where both take about as long, each delays the other.
+    static double longer(double x, double y) {
+        double const most = x > y ? x : y, ratio = x > y ? y / x : x / y, square = ratio * ratio;
+        return most * (1 + 0.12 * square * square * square);
+    }
+    bool is(cuda_engine e) const { return t_.engine == e; }
+    bool on_tensor_cores() const { return is(cuda_engine::wgmma) || is(cuda_engine::mma); }
+    bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
+    std::ptrdiff_t line_of_a() const { return s_.k; } // A is nearly always along k
+    std::ptrdiff_t line_of_b() const { return b_along_k_ ? s_.k : s_.n; }
+
+    // ---- how operands come --------------------------------------------------------------------------------
+
+    // Hardware takes lines along one side, which begin at multiples of 16 bytes if rows have no gaps.
+    double copied_of(std::ptrdiff_t side, bool lies_along_k, bool along_k) const {
+        auto const line = static_cast<std::size_t>(lies_along_k ? s_.k : side);
+        bool const copies = lies_along_k != along_k || line * element_ % 16 != 0;
+        return reads_lines(t_.engine) && copies ? real(side) * real(s_.k * s_.count) * size_ : 0;
+    }
+    double not_fetchable() const {
+        return copied_of(s_.m, true, form_.a_along_k) + copied_of(s_.n, b_along_k_, form_.b_along_k);
+    }
+    // Threads of a block copy what the hardware cannot fetch: lines of any kind, words, or for an invariant product of few
+    // steps one 16-bit element after another.
+    bool copies_itself() const { return how_.whole == 0 && not_fetchable() > 0; }
+    bool lines_are_words() const {
+        return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
+    }
+    bool takes_lines() const { return takes_any_lines(t_) && copies_itself(); }
+    bool by_words() const { return takes_words(t_, element_) && lines_are_words() && copies_itself(); }
+    bool one_by_one() const {
+        std::ptrdiff_t const depth = how_.part > 0 ? how_.part : s_.k;
+        return how_.invariant && takes_elements(t_, element_, depth) && !lines_are_words() && copies_itself();
+    }
+    // Bytes of operands that are copied before the product.
+    double copied() const { return takes_lines() || by_words() || one_by_one() ? 0 : not_fetchable(); }
+    double copying() const { return copied() > 0 ? 7500 + 2 * copied() / 16 / units_ : 0; }
+
+    // Until the first tile has come.
+    double begins() const { return by_words() ? 7300 : 5300; }
+
+    // For tensor cores, lines that begin within those of the cache take longer to fetch, if all multiprocessors do, or
+    // a `share` of them that is not small.
+    double slowed(std::ptrdiff_t line, double share) const {
+        double const most = is(cuda_engine::wgmma) ? (t_.cluster > 1 ? 1.5 : 2)
+                            : is(cuda_engine::mma) ? 1.5
+                                                   : 1;
+        bool const within = static_cast<std::size_t>(line) * element_ % 128 != 0;
+        return within && most * share > 1 ? most * share : 1.0;
+    }
+    // The tiles of a block, `depth` terms of k.
+    double fetching(double share, std::ptrdiff_t depth) const {
+        double const bytes_per_cycle = one_by_one() ? 6 : by_words() ? 13 : takes_lines() ? 28 : 60;
+        // Copying word by word takes as long for elements beyond the matrix as for others.
+        bool const all = by_words();
+        double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
+        double const cols = all || s_.n > t_.n ? t_.n : real(s_.n);
+        double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
+        return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
+               size_ / bytes_per_cycle;
+    }
+
+    // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
+    double shortest_step() const {
+        double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
+        switch (t_.engine) {
+        case cuda_engine::simt: return 1150;
+        case cuda_engine::fp64: return 220;
+        case cuda_engine::wgmma: return reads_pages() ? 650 : 400;
+        case cuda_engine::mma: return one_by_one() ? 1000 : reads_pages() ? 650 : 250;
+        default: return element_ == 4 ? 480 + 2.2 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
+        }
+    }
+    // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other pages.
+    bool reads_pages() const {
+        double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
+        return !b_along_k_ && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
+    }
+    double waiting(std::ptrdiff_t depth) const {
+        return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step();
+    }
+
+    // ---- how sums leave -----------------------------------------------------------------------------------
+
+    // Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile.
+    double bytes_stored() const {
+        bool const aligned = rows_are_aligned();
+        switch (t_.engine) {
+        case cuda_engine::simt: {
+            // It takes longer where k ends within a step.
+            double const within = aligned && s_.k % t_.k != 0 ? 2 / 3.0 : 1;
+            return t_.micro_m * t_.micro_n > 128 ? (aligned ? 12 * within : 7) : aligned ? 24 * within : 8.5;
+        }
+        case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
+            if (t_.micro_m * t_.micro_n > 1024) return aligned ? 14 : 8;
+            return aligned ? (t_.m > 64 ? 15 : 18) : blocks_ > 1 ? 7 : t_.m > 64 ? 9 : 11;
+        case cuda_engine::blocked: // warps that lie along n store whole lines
+            return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 15 : 24;
+        case cuda_engine::mma: return aligned ? 12 : 6;
+        default: return aligned ? 28 : row_bytes_ % 4 == 0 ? 7.5 : 5;
+        }
+    }
+    // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
+    // stores these sums as slowly as rows that the hardware's copies do not take. After more rounds it makes no
+    // difference.
+    bool stores_to_workspace() const {
+        return (element_ == 4 && is(cuda_engine::blocked) && how_.part > 0 && bytes_stored() < 7.5) ||
+               (element_ == 2 && is(cuda_engine::wgmma) && how_.whole > 0 && how_.whole <= units_);
+    }
+    // The tile of a block, in elements of `stored` bytes.
+    double storing(double stored) const {
+        double const rows = s_.m < t_.m ? real(s_.m) : t_.m, cols = s_.n < t_.n ? real(s_.n) : t_.n;
+        return rows * cols * stored / (stores_to_workspace() && stored >= 4 ? 7.5 : bytes_stored());
+    }
+    // wgmma leaves rows that are aligned to the hardware, and multiplies the next tile meanwhile.
+    bool stores_meanwhile(double stored) const {
+        return is(cuda_engine::wgmma) && rows_are_aligned() && !(stores_to_workspace() && stored >= 4);
+    }
+
+    // ---- rounds -------------------------------------------------------------------------------------------
+
+    // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors.
+    double round(double beside, double share, std::ptrdiff_t depth, double stored) const {
+        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate_;
+        // One block does not keep a multiprocessor busy that has room for several.
+        double const alone = beside < blocks_ ? multiplying : 0, waits = waiting(depth);
+        double const summing =
+            longer(longer(multiplying, fetching(share, depth)) * beside, waits > alone ? waits : alone);
+        double const stores = storing(stored) * beside;
+        return 300 + (stores_meanwhile(stored) ? longer(summing, stores) : summing + stores);
+    }
+    double rounds(double tiles, std::ptrdiff_t depth, double stored) const {
+        auto const places = real(units_ * blocks_);
+        auto const full = real(static_cast<std::ptrdiff_t>(tiles / places));
+        double const left = tiles - full * places;
+        double const cycles = full > 0 ? full * round(blocks_, 1, depth, stored) : 0;
+        if (left == 0) return cycles;
+        return cycles + round(up(static_cast<std::ptrdiff_t>(left), units_),
+                              left < units_ ? left / units_ : 1, depth, stored);
+    }
+    double summing_tiles() const {
+        if (how_.whole > 0)
+            return rounds(whole_, s_.k, size_) + rounds((tiles_ - whole_) * parts_, how_.part, sum_size_);
+        if (how_.part > 0) return rounds(tiles_ * parts_, how_.part, sum_size_);
+        return rounds(tiles_, s_.k, size_);
+    }
+
+    // ---- memory -------------------------------------------------------------------------------------------
+
+    double sums() const { // of each part of k
+        return how_.part == 0   ? 0
+               : how_.whole > 0 ? (tiles_ - whole_) * t_.m * t_.n
+                                : real(s_.m) * real(s_.n);
+    }
+    // Operands, C and sums of parts to and from memory. Where some multiprocessors have less to do than others, these
+    // do not fetch as fast as memory could give.
+    double moving() const {
+        auto const m = real(s_.m), n = real(s_.n), k = real(s_.k);
+        double const bytes = (m * k + k * n + m * n) * size_ * real(s_.count) + sums() * sum_size_ * parts_;
+        double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
+        double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
+        return bytes / 16 / units_ * (1 + 0.5 * idle);
+    }
+    // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
+    double gathering() const {
+        if (how_.part == 0) return 0;
+        double const begins = how_.whole > 0 ? 4500 : 3000;
+        return begins + 8 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 24 / units_;
+    }
+
+    cuda_form form_;
+    cuda_tile t_; // as it lies on C
+    cuda_sides s_;
+    cuda_choice how_;
+    int blocks_, units_;
+    double rate_;
+    std::size_t element_;
+    bool b_along_k_;
+    std::size_t row_bytes_;  // of C
+    double size_, sum_size_; // bytes of an element, and of a sum of a part of k
+    double parts_, whole_, tiles_;
+};
+
+STRATAGEMM_END
