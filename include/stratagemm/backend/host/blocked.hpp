@@ -100,16 +100,18 @@ template <class T>
 index_t longest_dots() {
     return block_sizes<T>::k * (dot_vector / 8);
 }
-// Whether a product has few rows or columns, its other operand lies along k, and k is so long that elements of C are best
-// done as dot products: their vectors do not care how short the side is, but to sum the elements of these takes time. The
-// limits are those of AVX-512 within the caches.
+// Whether a product of elements of so many bytes has few rows or columns, its other operand lies along k, and k is so long
+// that elements of C are best done as dot products: their vectors do not care how short the side is, but to sum the
+// elements of these takes time. The limits are those of AVX-512 within the caches.
+inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
+    if (m <= few_dots && b_along_k)
+        return k >= (m == 1 || (m * n <= 16 && a_along_k) ? 2 : m <= 4 ? 14 : 320 / size);
+    return m > 1 && n <= few_dots && a_along_k && k * size >= (n * size <= 16 ? 192 : 640);
+}
 template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
-    constexpr index_t size = sizeof(T);
-    if (!kernels<T, T>().dot_products) return false;
-    if (m <= few_dots && b_row == 1 && b_col != 1)
-        return k >= (m == 1 || (m * n <= 16 && a_col == 1) ? 2 : m <= 4 ? 14 : 320 / size);
-    return m > 1 && n <= few_dots && a_col == 1 && k * size >= (n * size <= 16 ? 192 : 640);
+    return are_dots(index_t{sizeof(T)}, m, n, k, a_col == 1, b_row == 1 && b_col != 1) &&
+           kernels<T, T>().dot_products;
 }
 
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;

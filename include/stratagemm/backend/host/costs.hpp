@@ -47,10 +47,10 @@ struct host_tiles_of {
           tallest(isa == host_isa::portable ? 4
                   : isa == host_isa::avx2   ? 6
                                             : 14),
-          second(isa == host_isa::portable ? 1
+          second(isa == host_isa::portable ? 4
                  : isa == host_isa::avx2   ? 2
                                            : 8),
-          shortest(isa == host_isa::avx512 || isa == host_isa::amx ? 4 : 2), masked(isa >= host_isa::avx512) {
+          shortest(isa == host_isa::avx2 ? 2 : 4), masked(isa >= host_isa::avx512) {
     }
 };
 
@@ -69,10 +69,18 @@ struct host_part {
     double b() const { return times(k, n, size); }
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
+    bool is_flat() const {
+        return m > few_dots && m * size <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) && b_across;
+    }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
     }
 };
+
+inline bool is_dots(host_part const& p) {
+    return p.in_place && are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across) &&
+           current_isa().isa != host_isa::portable;
+}
 
 // Counts what one thread does.
 class host_counter {
@@ -83,12 +91,10 @@ public:
     host_counts counts;
 
     void count(host_part p, bool at_once) {
-        if (p.m == 1 && p.k > 1 && p.in_place) return count_row(p);
-        if (at_once && is_dots(p, true)) return count_dots(p);
-        if (at_once && p.b_across && p.k > 1 && p.m <= 4 && p.k >= 12) return count_lanes(p);
+        if (is_dots(p)) return count_dots(p);
+        if (p.m == 1 && p.k > 1 && p.in_place && !p.b_across) return count_row(p);
         if (at_once && count_small(p)) return;
         if (p.in_place && is_narrow(p)) p = p.transposed();
-        if (p.in_place && p.b_across && p.k > 1 && p.m <= 4) return count_lanes(p);
         if (p.in_place && is_few(p)) return count_few(p);
         count_blocks(p);
     }
@@ -129,30 +135,22 @@ private:
     }
 
     void count_row(host_part const& p) {
-        if (p.b_across) return count_dots(p);
         constexpr index_t latency = 6; // vectors that take as long as a sum waits for the one before
-        counts[host_cost::row_vector] += times(larger_of(divide_up(p.n * p.size, narrow), latency), p.k);
-        counts[host_cost::row_end] += static_cast<double>(divide_up(p.n * p.size, narrow));
+        index_t const vectors = divide_up(p.n * p.size, tiles_.vector);
+        counts[host_cost::row_vector] += times(larger_of(vectors, latency), p.k);
+        counts[host_cost::row_end] += static_cast<double>(vectors);
         read(p.b());
     }
 
-    bool is_dots(host_part const& p, bool at_once) const {
-        return p.b_across && !p.a_across &&
-               (p.m <= 4 ? p.k >= 12 : at_once && p.k >= 32 && (p.m <= 8 || p.n <= 8));
-    }
+    // Tiles of eight sums, a row or half of four rows; what is short is turned if it does not lie along k.
     void count_dots(host_part const& p) {
-        double const groups =
-            p.m == 1 ? times(divide_up(p.n, 8), 1) : times(divide_up(p.m, 2), divide_up(p.n, 4));
-        counts[host_cost::dots] += groups * times(divide_up(p.k * p.size, narrow), 1);
+        double const groups = tiles_.masked && p.m > 2 ? 2 * times(divide_up(p.m, 4), divide_up(p.n, 4))
+                                                       : times(p.m, divide_up(p.n, 8));
+        counts[host_cost::dots] += groups * times(divide_up(p.k * p.size, tiles_.vector), 1);
         counts[host_cost::dots_end] += groups;
-        read(p.b());
-    }
-    void count_lanes(host_part const& p) {
-        index_t const groups = divide_up(p.n * p.size, narrow);
-        counts[host_cost::lanes_step] += times(groups, p.k);
-        counts[host_cost::lanes_begin] += times(groups, pieces(p));
-        read(p.b());
-        write_turned(p);
+        if (p.a_across) turn(p.k, p.m, p.size);
+        if (!p.b_across) turn(p.k, p.n, p.size);
+        read(p.a() + p.b());
     }
 
     bool is_few(host_part const& p) const {
@@ -205,12 +203,8 @@ private:
     }
 
     static bool is_narrow(host_part const& p) {
-        if (p.n > 24 || p.n > p.m || p.k < 32) return is_flat(p);
-        return p.a_across ? p.m >= 2 * p.n || is_flat(p) : p.n <= 4 || is_flat(p);
-    }
-    static bool is_flat(host_part const& p) {
-        return p.m > 4 && p.m * p.size <= 128 && p.n >= 2 * p.m && p.k >= larger_of(32, 3 * p.m) &&
-               p.b_across;
+        bool const few = p.n <= 24 && p.n <= p.m && p.k >= 32;
+        return p.is_flat() || (few && p.a_across && p.m >= 2 * p.n);
     }
 
     void count_blocks(host_part const& p) {
@@ -241,9 +235,8 @@ private:
 inline bool is_at_once(host_part const& p) {
     constexpr double most = 64 * 64 * 64;
     bool const is_short = p.k <= 64 && p.a() <= 16384 && p.b() + p.c() <= 1 << 20 && p.work() <= 4 * most;
-    if (p.work() > most && !is_short) return false;
-    bool const is_flat = p.m > 4 && p.m * p.size <= 128 && p.n >= 2 * p.m && p.k >= larger_of(32, 3 * p.m);
-    return !(p.b_across && is_flat && p.work() >= 1 << 15);
+    if (p.work() > most && !is_short) return is_dots(p) && p.work() <= 4 * most;
+    return !(p.is_flat() && p.work() >= 1 << 15);
 }
 
 // What one of so many threads gets of a product that they share.
@@ -251,8 +244,9 @@ inline host_part share_of(host_part p, host_tiles_of const& tiles, int team) {
     if (p.c() <= static_cast<double>(block_sizes<float>::few_elements * p.size) &&
         p.k * p.size >= 32 * 1536) {
         p.k = divide_up(p.k, team);
-    } else if (p.m == 1) {
-        p.n = divide_up(p.n, team);
+    } else if (p.m == 1 || is_dots(p)) {
+        index_t& longer = p.m > p.n ? p.m : p.n;
+        longer = divide_up(longer, team);
     } else {
         host_grid const grid = grid_of(team, p.m, p.n, static_cast<int>(tiles.tallest),
                                        static_cast<int>(2 * tiles.vector / p.size));

@@ -5,7 +5,7 @@
 
 STRATAGEMM_BEGIN
 
-// What a product on the host is made of. Kernels for few rows have vectors of 32 bytes.
+// What a product on the host is made of.
 enum class host_cost {
     call,
     thread,
@@ -23,8 +23,6 @@ enum class host_cost {
     few_vector,
     dots,
     dots_end,
-    lanes_step,
-    lanes_begin,
     kinds
 };
 
@@ -45,13 +43,11 @@ inline constexpr double host_costs[static_cast<int>(host_cost::kinds)][3] = {
     {0.031445, 0.0064426, 0.015186}, // second: a byte from the second-level cache
     {0.035068, 0.046912, 0.049285},  // third: one from the third
     {0.26, 0.26, 0.26},              // memory: one from memory; not fitted: as ./dev bench host reads
-    {4.5248, 0.88533, 0.70961},      // row_vector: 32 bytes of B, for one row of A
-    {109, 4.8218, 5.2917},           // row_end: 32 bytes of C, for one row of A
+    {4.5248, 0.88533, 0.70961},      // row_vector: a vector of B, for one row of A
+    {109, 4.8218, 5.2917},           // row_end: a vector of C, for one row of A
     {3.8283, 0.73147, 0.91697},      // few_vector: a vector of B, for one of a few rows of A
-    {37.417, 4.6706, 4.4133},        // dots: 32 bytes of k, for eight dot products
+    {37.417, 4.6706, 4.4133},        // dots: a vector of k, for eight dot products
     {70.662, 35.759, 36.942},        // dots_end: eight dot products begin and end
-    {18.001, 2.6726, 2.9838}, // lanes_step: a step of k, for 32 bytes of columns and up to four rows of A
-    {27.441, 93.111, 88.559}, // lanes_begin: and their begin and end, for each piece of k
 };
 
 STRATAGEMM_END

@@ -330,7 +330,7 @@ template <class T>
 STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     constexpr index_t room = 16384 / sizeof(T), W = lanes<T>;
     alignas(64) T sums[room];
-    index_t const width = room / g.m / W * W;
+    index_t const most = room / g.m / W * W, width = g.n < most ? (g.n + W - 1) / W * W : most;
     for (index_t from = 0; from < g.n; from += width) {
         index_t const n = g.n - from < width ? g.n - from : width;
         for (index_t j = 0; j < g.m * width; j += W) store<T>(sums + j, vec<T>{});
@@ -437,20 +437,16 @@ STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, in
     finish_dots<T>(g, sums[0], sizeof...(R), columns, i, j);
 }
 // Rows times a matrix whose columns are contiguous, of which each is read from memory once. Where vectors have 64 bytes,
-// most of them lie across two lines of the cache: tiles of several rows load fewer, and no column is loaded in vain.
+// most of them lie across two lines of the cache: tiles of several rows load fewer.
 template <class T>
 STRATAGEMM_TARGET void dot_products(block_args<T> const& g) {
-    constexpr int tall = masked ? 4 : 1;
     for (index_t j = 0; j < g.n; j += 8)
         for (index_t i = 0, rows; i < g.m; i += rows) {
-            rows = g.m - i > 2 ? tall : 1;
-            if (rows == 1 && (!masked || g.n - j > 4)) {
-                dots<T>(g, i, j, rows_of<1>{}, rows_of<8>{});
-            } else if constexpr (masked) {
-                for (index_t half = j; half < g.n && half < j + 8; half += 4)
-                    rows == 1 ? dots<T>(g, i, half, rows_of<1>{}, rows_of<4>{})
-                              : dots<T>(g, i, half, rows_of<4>{}, rows_of<4>{});
-            }
+            rows = masked && g.m - i > 2 ? 4 : 1;
+            if (rows == 1) dots<T>(g, i, j, rows_of<1>{}, rows_of<8>{});
+            if constexpr (masked)
+                for (index_t half = j; rows == 4 && half < g.n && half < j + 8; half += 4)
+                    dots<T>(g, i, half, rows_of<4>{}, rows_of<4>{});
         }
 }
 

@@ -179,7 +179,7 @@ struct vector_types {
 namespace host_portable {
 #define STRATAGEMM_TARGET
 inline constexpr bool masked = false; // loads and stores of part of a vector cost no more than whole ones
-inline constexpr int tallest = 4, second = 1, shortest = 1, vectors = 2;
+inline constexpr int tallest = 4, second = 4, shortest = 4, vectors = 2;
 STRATAGEMM_VECTORS(16)
 
 struct part {
@@ -389,7 +389,6 @@ struct kernel_table {
                          index_t) = nullptr; // where From is not T
     void (*turn)(T*, index_t, T const*, index_t, index_t, index_t) = nullptr;
     // Few rows, or one; where a function is missing, the blocked product does it.
-    void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
@@ -443,7 +442,6 @@ template <class T, class From>
         if constexpr (std::is_same_v<T, From>) {
             t.dot_products = current_isa().isa >= host_isa::avx512 ? host_avx512::dot_products<T>
                                                                    : host_avx2::dot_products<T>;
-            t.row_times_rows = host_avx2::row_times_rows<T>;
             t.turn = host_avx2::turn<T>;
             t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
             if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
