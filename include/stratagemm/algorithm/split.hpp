@@ -288,7 +288,8 @@ private:
             // C is read and written for each chain of hh.
             index_t const all = padded(k), once = all < chain ? all : chain,
                           chains = (all + chain - 1) / chain;
-            double seconds = around + static_cast<double>(chains) * base_.estimate(product_of(m, n, once, true));
+            double seconds =
+                around + static_cast<double>(chains) * base_.estimate(product_of(m, n, once, true));
             for (int d = smallest(); d > 0; --d)
                 seconds += base_.estimate(product_of(m, n, all * pairs(d), true));
             return seconds;
