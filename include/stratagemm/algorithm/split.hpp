@@ -275,7 +275,7 @@ private:
         double const elements = static_cast<double>(m * k + k * n),
                      copied = both == 2 ? elements + static_cast<double>(m * n)
                                         : 0; // as real numbers, read and written
-        auto const narrow = [&](index_t rows, index_t cols, index_t depth, bool adds) {
+        auto const product_of = [&](index_t rows, index_t cols, index_t depth, bool adds) {
             return narrow_shape{.m = rows, .n = cols, .k = depth, .adds = adds, .alone = s.alone};
         };
         if constexpr (on_device) { // read twice, and written in parts
@@ -288,9 +288,10 @@ private:
             // C is read and written for each chain of hh.
             index_t const all = padded(k), once = all < chain ? all : chain,
                           chains = (all + chain - 1) / chain;
-            double seconds = around + static_cast<double>(chains) * base_.estimate(narrow(m, n, once, true));
+            double seconds =
+                around + static_cast<double>(chains) * base_.estimate(product_of(m, n, once, true));
             for (int d = smallest(); d > 0; --d)
-                seconds += base_.estimate(narrow(m, n, all * pairs(d), true));
+                seconds += base_.estimate(product_of(m, n, all * pairs(d), true));
             return seconds;
         } else {
             int const threads = threads_for(s, leaf());
@@ -298,7 +299,7 @@ private:
             if constexpr (tiled)
                 if (on_host().here())
                     return on_host().seconds(m, n, k, products()) / threads + copied * of_a_map;
-            return products() * base_.estimate(narrow(m, n, k, false)) +
+            return products() * base_.estimate(product_of(m, n, k, false)) +
                    (elements / split_parts::sixteen::count + copied) * of_a_map;
         }
     }

@@ -2,8 +2,7 @@
 // machine.
 //
 // An estimate is for comparing one way to a result with another; it is off by a factor of two now and then, on the host
-// less often. It is the
-// same for the same shape on the same machine, and never measured within a call.
+// less often. It is the same for the same shape on the same machine, and never measured within a call.
 #pragma once
 
 #include "types.hpp"
