@@ -152,7 +152,8 @@ struct host {
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             index_t const b_col = turned ? b.row_stride : b.col_stride;
-            if (is_large && (p.count > 1 || !are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col))) return false;
+            if (is_large && (p.count > 1 || !are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)))
+                return false;
             if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
                 return false;
             return multiply_small(g, b_col, invariant, threads);
@@ -350,8 +351,8 @@ private:
     // written element by element, which a short k would not pay for.
     template <class T>
     bool is_flat(index_t m, index_t n, index_t k, index_t b_row, index_t b_col) const {
-        return m > (invariant ? 4 : few_dots) && m * index_t{sizeof(T)} <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) &&
-               b_row == 1 && b_col != 1;
+        return m > (invariant ? 4 : few_dots) && m * index_t{sizeof(T)} <= 128 && n >= 2 * m &&
+               k >= larger_of(32, 3 * m) && b_row == 1 && b_col != 1;
     }
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>

@@ -50,8 +50,7 @@ struct host_tiles_of {
           second(isa == host_isa::portable ? 4
                  : isa == host_isa::avx2   ? 2
                                            : 8),
-          shortest(isa == host_isa::avx2 ? 2 : 4), masked(isa >= host_isa::avx512) {
-    }
+          shortest(isa == host_isa::avx2 ? 2 : 4), masked(isa >= host_isa::avx512) {}
 };
 
 // A product as a kernel sees it: rows, columns, and what k has of packets of so many bytes.

@@ -403,8 +403,8 @@ STRATAGEMM_OP void sum_four(T* to, vec<T> a, vec<T> b, vec<T> c, vec<T> d) {
 }
 // sum_rs += a_r b_s, one vector or a part of one.
 template <bool Part, class T, int... R>
-STRATAGEMM_OP void add_column(vec<T> (&sum)[sizeof...(R)], vec<T> const (&x)[sizeof...(R)], T const* b, part tail,
-                              std::integer_sequence<int, R...>) {
+STRATAGEMM_OP void add_column(vec<T> (&sum)[sizeof...(R)], vec<T> const (&x)[sizeof...(R)], T const* b,
+                              part tail, std::integer_sequence<int, R...>) {
     vec<T> const y = Part ? load_part<T>(b, tail) : load<T>(b);
     (multiply_add<T>(sum[R], x[R], y), ...);
 }
@@ -432,8 +432,7 @@ STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, in
         add_vectors<true, T>(sum, a, b, p, make_part<T>(static_cast<int>(g.k - p)), all_rows, all_columns);
     T sums[sizeof...(R)][columns];
     (sum_four<T>(sums[R], sum[0][R], sum[1][R], sum[2][R], sum[3][R]), ...);
-    if constexpr (columns > 4)
-        (sum_four<T>(sums[R] + 4, sum[4][R], sum[5][R], sum[6][R], sum[7][R]), ...);
+    if constexpr (columns > 4) (sum_four<T>(sums[R] + 4, sum[4][R], sum[5][R], sum[6][R], sum[7][R]), ...);
     finish_dots<T>(g, sums[0], sizeof...(R), columns, i, j);
 }
 // Rows times a matrix whose columns are contiguous, of which each is read from memory once. Where vectors have 64 bytes,

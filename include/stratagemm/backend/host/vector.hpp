@@ -33,7 +33,8 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
 }
 
 template <class TA, class Packing>
-void multiply_vector_part(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch) {
+void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
+                          host_scratch<Packing> const& scratch) {
     using T = typename Packing::packet;
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
