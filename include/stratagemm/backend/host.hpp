@@ -87,7 +87,8 @@ struct host {
         int const most = threads_for(s, leaf());
         host_isa const isa = current_isa().isa;
         if (uses_tiles(s)) {
-            double const rate = host_rates[static_cast<int>(isa)][sizeof(typename S::a_type) - 1];
+            constexpr int column = std::is_same_v<typename S::a_type, std::int8_t> ? 0 : 1; // or bfloat16
+            double const rate = host_rates[static_cast<int>(isa)][column];
             return roofline(s, rate * host_tile_rate::get(), 10e9, 0.2e-6) / most;
         }
         return counts_of(s, isa, most).seconds(isa);
