@@ -3,7 +3,6 @@
 
 #include "config.hpp"
 
-#include <exception>
 #ifndef __cpp_exceptions
 #    include <cstdio>
 #    include <cstdlib>

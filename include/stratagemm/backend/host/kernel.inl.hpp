@@ -435,14 +435,14 @@ STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, in
     if constexpr (columns > 4) (sum_four<T>(sums[R] + 4, sum[4][R], sum[5][R], sum[6][R], sum[7][R]), ...);
     finish_dots<T>(g, sums[0], sizeof...(R), columns, i, j);
 }
-// Rows times a matrix whose columns are contiguous, of which each is read from memory once. Where vectors have 64 bytes,
-// most of them lie across two lines of the cache: tiles of several rows load fewer.
+// Rows times a matrix whose columns are contiguous, of which each is read from memory once. Most vectors of 64 bytes lie
+// across two lines of the cache: they are worth it in tiles of several rows, which load fewer.
 template <class T>
 STRATAGEMM_TARGET void dot_products(block_args<T> const& g) {
     for (index_t j = 0; j < g.n; j += 8)
         for (index_t i = 0, rows; i < g.m; i += rows) {
             rows = masked && g.m - i > 2 ? 4 : 1;
-            if (rows == 1) dots<T>(g, i, j, rows_of<1>{}, rows_of<8>{});
+            if (rows == 1) single_rows::dots<T>(g, i, j, rows_of<1>{}, rows_of<8>{});
             if constexpr (masked)
                 for (index_t half = j; rows == 4 && half < g.n && half < j + 8; half += 4)
                     dots<T>(g, i, half, rows_of<4>{}, rows_of<4>{});

@@ -180,6 +180,7 @@ namespace host_portable {
 #define STRATAGEMM_TARGET
 inline constexpr bool masked = false; // loads and stores of part of a vector cost no more than whole ones
 inline constexpr int tallest = 4, second = 4, shortest = 4, vectors = 2;
+namespace single_rows = host_portable; // what multiplies them, one at a time
 STRATAGEMM_VECTORS(16)
 
 struct part {
@@ -262,6 +263,7 @@ namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
 inline constexpr bool masked = false;
 inline constexpr int tallest = 6, second = 2, shortest = 2, vectors = 2;
+namespace single_rows = host_avx2;
 STRATAGEMM_VECTORS(32)
 
 struct part {
@@ -312,6 +314,7 @@ namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 inline constexpr bool masked = true;
 inline constexpr int tallest = 14, second = 8, shortest = 8, vectors = 2;
+namespace single_rows = host_avx2;
 STRATAGEMM_VECTORS(64)
 
 struct part {
@@ -389,6 +392,7 @@ struct kernel_table {
                          index_t) = nullptr; // where From is not T
     void (*turn)(T*, index_t, T const*, index_t, index_t, index_t) = nullptr;
     // Few rows, or one; where a function is missing, the blocked product does it.
+    void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<T> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
@@ -442,7 +446,7 @@ template <class T, class From>
         if constexpr (std::is_same_v<T, From>) {
             t.dot_products = current_isa().isa >= host_isa::avx512 ? host_avx512::dot_products<T>
                                                                    : host_avx2::dot_products<T>;
-            t.turn = host_avx2::turn<T>;
+            t.row_times_rows = host_avx2::row_times_rows<T>, t.turn = host_avx2::turn<T>;
             t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
             if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
         }

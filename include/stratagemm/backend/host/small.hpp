@@ -58,8 +58,8 @@ template <class T>
     auto kernel = table.block;
     if (!kernel) return kernel; // see isa_status()
     if (g.m == 1 && g.n >= 8 && g.n * g.k * index_t{sizeof(T)} >= 2048 && g.count == 1 &&
-        table.rows_times_rows) {
-        kernel = table.rows_times_rows;
+        table.row_times_rows) {
+        kernel = table.row_times_rows;
     } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
         index_t const row = g.n * index_t{sizeof(T)};
         auto const square = row == 64   ? table.squares

@@ -40,7 +40,9 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
     auto const& table = Packing::kernels();
     bool const dots = is_dots_job(job);
     bool const turns_a = dots && job.a.col_stride != 1, turns_b = dots && job.b.row_stride != 1;
-    auto const kernel = dots ? table.dot_products : table.rows_times_rows;
+    auto const kernel = dots                                      ? table.dot_products
+                        : job.a.rows == 1 && table.row_times_rows ? table.row_times_rows
+                                                                  : table.rows_times_rows;
     block_args<T> g{};
     g.alpha = job.alpha, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
     index_t const step = turns_a || turns_b ? sizes::k
