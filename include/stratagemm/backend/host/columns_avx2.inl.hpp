@@ -16,36 +16,15 @@ STRATAGEMM_OP V interleave(V a, V b) {
         asm("vunpcklps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
     return c;
 }
-// 16 bytes each of columns that are `next` apart, as many as fit: two, this is for AVX2.
+// 16 bytes of each of two columns.
 template <class T>
-STRATAGEMM_OP vec<T> load_parts(T const* p, index_t next) {
+STRATAGEMM_OP vec<T> load_parts(T const* p, T const* q) {
     using bytes16 = typename vector_types<lane<T>, 16>::loose;
     vec<T> v;
     asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %0, %0"
         : "=&x"(v)
-        : "m"(*reinterpret_cast<bytes16 const*>(p)), "m"(*reinterpret_cast<bytes16 const*>(p + next)));
+        : "m"(*reinterpret_cast<bytes16 const*>(p)), "m"(*reinterpret_cast<bytes16 const*>(q)));
     return v;
-}
-// 16 bytes of each of as many columns as a vector has lanes, `step` apart, as vectors that have an element of each.
-template <class T>
-struct columns_part {
-    vec<T> a, b, c, d; // the last two of floats only
-};
-template <class T>
-STRATAGEMM_OP columns_part<T> load_columns(T const* p, index_t step) {
-    columns_part<T> to;
-    if constexpr (sizeof(T) == 8) {
-        vec<T> const x = load_parts<T>(p, 2 * step), y = load_parts<T>(p + step, 2 * step);
-        to.a = interleave<8, false>(x, y), to.b = interleave<8, true>(x, y);
-    } else {
-        vec<T> const x = load_parts<T>(p, 4 * step), y = load_parts<T>(p + step, 4 * step),
-                     z = load_parts<T>(p + 2 * step, 4 * step), w = load_parts<T>(p + 3 * step, 4 * step);
-        vec<T> const low = interleave<4, false>(x, y), low2 = interleave<4, false>(z, w),
-                     high = interleave<4, true>(x, y), high2 = interleave<4, true>(z, w);
-        to.a = interleave<8, false>(low, low2), to.b = interleave<8, true>(low, low2);
-        to.c = interleave<8, false>(high, high2), to.d = interleave<8, true>(high, high2);
-    }
-    return to;
 }
 
 // Sums += A B for some rows of B and one of A.
@@ -87,21 +66,47 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
     }
 }
 
-// to = from, whose columns are contiguous, into rows of unit stride: whole vectors, 16 bytes of each column at a time.
+template <class T>
+STRATAGEMM_OP void store_turned(T* to, vec<T> v, bool all, part tail) {
+    if (all)
+        store<T>(to, v);
+    else
+        store_part<T>(to, v, tail);
+}
+// to = from, whose columns are contiguous, into rows of unit stride: 16 bytes of each of as many columns as a vector has
+// lanes. The last of both overlap with those before; a column that is not there is the last, and is not stored.
+// There are 16 bytes of a column at least.
 template <class T>
 STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_col, index_t rows,
                             index_t cols) {
     constexpr int W = lanes<T>;
     constexpr index_t length = 16 / sizeof(T);
-    for (index_t j = 0; j + W <= cols; j += W, from += W * from_col)
-        for (index_t i = 0; i + length <= rows; i += length) {
-            auto const x = load_columns<T>(from + i, from_col);
+    bool const all = cols >= W;
+    auto const tail = make_part<T>(all ? W : static_cast<int>(cols));
+    for (index_t j = 0; j < cols; j += W) {
+        if (all && cols - j < W) j = cols - W;
+        T const* column[W];
+        for (index_t l = 0; l < W; ++l) column[l] = from + (j + l < cols ? j + l : cols - 1) * from_col;
+        for (index_t i = 0; i < rows; i += length) {
+            if (rows - i < length) i = rows - length;
             T* const t = to + i * to_row + j;
-            store<T>(t, x.a);
-            store<T>(t + to_row, x.b);
-            if constexpr (length == 4) {
-                store<T>(t + 2 * to_row, x.c);
-                store<T>(t + 3 * to_row, x.d);
+            if constexpr (sizeof(T) == 8) {
+                vec<T> const x = load_parts<T>(column[0] + i, column[2] + i),
+                             y = load_parts<T>(column[1] + i, column[3] + i);
+                store_turned<T>(t, interleave<8, false>(x, y), all, tail);
+                store_turned<T>(t + to_row, interleave<8, true>(x, y), all, tail);
+            } else {
+                vec<T> const x = load_parts<T>(column[0] + i, column[4] + i),
+                             y = load_parts<T>(column[1] + i, column[5] + i),
+                             z = load_parts<T>(column[2] + i, column[6] + i),
+                             w = load_parts<T>(column[3] + i, column[7] + i);
+                vec<T> const low = interleave<4, false>(x, y), low2 = interleave<4, false>(z, w),
+                             high = interleave<4, true>(x, y), high2 = interleave<4, true>(z, w);
+                store_turned<T>(t, interleave<8, false>(low, low2), all, tail);
+                store_turned<T>(t + to_row, interleave<8, true>(low, low2), all, tail);
+                store_turned<T>(t + 2 * to_row, interleave<8, false>(high, high2), all, tail);
+                store_turned<T>(t + 3 * to_row, interleave<8, true>(high, high2), all, tail);
             }
         }
+    }
 }

@@ -72,10 +72,10 @@ private:
         form(sum, i, p, rows, depth, to, depth, depth, 0);
     }
     static void pack_b(host_sum<T> const& sum, index_t p, index_t j, index_t depth, index_t cols, T* to) {
-        int const strip = kernels<T, T>().strip;
-        form(sum, p, j, depth, cols, to, strip, strip, depth * strip);
-        index_t const whole = cols / strip * strip;
-        pad_strip(to + whole * depth, strip, depth, cols == whole ? strip : cols - whole);
+        auto const& t = kernels<T, T>();
+        index_t const whole = cols / t.strip * t.strip;
+        if (whole < cols && !t.masked) clear_strip(to + whole * depth, t.strip, depth, cols - whole);
+        form(sum, p, j, depth, cols, to, t.strip, t.strip, depth * t.strip);
     }
 
     // Rows [i0, i0 + rows), columns [j0, j0 + cols), in strips of `strip` columns, `next` apart, whose rows

@@ -114,12 +114,14 @@ private:
     index_t pieces(host_part const& p) const { return larger_of(1, divide_up(p.k * p.size, 1536)); }
 
     void copy(double bytes) { counts[host_cost::moved] += bytes; }
-    // gather() of contiguous columns: parts of 16 bytes of as many columns as a vector has elements, and the rest.
+    // gather() of contiguous columns: 16 bytes of each of as many columns as a vector has elements.
     void turn(index_t rows, index_t cols, index_t size) {
-        double const whole =
-            times(rows / (16 / size) * (16 / size), cols / (narrow / size) * (narrow / size));
-        copy(whole * static_cast<double>(size));
-        counts[host_cost::element] += times(rows, cols) - whole;
+        index_t const length = 16 / size, width = narrow / size;
+        if (rows >= length && cols > 1)
+            copy(times(divide_up(rows, length), divide_up(cols, width)) *
+                 static_cast<double>(length * narrow));
+        else
+            counts[host_cost::element] += times(rows, cols);
     }
     void pack(host_part const& p, index_t rows, index_t cols, bool turned) {
         if (p.by_element || (turned && !p.in_place))

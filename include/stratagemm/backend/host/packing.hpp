@@ -32,18 +32,13 @@ template <class T, class From>
             }
         return;
     }
-    index_t done_rows = 0, done_cols = 0; // by vectors
     if constexpr (std::is_same_v<T, From>)
-        if (from_row == 1 && table.turn) {
-            constexpr index_t length = 16 / sizeof(T), width = 32 / sizeof(T); // with AVX2
-            done_rows = rows / length * length, done_cols = cols / width * width;
-            table.turn(to, to_row, from, from_col, done_rows, done_cols);
-        }
+        if (from_row == 1 && table.turn && rows * index_t{sizeof(T)} >= 16 && cols > 1)
+            return table.turn(to, to_row, from, from_col, rows, cols);
     constexpr index_t side = 8;
-    for (index_t i = 0, in; i < rows; i += in) {
-        bool const half = i < done_rows; // of this row, done_cols are there
-        in = (half ? done_rows : rows) - i < side ? (half ? done_rows : rows) - i : side;
-        for (index_t j = half ? done_cols : 0; j < cols; j += side) {
+    for (index_t i = 0; i < rows; i += side) {
+        index_t const in = rows - i < side ? rows - i : side;
+        for (index_t j = 0; j < cols; j += side) {
             index_t const jn = cols - j < side ? cols - j : side;
             From const* const f = from + i * from_row + j * from_col;
             T* const t = to + i * to_row + j;
@@ -59,12 +54,10 @@ template <class T, class From>
     }
 }
 
-// Zeros where the last strip has no columns: kernels without masks read it whole.
+// Zeros for a strip that will not be full, which kernels without masks read whole.
 template <class Packet>
-void pad_strip(Packet* to, index_t strip, index_t depth, index_t width) {
-    if (width == strip) return;
-    for (index_t q = 0; q < depth; ++q)
-        for (index_t c = width; c < strip; ++c) to[q * strip + c] = Packet{};
+void clear_strip(Packet* to, index_t strip, index_t depth, index_t width) {
+    if (width < strip) __builtin_memset(to, 0, static_cast<std::size_t>(strip * depth) * sizeof(Packet));
 }
 
 // Real floating-point types, with or without conversion.
@@ -105,6 +98,7 @@ struct real_packing {
         From const* const from = b.data + p * b.row_stride + j * b.col_stride;
         if (std::is_same_v<From, T> && b.col_stride == 1) { // row by row: each is read from end to end
             index_t const whole = cols / t.strip * t.strip, rest = cols - whole;
+            if (rest && !t.masked) clear_strip(to + whole * depth, t.strip, depth, rest);
             for (index_t q = 0; q < depth; ++q) {
                 From const* const row = from + q * b.row_stride;
                 if (q + 4 < depth)
@@ -117,13 +111,12 @@ struct real_packing {
                     __builtin_memcpy(to + whole * depth + q * t.strip, row + whole,
                                      static_cast<std::size_t>(rest) * sizeof(T));
             }
-            if (rest) pad_strip(to + whole * depth, t.strip, depth, rest);
             return;
         }
         for (index_t s = 0; s < cols; s += t.strip, to += depth * t.strip) {
             index_t const width = cols - s < t.strip ? cols - s : t.strip;
+            if (!t.masked) clear_strip(to, t.strip, depth, width);
             gather(t, to, t.strip, from + s * b.col_stride, b.row_stride, b.col_stride, depth, width);
-            pad_strip(to, t.strip, depth, width);
         }
     }
 };
@@ -160,7 +153,7 @@ struct pair_packing {
         int const strip = kernels().strip;
         for (index_t s = 0; s < cols; s += strip) {
             index_t const width = cols - s < strip ? cols - s : strip;
-            pad_strip(to, strip, depth, width);
+            if (!kernels().masked) clear_strip(to, strip, depth, width);
             for (index_t q = 0; q < depth; ++q, to += strip) {
                 index_t const l = 2 * (p + q);
                 std::int8_t const* const x = b.data + l * b.row_stride + (j + s) * b.col_stride;
@@ -237,7 +230,7 @@ struct complex_packing {
         int const strip = kernels().strip;
         for (index_t s = 0; s < cols; s += strip, to += depth * strip) {
             index_t const width = cols - s < strip ? cols - s : strip;
-            pad_strip(to, strip, depth, width);
+            if (!kernels().masked) clear_strip(to, strip, depth, width);
             for (index_t c = 0; c < width; c += 2) {
                 auto const* from = reinterpret_cast<packet const*>(b.data + p * b.row_stride +
                                                                    (j + s + c) / 2 * b.col_stride);

@@ -99,8 +99,8 @@ template <class T>
         g.k = smaller(pieces.length, k - p);
         T const* const b = g.b;
         if (copies) {
+            clear_strip(copy, width, g.k, g.n);
             gather(table, copy, width, b, b_row, b_col, g.k, g.n);
-            pad_strip(copy, width, g.k, g.n);
             g.b = copy, g.b_row = width;
         }
         index_t const n = g.n, apart = columns_apart(table, g);
@@ -126,14 +126,18 @@ template <class T>
     alignas(64) T sums[room];
     auto const& table = real_packing<T, T>::kernels();
     block_args<T> part = g;
-    index_t const width = smaller(room / g.n / 64 * 64, g.m);
-    part.m = g.n, part.n = width, part.a_row = b_col, part.a_col = g.b_row, part.a = g.b;
-    part.b_row = g.a_col, part.c = sums, part.c_row = width;
+    index_t const width = smaller(room / g.n / 64 * 64, g.m), length = pieces_of<T>(g.k).length;
+    part.m = g.n, part.a_row = b_col, part.a_col = g.b_row;
+    part.b_row = g.a_col, part.c = sums, part.c_row = part.e_row = width;
     for (index_t i = 0; i < g.m; i += width) {
-        part.n = smaller(width, g.m - i), part.b = g.a + i;
-        auto const kernel = only_kernel(part, 1, table.masked);
-        if (!kernel) return false;
-        kernel(part);
+        part.n = smaller(width, g.m - i), part.e = nullptr, part.beta = T(0);
+        for (index_t p = 0; p < g.k; p += length) {
+            part.k = smaller(length, g.k - p), part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
+            auto const kernel = only_kernel(part, 1, table.masked);
+            if (!kernel) return false;
+            kernel(part);
+            part.e = sums, part.beta = T(1);
+        }
         gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
     }
     return true;
@@ -160,13 +164,14 @@ template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
                                                   int threads) {
     constexpr index_t size = sizeof(T);
+    if (g.a_row == 1 && g.n > 1 && g.n * size <= 32 && g.a_col != 1 && g.m * size >= 32 && g.k >= 2 * g.n &&
+        g.m * g.k >= 128 && g.count == 1 && g.beta == T(0) && g.alpha == T(1) &&
+        multiply_small_turned(g, b_col))
+        return true;
     if (!invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)) {
         multiply_small_dots(g, b_col);
         return true;
     }
-    if (g.m * size >= 128 && g.a_row == 1 && g.n > 1 && g.n * size <= 32 && g.a_col != 1 && g.k >= 12 &&
-        g.count == 1 && g.beta == T(0) && g.alpha == T(1) && multiply_small_turned(g, b_col))
-        return true;
     auto const kernel = only_kernel(g, b_col);
     if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     if (g.count == 1)
