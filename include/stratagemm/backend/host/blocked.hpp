@@ -222,10 +222,12 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     bool const a_in_place = Packing::in_place && Packing::tall == 1 && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && (a.col * size < 1024 || a_is_near));
-    bool const b_is_close = b.row * size <= 2048 && kc * b.row * size <= 600000;
+    // So is a B whose rows lie along n where few rows of A need it, or not many and the second-level cache holds a block.
+    index_t const b_rows = r.i1 - r.i0, b_bytes = kc * magnitude(b.row) * size;
+    bool const b_is_close = b_rows <= 64 || (b_rows <= 256 && b_bytes <= second_level_cache()) ||
+                            (b.row * size <= 2048 && b_bytes <= 600000);
     bool const b_in_place = Packing::in_place && !job.b_sum.terms && b.col == 1 &&
-                            (table.masked || job.cols() % table.strip == 0) &&
-                            (b_is_close || is_near(r.i1 - r.i0, r.p1 - r.p0, b.row * size));
+                            (table.masked || job.cols() % table.strip == 0) && b_is_close;
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
     // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a
     // sum again would cost more.
