@@ -16,14 +16,20 @@ STRATAGEMM_OP V interleave(V a, V b) {
         asm("vunpcklps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
     return c;
 }
-// 16 bytes of each of two columns.
+// 16 bytes of each of two columns, or the two or three floats that these have.
 template <class T>
-STRATAGEMM_OP vec<T> load_parts(T const* p, T const* q) {
+STRATAGEMM_OP vec<T> load_parts(T const* p, T const* q, bool few, part tail) {
     using bytes16 = typename vector_types<lane<T>, 16>::loose;
+    auto const &x = *reinterpret_cast<bytes16 const*>(p), &y = *reinterpret_cast<bytes16 const*>(q);
     vec<T> v;
-    asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %0, %0"
-        : "=&x"(v)
-        : "m"(*reinterpret_cast<bytes16 const*>(p)), "m"(*reinterpret_cast<bytes16 const*>(q)));
+    if (few) {
+        vec<T> w;
+        asm("vmaskmovps %2, %x4, %x0\n\tvmaskmovps %3, %x4, %x1\n\tvinsertf128 $1, %x1, %0, %0"
+            : "=&x"(v), "=&x"(w)
+            : "m"(x), "m"(y), "x"(mask_of<T>(tail)));
+    } else {
+        asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %0, %0" : "=&x"(v) : "m"(x), "m"(y));
+    }
     return v;
 }
 
@@ -75,36 +81,39 @@ STRATAGEMM_OP void store_turned(T* to, vec<T> v, bool all, part tail) {
 }
 // to = from, whose columns are contiguous, into rows of unit stride: 16 bytes of each of as many columns as a vector has
 // lanes. The last of both overlap with those before; a column that is not there is the last, and is not stored.
-// There are 16 bytes of a column at least.
+// Columns shorter than 16 bytes are loaded and stored as they are.
 template <class T>
 STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_col, index_t rows,
                             index_t cols) {
     constexpr int W = lanes<T>;
     constexpr index_t length = 16 / sizeof(T);
-    bool const all = cols >= W;
+    bool const all = cols >= W, few = rows < length;
+    auto const short_column = make_part<T>(static_cast<int>(few ? rows : length));
     auto const tail = make_part<T>(all ? W : static_cast<int>(cols));
     for (index_t j = 0; j < cols; j += W) {
         if (all && cols - j < W) j = cols - W;
         T const* column[W];
         for (index_t l = 0; l < W; ++l) column[l] = from + (j + l < cols ? j + l : cols - 1) * from_col;
         for (index_t i = 0; i < rows; i += length) {
-            if (rows - i < length) i = rows - length;
+            if (!few && rows - i < length) i = rows - length;
             T* const t = to + i * to_row + j;
             if constexpr (sizeof(T) == 8) {
-                vec<T> const x = load_parts<T>(column[0] + i, column[2] + i),
-                             y = load_parts<T>(column[1] + i, column[3] + i);
+                vec<T> const x = load_parts<T>(column[0] + i, column[2] + i, few, short_column),
+                             y = load_parts<T>(column[1] + i, column[3] + i, few, short_column);
                 store_turned<T>(t, interleave<8, false>(x, y), all, tail);
                 store_turned<T>(t + to_row, interleave<8, true>(x, y), all, tail);
             } else {
-                vec<T> const x = load_parts<T>(column[0] + i, column[4] + i),
-                             y = load_parts<T>(column[1] + i, column[5] + i),
-                             z = load_parts<T>(column[2] + i, column[6] + i),
-                             w = load_parts<T>(column[3] + i, column[7] + i);
+                vec<T> const x = load_parts<T>(column[0] + i, column[4] + i, few, short_column),
+                             y = load_parts<T>(column[1] + i, column[5] + i, few, short_column),
+                             z = load_parts<T>(column[2] + i, column[6] + i, few, short_column),
+                             w = load_parts<T>(column[3] + i, column[7] + i, few, short_column);
                 vec<T> const low = interleave<4, false>(x, y), low2 = interleave<4, false>(z, w),
                              high = interleave<4, true>(x, y), high2 = interleave<4, true>(z, w);
                 store_turned<T>(t, interleave<8, false>(low, low2), all, tail);
                 store_turned<T>(t + to_row, interleave<8, true>(low, low2), all, tail);
+                if (few && rows == 2) break;
                 store_turned<T>(t + 2 * to_row, interleave<8, false>(high, high2), all, tail);
+                if (few) break;
                 store_turned<T>(t + 3 * to_row, interleave<8, true>(high, high2), all, tail);
             }
         }

@@ -117,7 +117,7 @@ private:
     // gather() of contiguous columns: 16 bytes of each of as many columns as a vector has elements.
     void turn(index_t rows, index_t cols, index_t size) {
         index_t const length = 16 / size, width = narrow / size;
-        if (rows >= length && cols > 1)
+        if (rows > 1 && cols > 1 && rows * cols >= 16)
             copy(times(divide_up(rows, length), divide_up(cols, width)) *
                  static_cast<double>(length * narrow));
         else
@@ -156,7 +156,7 @@ private:
 
     bool is_few(host_part const& p) const {
         index_t const row = p.n * p.size;
-        return !p.b_across && p.m <= 24 && (p.m < 4 || (row > 2048 && !is_near(p.m, p.k, row)));
+        return !p.b_across && p.m <= 20 && (p.m < 4 || (row > 2048 && !is_near(p.m, p.k, row)));
     }
     void count_few(host_part const& p) {
         counts[host_cost::few_vector] +=
@@ -215,7 +215,8 @@ private:
         bool const a_in_place = p.in_place && (p.a_across ? p.m * p.size < 1024 || a_is_near
                                                           : !rows_collide(p.k * p.size) || k < 32);
         bool const b_in_place = p.in_place && !p.b_across && (tiles_.masked || p.n % (wide / 2) == 0) &&
-                                ((row <= 2048 && k * row <= 600000) || is_near(p.m, p.k, row));
+                                (p.m <= 64 || (p.m <= 256 && k * row <= second_level_cache()) ||
+                                 (row <= 2048 && k * row <= 600000));
         if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > 256 || !p.in_place));
         if (!b_in_place) pack(p, p.k, p.n, p.b_across);
         write_turned(p);

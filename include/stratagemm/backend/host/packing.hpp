@@ -33,7 +33,7 @@ template <class T, class From>
         return;
     }
     if constexpr (std::is_same_v<T, From>)
-        if (from_row == 1 && table.turn && rows * index_t{sizeof(T)} >= 16 && cols > 1)
+        if (from_row == 1 && table.turn && rows > 1 && cols > 1 && rows * cols >= 16)
             return table.turn(to, to_row, from, from_col, rows, cols);
     constexpr index_t side = 8;
     for (index_t i = 0; i < rows; i += side) {

@@ -15,7 +15,7 @@ bool is_dots_job(host_job<TA, Packing> const& job) {
                                               job.b.row_stride, job.b.col_stride);
 }
 
-// A job of dot products; or of up to three rows whose B has contiguous rows, or up to 24 if these are too large for tiles
+// A job of dot products; or of up to three rows whose B has contiguous rows, or up to 20 if these are too large for tiles
 // to read where they are.
 template <class TA, class Packing>
 bool is_vector_job(host_job<TA, Packing> const& job) {
@@ -26,7 +26,7 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
         if (is_dots_job(job)) return true;
         if (job.b.col_stride != 1 || !Packing::kernels().rows_times_rows) return false;
         constexpr index_t size = sizeof(typename Packing::packet);
-        return job.a.rows <= 24 &&
+        return job.a.rows <= 20 &&
                (job.a.rows < 4 || (job.b.row_stride * size > 2048 &&
                                    !is_near(job.a.rows, job.b.rows, job.b.row_stride * size)));
     }
