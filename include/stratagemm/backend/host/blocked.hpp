@@ -105,7 +105,7 @@ index_t longest_dots() {
 // elements of these takes time. The limits are those of AVX-512 within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
     if (m <= few_dots && b_along_k)
-        return k >= (m == 1 || (m * n <= 16 && a_along_k) ? 2 : m <= 4 ? 14 : 320 / size);
+        return k >= (m == 1 ? 4 : m * n <= 16 && a_along_k ? 2 : (m <= 4 ? 96 : 320) / size);
     return m > 1 && n <= few_dots && a_along_k && k * size >= (n * size <= 16 ? 192 : 640);
 }
 template <class T>
