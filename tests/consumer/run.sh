@@ -59,7 +59,7 @@ mixed)
     "$compiler" -fopenmp "$tmp/without.o" "$tmp/with.o" -o "$tmp/other" && "$tmp/other"
     ;;
 bare)
-    bare="-std=c++20 -O2 -fno-exceptions -fno-rtti -I$root/include"
+    bare="-std=c++20 -O1 -fno-exceptions -fno-rtti -I$root/include"
     echo 'int other() { return 0; }' >"$tmp/alone.cpp"
     # shellcheck disable=SC2086
     for one in $(command -v clang++ || true) "$compiler"; do
@@ -74,7 +74,7 @@ bare)
     done
     # Of an inline function defined in both the linker keeps the first: gemm throws in one and ends the program in the
     # other, in both orders. bare.o is the compiler's own, the last above.
-    "$compiler" -std=c++20 -O2 -I "$root/include" -c "$here/bare_other.cpp" -o "$tmp/other.o"
+    "$compiler" -std=c++20 -O1 -I "$root/include" -c "$here/bare_other.cpp" -o "$tmp/other.o"
     "$compiler" "$tmp/bare.o" "$tmp/other.o" -o "$tmp/one"
     "$tmp/one"
     "$compiler" "$tmp/other.o" "$tmp/bare.o" -o "$tmp/other"

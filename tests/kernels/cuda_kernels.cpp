@@ -1,9 +1,10 @@
 // The kernels of the CUDA backend, without a device:
 //   cuda_kernels write ARCHITECTURE FOLDER      the final source of every kernel that is built in for it
 //   cuda_kernels check PART/PARTS ARCHITECTURE...   compiles them with NVRTC; fails if a product spills
-// For sm_90a, which has all engines, that is every kernel. The others have the same texts: for them it is the largest
-// tile of each engine and element type in all its forms, where registers are scarce. What has no tile is compiled for
-// the oldest, sm_75, too; for the others only if sm_75 and sm_90a have another text of it.
+// The largest tile of each engine and element type, where registers are scarce, is compiled in all its forms for every
+// architecture. sm_90a has all engines: for it the other tiles are compiled, too, for whole sums of row-major operands,
+// with and without a rest of k. What has no tile is compiled for sm_90a and for the oldest, sm_75; for the others only if
+// these two have another text of it.
 // PARTS processes, numbered from 0, share a check: each takes every PARTS-th kernel.
 // Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
 #include <stratagemm/algorithm/split/warpgroups.hpp>
@@ -347,19 +348,21 @@ int tile_of(kernel const& k, std::string& family) {
 // What to compile for an architecture, as above.
 std::vector<kernel> checked_for(std::string const& architecture) {
     std::vector<kernel> all = kernels_for(std::atoi(architecture.c_str() + 3));
-    if (architecture == "sm_90a") return all;
     std::set<std::string> elsewhere;
-    if (architecture != "sm_75")
+    if (architecture != "sm_75" && architecture != "sm_90a")
         for (int const capability : {75, 90})
             for (kernel const& k : kernels_for(capability)) elsewhere.insert(k.name + '\n' + k.source.text);
     std::string family;
     std::map<std::string, int> largest;
     for (kernel const& k : all)
         if (int const tile = tile_of(k, family); tile > largest[family]) largest[family] = tile;
+    std::regex const other_form("-parts|-gather|-to-b|-a[km]-|-gaps");
     std::vector<kernel> some;
     for (kernel& k : all)
         if (int const tile = tile_of(k, family);
-            tile == 0 ? !elsewhere.count(k.name + '\n' + k.source.text) : tile == largest[family])
+            tile == 0 ? !elsewhere.count(k.name + '\n' + k.source.text)
+                      : tile == largest[family] ||
+                            (architecture == "sm_90a" && !std::regex_search(k.name, other_form)))
             some.push_back(std::move(k));
     return some;
 }

@@ -15,6 +15,13 @@
 
 namespace support {
 
+// Code takes ten times as long under sanitizers, which have seen it after a few of many alike: tests leave out the others.
+#ifdef STRATAGEMM_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 // The product by its definition.
 template <class T>
 sg::matrix<T> product_of(sg::matrix<T> const& a, sg::matrix<T> const& b) {
@@ -24,6 +31,11 @@ sg::matrix<T> product_of(sg::matrix<T> const& a, sg::matrix<T> const& b) {
         return sum;
     });
 }
+
+#ifdef STRATAGEMM_COMPILED_KERNELS // beside those of sg::reference, for the same reason
+extern template sg::matrix<float> product_of(sg::matrix<float> const&, sg::matrix<float> const&);
+extern template sg::matrix<double> product_of(sg::matrix<double> const&, sg::matrix<double> const&);
+#endif
 
 template <class T>
 bool equal(sg::matrix<T> const& x, sg::matrix<T> const& y) {

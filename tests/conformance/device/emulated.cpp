@@ -45,11 +45,11 @@ void same_bits_as_host(int count) {
     }
 }
 TEST_CASE("emulated: ozaki on a device has the bits of the host") {
-    same_bits_as_host<float>(18);
-    same_bits_as_host<double>(18);
+    same_bits_as_host<float>(12);
+    same_bits_as_host<double>(12);
 }
 TEST_CASE("emulated: ozaki of complex numbers on a device has the bits of the host") {
-    same_bits_as_host<std::complex<float>>(12);
+    same_bits_as_host<std::complex<float>>(6);
     same_bits_as_host<std::complex<double>>(12);
 }
 

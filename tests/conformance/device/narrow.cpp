@@ -12,5 +12,5 @@ STRATAGEMM_DEVICE_CONFORMANCE(bfloat16, float)
 STRATAGEMM_DEVICE_CONFORMANCE(bfloat16, bfloat16)
 STRATAGEMM_DEVICE_CONFORMANCE(int8, int32)
 
-TEST_CASE("half to half: infinities and NaNs") { infinities_and_nans<half, half>(4); }
-TEST_CASE("bfloat16 to bfloat16: infinities and NaNs") { infinities_and_nans<bfloat16, bfloat16>(4); }
+TEST_CASE("half to half: infinities and NaNs") { infinities_and_nans<half, half>(8); }
+TEST_CASE("bfloat16 to bfloat16: infinities and NaNs") { infinities_and_nans<bfloat16, bfloat16>(8); }

@@ -58,21 +58,23 @@ void narrow_and_small(int count) {
 
 } // namespace trials
 
-// Compiling kernels takes most of the time. Complex and 16-bit numbers, whose kernels differ from those of floats by a load
-// or a product, have half as many trials.
+// Compiling kernels takes most of the time. Complex and 16-bit numbers, whose kernels differ from those of floats by a product
+// or a load, have fewer shapes, and floats have most of the other trials.
 template <class TA>
-inline constexpr int shapes_one_in = std::is_floating_point_v<TA> || std::is_integral_v<TA> ? 15 : 31;
+inline constexpr bool is_float = std::is_same_v<TA, float>;
+template <class TA>
+inline constexpr int shapes_one_in = std::is_floating_point_v<TA> || std::is_integral_v<TA> ? 15
+                                     : sizeof(TA) == 2                                      ? 62
+                                                                                            : 31;
 
 #define STRATAGEMM_DEVICE_CONFORMANCE(TA, TC)                                                                \
     TEST_CASE(#TA " to " #TC ": shapes and layouts") { shapes_and_layouts<TA, TC>(shapes_one_in<TA>); }      \
     TEST_CASE(#TA " to " #TC ": long and thin") { long_and_thin<TA, TC>(7); }                                \
-    TEST_CASE(#TA " to " #TC ": alpha, beta and data") { factors_and_data<TA, TC>(9); }                      \
-    TEST_CASE(#TA " to " #TC ": batches") { batches<TA, TC>(2); }                                            \
+    TEST_CASE(#TA " to " #TC ": alpha, beta and data") { factors_and_data<TA, TC>(is_float<TA> ? 9 : 27); }  \
+    TEST_CASE(#TA " to " #TC ": batches") { batches<TA, TC>(is_float<TA> ? 2 : 4); }                         \
     TEST_CASE(#TA " to " #TC ": groups") { groups<TA, TC>(10); }                                             \
     TEST_CASE(#TA " to " #TC ": error bounds") { bounds<TA, TC>(6); }                                        \
-    TEST_CASE(#TA " to " #TC ": random products") { random_products<TA, TC>(50); }                           \
+    TEST_CASE(#TA " to " #TC ": random products") { random_products<TA, TC>(is_float<TA> ? 50 : 25); }       \
     TEST_CASE(#TA " to " #TC ": a chain of epilogues") { epilogue_chain<TA, TC>(5); }                        \
     TEST_CASE(#TA " to " #TC ": small tiles") { small_tiles<TA, TC>(); }                                     \
-    TEST_CASE(#TA " to " #TC ": narrow and small") {                                                         \
-        narrow_and_small<TA, TC>(std::is_same_v<TA, float> ? 12 : 5);                                        \
-    }
+    TEST_CASE(#TA " to " #TC ": narrow and small") { narrow_and_small<TA, TC>(is_float<TA> ? 12 : 5); }
