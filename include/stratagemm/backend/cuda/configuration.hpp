@@ -189,7 +189,7 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
 inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element, bool a_along_k) {
     auto const m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
                k = static_cast<std::size_t>(t.k), pieces = static_cast<std::size_t>(t.micro_m);
-    std::size_t const line = k + (element == 2 ? 16 : element < 16 ? 16 / element : 1);
+    std::size_t const line = k + (element == 2 ? 16 : 16 / element);
     std::size_t const of_a = a_along_k ? m * line : element == 2 ? k * (m + 8) : 0;
     return static_cast<std::size_t>(t.stages) * pieces * (of_a + n * line) * element +
            pieces * m * n * (element == 2 ? 4 : element);
@@ -200,13 +200,14 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
                                   std::size_t element, bool a_along_k, cuda_device const& d) {
     auto const pieces = (k - 1) / piece + 1, units = static_cast<std::ptrdiff_t>(d.units);
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
-    t.k = element == 2 ? 512 : element < 16 ? 128 : 64;
+    t.k = element == 2 && a_along_k ? 512 : element < 16 ? 128 : 64;
     std::ptrdiff_t const most = element == 2 ? 64 : 32, steps = ((piece < k ? piece : k) - 1) / t.k + 1;
     std::ptrdiff_t const line = static_cast<std::ptrdiff_t>(32 / element);
     std::ptrdiff_t rows = a_along_k ? (element == 2 ? 8 : 1) : most;
     auto const blocks = [&] { return (m - 1) / rows + 1; };
     if (a_along_k)
-        while (rows < most && (blocks() > 8 * units || (rows < n && blocks() > 2 * units))) rows *= 2;
+        while (rows < most && (rows < 2 * n || (rows * pieces < 32 && blocks() > 8 * units)) && blocks() > 2 * units)
+            rows *= 2;
     else
         while (rows > line && blocks() < units && (element == 2 || 256 / rows < pieces)) rows /= 2;
     t.m = static_cast<short>(rows);

@@ -386,7 +386,8 @@ private:
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
-            f.b_along_k = false; // one kernel for both
+            // One kernel for both, but of an invariant product.
+            f.b_along_k = choice.invariant && (p_.b.cols == 1 || lying_b().along_k);
             auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
                                 static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In);
             f.words =

@@ -183,31 +183,35 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     a.put(a_tiles[0], a_next);
     b.put(b_tiles[0], b_next);
     __syncthreads();
-    for (int l = l0, now = 0; l < l1; l += TILE_K, now ^= 1) {
-        bool const more = l + TILE_K < l1;
-        if (more) {
-            a.fetch(a_next, l1 - l - TILE_K);
-            b.fetch(b_next, l1 - l - TILE_K);
-        }
+    int l = l0, now = 0;
+    for (int left = (l1 - l0 - 1) / TILE_K + 1; left > 0; pieces.add(sum)) {
+        int some = pieces.next(left);
+        left -= some;
+        for (; some > 0; --some, l += TILE_K, now ^= 1) {
+            bool const more = l + TILE_K < l1;
+            if (more) {
+                a.fetch(a_next, l1 - l - TILE_K);
+                b.fetch(b_next, l1 - l - TILE_K);
+            }
 #pragma unroll
-        for (int d = 0; d < TILE_K; ++d) {
-            scalar x[MICRO_M], y[MICRO_N];
-            read<MICRO_M, VECTOR_M, THREADS_M>(x, a_tiles[now] + d * loader_a::line, thread_m);
-            read<MICRO_N, VECTOR_N, THREADS_N>(y, b_tiles[now] + d * loader_b::line, thread_n);
+            for (int d = 0; d < TILE_K; ++d) {
+                scalar x[MICRO_M], y[MICRO_N];
+                read<MICRO_M, VECTOR_M, THREADS_M>(x, a_tiles[now] + d * loader_a::line, thread_m);
+                read<MICRO_N, VECTOR_N, THREADS_N>(y, b_tiles[now] + d * loader_b::line, thread_n);
 #pragma unroll
-            for (int i = 0; i < MICRO_M; ++i)
+                for (int i = 0; i < MICRO_M; ++i)
 #pragma unroll
-                for (int v = 0; v < MICRO_N; ++v) {
-                    int const j = !COMPLEX && i % 2 ? MICRO_N - 1 - v : v; /* a register read again at once costs nothing */
-                    sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
-                }
+                    for (int v = 0; v < MICRO_N; ++v) {
+                        int const j = !COMPLEX && i % 2 ? MICRO_N - 1 - v : v; /* a register read again at once costs nothing */
+                        sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
+                    }
+            }
+            if (more) {
+                a.put(a_tiles[now ^ 1], a_next);
+                b.put(b_tiles[now ^ 1], b_next);
+            }
+            __syncthreads();
         }
-        if (more) {
-            a.put(a_tiles[now ^ 1], a_next);
-            b.put(b_tiles[now ^ 1], b_next);
-        }
-        if (pieces.ends()) pieces.add(sum);
-        __syncthreads();
     }
     pieces.finish(sum);
 

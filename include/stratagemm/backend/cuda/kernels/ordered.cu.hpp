@@ -43,20 +43,20 @@ template <int N> void copy_some(IN *to, IN const *from, int there) {
 #endif
     }
 }
-/* Elements that have no word of their own are copied through registers, some at a time. */
+/* Elements that have no word of their own are copied through registers, many at a time: all are loaded from somewhere. */
 constexpr bool BY_COPIES = sizeof(IN) >= 4;
-/* A warp copies a line of `depth` terms, of which `there` are, in vectors of N elements. */
+/* A warp copies a line of `depth` terms, of which `there` are, in vectors of N elements. From the first on there is one. */
 template <int N> void copy_line(IN *to, IN const *from, index apart, int there, int depth) {
     int const lane = threadIdx.x % 32;
     if constexpr (N == 1 && !BY_COPIES) {
-        constexpr int some = 8;
+        constexpr int some = 16;
         for (int t = lane; t < depth; t += 32 * some) {
             IN x[some];
 #pragma unroll
-            for (int s = 0; s < some; ++s) x[s] = t + 32 * s < there ? from[(t + 32 * s) * apart] : IN{};
+            for (int s = 0; s < some; ++s) x[s] = from[max(0, min(t + 32 * s, there - 1)) * apart];
 #pragma unroll
             for (int s = 0; s < some; ++s)
-                if (t + 32 * s < depth) to[t + 32 * s] = x[s];
+                if (t + 32 * s < depth) to[t + 32 * s] = t + 32 * s < there ? x[s] : IN{};
         }
     } else {
 #pragma unroll 4
@@ -74,56 +74,46 @@ inline int depth_of(arguments const &p, int first, int step) {
 inline int terms_left(arguments const &p, int piece, int step) {
     return min(p.part, p.k - piece * p.part) - step * TILE_K;
 }
-/* Whether lines of B along k begin at multiples of 16 bytes. */
+/* B in shared memory: a line along k of each column of a piece, or, where it does not lie along k, the terms of a piece one
+   after another. Then all that B has of a piece is one line of memory, if there are no gaps. */
+template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
+constexpr int PAD = sizeof(IN) == 2 ? 16 : WHOLE, LINE = TILE_K + PAD;
+constexpr int PIECE_B = B_ALONG_K ? COLS * LINE : TILE_K * COLS + PAD;
+/* Whether its lines begin at multiples of 16 bytes, without gaps. */
 inline bool b_is_dense(arguments const &p) {
-    unsigned long long const begins = (unsigned long long)p.b.data | (p.b.col | p.b.step) * sizeof(IN);
-    return p.b.row == 1 && begins % 16 == 0;
+    index const next = B_ALONG_K ? p.b.col : 0;
+    unsigned long long const begins = (unsigned long long)p.b.data | (next | p.b.step) * sizeof(IN);
+    return begins % 16 == 0 && (B_ALONG_K ? p.b.row == 1 : p.b.col == 1 && p.b.row == COLS);
 }
-/* B to lines along k, of LINE elements: columns of a piece, and then of the next. */
-template <int LINE> void copy_b(arguments const &p, IN *b, int first, int now, int step, index batch, bool dense) {
+inline void copy_b(arguments const &p, IN *b, int first, int now, int step, index batch, bool dense) {
     int const warp = threadIdx.x / 32, depth = depth_of(p, first, step);
-    bool const along_columns = p.b.col < p.b.row;
-    if (along_columns && COLS > 1) {
-        constexpr int some = BY_COPIES ? 1 : 8;
-        int const all = now * (COLS * TILE_K);
-#pragma unroll(BY_COPIES ? 4 : 1)
-        for (int e0 = threadIdx.x; e0 < all; e0 += 256 * some) {
-            IN x[some];
-#pragma unroll
-            for (int s = 0; s < some; ++s) {
-                int const e = e0 + s * 256, j = e % COLS, t = e / COLS % TILE_K, piece = e / (COLS * TILE_K);
-                if (e >= all || t >= depth) continue;
-                bool const there = t < terms_left(p, first + piece, step);
-                IN const *const from =
-                    there ? element<IN>(p.b, (first + piece) * p.part + step * TILE_K + t, j, batch)
-                          : (IN const *)p.b.data;
-                if constexpr (BY_COPIES)
-                    copy_some<1>(b + (piece * COLS + j) * LINE + t, from, there);
-                else
-                    x[s] = there ? *from : IN{};
-            }
-            if constexpr (!BY_COPIES)
-#pragma unroll
-                for (int s = 0; s < some; ++s) {
-                    int const e = e0 + s * 256, j = e % COLS, t = e / COLS % TILE_K, piece = e / (COLS * TILE_K);
-                    if (e < all && t < depth) b[(piece * COLS + j) * LINE + t] = x[s];
-                }
-        }
-        return;
-    }
-    for (int line = warp; line < COLS * now; line += 8) {
-        int const piece = first + line / COLS, there = terms_left(p, piece, step);
+    constexpr int lines = B_ALONG_K ? COLS : 1;
+    for (int line = warp; line < lines * now; line += 8) {
+        int const piece = first + line / lines, there = terms_left(p, piece, step);
         IN const *const from =
-            there > 0 ? element<IN>(p.b, piece * p.part + step * TILE_K, line % COLS, batch) : (IN const *)p.b.data;
+            there > 0 ? element<IN>(p.b, piece * p.part + step * TILE_K, line % lines, batch) : (IN const *)p.b.data;
+        IN *const to = b + line * (PIECE_B / lines);
         if (dense)
-            copy_line<WHOLE>(b + line * LINE, from, 1, there, depth);
+            copy_line<WHOLE>(to, from, 1, there * (COLS / lines), depth * (COLS / lines));
+        else if (B_ALONG_K)
+            copy_line<1>(to, from, p.b.row, there, depth);
         else
-            copy_line<1>(b + line * LINE, from, p.b.row, there, depth);
+            for (int j = 0; j < COLS; ++j) {
+                constexpr int some = 4;
+                for (int t = threadIdx.x % 32; t < depth; t += 32 * some) {
+                    IN x[some];
+#pragma unroll
+                    for (int s = 0; s < some; ++s) x[s] = from[max(0, min(t + 32 * s, there - 1)) * p.b.row + j * p.b.col];
+#pragma unroll
+                    for (int s = 0; s < some; ++s)
+                        if (t + 32 * s < depth) to[(t + 32 * s) * COLS + j] = t + 32 * s < there ? x[s] : IN{};
+                }
+            }
     }
 }
 #if A_ALONG_K
 /* A likewise: rows of a piece, and then of the next. */
-template <int LINE> void copy_a(arguments const &p, IN *a, int i0, int first, int now, int step, index batch) {
+inline void copy_a(arguments const &p, IN *a, int i0, int first, int now, int step, index batch) {
     int const warp = threadIdx.x / 32, depth = depth_of(p, first, step);
     for (int line = warp; line < TILE_M * now; line += 8) {
         int const piece = first + line / TILE_M, row = i0 + line % TILE_M;
@@ -174,13 +164,11 @@ void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begi
 // Doubles on sm_90 are summed as fp64.cu.hpp does: its instruction adds up eight terms one after another, and these are the
 // even ones of eight, and then the odd ones.
 inline constexpr char cuda_ordered_text[] = R"cu(
-constexpr int LINE = TILE_K + (sizeof(IN) < 16 ? 16 / sizeof(IN) : 1);
-constexpr int LINES_A = A_ALONG_K ? AT_ONCE * TILE_M : 0, STAGE = (LINES_A + AT_ONCE * COLS) * LINE;
+constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
 constexpr int EACH = MICRO_N, ACROSS = COLS / EACH; /* columns of a thread; threads for the columns of a row */
 static_assert(AT_ONCE * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");
 constexpr bool EVEN_FIRST = sizeof(IN) == 8 && !COMPLEX && __CUDA_ARCH__ == 900;
 constexpr int term_at(int t) { return EVEN_FIRST ? t / 8 * 8 + t % 4 * 2 + t % 8 / 4 : t; }
-template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
 
 extern "C" __global__ void __launch_bounds__(256)
 ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
@@ -193,21 +181,34 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     bool const dense = b_is_dense(p);
     wait_for_earlier();
 
-    /* Terms at a time, of A that a thread reads from shared memory, or itself: these while it sums the ones before. */
-    constexpr int width = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1, some = A_ALONG_K ? 8 : sizeof(IN) < 16 ? 16 : 8;
+    /* Terms at a time, of which the next are read while these are summed. */
+    constexpr int some = A_ALONG_K || sizeof(IN) == 16 ? 8 : 16;
     scalar sum[EACH] = {}, total = {};
-    auto const multiply = [&](IN const (&x)[some], IN const *line_b) {
+    auto const read_line = [](IN (&to)[some], IN const *line) {
+#pragma unroll
+        for (int t = 0; t < some; t += WHOLE) *(several<WHOLE> *)(to + t) = *(several<WHOLE> const *)(line + t);
+    };
+    auto const read_b = [&](IN (&to)[some], IN const *piece, int t0, int j) {
+        if constexpr (B_ALONG_K)
+            read_line(to, piece + j * LINE + t0);
+        else
+#pragma unroll
+            for (int t = 0; t < some; ++t) to[t] = piece[(t0 + t) * COLS + j];
+    };
+    auto const multiply = [&](IN const (&x)[some], IN const (&y)[some], int j) {
+#pragma unroll
+        for (int t = 0; t < some; ++t) {
+            scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)]));
+            scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)]));
+            sum[j] = multiply_add(u, v, sum[j]);
+        }
+    };
+    auto const multiply_all = [&](IN const (&x)[some], IN const *piece, int t0) {
 #pragma unroll
         for (int j = 0; j < EACH; ++j) {
             IN y[some];
-#pragma unroll
-            for (int t = 0; t < some; t += width) *(several<width> *)(y + t) = *(several<width> const *)(line_b + j * LINE + t);
-#pragma unroll
-            for (int t = 0; t < some; ++t) {
-                scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)]));
-                scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)]));
-                sum[j] = multiply_add(u, v, sum[j]);
-            }
+            read_b(y, piece, t0, column + j);
+            multiply(x, y, j);
         }
     };
 #if A_ALONG_K
@@ -230,31 +231,44 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             int const now = min(AT_ONCE, pieces - first);
             IN *const a = stages + stage * STAGE;
 #if A_ALONG_K
-            copy_a<LINE>(p, a, i0, first, now, step, batch);
+            copy_a(p, a, i0, first, now, step, batch);
 #endif
-            copy_b<LINE>(p, a + LINES_A * LINE, first, now, step, batch, dense);
+            copy_b(p, a + SIZE_A, first, now, step, batch, dense);
         },
         begin,
         [&](int first, int step, int stage) {
             if (own >= min(AT_ONCE, pieces - first)) return;
             int const depth = depth_of(p, first, step);
-            IN const *const a = stages + stage * STAGE, *const b = a + (LINES_A + own * COLS + column) * LINE;
+            IN const *const a = stages + stage * STAGE, *const b = a + SIZE_A + own * PIECE_B;
 #if A_ALONG_K
             IN const *const line = a + (own * TILE_M + row) * LINE;
+            if constexpr (EACH == 1 && sizeof(IN) < 16) {
+                IN x[2][some], y[2][some];
+                auto const read_both = [&](int which, int t0) {
+                    read_line(x[which], line + t0), read_b(y[which], b, t0, column);
+                };
+                read_both(0, 0);
 #pragma unroll 2
+                for (int t0 = 0; t0 < depth; t0 += 2 * some) {
+                    read_both(1, t0 + some);
+                    multiply(x[0], y[0], 0);
+                    if (t0 + 2 * some < depth) read_both(0, t0 + 2 * some);
+                    multiply(x[1], y[1], 0);
+                }
+                return;
+            }
             for (int t0 = 0; t0 < depth; t0 += some) {
                 IN x[some];
-#pragma unroll
-                for (int t = 0; t < some; t += width) *(several<width> *)(x + t) = *(several<width> const *)(line + t0 + t);
-                multiply(x, b + t0);
+                read_line(x, line + t0);
+                multiply_all(x, b, t0);
             }
 #else
             for (int t0 = 0; t0 < depth; t0 += 2 * some) {
                 load(x[1], first, step, t0 + some);
-                multiply(x[0], b + t0);
+                multiply_all(x[0], b, t0);
                 if (t0 + some >= depth) break;
                 load(x[0], first, step, t0 + 2 * some);
-                multiply(x[1], b + t0 + some);
+                multiply_all(x[1], b, t0 + some);
             }
 #endif
         },
@@ -277,12 +291,16 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 // The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. What is computed
 // is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
-constexpr int LINE = TILE_K + 16, LINE_M = TILE_M + 8; /* elements: of what lies along k, and of A if that does not */
-constexpr int SIZE_A = AT_ONCE * (A_ALONG_K ? TILE_M * LINE : TILE_K * LINE_M), STAGE = SIZE_A + AT_ONCE * COLS * LINE;
+constexpr int LINE_M = TILE_M + 8; /* of A, if that does not lie along k */
+constexpr int SIZE_A = AT_ONCE * (A_ALONG_K ? TILE_M * LINE : TILE_K * LINE_M), STAGE = SIZE_A + AT_ONCE * PIECE_B;
 constexpr int SHARES = AT_ONCE * (TILE_M / 8), EACH = (SHARES - 1) / 8 + 1; /* of a block and of a warp */
 static_assert(TILE_M % 8 == 0 && TILE_M * COLS <= 512, "whole shares; two elements of C for a thread");
 
 struct alignas(8) four_terms { unsigned x, y; };
+inline four_terms across(IN const *from, int apart) {
+    auto const two = [&](int e) { return from[e * apart].bits | (unsigned)from[(e + 1) * apart].bits << 16; };
+    return {two(0), two(2)};
+}
 inline void multiply(float (&c)[4], four_terms const &x, four_terms const &y) {
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -308,7 +326,7 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
             int const now = min(AT_ONCE, pieces - first);
             IN *const a = stages + stage * STAGE;
 #if A_ALONG_K
-            copy_a<LINE>(p, a, i0, first, now, step, batch);
+            copy_a(p, a, i0, first, now, step, batch);
 #else
             int const depth = depth_of(p, first, step);
             constexpr int width = VECTOR > 1 ? 8 : 1, across = TILE_M / width, many = width > 1 ? 1 : 8;
@@ -318,15 +336,15 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
                 for (int s = 0; s < many; ++s) {
                     int const e = e0 + s * 256, i = e % across * width, l = e / across % TILE_K;
                     int const piece = e / (across * TILE_K);
-                    if (piece >= now || l >= depth) continue;
-                    int const there = l < terms_left(p, first + piece, step) ? p.m - i0 - i : 0;
+                    if (width > 1 && (piece >= now || l >= depth)) continue;
+                    int const there = piece < now && l < terms_left(p, first + piece, step) ? p.m - i0 - i : 0;
                     IN const *const from =
                         there > 0 ? element<IN>(p.a, i0 + i, (first + piece) * p.part + step * TILE_K + l, batch)
                                   : (IN const *)p.a.data;
                     if constexpr (width > 1)
                         copy_some<width>(a + (piece * TILE_K + l) * LINE_M + i, from, there);
                     else
-                        x[s] = there > 0 ? *from : IN{};
+                        x[s] = *from, x[s].bits = there > 0 ? x[s].bits : 0;
                 }
                 if constexpr (width == 1)
 #pragma unroll
@@ -336,27 +354,24 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
                     }
             }
 #endif
-            copy_b<LINE>(p, a + SIZE_A, first, now, step, batch, dense);
+            copy_b(p, a + SIZE_A, first, now, step, batch, dense);
         },
         [](int, int) {},
         [&](int first, int step, int stage) {
             int const now = min(AT_ONCE, pieces - first);
             IN const *const a = stages + stage * STAGE, *const b = a + SIZE_A;
             /* Lanes of columns that there are not have others, which count for none of C. */
-#pragma unroll 2
+#pragma unroll 4
             for (int l = 4 * t; l < depth_of(p, first, step); l += 16)
 #pragma unroll
                 for (int v = 0; v < EACH; ++v) {
                     int const share = warp + v * 8, piece = share / (TILE_M / 8), i = share % (TILE_M / 8) * 8 + g;
                     if (share >= SHARES || piece >= now) continue;
-                    four_terms const x = *(four_terms const *)(b + (piece * COLS + min(g, COLS - 1)) * LINE + l);
-#if A_ALONG_K
-                    four_terms const y = *(four_terms const *)(a + (piece * TILE_M + i) * LINE + l);
-#else
-                    IN const *const from = a + (piece * TILE_K + l) * LINE_M + i;
-                    auto const two = [&](int e) { return from[e * LINE_M].bits | from[(e + 1) * LINE_M].bits << 16; };
-                    four_terms const y = {(unsigned)two(0), (unsigned)two(2)};
-#endif
+                    IN const *const of_b = b + piece * PIECE_B;
+                    four_terms const x = B_ALONG_K ? *(four_terms const *)(of_b + min(g, COLS - 1) * LINE + l)
+                                                   : across(of_b + l * COLS + min(g, COLS - 1), COLS);
+                    four_terms const y = A_ALONG_K ? *(four_terms const *)(a + (piece * TILE_M + i) * LINE + l)
+                                                   : across(a + (piece * TILE_K + l) * LINE_M + i, LINE_M);
                     multiply(sum[v], x, y);
                 }
         },
