@@ -185,41 +185,50 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
 }
 
 // The same in the order of device/order.hpp (kernels/ordered.cu.hpp): rows of a block, pieces of k at a time, and stages.
-// Bytes of shared memory:
+// Without columns for each thread it is for tensor cores.
+inline bool is_ordered_mma(cuda_tile const& t) { return t.micro_n == 0; }
+// Bytes of shared memory.
 inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element, bool a_along_k) {
     auto const m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
                k = static_cast<std::size_t>(t.k), pieces = static_cast<std::size_t>(t.micro_m);
-    std::size_t const line = k + (element == 2 ? 16 : 16 / element);
-    std::size_t const of_a = a_along_k ? m * line : element == 2 ? k * (m + 8) : 0;
-    return static_cast<std::size_t>(t.stages) * pieces * (of_a + n * line) * element +
+    std::size_t const gap = !is_ordered_mma(t) ? 16 / element : element == 2 ? 16 : 8;
+    std::size_t const lines = (a_along_k ? m : 0) + n;
+    return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Enough blocks, and then as many rows as B has columns, or more, so that B is not read more often than it has to be. Where
-// A does not lie along k, a warp reads at least 32 bytes of each line of it.
+// Enough blocks, and then so many rows that B is not read more often than it has to be. Where A does not lie along k, a warp
+// reads at least 32 bytes of each line of it.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
-                                  std::size_t element, bool a_along_k, cuda_device const& d) {
-    auto const pieces = (k - 1) / piece + 1, units = static_cast<std::ptrdiff_t>(d.units);
+                                  std::size_t element, bool on_tensor_cores, bool a_along_k,
+                                  cuda_device const& d) {
+    std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
-    t.k = element == 2 && a_along_k ? 512 : element < 16 ? 128 : 64;
-    std::ptrdiff_t const most = element == 2 ? 64 : 32, steps = ((piece < k ? piece : k) - 1) / t.k + 1;
-    std::ptrdiff_t const line = static_cast<std::ptrdiff_t>(32 / element);
-    std::ptrdiff_t rows = a_along_k ? (element == 2 ? 8 : 1) : most;
+    if (element == 2)
+        t.k = a_along_k ? 512 : 128;
+    else
+        t.k = element == 16 || (on_tensor_cores && !a_along_k) ? 64 : 128;
+    std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
+    std::ptrdiff_t const least = element == 2 ? 16 : on_tensor_cores ? 8 : static_cast<std::ptrdiff_t>(32 / element);
+    std::ptrdiff_t rows = a_along_k ? 1 : most;
     auto const blocks = [&] { return (m - 1) / rows + 1; };
     if (a_along_k)
-        while (rows < most && (rows < 2 * n || (rows * pieces < 32 && blocks() > 8 * units)) && blocks() > 2 * units)
+        while (rows < most && (rows < n || (rows * pieces < 16 && blocks() > 8 * units)) && blocks() > 4 * units)
             rows *= 2;
     else
-        while (rows > line && blocks() < units && (element == 2 || 256 / rows < pieces)) rows /= 2;
+        while (rows > least && blocks() < units && (on_tensor_cores || 256 / rows < pieces)) rows /= 2;
     t.m = static_cast<short>(rows);
-    std::size_t const room = blocks() > units ? 72000 : 200000, all = room < d.shared_bytes ? room : d.shared_bytes;
-    std::ptrdiff_t at_once = 1;
+    // So that a multiprocessor has room for three blocks, if there are so many.
+    std::size_t const room = blocks() > 2 * units ? 72000 : blocks() > units ? 110000 : 220000;
+    std::size_t const all = room < d.shared_bytes ? room : d.shared_bytes;
     auto const with = [&](std::ptrdiff_t some) {
+        bool const one_each = some * rows * n <= 256;
         t.micro_m = static_cast<short>(some);
+        t.micro_n = static_cast<short>(on_tensor_cores ? 0 : one_each ? 1 : n);
         t.stages = some < pieces || steps > 1 ? 2 : 1;
-        bool const each = element == 2 || some * rows * n <= 256;
-        t.micro_n = static_cast<short>(each ? 1 : n);
-        return shared_bytes_of_ordered(t, element, a_along_k) <= all && (each || some * rows <= 256);
+        bool const has_threads = on_tensor_cores ? some * rows <= 16 * least : one_each || some * rows <= 256;
+        return has_threads && shared_bytes_of_ordered(t, element, a_along_k) <= all;
     };
+    std::ptrdiff_t at_once = 1;
     while (at_once < pieces && at_once < 32 && with(2 * at_once)) at_once *= 2;
     with(at_once);
     return t;

@@ -14,6 +14,7 @@ STRATAGEMM_BEGIN
 inline constexpr char cuda_ordered_copies_text[] = R"cu(
 #define COLS TILE_N
 #define AT_ONCE MICRO_M /* pieces */
+#define ON_TENSOR_CORES (MICRO_N == 0)
 /* Elements of A that are copied at once, and of B where its lines are aligned. */
 constexpr int WHOLE = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1, VECTOR = WORDS ? 4 / sizeof(IN) : DENSE ? WHOLE : 1;
 
@@ -77,7 +78,7 @@ inline int terms_left(arguments const &p, int piece, int step) {
 /* B in shared memory: a line along k of each column of a piece, or, where it does not lie along k, the terms of a piece one
    after another. Then all that B has of a piece is one line of memory, if there are no gaps. */
 template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
-constexpr int PAD = sizeof(IN) == 2 ? 16 : WHOLE, LINE = TILE_K + PAD;
+constexpr int PAD = !ON_TENSOR_CORES ? WHOLE : sizeof(IN) == 2 ? 16 : 8, LINE = TILE_K + PAD;
 constexpr int PIECE_B = B_ALONG_K ? COLS * LINE : TILE_K * COLS + PAD;
 /* Whether its lines begin at multiples of 16 bytes, without gaps. */
 inline bool b_is_dense(arguments const &p) {
@@ -160,15 +161,11 @@ void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begi
 }
 )cu";
 
-// Of 32 bits and more: a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, it reads A itself.
-// Doubles on sm_90 are summed as fp64.cu.hpp does: its instruction adds up eight terms one after another, and these are the
-// even ones of eight, and then the odd ones.
+// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, it reads A itself.
 inline constexpr char cuda_ordered_text[] = R"cu(
 constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
 constexpr int EACH = MICRO_N, ACROSS = COLS / EACH; /* columns of a thread; threads for the columns of a row */
 static_assert(AT_ONCE * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");
-constexpr bool EVEN_FIRST = sizeof(IN) == 8 && !COMPLEX && __CUDA_ARCH__ == 900;
-constexpr int term_at(int t) { return EVEN_FIRST ? t / 8 * 8 + t % 4 * 2 + t % 8 / 4 : t; }
 
 extern "C" __global__ void __launch_bounds__(256)
 ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
@@ -198,8 +195,8 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     auto const multiply = [&](IN const (&x)[some], IN const (&y)[some], int j) {
 #pragma unroll
         for (int t = 0; t < some; ++t) {
-            scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)]));
-            scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)]));
+            scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[t]));
+            scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[t]));
             sum[j] = multiply_add(u, v, sum[j]);
         }
     };
@@ -288,30 +285,34 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 }
 )cu";
 
-// The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. What is computed
-// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time.
+// The same on tensor cores, whose instruction adds up 16 neighbouring terms of 16-bit types in any order, or eight of doubles
+// one after another: as fp64.cu.hpp has them, the even ones first. What is computed is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
-constexpr int LINE_M = TILE_M + 8; /* of A, if that does not lie along k */
-constexpr int SIZE_A = AT_ONCE * (A_ALONG_K ? TILE_M * LINE : TILE_K * LINE_M), STAGE = SIZE_A + AT_ONCE * PIECE_B;
-constexpr int SHARES = AT_ONCE * (TILE_M / 8), EACH = (SHARES - 1) / 8 + 1; /* of a block and of a warp */
-static_assert(TILE_M % 8 == 0 && TILE_M * COLS <= 512, "whole shares; two elements of C for a thread");
+constexpr int TERMS = sizeof(IN) == 8 ? 2 : 4, STEP = 4 * TERMS; /* of a lane, and of an instruction */
+/* A that does not lie along k is read by lanes themselves, each of 16 bits two rows. */
+constexpr int OWN = A_ALONG_K || sizeof(IN) == 8 ? 1 : 2, ROWS = 8 * OWN; /* of a lane and of a warp */
+constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;
+constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
+static_assert(TILE_M * COLS <= 512, "two elements of C for a thread");
 
-struct alignas(8) four_terms { unsigned x, y; };
-inline four_terms across(IN const *from, int apart) {
-    auto const two = [&](int e) { return from[e * apart].bits | (unsigned)from[(e + 1) * apart].bits << 16; };
-    return {two(0), two(2)};
-}
-inline void multiply(float (&c)[4], four_terms const &x, four_terms const &y) {
+struct alignas(TERMS * sizeof(IN)) terms { IN x[TERMS]; };
+template <class T> void multiply(float (&c)[4], T const &x, T const &y) {
+    union words { T x; unsigned w[2]; } const u = {x}, v = {y};
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(x.x), "r"(0), "r"(x.y), "r"(0), "r"(y.x), "r"(y.y));
+                 : "r"(u.w[0]), "r"(0), "r"(u.w[1]), "r"(0), "r"(v.w[0]), "r"(v.w[1]));
+}
+template <class T> void multiply(double (&c)[4], T const &x, T const &y) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};" : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                 : "d"(x.x[0]), "d"(0.0), "d"(x.x[1]), "d"(0.0), "d"(y.x[0]), "d"(y.x[1]));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ __align__(128) char memory[];
     IN *const stages = (IN *)memory;
-    float *const room = (float *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
+    scalar *const room = (scalar *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
     int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, i0 = blockIdx.x % blocks * TILE_M;
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     int const pieces = (p.k - 1) / p.part + 1;
@@ -319,7 +320,40 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     wait_for_earlier();
 
     constexpr int mine = (TILE_M * COLS - 1) / 256 + 1; /* elements of C */
-    float sum[EACH][4] = {}, total[mine] = {};
+    scalar sum[EACH][OWN][4] = {}, total[mine] = {};
+    /* Lanes of what is not there have something else, which counts for none of C. */
+    auto const piece_of = [&](int v, int first) { return min((warp + v * 8) / GROUPS, min(AT_ONCE, pieces - first) - 1); };
+    auto const group_of = [&](int v) { return (warp + v * 8) % GROUPS; };
+#if A_ALONG_K
+    auto const begin = [](int, int) {};
+#else
+    constexpr int together = TILE_K / STEP;
+    IN y[EACH][OWN][together][TERMS];
+    auto const begin = [&](int first, int step) {
+#pragma unroll
+        for (int v = 0; v < EACH; ++v) {
+            int const piece = first + piece_of(v, first), left = terms_left(p, piece, step);
+            int const row = i0 + group_of(v) * ROWS + g * OWN, l0 = piece * p.part + step * TILE_K + TERMS * t;
+            bool const two = DENSE && OWN == 2 && row + 1 < p.m;
+            IN const *const from = element<IN>(p.a, min(row, p.m - 1), 0, batch);
+#pragma unroll
+            for (int s = 0; s < together; ++s)
+#pragma unroll
+                for (int e = 0; e < TERMS; ++e) {
+                    int const l = s * STEP + e;
+                    IN const *const at = from + min(l0 + l, p.k - 1) * p.a.col;
+                    struct alignas(OWN * sizeof(IN)) both { IN x[OWN]; } own = {};
+                    if (two)
+                        own = *(both const *)at;
+                    else
+#pragma unroll
+                        for (int o = 0; o < OWN; ++o) own.x[o] = at[o * (row + o < p.m ? p.a.row : 0)];
+#pragma unroll
+                    for (int o = 0; o < OWN; ++o) y[v][o][s][e] = l + TERMS * t < left ? own.x[o] : IN{};
+                }
+        }
+    };
+#endif
     go_through_pieces(
         p,
         [&](int first, int step, int stage) {
@@ -327,66 +361,67 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
             IN *const a = stages + stage * STAGE;
 #if A_ALONG_K
             copy_a(p, a, i0, first, now, step, batch);
-#else
-            int const depth = depth_of(p, first, step);
-            constexpr int width = VECTOR > 1 ? 8 : 1, across = TILE_M / width, many = width > 1 ? 1 : 8;
-            for (int e0 = threadIdx.x; e0 < now * (TILE_K * across); e0 += 256 * many) {
-                IN x[many];
-#pragma unroll
-                for (int s = 0; s < many; ++s) {
-                    int const e = e0 + s * 256, i = e % across * width, l = e / across % TILE_K;
-                    int const piece = e / (across * TILE_K);
-                    if (width > 1 && (piece >= now || l >= depth)) continue;
-                    int const there = piece < now && l < terms_left(p, first + piece, step) ? p.m - i0 - i : 0;
-                    IN const *const from =
-                        there > 0 ? element<IN>(p.a, i0 + i, (first + piece) * p.part + step * TILE_K + l, batch)
-                                  : (IN const *)p.a.data;
-                    if constexpr (width > 1)
-                        copy_some<width>(a + (piece * TILE_K + l) * LINE_M + i, from, there);
-                    else
-                        x[s] = *from, x[s].bits = there > 0 ? x[s].bits : 0;
-                }
-                if constexpr (width == 1)
-#pragma unroll
-                    for (int s = 0; s < many; ++s) {
-                        int const e = e0 + s * 256, i = e % across, l = e / across;
-                        if (l < now * TILE_K && l % TILE_K < depth) a[l * LINE_M + i] = x[s];
-                    }
-            }
 #endif
             copy_b(p, a + SIZE_A, first, now, step, batch, dense);
         },
-        [](int, int) {},
+        begin,
         [&](int first, int step, int stage) {
-            int const now = min(AT_ONCE, pieces - first);
-            IN const *const a = stages + stage * STAGE, *const b = a + SIZE_A;
-            /* Lanes of columns that there are not have others, which count for none of C. */
-#pragma unroll 4
-            for (int l = 4 * t; l < depth_of(p, first, step); l += 16)
+            int const depth = depth_of(p, first, step);
+            IN const *const a = stages + stage * STAGE, *of_b[EACH];
 #pragma unroll
-                for (int v = 0; v < EACH; ++v) {
-                    int const share = warp + v * 8, piece = share / (TILE_M / 8), i = share % (TILE_M / 8) * 8 + g;
-                    if (share >= SHARES || piece >= now) continue;
-                    IN const *const of_b = b + piece * PIECE_B;
-                    four_terms const x = B_ALONG_K ? *(four_terms const *)(of_b + min(g, COLS - 1) * LINE + l)
-                                                   : across(of_b + l * COLS + min(g, COLS - 1), COLS);
-                    four_terms const y = A_ALONG_K ? *(four_terms const *)(a + (piece * TILE_M + i) * LINE + l)
-                                                   : across(a + (piece * TILE_K + l) * LINE_M + i, LINE_M);
-                    multiply(sum[v], x, y);
-                }
+            for (int v = 0; v < EACH; ++v)
+                of_b[v] = a + SIZE_A + piece_of(v, first) * PIECE_B +
+                          (B_ALONG_K ? min(g, COLS - 1) * LINE + TERMS * t : TERMS * t * COLS + min(g, COLS - 1));
+            auto const terms_of_b = [&](int v, int l) {
+                terms x;
+                if constexpr (B_ALONG_K)
+                    x = *(terms const *)(of_b[v] + l);
+                else
+#pragma unroll
+                    for (int e = 0; e < TERMS; ++e) x.x[e] = of_b[v][(l + e) * COLS];
+                return x;
+            };
+#if A_ALONG_K
+            IN const *of_a[EACH];
+#pragma unroll
+            for (int v = 0; v < EACH; ++v)
+                of_a[v] = a + (piece_of(v, first) * TILE_M + min(group_of(v) * 8 + g, TILE_M - 1)) * LINE + TERMS * t;
+#pragma unroll 4
+            for (int l = 0; l < depth; l += STEP)
+#pragma unroll
+                for (int v = 0; v < EACH; ++v) multiply(sum[v][0], terms_of_b(v, l), *(terms const *)(of_a[v] + l));
+#else
+#pragma unroll
+            for (int s = 0; s < together; ++s)
+                if (s * STEP < depth)
+#pragma unroll
+                    for (int v = 0; v < EACH; ++v) {
+                        terms const x = terms_of_b(v, s * STEP);
+#pragma unroll
+                        for (int o = 0; o < OWN; ++o) {
+                            terms own;
+#pragma unroll
+                            for (int e = 0; e < TERMS; ++e) own.x[e] = y[v][o][s][e];
+                            multiply(sum[v][o], x, own);
+                        }
+                    }
+#endif
         },
         [&](int first) {
             int const now = min(AT_ONCE, pieces - first);
 #pragma unroll
-            for (int v = 0; v < EACH; ++v) {
-                int const share = warp + v * 8, piece = share / (TILE_M / 8), i = share % (TILE_M / 8) * 8 + 2 * t;
+            for (int v = 0; v < EACH; ++v)
 #pragma unroll
-                for (int c = 0; c < 2; ++c) {
-                    if (share < SHARES && piece < now && g < COLS) room[(piece * COLS + g) * TILE_M + i + c] = sum[v][c];
+                for (int o = 0; o < OWN; ++o) {
+                    int const share = warp + v * 8, piece = share / GROUPS;
+#pragma unroll
+                    for (int c = 0; c < 2; ++c) {
+                        int const i = share % GROUPS * ROWS + (2 * t + c) * OWN + o;
+                        if (piece < now && g < COLS && i < TILE_M) room[(piece * COLS + g) * TILE_M + i] = sum[v][o][c];
+                    }
+#pragma unroll
+                    for (int c = 0; c < 4; ++c) sum[v][o][c] = 0;
                 }
-#pragma unroll
-                for (int c = 0; c < 4; ++c) sum[v][c] = 0;
-            }
             __syncthreads();
 #pragma unroll
             for (int v = 0; v < mine; ++v)
