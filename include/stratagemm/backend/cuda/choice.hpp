@@ -188,7 +188,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (invariant && is_narrow(type, s) && order.is_of(cuda_engine::narrow, type, d)) {
         cuda_choice ordered = best;
         std::ptrdiff_t const piece = order.piece > 0 ? order.piece : s.k;
-        ordered.tile = tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, order.on_tensor_cores, true, d);
+        ordered.tile = tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, true, d);
         ordered.cycles = cycles_of_ordered(ordered.tile, s, piece, element, d.units);
         if (ordered.cycles < best.cycles) best = ordered;
     } else if (!invariant && is_narrow(type, s)) {

@@ -185,51 +185,50 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
 }
 
 // The same in the order of device/order.hpp (kernels/ordered.cu.hpp): rows of a block, pieces of k at a time, and stages.
-// Without columns for each thread it is for tensor cores.
-inline bool is_ordered_mma(cuda_tile const& t) { return t.micro_n == 0; }
 // Bytes of shared memory.
 inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element, bool a_along_k) {
     auto const m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
                k = static_cast<std::size_t>(t.k), pieces = static_cast<std::size_t>(t.micro_m);
-    std::size_t const gap = !is_ordered_mma(t) ? 16 / element : element == 2 ? 16 : 8;
-    std::size_t const lines = (a_along_k ? m : 0) + n;
+    std::size_t const gap = element == 2 ? 16 : 16 / element, lines = (a_along_k ? m : 0) + n;
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Enough blocks, and then so many rows that B is not read more often than it has to be. Where A does not lie along k, a warp
-// reads at least 32 bytes of each line of it.
+// So many rows that there are not many more blocks than run at a time, if all pieces of them fit. Where A does not lie along
+// k, a warp reads at least 32 bytes of each line of it.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
-                                  std::size_t element, bool on_tensor_cores, bool a_along_k,
-                                  cuda_device const& d) {
+                                  std::size_t element, bool a_along_k, cuda_device const& d) {
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
+    bool const on_tensor_cores = element == 2;
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
-    if (element == 2)
-        t.k = a_along_k ? 512 : 128;
-    else
-        t.k = element == 16 || (on_tensor_cores && !a_along_k) ? 64 : 128;
+    t.k = on_tensor_cores && a_along_k ? 512 : element < 16 ? 128 : 64;
     std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
-    std::ptrdiff_t const least = element == 2 ? 16 : on_tensor_cores ? 8 : static_cast<std::ptrdiff_t>(32 / element);
-    std::ptrdiff_t rows = a_along_k ? 1 : most;
+    std::ptrdiff_t rows = a_along_k ? 1 : most, at_once = 1;
     auto const blocks = [&] { return (m - 1) / rows + 1; };
-    if (a_along_k)
-        while (rows < most && (rows < n || (rows * pieces < 16 && blocks() > 8 * units)) && blocks() > 4 * units)
-            rows *= 2;
-    else
-        while (rows > least && blocks() < units && (on_tensor_cores || 256 / rows < pieces)) rows /= 2;
-    t.m = static_cast<short>(rows);
-    // So that a multiprocessor has room for three blocks, if there are so many.
-    std::size_t const room = blocks() > 2 * units ? 72000 : blocks() > units ? 110000 : 220000;
-    std::size_t const all = room < d.shared_bytes ? room : d.shared_bytes;
     auto const with = [&](std::ptrdiff_t some) {
-        bool const one_each = some * rows * n <= 256;
-        t.micro_m = static_cast<short>(some);
-        t.micro_n = static_cast<short>(on_tensor_cores ? 0 : one_each ? 1 : n);
+        bool const one_each = on_tensor_cores || some * rows * n <= 256;
+        t.m = static_cast<short>(rows), t.micro_m = static_cast<short>(some);
+        t.micro_n = static_cast<short>(one_each ? 1 : n);
         t.stages = some < pieces || steps > 1 ? 2 : 1;
-        bool const has_threads = on_tensor_cores ? some * rows <= 16 * least : one_each || some * rows <= 256;
-        return has_threads && shared_bytes_of_ordered(t, element, a_along_k) <= all;
+        return some * rows <= 256 ? shared_bytes_of_ordered(t, element, a_along_k) : d.shared_bytes + 1;
     };
-    std::ptrdiff_t at_once = 1;
-    while (at_once < pieces && at_once < 32 && with(2 * at_once)) at_once *= 2;
+    std::size_t const some = element < 8 ? 45000 : 90000;
+    if (a_along_k) {
+        while (at_once < pieces && at_once < 32) at_once *= 2;
+        while (rows < most && blocks() > 4 * units) {
+            rows *= 2;
+            if (rows <= n || with(at_once) <= some) continue;
+            rows /= 2;
+            break;
+        }
+    } else {
+        auto const least = static_cast<std::ptrdiff_t>(32 / element);
+        while (rows > least && blocks() < units && (on_tensor_cores || 256 / rows < pieces)) rows /= 2;
+    }
+    // Three blocks of a multiprocessor, if there are so many.
+    std::size_t const room = blocks() > 2 * units ? (some > 72000 ? some : 72000) : blocks() > units ? 110000 : 220000;
+    std::size_t const all = room < d.shared_bytes ? room : d.shared_bytes;
+    at_once = 1;
+    while (at_once < pieces && at_once < 32 && with(2 * at_once) <= all) at_once *= 2;
     with(at_once);
     return t;
 }

@@ -173,9 +173,8 @@ public:
         if (choice.tile.engine == cuda_engine::direct) return run_directly(choice, x);
         if (choice.tile.engine == cuda_engine::narrow && choice.invariant) {
             if (x.part == 0) x.part = x.k;
-            choice.tile =
-                tile_for_ordered(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, x.part, sizeof(In),
-                                 is_ordered_mma(choice.tile), lying_a().along_k, session_.device());
+            choice.tile = tile_for_ordered(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, x.part, sizeof(In),
+                                           lying_a().along_k, session_.device());
         } else if (choice.tile.engine == cuda_engine::narrow) {
             bool const along_k = lying_a().along_k;
             int const units = session_.device().units, capability = session_.device().capability;

@@ -67,7 +67,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         return source;
     }
     if (tile.engine == cuda_engine::narrow && form.invariant) {
-        bool const on_tensor_cores = is_ordered_mma(tile);
+        bool const on_tensor_cores = sizeof(In) == 2;
         std::string const body = std::string(cuda_copies_text) + cuda_ordered_copies_text +
                                  (on_tensor_cores ? cuda_ordered_mma_text : cuda_ordered_text);
         cuda_source source = cuda_source_of<In, Out>(

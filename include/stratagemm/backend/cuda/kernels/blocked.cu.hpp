@@ -189,7 +189,8 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
         left -= some;
         for (; some > 0; --some, l += TILE_K, now ^= 1) {
             bool const more = l + TILE_K < l1;
-            if (more) {
+            /* Compilers moved what is asked for by one branch to the next, behind what is multiplied meanwhile. */
+            if (PIECES || more) {
                 a.fetch(a_next, l1 - l - TILE_K);
                 b.fetch(b_next, l1 - l - TILE_K);
             }
@@ -265,23 +266,27 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #endif
     int const parts = (p.k - 1) / p.part + 1, share = (parts + SLICES - 1) / SLICES, first = slice * share;
     int const last = min(parts, first + share);
-    scalar const *part = (scalar const *)p.a.data + (at + first * size);
+    scalar const *const part = (scalar const *)p.a.data + at;
     four sum = {};
-    if (i < p.m) {
-        if (width == 4) {
-#pragma unroll 8
-            for (int t = first; t < last; ++t, part += size) {
-                four const more = *(four const *)part;
+    /* Some are loaded at a time, the last again where there are no more. */
+    constexpr int some = 16 / (sizeof(scalar) / 4);
+    for (int t0 = first; t0 < last && i < p.m; t0 += some) {
+        four more[some] = {};
 #pragma unroll
-                for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more.x[w];
-            }
-        } else {
-#pragma unroll 4
-            for (int t = first; t < last; ++t, part += size)
+        for (int t = 0; t < some; ++t) {
+            scalar const *const from = part + min(t0 + t, last - 1) * size;
+            if (width == 4)
+                more[t] = *(four const *)from;
+            else
 #pragma unroll
-                for (int w = 0; w < 4; ++w)
-                    if (w < width) sum.x[w] = sum.x[w] + part[w];
+                for (int w = 0; w < 3; ++w)
+                    if (w < width) more[t].x[w] = from[w];
         }
+#pragma unroll
+        for (int t = 0; t < some; ++t)
+            if (t0 + t < last)
+#pragma unroll
+                for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more[t].x[w];
     }
 #if SLICES > 1
     __shared__ __align__(16) char memory[256 * sizeof(four)];

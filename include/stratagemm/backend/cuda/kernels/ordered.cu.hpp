@@ -14,7 +14,6 @@ STRATAGEMM_BEGIN
 inline constexpr char cuda_ordered_copies_text[] = R"cu(
 #define COLS TILE_N
 #define AT_ONCE MICRO_M /* pieces */
-#define ON_TENSOR_CORES (MICRO_N == 0)
 /* Elements of A that are copied at once, and of B where its lines are aligned. */
 constexpr int WHOLE = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1, VECTOR = WORDS ? 4 / sizeof(IN) : DENSE ? WHOLE : 1;
 
@@ -46,8 +45,9 @@ template <int N> void copy_some(IN *to, IN const *from, int there) {
 }
 /* Elements that have no word of their own are copied through registers, many at a time: all are loaded from somewhere. */
 constexpr bool BY_COPIES = sizeof(IN) >= 4;
-/* A warp copies a line of `depth` terms, of which `there` are, in vectors of N elements. From the first on there is one. */
-template <int N> void copy_line(IN *to, IN const *from, index apart, int there, int depth) {
+/* A warp copies a line of `depth` terms, at most MOST, of which `there` are, in vectors of N elements. There is one at
+   least. */
+template <int N, int MOST> void copy_line(IN *to, IN const *from, index apart, int there, int depth) {
     int const lane = threadIdx.x % 32;
     if constexpr (N == 1 && !BY_COPIES) {
         constexpr int some = 16;
@@ -60,9 +60,10 @@ template <int N> void copy_line(IN *to, IN const *from, index apart, int there, 
                 if (t + 32 * s < depth) to[t + 32 * s] = t + 32 * s < there ? x[s] : IN{};
         }
     } else {
-#pragma unroll 4
-        for (int t = lane * N; t < depth; t += 32 * N)
-            copy_some<N>(to + t, t < there ? from + t * apart : from, there - t);
+#pragma unroll
+        for (int v = 0; v < (MOST - 1) / (32 * N) + 1; ++v)
+            if (int const t = lane * N + v * 32 * N; t < depth)
+                copy_some<N>(to + t, t < there ? from + t * apart : from, there - t);
     }
 }
 /* The terms of step `step` of so many pieces from `first` on: how many a stage has of the longest, in whole steps of the
@@ -78,7 +79,7 @@ inline int terms_left(arguments const &p, int piece, int step) {
 /* B in shared memory: a line along k of each column of a piece, or, where it does not lie along k, the terms of a piece one
    after another. Then all that B has of a piece is one line of memory, if there are no gaps. */
 template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
-constexpr int PAD = !ON_TENSOR_CORES ? WHOLE : sizeof(IN) == 2 ? 16 : 8, LINE = TILE_K + PAD;
+constexpr int PAD = sizeof(IN) == 2 ? 16 : WHOLE, LINE = TILE_K + PAD;
 constexpr int PIECE_B = B_ALONG_K ? COLS * LINE : TILE_K * COLS + PAD;
 /* Whether its lines begin at multiples of 16 bytes, without gaps. */
 inline bool b_is_dense(arguments const &p) {
@@ -89,15 +90,16 @@ inline bool b_is_dense(arguments const &p) {
 inline void copy_b(arguments const &p, IN *b, int first, int now, int step, index batch, bool dense) {
     int const warp = threadIdx.x / 32, depth = depth_of(p, first, step);
     constexpr int lines = B_ALONG_K ? COLS : 1;
+#pragma unroll 2
     for (int line = warp; line < lines * now; line += 8) {
         int const piece = first + line / lines, there = terms_left(p, piece, step);
         IN const *const from =
             there > 0 ? element<IN>(p.b, piece * p.part + step * TILE_K, line % lines, batch) : (IN const *)p.b.data;
         IN *const to = b + line * (PIECE_B / lines);
         if (dense)
-            copy_line<WHOLE>(to, from, 1, there * (COLS / lines), depth * (COLS / lines));
+            copy_line<WHOLE, TILE_K * COLS / lines>(to, from, 1, there * (COLS / lines), depth * (COLS / lines));
         else if (B_ALONG_K)
-            copy_line<1>(to, from, p.b.row, there, depth);
+            copy_line<1, TILE_K>(to, from, p.b.row, there, depth);
         else
             for (int j = 0; j < COLS; ++j) {
                 constexpr int some = 4;
@@ -116,12 +118,13 @@ inline void copy_b(arguments const &p, IN *b, int first, int now, int step, inde
 /* A likewise: rows of a piece, and then of the next. */
 inline void copy_a(arguments const &p, IN *a, int i0, int first, int now, int step, index batch) {
     int const warp = threadIdx.x / 32, depth = depth_of(p, first, step);
+#pragma unroll 4
     for (int line = warp; line < TILE_M * now; line += 8) {
         int const piece = first + line / TILE_M, row = i0 + line % TILE_M;
         int const there = row < p.m ? terms_left(p, piece, step) : 0;
         IN const *const from =
             there > 0 ? element<IN>(p.a, row, piece * p.part + step * TILE_K, batch) : (IN const *)p.a.data;
-        copy_line<VECTOR>(a + line * LINE, from, VECTOR > 1 ? 1 : p.a.col, there, depth);
+        copy_line<VECTOR, TILE_K>(a + line * LINE, from, VECTOR > 1 ? 1 : p.a.col, there, depth);
     }
 }
 #endif
@@ -161,13 +164,18 @@ void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begi
 }
 )cu";
 
-// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, it reads A itself.
+// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, it reads A itself, the next
+// terms while it sums these. Doubles on sm_90 are summed as fp64.cu.hpp does, whose instruction adds up eight terms one after
+// another: the even ones of eight, and then the odd ones. (A chain of that instruction takes longer than one of multiply-adds.)
 inline constexpr char cuda_ordered_text[] = R"cu(
 constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
 constexpr int EACH = MICRO_N, ACROSS = COLS / EACH; /* columns of a thread; threads for the columns of a row */
 static_assert(AT_ONCE * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");
+constexpr bool EVEN_FIRST = sizeof(IN) == 8 && !COMPLEX && __CUDA_ARCH__ == 900;
+constexpr int term_at(int t) { return EVEN_FIRST ? t / 8 * 8 + t % 4 * 2 + t % 8 / 4 : t; }
 
-extern "C" __global__ void __launch_bounds__(256)
+/* Blocks that copy A are to be many at a time; of those that read it themselves, each has many loads on their way. */
+extern "C" __global__ void __launch_bounds__(256, !A_ALONG_K || sizeof(scalar) > 8 ? 1 : sizeof(scalar) > 4 ? 3 : 4)
 ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ __align__(128) char memory[];
     IN *const stages = (IN *)memory;
@@ -178,7 +186,7 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     bool const dense = b_is_dense(p);
     wait_for_earlier();
 
-    /* Terms at a time, of which the next are read while these are summed. */
+    /* Terms at a time. */
     constexpr int some = A_ALONG_K || sizeof(IN) == 16 ? 8 : 16;
     scalar sum[EACH] = {}, total = {};
     auto const read_line = [](IN (&to)[some], IN const *line) {
@@ -195,8 +203,8 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     auto const multiply = [&](IN const (&x)[some], IN const (&y)[some], int j) {
 #pragma unroll
         for (int t = 0; t < some; ++t) {
-            scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[t]));
-            scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[t]));
+            scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)]));
+            scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)]));
             sum[j] = multiply_add(u, v, sum[j]);
         }
     };
@@ -240,18 +248,17 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 #if A_ALONG_K
             IN const *const line = a + (own * TILE_M + row) * LINE;
             if constexpr (EACH == 1 && sizeof(IN) < 16) {
-                IN x[2][some], y[2][some];
-                auto const read_both = [&](int which, int t0) {
-                    read_line(x[which], line + t0), read_b(y[which], b, t0, column);
+                /* All at once, where all are there: what is read is there before it is multiplied. */
+                auto const go_on = [&](int t0) {
+                    IN x[some], y[some];
+                    read_line(x, line + t0), read_b(y, b, t0, column), multiply(x, y, 0);
                 };
-                read_both(0, 0);
+                if (depth == TILE_K)
+#pragma unroll
+                    for (int t0 = 0; t0 < TILE_K; t0 += some) go_on(t0);
+                else
 #pragma unroll 2
-                for (int t0 = 0; t0 < depth; t0 += 2 * some) {
-                    read_both(1, t0 + some);
-                    multiply(x[0], y[0], 0);
-                    if (t0 + 2 * some < depth) read_both(0, t0 + 2 * some);
-                    multiply(x[1], y[1], 0);
-                }
+                    for (int t0 = 0; t0 < depth; t0 += some) go_on(t0);
                 return;
             }
             for (int t0 = 0; t0 < depth; t0 += some) {
@@ -285,34 +292,30 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 }
 )cu";
 
-// The same on tensor cores, whose instruction adds up 16 neighbouring terms of 16-bit types in any order, or eight of doubles
-// one after another: as fp64.cu.hpp has them, the even ones first. What is computed is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time.
+// The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. What is computed
+// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. Where A does not lie along k, lanes read two rows
+// of it each, and a warp has 16.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
-constexpr int TERMS = sizeof(IN) == 8 ? 2 : 4, STEP = 4 * TERMS; /* of a lane, and of an instruction */
-/* A that does not lie along k is read by lanes themselves, each of 16 bits two rows. */
-constexpr int OWN = A_ALONG_K || sizeof(IN) == 8 ? 1 : 2, ROWS = 8 * OWN; /* of a lane and of a warp */
+constexpr int OWN = A_ALONG_K ? 1 : 2, ROWS = 8 * OWN; /* of a lane and of a warp */
 constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;
 constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
 static_assert(TILE_M * COLS <= 512, "two elements of C for a thread");
 
-struct alignas(TERMS * sizeof(IN)) terms { IN x[TERMS]; };
-template <class T> void multiply(float (&c)[4], T const &x, T const &y) {
-    union words { T x; unsigned w[2]; } const u = {x}, v = {y};
+struct alignas(8) terms { unsigned w[2]; };
+inline terms terms_of(IN x0, IN x1, IN x2, IN x3) {
+    return {{x0.bits | (unsigned)x1.bits << 16, x2.bits | (unsigned)x3.bits << 16}};
+}
+inline void multiply(float (&c)[4], terms const &x, terms const &y) {
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(u.w[0]), "r"(0), "r"(u.w[1]), "r"(0), "r"(v.w[0]), "r"(v.w[1]));
-}
-template <class T> void multiply(double (&c)[4], T const &x, T const &y) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};" : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                 : "d"(x.x[0]), "d"(0.0), "d"(x.x[1]), "d"(0.0), "d"(y.x[0]), "d"(y.x[1]));
+                 : "r"(x.w[0]), "r"(0), "r"(x.w[1]), "r"(0), "r"(y.w[0]), "r"(y.w[1]));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, A_ALONG_K ? 4 : 1)
 ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ __align__(128) char memory[];
     IN *const stages = (IN *)memory;
-    scalar *const room = (scalar *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
+    float *const room = (float *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
     int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, i0 = blockIdx.x % blocks * TILE_M;
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     int const pieces = (p.k - 1) / p.part + 1;
@@ -320,38 +323,46 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     wait_for_earlier();
 
     constexpr int mine = (TILE_M * COLS - 1) / 256 + 1; /* elements of C */
-    scalar sum[EACH][OWN][4] = {}, total[mine] = {};
+    float sum[EACH][OWN][4] = {}, total[mine] = {};
     /* Lanes of what is not there have something else, which counts for none of C. */
     auto const piece_of = [&](int v, int first) { return min((warp + v * 8) / GROUPS, min(AT_ONCE, pieces - first) - 1); };
     auto const group_of = [&](int v) { return (warp + v * 8) % GROUPS; };
 #if A_ALONG_K
     auto const begin = [](int, int) {};
 #else
-    constexpr int together = TILE_K / STEP;
-    IN y[EACH][OWN][together][TERMS];
-    auto const begin = [&](int first, int step) {
+    constexpr int together = TILE_K / 16;
+    struct alignas(4) two_rows { IN x[2]; } y[EACH][together][4];
+    /* `words`: both rows are a word. */
+    auto const load = [&](int first, int step, auto const &words) {
 #pragma unroll
         for (int v = 0; v < EACH; ++v) {
             int const piece = first + piece_of(v, first), left = terms_left(p, piece, step);
-            int const row = i0 + group_of(v) * ROWS + g * OWN, l0 = piece * p.part + step * TILE_K + TERMS * t;
-            bool const two = DENSE && OWN == 2 && row + 1 < p.m;
-            IN const *const from = element<IN>(p.a, min(row, p.m - 1), 0, batch);
+            int const row = min(i0 + group_of(v) * 16 + g * 2, (p.m - 1) / 2 * 2);
+            int const l0 = piece * p.part + step * TILE_K + 4 * t;
+            IN const *const from = element<IN>(p.a, row, 0, batch);
+            index const second = row + 1 < p.m ? p.a.row : 0;
 #pragma unroll
             for (int s = 0; s < together; ++s)
 #pragma unroll
-                for (int e = 0; e < TERMS; ++e) {
-                    int const l = s * STEP + e;
-                    IN const *const at = from + min(l0 + l, p.k - 1) * p.a.col;
-                    struct alignas(OWN * sizeof(IN)) both { IN x[OWN]; } own = {};
-                    if (two)
-                        own = *(both const *)at;
+                for (int e = 0; e < 4; ++e) {
+                    IN const *const at = from + min(l0 + s * 16 + e, p.k - 1) * p.a.col;
+                    two_rows own;
+                    if constexpr (sizeof(words) > 1)
+                        own = *(two_rows const *)at;
                     else
+                        own.x[0] = at[0], own.x[1] = at[second];
+                    bool const there = s * 16 + e + 4 * t < left;
 #pragma unroll
-                        for (int o = 0; o < OWN; ++o) own.x[o] = at[o * (row + o < p.m ? p.a.row : 0)];
-#pragma unroll
-                    for (int o = 0; o < OWN; ++o) y[v][o][s][e] = l + TERMS * t < left ? own.x[o] : IN{};
+                    for (int o = 0; o < 2; ++o) y[v][s][e].x[o].bits = there ? own.x[o].bits : 0;
                 }
         }
+    };
+    auto const begin = [&](int first, int step) {
+        char const two[2] = {}, one[1] = {};
+        if (DENSE && p.m % 2 == 0)
+            load(first, step, two);
+        else
+            load(first, step, one);
     };
 #endif
     go_through_pieces(
@@ -371,38 +382,31 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
 #pragma unroll
             for (int v = 0; v < EACH; ++v)
                 of_b[v] = a + SIZE_A + piece_of(v, first) * PIECE_B +
-                          (B_ALONG_K ? min(g, COLS - 1) * LINE + TERMS * t : TERMS * t * COLS + min(g, COLS - 1));
-            auto const terms_of_b = [&](int v, int l) {
-                terms x;
-                if constexpr (B_ALONG_K)
-                    x = *(terms const *)(of_b[v] + l);
-                else
-#pragma unroll
-                    for (int e = 0; e < TERMS; ++e) x.x[e] = of_b[v][(l + e) * COLS];
-                return x;
+                          (B_ALONG_K ? min(g, COLS - 1) * LINE + 4 * t : 4 * t * COLS + min(g, COLS - 1));
+            auto const of_column = [&](int v, int l) {
+                IN const *const at = of_b[v] + l * (B_ALONG_K ? 1 : COLS);
+                return B_ALONG_K ? *(terms const *)at : terms_of(at[0], at[COLS], at[2 * COLS], at[3 * COLS]);
             };
 #if A_ALONG_K
             IN const *of_a[EACH];
 #pragma unroll
             for (int v = 0; v < EACH; ++v)
-                of_a[v] = a + (piece_of(v, first) * TILE_M + min(group_of(v) * 8 + g, TILE_M - 1)) * LINE + TERMS * t;
+                of_a[v] = a + (piece_of(v, first) * TILE_M + min(group_of(v) * 8 + g, TILE_M - 1)) * LINE + 4 * t;
 #pragma unroll 4
-            for (int l = 0; l < depth; l += STEP)
+            for (int l = 0; l < depth; l += 16)
 #pragma unroll
-                for (int v = 0; v < EACH; ++v) multiply(sum[v][0], terms_of_b(v, l), *(terms const *)(of_a[v] + l));
+                for (int v = 0; v < EACH; ++v) multiply(sum[v][0], of_column(v, l), *(terms const *)(of_a[v] + l));
 #else
 #pragma unroll
             for (int s = 0; s < together; ++s)
-                if (s * STEP < depth)
+                if (s * 16 < depth)
 #pragma unroll
                     for (int v = 0; v < EACH; ++v) {
-                        terms const x = terms_of_b(v, s * STEP);
+                        terms const x = of_column(v, s * 16);
 #pragma unroll
-                        for (int o = 0; o < OWN; ++o) {
-                            terms own;
-#pragma unroll
-                            for (int e = 0; e < TERMS; ++e) own.x[e] = y[v][o][s][e];
-                            multiply(sum[v][o], x, own);
+                        for (int o = 0; o < 2; ++o) {
+                            auto const &own = y[v][s];
+                            multiply(sum[v][o], x, terms_of(own[0].x[o], own[1].x[o], own[2].x[o], own[3].x[o]));
                         }
                     }
 #endif
