@@ -211,12 +211,12 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         t.stages = some < pieces || steps > 1 ? 2 : 1;
         return some * rows <= 256 ? shared_bytes_of_ordered(t, element, a_along_k) : d.shared_bytes + 1;
     };
-    std::size_t const some = element < 8 ? 45000 : 90000;
     if (a_along_k) {
+        std::size_t const few = element < 8 ? 45000 : 90000;
         while (at_once < pieces && at_once < 32) at_once *= 2;
         while (rows < most && blocks() > 4 * units) {
             rows *= 2;
-            if (rows <= n || with(at_once) <= some) continue;
+            if (rows <= n || with(at_once) <= few) continue;
             rows /= 2;
             break;
         }
@@ -224,8 +224,10 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         auto const least = static_cast<std::ptrdiff_t>(32 / element);
         while (rows > least && blocks() < units && (on_tensor_cores || 256 / rows < pieces)) rows /= 2;
     }
-    // Three blocks of a multiprocessor, if there are so many.
-    std::size_t const room = blocks() > 2 * units ? (some > 72000 ? some : 72000) : blocks() > units ? 110000 : 220000;
+    // Two or three blocks of a multiprocessor, if there are so many.
+    std::size_t const shared = element < 8 ? 72000 : 90000, room = blocks() > 2 * units ? shared
+                                                                   : blocks() > units   ? 110000
+                                                                                        : 220000;
     std::size_t const all = room < d.shared_bytes ? room : d.shared_bytes;
     at_once = 1;
     while (at_once < pieces && at_once < 32 && with(2 * at_once) <= all) at_once *= 2;

@@ -268,13 +268,14 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const last = min(parts, first + share);
     scalar const *const part = (scalar const *)p.a.data + at;
     four sum = {};
-    /* Some are loaded at a time, the last again where there are no more. */
+    /* Some are on their way at a time. */
     constexpr int some = 16 / (sizeof(scalar) / 4);
     for (int t0 = first; t0 < last && i < p.m; t0 += some) {
         four more[some] = {};
 #pragma unroll
         for (int t = 0; t < some; ++t) {
-            scalar const *const from = part + min(t0 + t, last - 1) * size;
+            scalar const *const from = part + (t0 + t) * size;
+            if (t0 + t >= last) continue;
             if (width == 4)
                 more[t] = *(four const *)from;
             else

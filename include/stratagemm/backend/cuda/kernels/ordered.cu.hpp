@@ -70,7 +70,7 @@ template <int N, int MOST> void copy_line(IN *to, IN const *from, index apart, i
    loops that follow. */
 inline int depth_of(arguments const &p, int first, int step) {
     int const longest = min(p.part, p.k - first * p.part) - step * TILE_K;
-    return min(TILE_K, (longest + 15) / 16 * 16);
+    return min(TILE_K, (longest + 31) / 32 * 32);
 }
 /* Of a piece, from a step on. */
 inline int terms_left(arguments const &p, int piece, int step) {
@@ -187,7 +187,7 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     wait_for_earlier();
 
     /* Terms at a time. */
-    constexpr int some = A_ALONG_K || sizeof(IN) == 16 ? 8 : 16;
+    constexpr int some = A_ALONG_K || sizeof(IN) == 16 ? 8 : EACH == 1 ? 32 : 16;
     scalar sum[EACH] = {}, total = {};
     auto const read_line = [](IN (&to)[some], IN const *line) {
 #pragma unroll
@@ -331,12 +331,12 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     auto const begin = [](int, int) {};
 #else
     constexpr int together = TILE_K / 16;
-    struct alignas(4) two_rows { IN x[2]; } y[EACH][together][4];
+    unsigned y[EACH][together][4]; /* of two rows */
     /* `words`: both rows are a word. */
     auto const load = [&](int first, int step, auto const &words) {
 #pragma unroll
         for (int v = 0; v < EACH; ++v) {
-            int const piece = first + piece_of(v, first), left = terms_left(p, piece, step);
+            int const piece = first + piece_of(v, first);
             int const row = min(i0 + group_of(v) * 16 + g * 2, (p.m - 1) / 2 * 2);
             int const l0 = piece * p.part + step * TILE_K + 4 * t;
             IN const *const from = element<IN>(p.a, row, 0, batch);
@@ -346,14 +346,10 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
 #pragma unroll
                 for (int e = 0; e < 4; ++e) {
                     IN const *const at = from + min(l0 + s * 16 + e, p.k - 1) * p.a.col;
-                    two_rows own;
                     if constexpr (sizeof(words) > 1)
-                        own = *(two_rows const *)at;
+                        y[v][s][e] = *(unsigned const *)at;
                     else
-                        own.x[0] = at[0], own.x[1] = at[second];
-                    bool const there = s * 16 + e + 4 * t < left;
-#pragma unroll
-                    for (int o = 0; o < 2; ++o) y[v][s][e].x[o].bits = there ? own.x[o].bits : 0;
+                        y[v][s][e] = at[0].bits | (unsigned)at[second].bits << 16;
                 }
         }
     };
@@ -402,12 +398,16 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
                 if (s * 16 < depth)
 #pragma unroll
                     for (int v = 0; v < EACH; ++v) {
+                        /* What there is beyond the last term has been loaded, too. */
                         terms const x = of_column(v, s * 16);
+                        int const left = terms_left(p, first + piece_of(v, first), step) - s * 16 - 4 * t;
+                        unsigned own[4];
 #pragma unroll
-                        for (int o = 0; o < 2; ++o) {
-                            auto const &own = y[v][s];
-                            multiply(sum[v][o], x, terms_of(own[0].x[o], own[1].x[o], own[2].x[o], own[3].x[o]));
-                        }
+                        for (int e = 0; e < 4; ++e) own[e] = e < left ? y[v][s][e] : 0;
+                        auto const lower = [&](int e) { return (own[e] & 0xffffu) | own[e + 1] << 16; };
+                        auto const upper = [&](int e) { return own[e] >> 16 | (own[e + 1] & 0xffff0000u); };
+                        multiply(sum[v][0], x, {{lower(0), lower(2)}});
+                        multiply(sum[v][1], x, {{upper(0), upper(2)}});
                     }
 #endif
         },
