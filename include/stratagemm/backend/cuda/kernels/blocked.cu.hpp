@@ -266,29 +266,47 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #endif
     int const parts = (p.k - 1) / p.part + 1, share = (parts + SLICES - 1) / SLICES, first = slice * share;
     int const last = min(parts, first + share);
-    scalar const *const part = (scalar const *)p.a.data + at;
+    scalar const *part = (scalar const *)p.a.data + (at + first * size);
     four sum = {};
-    /* Some are on their way at a time. */
-    constexpr int some = 16 / (sizeof(scalar) / 4);
-    for (int t0 = first; t0 < last && i < p.m; t0 += some) {
+#if INVARIANT
+    /* Of many parts, which no other threads share; also the last ones are asked for together. */
+    constexpr int some = sizeof(scalar) > 8 ? 4 : 8;
+    for (int left = i < p.m ? last - first : 0; left > 0; left -= some, part += some * size) {
         four more[some] = {};
 #pragma unroll
         for (int t = 0; t < some; ++t) {
-            scalar const *const from = part + (t0 + t) * size;
-            if (t0 + t >= last) continue;
+            if (t >= left) continue;
             if (width == 4)
-                more[t] = *(four const *)from;
+                more[t] = *(four const *)(part + t * size);
             else
 #pragma unroll
                 for (int w = 0; w < 3; ++w)
-                    if (w < width) more[t].x[w] = from[w];
+                    if (w < width) more[t].x[w] = part[t * size + w];
         }
 #pragma unroll
         for (int t = 0; t < some; ++t)
-            if (t0 + t < last)
+            if (t < left)
 #pragma unroll
                 for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more[t].x[w];
     }
+#else
+    if (i < p.m) {
+        if (width == 4) {
+#pragma unroll 8
+            for (int t = first; t < last; ++t, part += size) {
+                four const more = *(four const *)part;
+#pragma unroll
+                for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more.x[w];
+            }
+        } else {
+#pragma unroll 4
+            for (int t = first; t < last; ++t, part += size)
+#pragma unroll
+                for (int w = 0; w < 4; ++w)
+                    if (w < width) sum.x[w] = sum.x[w] + part[w];
+        }
+    }
+#endif
 #if SLICES > 1
     __shared__ __align__(16) char memory[256 * sizeof(four)];
     four *const sums = (four *)memory;
