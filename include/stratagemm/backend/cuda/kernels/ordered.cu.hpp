@@ -248,7 +248,7 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 #if A_ALONG_K
             IN const *const line = a + (own * TILE_M + row) * LINE;
             if constexpr (EACH == 1 && sizeof(IN) < 16) {
-                /* All at once, where all are there: what is read is there before it is multiplied. */
+                /* Unrolled where all terms are there, so that they are read ahead of the chain of multiply-adds. */
                 auto const go_on = [&](int t0) {
                     IN x[some], y[some];
                     read_line(x, line + t0), read_b(y, b, t0, column), multiply(x, y, 0);
