@@ -175,7 +175,7 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     loader_b b(element<IN>(p.b, l0, j0, product), p.b.col, p.b.row, p.n - j0, p.flags & conjugate_b);
     scalar a_next[loader_a::loads], b_next[loader_b::loads];
     scalar sum[MICRO_M][MICRO_N] = {};
-    in_pieces<scalar[MICRO_M][MICRO_N]> pieces(p, TILE_K);
+    in_pieces<scalar[MICRO_M][MICRO_N]> pieces(p, 1);
     int const thread_n = threadIdx.x % THREADS_N, thread_m = threadIdx.x / THREADS_N;
 
     a.fetch(a_next, l1 - l0);
@@ -183,36 +183,36 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     a.put(a_tiles[0], a_next);
     b.put(b_tiles[0], b_next);
     __syncthreads();
-    int l = l0, now = 0;
-    for (int left = (l1 - l0 - 1) / TILE_K + 1; left > 0; pieces.add(sum)) {
-        int some = pieces.next(left);
-        left -= some;
-        for (; some > 0; --some, l += TILE_K, now ^= 1) {
-            bool const more = l + TILE_K < l1;
-            /* Compilers moved what is asked for by one branch to the next, behind what is multiplied meanwhile. */
-            if (PIECES || more) {
-                a.fetch(a_next, l1 - l - TILE_K);
-                b.fetch(b_next, l1 - l - TILE_K);
-            }
-#pragma unroll
-            for (int d = 0; d < TILE_K; ++d) {
-                scalar x[MICRO_M], y[MICRO_N];
-                read<MICRO_M, VECTOR_M, THREADS_M>(x, a_tiles[now] + d * loader_a::line, thread_m);
-                read<MICRO_N, VECTOR_N, THREADS_N>(y, b_tiles[now] + d * loader_b::line, thread_n);
-#pragma unroll
-                for (int i = 0; i < MICRO_M; ++i)
-#pragma unroll
-                    for (int v = 0; v < MICRO_N; ++v) {
-                        int const j = !COMPLEX && i % 2 ? MICRO_N - 1 - v : v; /* a register read again at once costs nothing */
-                        sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
-                    }
-            }
-            if (more) {
-                a.put(a_tiles[now ^ 1], a_next);
-                b.put(b_tiles[now ^ 1], b_next);
-            }
-            __syncthreads();
+#if PIECES
+    for (int l = l0, now = 0; l < l1; pieces.add(sum))
+        for (int const end = l + pieces.next(l1 - l); l < end; l += TILE_K, now ^= 1) {
+#else
+    for (int l = l0, now = 0; l < l1; l += TILE_K, now ^= 1) {
+#endif
+        bool const more = l + TILE_K < l1;
+        /* Compilers moved what one branch asks for to the next, behind what is multiplied meanwhile. */
+        if (PIECES || more) {
+            a.fetch(a_next, l1 - l - TILE_K);
+            b.fetch(b_next, l1 - l - TILE_K);
         }
+#pragma unroll
+        for (int d = 0; d < TILE_K; ++d) {
+            scalar x[MICRO_M], y[MICRO_N];
+            read<MICRO_M, VECTOR_M, THREADS_M>(x, a_tiles[now] + d * loader_a::line, thread_m);
+            read<MICRO_N, VECTOR_N, THREADS_N>(y, b_tiles[now] + d * loader_b::line, thread_n);
+#pragma unroll
+            for (int i = 0; i < MICRO_M; ++i)
+#pragma unroll
+                for (int v = 0; v < MICRO_N; ++v) {
+                    int const j = !COMPLEX && i % 2 ? MICRO_N - 1 - v : v; /* a register read again at once costs nothing */
+                    sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
+                }
+        }
+        if (more) {
+            a.put(a_tiles[now ^ 1], a_next);
+            b.put(b_tiles[now ^ 1], b_next);
+        }
+        __syncthreads();
     }
     pieces.finish(sum);
 

@@ -317,28 +317,29 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #pragma unroll
                 for (int e = 0; e < 8; ++e) sum[i][j][e / 4][e % 4] = 0;
         in_pieces<double[BLOCKS_X][BLOCKS_Y][2][4]> pieces(p, TILE_K);
-        for (int left = steps_of(p, found(number)); left > 0; pieces.add(sum)) {
-            int some = pieces.next(left);
-            left -= some;
-            for (; some > 0; --some) {
-                int const now = stage;
-                next_stage();
+#if PIECES
+        for (int left = steps_of(p, found(number)); left > 0; pieces.add(sum))
+            for (int const end = left - pieces.next(left); left > end; --left) {
+#else
+        for (int left = steps_of(p, found(number)); left > 0; --left) {
+#endif
+            int const now = stage;
+            next_stage();
 #pragma unroll
-                for (int h = 0; h < 2; ++h) {
-                    int const other = 1 - h, where = h == 0 ? now : stage;
-                    if (h == 1) full(stage).wait(parity);
-                    read_half(where, other);
+            for (int h = 0; h < 2; ++h) {
+                int const other = 1 - h, where = h == 0 ? now : stage;
+                if (h == 1) full(stage).wait(parity);
+                read_half(where, other);
 #pragma unroll
-                    for (int i = 0; i < BLOCKS_X; ++i) {
-                        multiply_by(h, (i + first_of(h)) % BLOCKS_X);
-                        if (late && i == 0) read_x(where, other, first_of(other));
-                    }
+                for (int i = 0; i < BLOCKS_X; ++i) {
+                    multiply_by(h, (i + first_of(h)) % BLOCKS_X);
+                    if (late && i == 0) read_x(where, other, first_of(other));
                 }
-                /* Not before all has been multiplied. Given back as soon as the last of it had been asked for, a stage was
-                   filled anew before some of that had come. (Not `now`, which would take a register till here.) */
-                __syncwarp();
-                if (lane == 0) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
             }
+            /* Not before all has been multiplied. Given back as soon as the last of it had been asked for, a stage was
+               filled anew before some of that had come. (Not `now`, which would take a register till here.) */
+            __syncwarp();
+            if (lane == 0) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
         }
         pieces.finish(sum);
         place const t = found(number);

@@ -150,14 +150,15 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     loader<TILE_N, B_ALONG_K> b({p.b.data, p.b.col, p.b.row, p.b.step}, j0, p.n, l0, batch);
     reader<TILE_M, A_ALONG_K, true> const at_a(warp_m);
     reader<TILE_N, B_ALONG_K, false> const at_b(warp_n);
-    int ahead = 0, terms_left = l1 - l0; /* the stage that is fetched next, and the terms from there on */
+    int const steps = (l1 - l0 - 1) / TILE_K + 1;
+    int ahead = 0, left = l1 - l0; /* the stage that is fetched next, and the terms from there on */
     auto const fetch = [&] {
-        if (terms_left > 0) {
-            a.fetch(a_tiles + ahead * A_BYTES, terms_left);
-            b.fetch(b_tiles + ahead * B_BYTES, terms_left);
+        if (left > 0) {
+            a.fetch(a_tiles + ahead * A_BYTES, left);
+            b.fetch(b_tiles + ahead * B_BYTES, left);
         }
         commit();
-        terms_left -= TILE_K;
+        left -= TILE_K;
         if (++ahead == STAGES) ahead = 0;
     };
 #pragma unroll
@@ -180,36 +181,36 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     wait_but_for<STAGES - 2>();
     __syncthreads();
     read(0, 0);
-    int stage = 0;
-    for (int left = (l1 - l0 - 1) / TILE_K + 1; left > 0; pieces.add(sum)) {
-        int some = pieces.next(left);
-        left -= some;
-        for (; some > 0; --some) {
-            int const next = stage + 1 == STAGES ? 0 : stage + 1;
+#if PIECES
+    for (int step = 0, stage = 0; step < steps; pieces.add(sum))
+        for (int const end = step + pieces.next(steps - step); step < end; ++step) {
+#else
+    for (int step = 0, stage = 0; step < steps; ++step) {
+#endif
+        int const next = stage + 1 == STAGES ? 0 : stage + 1;
 #pragma unroll
-            for (int d = 0; d < DEPTH; ++d) {
-                if (d == DEPTH - 1) { /* all have read this stage: the next but STAGES may come where it was */
-                    wait_but_for<STAGES - 2>();
-                    __syncthreads();
-                }
-                read(d == DEPTH - 1 ? next : stage, (d + 1) % DEPTH);
-                if (d == 0) fetch();
-#pragma unroll
-                for (int i = 0; i < BLOCKS_M; ++i)
-#pragma unroll
-                    for (int v = 0; v < BLOCKS_N; ++v) {
-                        int const j = i % 2 ? BLOCKS_N - 1 - v : v;
-                        if (PROMOTES && d == 0)
-#pragma unroll
-                            for (int e = 0; e < 4; ++e) part[i][j][e] = 0;
-                        multiply(part[i][j], x[d % 2][i], y[d % 2][j / 2] + j % 2 * 2);
-                        if (PROMOTES && d == DEPTH - 1)
-#pragma unroll
-                            for (int e = 0; e < 4; ++e) sum[i][j][e] += part[i][j][e];
-                    }
+        for (int d = 0; d < DEPTH; ++d) {
+            if (d == DEPTH - 1) { /* all have read this stage: the next but STAGES may come where it was */
+                wait_but_for<STAGES - 2>();
+                __syncthreads();
             }
-            stage = next;
+            read(d == DEPTH - 1 ? next : stage, (d + 1) % DEPTH);
+            if (d == 0) fetch();
+#pragma unroll
+            for (int i = 0; i < BLOCKS_M; ++i)
+#pragma unroll
+                for (int v = 0; v < BLOCKS_N; ++v) {
+                    int const j = i % 2 ? BLOCKS_N - 1 - v : v;
+                    if (PROMOTES && d == 0)
+#pragma unroll
+                        for (int e = 0; e < 4; ++e) part[i][j][e] = 0;
+                    multiply(part[i][j], x[d % 2][i], y[d % 2][j / 2] + j % 2 * 2);
+                    if (PROMOTES && d == DEPTH - 1)
+#pragma unroll
+                        for (int e = 0; e < 4; ++e) sum[i][j][e] += part[i][j][e];
+                }
         }
+        stage = next;
     }
     pieces.finish(sum);
     wait_but_for<0>();

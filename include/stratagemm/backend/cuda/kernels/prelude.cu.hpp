@@ -267,8 +267,6 @@ template <class T> struct in_pieces {
     void finish(T &sum) { take(sum, total); }
 #else
     in_pieces(arguments const &, int) {}
-    int next(int left) const { return left; }
-    void add(T &) {}
     void finish(T &sum) {
         if (INVARIANT) take(sum, sum);
     }

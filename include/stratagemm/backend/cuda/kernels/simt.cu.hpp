@@ -310,47 +310,50 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         read(x[0], a, THREADS_M * 4);
         read(y[0], b, THREADS_N * 4);
 #endif
-        for (int step = 0; step < steps; pieces.add(sum)) {
+#if PIECES
+        for (int step = 0; step < steps; pieces.add(sum))
             for (int const end = step + pieces.next(steps - step); step < end; ++step) {
-                int const now = stage, now_parity = parity;
-                if (++stage == STAGES) stage = 0, parity ^= 1;
+#else
+        for (int step = 0; step < steps; ++step) {
+#endif
+            int const now = stage, now_parity = parity;
+            if (++stage == STAGES) stage = 0, parity ^= 1;
 #if A_ALONG_K || B_ALONG_K
 #pragma unroll 2
-                for (int l = 0; l < TILE_K; l += 4) {
-                    float x[4][MICRO_M], y[4][MICRO_N];
-                    read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * STAGE_BYTES, l, thread_m);
-                    read_four<B_ALONG_K, TILE_N, MICRO_N>(y, b_tiles + now * STAGE_BYTES, l, thread_n);
+            for (int l = 0; l < TILE_K; l += 4) {
+                float x[4][MICRO_M], y[4][MICRO_N];
+                read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * STAGE_BYTES, l, thread_m);
+                read_four<B_ALONG_K, TILE_N, MICRO_N>(y, b_tiles + now * STAGE_BYTES, l, thread_n);
 #pragma unroll
-                    for (int d = 0; d < 4; ++d) multiply(sum, x[d], y[d]);
-                }
-                if (step + 1 < steps) full(stage).wait(parity);
+                for (int d = 0; d < 4; ++d) multiply(sum, x[d], y[d]);
+            }
+            if (step + 1 < steps) full(stage).wait(parity);
 #else
 #pragma unroll 1
-                for (int l = 0; l < TILE_K; l += 8) {
-                    /* The term after these eight is in the next stage, after the last. */
-                    bool const last = l + 8 == TILE_K;
-                    unsigned const a_after = last ? a_tiles + stage * STAGE_BYTES + thread_m * 16 : a + 8 * TILE_M * 4;
-                    unsigned const b_after = last ? b_tiles + stage * STAGE_BYTES + thread_n * 16 : b + 8 * TILE_N * 4;
+            for (int l = 0; l < TILE_K; l += 8) {
+                /* The term after these eight is in the next stage, after the last. */
+                bool const last = l + 8 == TILE_K;
+                unsigned const a_after = last ? a_tiles + stage * STAGE_BYTES + thread_m * 16 : a + 8 * TILE_M * 4;
+                unsigned const b_after = last ? b_tiles + stage * STAGE_BYTES + thread_n * 16 : b + 8 * TILE_N * 4;
 #pragma unroll
-                    for (int d = 0; d < 8; ++d) {
-                        if (d == 5 && last && step + 1 < steps) full(stage).wait(parity);
-                        read(y[(d + 1) % 2], d < 7 ? b + (d + 1) * TILE_N * 4 : b_after, THREADS_N * 4);
-                        read(x[(d + 1) % 2], d < 7 ? a + (d + 1) * TILE_M * 4 : a_after, THREADS_M * 4);
-                        multiply(sum, x[d % 2], y[d % 2]);
-                    }
-                    a = a_after, b = b_after;
+                for (int d = 0; d < 8; ++d) {
+                    if (d == 5 && last && step + 1 < steps) full(stage).wait(parity);
+                    read(y[(d + 1) % 2], d < 7 ? b + (d + 1) * TILE_N * 4 : b_after, THREADS_N * 4);
+                    read(x[(d + 1) % 2], d < 7 ? a + (d + 1) * TILE_M * 4 : a_after, THREADS_M * 4);
+                    multiply(sum, x[d % 2], y[d % 2]);
                 }
-#endif
-                __syncwarp();
-                if (lane == 0 && (step + 1 < steps || !keeps_last(p, t))) empty(now).arrive();
-                /* The stage of the step before has been read by all, or nearly so. */
-                if (threadIdx.x == 0 && begun && ahead.left > 0) {
-                    int const past = now == 0 ? STAGES - 1 : now - 1;
-                    empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
-                    refill(past);
-                }
-                begun = true;
+                a = a_after, b = b_after;
             }
+#endif
+            __syncwarp();
+            if (lane == 0 && (step + 1 < steps || !keeps_last(p, t))) empty(now).arrive();
+            /* The stage of the step before has been read by all, or nearly so. */
+            if (threadIdx.x == 0 && begun && ahead.left > 0) {
+                int const past = now == 0 ? STAGES - 1 : now - 1;
+                empty(past).wait(now == 0 ? now_parity ^ 1 : now_parity);
+                refill(past);
+            }
+            begun = true;
         }
         pieces.finish(sum);
         constexpr int width = B_ALONG_K ? 1 : 4;

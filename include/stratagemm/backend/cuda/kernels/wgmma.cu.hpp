@@ -591,21 +591,23 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #else
             int before = 0;
             in_pieces<scalar[SUMS]> pieces(p, TILE_K);
-            for (int step = 0; step < steps;) {
+#if PIECES
+            for (int step = 0; step < steps; wait_but_for<0>(), are_there(sum), pieces.add(sum))
                 for (int const end = step + pieces.next(steps - step); step < end; ++step) {
-                    full(stage).wait(parity);
-                    unsigned long long a = descriptor(a_tiles + stage * A_BYTES + a_part, A_ALONG_K);
-                    unsigned long long b = descriptor(b_tiles + stage * B_BYTES, B_ALONG_K);
-                    begin();
+#else
+            for (int step = 0; step < steps; ++step) {
+#endif
+                full(stage).wait(parity);
+                unsigned long long a = descriptor(a_tiles + stage * A_BYTES + a_part, A_ALONG_K);
+                unsigned long long b = descriptor(b_tiles + stage * B_BYTES, B_ALONG_K);
+                begin();
 #pragma unroll
-                    for (int d = 0; d < 4; ++d, a += A_ADVANCE, b += B_ADVANCE) multiply(sum, a, b, step + d);
-                    commit();
-                    wait_but_for<1>();
-                    if (step > 0) release(before);
-                    before = stage;
-                    next_stage();
-                }
-                if (PIECES) wait_but_for<0>(), are_there(sum), pieces.add(sum);
+                for (int d = 0; d < 4; ++d, a += A_ADVANCE, b += B_ADVANCE) multiply(sum, a, b, step + d);
+                commit();
+                wait_but_for<1>();
+                if (step > 0) release(before);
+                before = stage;
+                next_stage();
             }
             wait_but_for<0>();
             are_there(sum);
