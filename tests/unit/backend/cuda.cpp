@@ -495,6 +495,8 @@ TEST_CASE("an element has the same bits, whatever is computed beside it") {
     invariance::compare<sg::half, sg::half>(gpu, from, 70, 18, 41, 7);
     invariance::compare<std::complex<float>, std::complex<float>>(gpu, from, 9, 20, 70, 7);
     invariance::compare<sg::bfloat16, float>(gpu, from, 9, 20, 11, 7);
+    invariance::compare<float, float>(gpu, from, 40, 3, 290, 4);
+    invariance::compare<sg::bfloat16, float>(gpu, from, 3, 40, 1100, 4);
 }
 
 TEMPLATE_TEST_CASE(

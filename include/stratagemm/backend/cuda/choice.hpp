@@ -76,27 +76,17 @@ struct cuda_order {
     }
 };
 
-// Of kernels/ordered.cu.hpp: a block goes through the steps of its pieces, and A is read once. A step takes as long as its
-// threads need to ask for its operands; of 16-bit types, as memory takes to answer.
-inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t pieces,
+// Of kernels/ordered.cu.hpp, with A along k: what a block does with a step of its pieces, and all with memory.
+inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, int units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
     double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
                           static_cast<double>(s.k) * static_cast<double>(s.n)) *
                          static_cast<double>(element) * static_cast<double>(s.count);
     double const blocks = up(((s.m - 1) / t.m + 1) * s.count, std::ptrdiff_t{2} * units);
-    std::ptrdiff_t const piece = (s.k - 1) / pieces + 1;
-    double summing = 0;
-    if (element == 2) {
-        summing = blocks * up(pieces, t.stages) * up(piece, 128) * 1400;
-    } else {
-        std::ptrdiff_t const at_once = 256 / t.m < pieces ? 256 / t.m : pieces;
-        bool const in_vectors = static_cast<std::size_t>(s.k) * element % 16 == 0 ||
-                                static_cast<std::size_t>(s.m) * element % 16 == 0;
-        std::ptrdiff_t const vector = in_vectors ? 16 / static_cast<std::ptrdiff_t>(element) : 1;
-        double const copies = up(at_once * t.m * t.k, 256 * vector) + up(at_once * s.n * t.k, 256);
-        summing = blocks * up(pieces, 256 / t.m) * up(piece, t.k) * (400 + 130 * copies);
-    }
+    double const steps = up((s.k - 1) / piece + 1, t.micro_m) * up(piece, t.k);
+    double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
+    double const summing = blocks * steps * (600 + depth * (element == 2 ? 2.5 : 10));
     double const reading = bytes / (16 * units);
     double const working = 5300 + (summing > reading ? summing : reading), queued = launching(1, false);
     return working > queued ? working : queued;
@@ -197,12 +187,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     }
     if (invariant && is_narrow(type, s) && order.is_of(cuda_engine::narrow, type, d)) {
         cuda_choice ordered = best;
-        std::ptrdiff_t const pieces = order.piece > 0 ? (s.k - 1) / order.piece + 1 : 1;
-        ordered.tile = element == 2 ? tile_for_ordered_mma(s.n, pieces, true)
-                                    : tile_for_ordered(s.m * s.count, s.n, pieces, element, d.units);
-        ordered.cycles = cycles_of_ordered(ordered.tile, s, pieces, element, d.units);
-        std::size_t const bytes = element == 2 ? 0 : shared_bytes_of_ordered(ordered.tile, element);
-        if (bytes <= d.shared_bytes && ordered.cycles < best.cycles) best = ordered;
+        std::ptrdiff_t const piece = order.piece > 0 ? order.piece : s.k;
+        ordered.tile = tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, true, d);
+        ordered.cycles = cycles_of_ordered(ordered.tile, s, piece, element, d.units);
+        if (ordered.cycles < best.cycles) best = ordered;
     } else if (!invariant && is_narrow(type, s)) {
         double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
                               static_cast<double>(s.k) * static_cast<double>(s.n)) *

@@ -184,32 +184,55 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
     return t;
 }
 
-// The same in the order of device/order.hpp (kernels/ordered.cu.hpp), with so many pieces of k: enough rows that a block
-// has something to do for all of its threads, and enough blocks.
-inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t pieces,
-                                  std::size_t element, int units) {
-    cuda_tile t{.engine = cuda_engine::narrow, .m = 256, .n = static_cast<short>(n)};
-    t.k = static_cast<short>(128 / element);
-    while (t.m > 8 && (256 / t.m < pieces || (m - 1) / t.m + 1 < std::ptrdiff_t{2} * units))
-        t.m = static_cast<short>(t.m / 2);
-    t.stages = n > 2 ? 2 : 3;
-    return t;
+// The same in the order of device/order.hpp (kernels/ordered.cu.hpp): rows of a block, pieces of k at a time, and stages.
+// Bytes of shared memory.
+inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element, bool a_along_k) {
+    auto const m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
+               k = static_cast<std::size_t>(t.k), pieces = static_cast<std::size_t>(t.micro_m);
+    std::size_t const gap = element == 2 ? 16 : 16 / element, lines = (a_along_k ? m : 0) + n;
+    return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
+           pieces * m * n * (element == 2 ? 4 : element);
 }
-// Of 16-bit types: warps of 16 rows, or 64, and as many of them for the pieces as there are.
-inline cuda_tile tile_for_ordered_mma(std::ptrdiff_t n, std::ptrdiff_t pieces, bool a_along_k) {
+// So many rows that there are not many more blocks than run at a time, if all pieces of them fit. Where A does not lie along
+// k, a warp reads at least 32 bytes of each line of it.
+inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
+                                  std::size_t element, bool a_along_k, cuda_device const& d) {
+    std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
+    bool const on_tensor_cores = element == 2;
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
-    while (t.stages < 8 && t.stages < pieces) t.stages = static_cast<short>(2 * t.stages);
-    t.m = static_cast<short>(8 / t.stages * (a_along_k ? 16 : 64));
+    t.k = on_tensor_cores && a_along_k ? 512 : element < 16 ? 128 : 64;
+    std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
+    std::ptrdiff_t rows = a_along_k ? 1 : most, at_once = 1;
+    auto const blocks = [&] { return (m - 1) / rows + 1; };
+    auto const with = [&](std::ptrdiff_t some) {
+        bool const one_each = on_tensor_cores || some * rows * n <= 256;
+        t.m = static_cast<short>(rows), t.micro_m = static_cast<short>(some);
+        t.micro_n = static_cast<short>(one_each ? 1 : n);
+        t.stages = some < pieces || steps > 1 ? 2 : 1;
+        return some * rows <= 256 ? shared_bytes_of_ordered(t, element, a_along_k) : d.shared_bytes + 1;
+    };
+    if (a_along_k) {
+        std::size_t const few = element < 8 ? 45000 : 90000;
+        while (at_once < pieces && at_once < 32) at_once *= 2;
+        while (rows < most && blocks() > 4 * units) {
+            rows *= 2;
+            if (rows <= n || with(at_once) <= few) continue;
+            rows /= 2;
+            break;
+        }
+    } else {
+        auto const least = static_cast<std::ptrdiff_t>(32 / element);
+        while (rows > least && blocks() < units && (on_tensor_cores || 256 / rows < pieces)) rows /= 2;
+    }
+    // Two or three blocks of a multiprocessor, if there are so many.
+    std::size_t const shared = element < 8 ? 72000 : 90000, room = blocks() > 2 * units ? shared
+                                                                   : blocks() > units   ? 110000
+                                                                                        : 220000;
+    std::size_t const all = room < d.shared_bytes ? room : d.shared_bytes;
+    at_once = 1;
+    while (at_once < pieces && at_once < 32 && with(2 * at_once) <= all) at_once *= 2;
+    with(at_once);
     return t;
-}
-// Bytes of shared memory, whichever way A lies.
-inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element) {
-    auto const at_once = static_cast<std::size_t>(256 / t.m), pad = 16 / element,
-               m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
-               k = static_cast<std::size_t>(t.k);
-    std::size_t const along_k = m * (k + pad), along_m = k * (m + pad);
-    std::size_t const stage = (along_k > along_m ? along_k : along_m) + n * (k + pad);
-    return (static_cast<std::size_t>(t.stages) * at_once * stage + 256 * n) * element;
 }
 
 // For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where

@@ -103,7 +103,7 @@ private:
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
-        double const bytes_per_cycle = one_by_one() ? 6 : by_words() ? 13 : takes_lines() ? 28 : 60;
+        double const bytes_per_cycle = one_by_one() ? 3.5 : by_words() ? 13 : takes_lines() ? 28 : 60;
         // Copying word by word takes as long for elements beyond the matrix as for others.
         bool const all = by_words();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);

@@ -150,7 +150,8 @@ public:
             }
         }
         if (choice.part > 0) bytes += sum_bytes(sums_of_parts(choice, s));
-        if (choice.tile.engine == cuda_engine::narrow) bytes += cuda_lines<In>::bytes(s.n, s.k, s.count);
+        if (choice.tile.engine == cuda_engine::narrow && !choice.invariant)
+            bytes += cuda_lines<In>::bytes(s.n, s.k, s.count);
         if (sums || reads_lines(choice.tile.engine))
             bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
                      cuda_lines<In>::bytes_either(s.k, s.n, s.count);
@@ -172,9 +173,8 @@ public:
         if (choice.tile.engine == cuda_engine::direct) return run_directly(choice, x);
         if (choice.tile.engine == cuda_engine::narrow && choice.invariant) {
             if (x.part == 0) x.part = x.k;
-            if (sizeof(In) == 2)
-                choice.tile =
-                    tile_for_ordered_mma(p_.c.cols, (p_.a.cols - 1) / x.part + 1, lying_a().along_k);
+            choice.tile = tile_for_ordered(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, x.part, sizeof(In),
+                                           lying_a().along_k, session_.device());
         } else if (choice.tile.engine == cuda_engine::narrow) {
             bool const along_k = lying_a().along_k;
             int const units = session_.device().units, capability = session_.device().capability;
@@ -386,7 +386,8 @@ private:
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
-            f.b_along_k = false; // one kernel for both
+            // One kernel for both, but of an invariant product.
+            f.b_along_k = choice.invariant && (p_.b.cols == 1 || lying_b().along_k);
             auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
                                 static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In);
             f.words =
@@ -476,7 +477,7 @@ private:
         index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
                                         : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
         cuda_packing<In> copies;
-        bool const by_lines = form.invariant ? sizeof(In) == 2 : form.a_along_k || tile.micro_m == 16;
+        bool const by_lines = !form.invariant && (form.a_along_k || tile.micro_m == 16);
         if (tile.engine == cuda_engine::narrow && by_lines) {
             cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
                                                copies, memory); // which has been formed, if it is a sum

@@ -67,13 +67,13 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         return source;
     }
     if (tile.engine == cuda_engine::narrow && form.invariant) {
-        if constexpr (sizeof(In) == 2)
-            return cuda_source_of<In, Out>("ordered_mma", cuda_ordered_mma_text, epilogue,
-                                           cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
-        std::string const body = std::string(cuda_copies_text) + cuda_ordered_text;
-        cuda_source source =
-            cuda_source_of<In, Out>("ordered", body.c_str(), epilogue, definitions(tile, form));
-        source.shared_bytes = shared_bytes_of_ordered(tile, sizeof(In));
+        bool const on_tensor_cores = sizeof(In) == 2;
+        std::string const body = std::string(cuda_copies_text) + cuda_ordered_copies_text +
+                                 (on_tensor_cores ? cuda_ordered_mma_text : cuda_ordered_text);
+        cuda_source source = cuda_source_of<In, Out>(
+            on_tensor_cores ? "ordered_mma" : "ordered", body.c_str(), epilogue,
+            (on_tensor_cores ? cuda_mma_operands(type_letter<In>()) : "") + definitions(tile, form));
+        source.shared_bytes = shared_bytes_of_ordered(tile, sizeof(In), form.a_along_k);
         return source;
     }
     if (tile.engine == cuda_engine::narrow)

@@ -175,7 +175,7 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     loader_b b(element<IN>(p.b, l0, j0, product), p.b.col, p.b.row, p.n - j0, p.flags & conjugate_b);
     scalar a_next[loader_a::loads], b_next[loader_b::loads];
     scalar sum[MICRO_M][MICRO_N] = {};
-    in_pieces<scalar[MICRO_M][MICRO_N]> pieces(p, TILE_K);
+    in_pieces<scalar[MICRO_M][MICRO_N]> pieces(p, 1);
     int const thread_n = threadIdx.x % THREADS_N, thread_m = threadIdx.x / THREADS_N;
 
     a.fetch(a_next, l1 - l0);
@@ -183,9 +183,15 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     a.put(a_tiles[0], a_next);
     b.put(b_tiles[0], b_next);
     __syncthreads();
+#if PIECES
+    for (int l = l0, now = 0; l < l1; pieces.add(sum))
+        for (int const end = l + pieces.next(l1 - l); l < end; l += TILE_K, now ^= 1) {
+#else
     for (int l = l0, now = 0; l < l1; l += TILE_K, now ^= 1) {
+#endif
         bool const more = l + TILE_K < l1;
-        if (more) {
+        /* Compilers moved what one branch asks for to the next, behind what is multiplied meanwhile. */
+        if (PIECES || more) {
             a.fetch(a_next, l1 - l - TILE_K);
             b.fetch(b_next, l1 - l - TILE_K);
         }
@@ -206,7 +212,6 @@ blocked(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             a.put(a_tiles[now ^ 1], a_next);
             b.put(b_tiles[now ^ 1], b_next);
         }
-        if (pieces.ends()) pieces.add(sum);
         __syncthreads();
     }
     pieces.finish(sum);
@@ -263,6 +268,28 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const last = min(parts, first + share);
     scalar const *part = (scalar const *)p.a.data + (at + first * size);
     four sum = {};
+#if INVARIANT
+    /* Of many parts, which no other threads share; also the last ones are asked for together. */
+    constexpr int some = sizeof(scalar) > 8 ? 4 : 8;
+    for (int left = i < p.m ? last - first : 0; left > 0; left -= some, part += some * size) {
+        four more[some] = {};
+#pragma unroll
+        for (int t = 0; t < some; ++t) {
+            if (t >= left) continue;
+            if (width == 4)
+                more[t] = *(four const *)(part + t * size);
+            else
+#pragma unroll
+                for (int w = 0; w < 3; ++w)
+                    if (w < width) more[t].x[w] = part[t * size + w];
+        }
+#pragma unroll
+        for (int t = 0; t < some; ++t)
+            if (t < left)
+#pragma unroll
+                for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more[t].x[w];
+    }
+#else
     if (i < p.m) {
         if (width == 4) {
 #pragma unroll 8
@@ -279,6 +306,7 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
                     if (w < width) sum.x[w] = sum.x[w] + part[w];
         }
     }
+#endif
 #if SLICES > 1
     __shared__ __align__(16) char memory[256 * sizeof(four)];
     four *const sums = (four *)memory;

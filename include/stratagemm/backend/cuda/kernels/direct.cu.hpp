@@ -18,14 +18,19 @@ direct(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     IN const *a = element<IN>(p.a, i, 0, t), *b = element<IN>(p.b, 0, j, t);
     scalar sum = {};
     in_pieces<scalar> pieces(p, 1);
+#if PIECES
+    for (int l = 0; l < p.k; pieces.add(sum))
+#pragma unroll 4
+        for (int const end = l + pieces.next(p.k - l); l < end; ++l) {
+#else
 #pragma unroll 4
     for (int l = 0; l < p.k; ++l) {
+#endif
         scalar const x = conjugate_if(p.flags & conjugate_a, (scalar)widen(*a));
         scalar const y = conjugate_if(p.flags & conjugate_b, (scalar)widen(*b));
         sum = multiply_add(x, y, sum);
         a += p.a.col;
         b += p.b.row;
-        if (pieces.ends()) pieces.add(sum);
     }
     pieces.finish(sum);
     store(p, state, sum, i, j, t);

@@ -317,7 +317,12 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #pragma unroll
                 for (int e = 0; e < 8; ++e) sum[i][j][e / 4][e % 4] = 0;
         in_pieces<double[BLOCKS_X][BLOCKS_Y][2][4]> pieces(p, TILE_K);
+#if PIECES
+        for (int left = steps_of(p, found(number)); left > 0; pieces.add(sum))
+            for (int const end = left - pieces.next(left); left > end; --left) {
+#else
         for (int left = steps_of(p, found(number)); left > 0; --left) {
+#endif
             int const now = stage;
             next_stage();
 #pragma unroll
@@ -335,7 +340,6 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                filled anew before some of that had come. (Not `now`, which would take a register till here.) */
             __syncwarp();
             if (lane == 0) empty(stage == 0 ? STAGES - 1 : stage - 1).arrive();
-            if (pieces.ends()) pieces.add(sum);
         }
         pieces.finish(sum);
         place const t = found(number);

@@ -181,7 +181,12 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     wait_but_for<STAGES - 2>();
     __syncthreads();
     read(0, 0);
+#if PIECES
+    for (int step = 0, stage = 0; step < steps; pieces.add(sum))
+        for (int const end = step + pieces.next(steps - step); step < end; ++step) {
+#else
     for (int step = 0, stage = 0; step < steps; ++step) {
+#endif
         int const next = stage + 1 == STAGES ? 0 : stage + 1;
 #pragma unroll
         for (int d = 0; d < DEPTH; ++d) {
@@ -205,7 +210,6 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
                         for (int e = 0; e < 4; ++e) sum[i][j][e] += part[i][j][e];
                 }
         }
-        if (pieces.ends()) pieces.add(sum);
         stage = next;
     }
     pieces.finish(sum);

@@ -1,277 +1,439 @@
-// A matrix times a few columns, TILE_N of them, in the order of device/order.hpp: one thread sums the terms of a piece of k,
-// one after another. A block has TILE_M rows of C, and takes 256 / TILE_M pieces of k at a time, so that all threads have
-// something to sum. The operands pass through shared memory in STAGES stages of TILE_K terms of each piece: 128 bytes of
-// each row that lies along k.
+// A matrix times a few columns, TILE_N of them, in the order of device/order.hpp: the terms of a piece of k are summed one
+// after another, and the sums of the pieces in a block, which has TILE_M rows of C. So the parallelism is in the pieces,
+// of which a block has MICRO_M at a time, and in the rows. Operands pass through shared memory in STAGES stages of TILE_K
+// terms of each piece; one stage holds all where there are few. B may lie in any way.
 //
-// DENSE: A may be copied in vectors. Doubles on sm_90 are summed as fp64.cu.hpp does: its instruction adds up eight terms
-// one after another, and these are the even ones of eight, and then the odd ones.
+// DENSE: lines of A begin at multiples of 16 bytes, or of 4 (WORDS).
 #pragma once
 
 #include "../../../core/config.hpp"
 
 STRATAGEMM_BEGIN
 
-inline constexpr char cuda_ordered_text[] = R"cu(
+// What both kernels share: the copies, and the loop over pieces.
+inline constexpr char cuda_ordered_copies_text[] = R"cu(
 #define COLS TILE_N
-#define AT_ONCE (256 / TILE_M) /* pieces */
-constexpr int VECTOR = DENSE ? 16 / sizeof(IN) : 1;
-constexpr int PAD = 16 / sizeof(IN);
-/* A: a line for each row of each piece, along k; or one for each term of each piece, along the rows. B: a line for each
-   column of each piece, along k. */
-constexpr int LINE_A = (A_ALONG_K ? TILE_K : TILE_M) + PAD, LINE_B = TILE_K + PAD;
-constexpr int LINES_A = AT_ONCE * (A_ALONG_K ? TILE_M : TILE_K), LINES_B = AT_ONCE * COLS;
-constexpr int STAGE = LINES_A * LINE_A + LINES_B * LINE_B; /* elements */
-constexpr bool EVEN_FIRST = sizeof(IN) == 8 && !COMPLEX && __CUDA_ARCH__ == 900;
-constexpr int term_at(int t) { return EVEN_FIRST ? t / 8 * 8 + t % 4 * 2 + t % 8 / 4 : t; }
-template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
-/* Elements that are there, or zeros, in words of so many bytes. */
-template <int BYTES, int WORD> void copy_some(unsigned to, void const *from, int there) {
+#define AT_ONCE MICRO_M /* pieces */
+/* Elements of A that are copied at once, and of B where its lines are aligned. */
+constexpr int WHOLE = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1, VECTOR = WORDS ? 4 / sizeof(IN) : DENSE ? WHOLE : 1;
+
+/* N elements, of which the first `there` are read and the others are zeros. */
+template <int N> void copy_some(IN *to, IN const *from, int there) {
+    constexpr int bytes = N * sizeof(IN), word = bytes % 16 == 0 && N > 1 ? 16 : alignof(IN) < 4 ? 4 : alignof(IN);
+    static_assert(bytes % word == 0, "whole words");
+    unsigned const place = shared_address(to);
 #pragma unroll
-    for (int b = 0; b < BYTES; b += WORD) {
+    for (int b = 0; b < bytes; b += word) {
         char const *const at = (char const *)from + b;
+        int const left = max(0, min(word, there * (int)sizeof(IN) - b));
 #if __CUDA_ARCH__ >= 800
-        int const bytes = max(0, min(WORD, there - b));
-        if constexpr (WORD == 16)
-            asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to + b), "l"(at), "r"(bytes)
+        if constexpr (word == 16)
+            asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(place + b), "l"(at), "r"(left)
                          : "memory");
-        else if constexpr (WORD == 8)
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to + b), "l"((double const *)at),
-                         "r"(bytes) : "memory");
+        else if constexpr (word == 8)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(place + b), "l"((double const *)at),
+                         "r"(left) : "memory");
         else
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + b), "l"((unsigned const *)at),
-                         "r"(bytes) : "memory");
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(place + b), "l"((unsigned const *)at),
+                         "r"(left) : "memory");
 #else
 #pragma unroll
-        for (int w = 0; w < WORD; w += 4)
-            *(unsigned *)__cvta_shared_to_generic(to + b + w) = b + w < there ? *(unsigned const *)(at + w) : 0;
+        for (int w = 0; w < word; w += 4)
+            *(unsigned *)((char *)to + b + w) = w < left ? *(unsigned const *)(at + w) : 0;
 #endif
     }
 }
-
-extern "C" __global__ void __launch_bounds__(256)
-ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
-    extern __shared__ __align__(128) char memory[];
-    IN *const stages = (IN *)memory;
-    scalar *const room = (scalar *)(stages + STAGES * STAGE); /* AT_ONCE x TILE_M x COLS */
-    int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, i0 = blockIdx.x % blocks * TILE_M;
-    int const row = threadIdx.x % TILE_M, own = threadIdx.x / TILE_M;
-    int const pieces = (p.k - 1) / p.part + 1, rows = p.m - i0;
-    int const steps = (min(p.part, p.k) - 1) / TILE_K + 1; /* of a piece */
-    bool const along_columns = p.b.col < p.b.row;
-    constexpr int mine = (TILE_M * COLS - 1) / 256 + 1; /* elements of C */
-    scalar total[mine] = {};
-
-    for (int first = 0; first < pieces; first += AT_ONCE) {
-        int const now = min(AT_ONCE, pieces - first);
-        auto const fetch = [&](int step) {
-            if (step < steps) {
-                IN *const a = stages + step % STAGES * STAGE, *const b = a + LINES_A * LINE_A;
-                constexpr int across = LINE_A - PAD;
-                auto const fetch_a = [&](int e) {
-                    int const line = e / across, at = e % across, piece = line / (LINES_A / AT_ONCE);
-                    int const begin = (first + piece) * p.part + step * TILE_K, in = line % (LINES_A / AT_ONCE);
-                    int const i = A_ALONG_K ? in : at, t = A_ALONG_K ? at : in;
-                    int const there = piece >= now ? 0
-                                      : A_ALONG_K  ? (i < rows ? min(p.k, (first + piece + 1) * p.part) - begin - t : 0)
-                                                   : (begin + t < p.k ? rows - i : 0);
-                    int const bytes = max(0, min(VECTOR, there)) * (int)sizeof(IN);
-                    IN const *const from = bytes ? element<IN>(p.a, i0 + i, begin + t, batch) : (IN const *)p.a.data;
-                    constexpr int word = DENSE ? 16 : (int)alignof(IN);
-                    copy_some<VECTOR * (int)sizeof(IN), word>(shared_address(a + line * LINE_A + at), from, bytes);
-                };
-                auto const fetch_b = [&](int e) {
-                    int const piece = e / (COLS * TILE_K), in = e % (COLS * TILE_K);
-                    int const j = along_columns ? in % COLS : in / TILE_K, t = along_columns ? in / COLS : in % TILE_K;
-                    int const l = (first + piece) * p.part + step * TILE_K + t;
-                    bool const there = piece < now && l < p.k;
-                    IN const *const from = there ? element<IN>(p.b, l, j, batch) : (IN const *)p.b.data;
-                    unsigned const to = shared_address(b + (piece * COLS + j) * LINE_B + t);
-                    copy_some<(int)sizeof(IN), (int)alignof(IN)>(to, from, there ? (int)sizeof(IN) : 0);
-                };
-                /* Of the pieces that there are, some rounds of copies at a time. */
-                constexpr int all_a = LINES_A * across, round = 256 * VECTOR;
-                constexpr int at_once = all_a / round % 4 == 0 ? 4 : all_a / round % 2 == 0 ? 2 : 1;
-                for (int e = 0; e < all_a / AT_ONCE * now; e += at_once * round)
+/* Elements that have no word of their own are copied through registers, many at a time: all are loaded from somewhere. */
+constexpr bool BY_COPIES = sizeof(IN) >= 4;
+/* A warp copies a line of `depth` terms, at most MOST, of which `there` are, in vectors of N elements. There is one at
+   least. */
+template <int N, int MOST> void copy_line(IN *to, IN const *from, index apart, int there, int depth) {
+    int const lane = threadIdx.x % 32;
+    if constexpr (N == 1 && !BY_COPIES) {
+        constexpr int some = 16;
+        for (int t = lane; t < depth; t += 32 * some) {
+            IN x[some];
 #pragma unroll
-                    for (int r = 0; r < at_once; ++r) fetch_a(e + r * round + threadIdx.x * VECTOR);
-                int const all_b = now * COLS * TILE_K;
-#pragma unroll 4
-                for (int e = threadIdx.x; e < all_b; e += 256) fetch_b(e);
-            }
-            commit();
-        };
+            for (int s = 0; s < some; ++s) x[s] = from[max(0, min(t + 32 * s, there - 1)) * apart];
 #pragma unroll
-        for (int s = 0; s < STAGES - 1; ++s) fetch(s);
-        scalar sum[COLS] = {};
-        for (int step = 0; step < steps; ++step) {
-            wait_but_for<STAGES - 2>();
-            __syncthreads();
-            fetch(step + STAGES - 1);
-            if (own >= now) continue;
-            IN const *const a = stages + step % STAGES * STAGE, *const b = a + LINES_A * LINE_A + own * COLS * LINE_B;
-            IN const *const line = A_ALONG_K ? a + (own * TILE_M + row) * LINE_A : a + own * TILE_K * LINE_A + row;
-            constexpr int some = TILE_K < 8 ? TILE_K : 8; /* terms at a time */
+            for (int s = 0; s < some; ++s)
+                if (t + 32 * s < depth) to[t + 32 * s] = t + 32 * s < there ? x[s] : IN{};
+        }
+    } else {
+#pragma unroll
+        for (int v = 0; v < (MOST - 1) / (32 * N) + 1; ++v)
+            if (int const t = lane * N + v * 32 * N; t < depth)
+                copy_some<N>(to + t, t < there ? from + t * apart : from, there - t);
+    }
+}
+/* The terms of step `step` of so many pieces from `first` on: how many a stage has of the longest, in whole steps of the
+   loops that follow. */
+inline int depth_of(arguments const &p, int first, int step) {
+    int const longest = min(p.part, p.k - first * p.part) - step * TILE_K;
+    return min(TILE_K, (longest + 31) / 32 * 32);
+}
+/* Of a piece, from a step on. */
+inline int terms_left(arguments const &p, int piece, int step) {
+    return min(p.part, p.k - piece * p.part) - step * TILE_K;
+}
+/* B in shared memory: a line along k of each column of a piece, or, where it does not lie along k, the terms of a piece one
+   after another. Then all that B has of a piece is one line of memory, if there are no gaps. */
+template <int N> struct alignas(N * sizeof(IN)) several { IN x[N]; };
+constexpr int PAD = sizeof(IN) == 2 ? 16 : WHOLE, LINE = TILE_K + PAD;
+constexpr int PIECE_B = B_ALONG_K ? COLS * LINE : TILE_K * COLS + PAD;
+/* Whether its lines begin at multiples of 16 bytes, without gaps. */
+inline bool b_is_dense(arguments const &p) {
+    index const next = B_ALONG_K ? p.b.col : 0;
+    unsigned long long const begins = (unsigned long long)p.b.data | (next | p.b.step) * sizeof(IN);
+    return begins % 16 == 0 && (B_ALONG_K ? p.b.row == 1 : p.b.col == 1 && p.b.row == COLS);
+}
+inline void copy_b(arguments const &p, IN *b, int first, int now, int step, index batch, bool dense) {
+    int const warp = threadIdx.x / 32, depth = depth_of(p, first, step);
+    constexpr int lines = B_ALONG_K ? COLS : 1;
 #pragma unroll 2
-            for (int t0 = 0; t0 < TILE_K; t0 += some) {
-                IN x[some];
-                constexpr int width = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1;
+    for (int line = warp; line < lines * now; line += 8) {
+        int const piece = first + line / lines, there = terms_left(p, piece, step);
+        IN const *const from =
+            there > 0 ? element<IN>(p.b, piece * p.part + step * TILE_K, line % lines, batch) : (IN const *)p.b.data;
+        IN *const to = b + line * (PIECE_B / lines);
+        if (dense)
+            copy_line<WHOLE, TILE_K * COLS / lines>(to, from, 1, there * (COLS / lines), depth * (COLS / lines));
+        else if (B_ALONG_K)
+            copy_line<1, TILE_K>(to, from, p.b.row, there, depth);
+        else
+            for (int j = 0; j < COLS; ++j) {
+                constexpr int some = 4;
+                for (int t = threadIdx.x % 32; t < depth; t += 32 * some) {
+                    IN x[some];
 #pragma unroll
-                for (int t = 0; t < some; t += A_ALONG_K ? width : 1)
-                    if constexpr (A_ALONG_K)
-                        *(several<width> *)(x + t) = *(several<width> const *)(line + t0 + t);
-                    else
-                        x[t] = line[(t0 + t) * LINE_A];
+                    for (int s = 0; s < some; ++s) x[s] = from[max(0, min(t + 32 * s, there - 1)) * p.b.row + j * p.b.col];
 #pragma unroll
-                for (int j = 0; j < COLS; ++j) {
-                    IN y[some];
-#pragma unroll
-                    for (int t = 0; t < some; t += width)
-                        *(several<width> *)(y + t) = *(several<width> const *)(b + j * LINE_B + t0 + t);
-#pragma unroll
-                    for (int t = 0; t < some; ++t) {
-                        scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)]));
-                        scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)]));
-                        sum[j] = multiply_add(u, v, sum[j]);
-                    }
+                    for (int s = 0; s < some; ++s)
+                        if (t + 32 * s < depth) to[(t + 32 * s) * COLS + j] = t + 32 * s < there ? x[s] : IN{};
                 }
             }
-        }
-        wait_but_for<0>();
-#pragma unroll
-        for (int j = 0; j < COLS; ++j) room[(own * TILE_M + row) * COLS + j] = sum[j];
-        __syncthreads();
-#pragma unroll
-        for (int v = 0; v < mine; ++v)
-            if (int const x = threadIdx.x + v * 256; x < TILE_M * COLS)
-                for (int piece = 0; piece < now; ++piece) total[v] = total[v] + room[piece * TILE_M * COLS + x];
     }
+}
+#if A_ALONG_K
+/* A likewise: rows of a piece, and then of the next. */
+inline void copy_a(arguments const &p, IN *a, int i0, int first, int now, int step, index batch) {
+    int const warp = threadIdx.x / 32, depth = depth_of(p, first, step);
+#pragma unroll 4
+    for (int line = warp; line < TILE_M * now; line += 8) {
+        int const piece = first + line / TILE_M, row = i0 + line % TILE_M;
+        int const there = row < p.m ? terms_left(p, piece, step) : 0;
+        IN const *const from =
+            there > 0 ? element<IN>(p.a, row, piece * p.part + step * TILE_K, batch) : (IN const *)p.a.data;
+        copy_line<VECTOR, TILE_K>(a + line * LINE, from, VECTOR > 1 ? 1 : p.a.col, there, depth);
+    }
+}
+#endif
+/* All pieces, some at a time, and these in steps: fetch(first, step, stage) asks for a step, begin(first, step) may do
+   something while that comes, sum(first, step, stage) sums it, and add(first) adds the sums of the pieces to the total. */
+template <class FETCH, class BEGIN, class SUM, class ADD>
+void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begin, SUM const &sum, ADD const &add) {
+    int const pieces = (p.k - 1) / p.part + 1, steps = (min(p.part, p.k) - 1) / TILE_K + 1;
+    int ahead = 0, step_ahead = 0, stage_ahead = 0, stage = 0;
+    auto const fetch_next = [&] {
+        if (ahead < pieces) fetch(ahead, step_ahead, stage_ahead);
+        commit();
+        if (++step_ahead == steps) step_ahead = 0, ahead += AT_ONCE;
+        if (++stage_ahead == STAGES) stage_ahead = 0;
+    };
 #pragma unroll
-    for (int v = 0; v < mine; ++v) {
-        int const x = threadIdx.x + v * 256;
-        if (x < TILE_M * COLS && x / COLS < rows) store(p, state, total[v], i0 + x / COLS, x % COLS, batch);
+    for (int s = 0; s < STAGES - 1; ++s) fetch_next();
+    for (int first = 0; first < pieces; first += AT_ONCE) {
+        for (int step = 0; step < steps; ++step) {
+            if constexpr (STAGES == 1) {
+                if (first + step > 0) __syncthreads();
+                fetch_next();
+                begin(first, step);
+                wait_but_for<0>();
+                __syncthreads();
+            } else {
+                begin(first, step);
+                wait_but_for<STAGES - 2>();
+                __syncthreads();
+                fetch_next();
+            }
+            sum(first, step, stage);
+            if (++stage == STAGES) stage = 0;
+        }
+        add(first);
     }
 }
 )cu";
 
-// The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms. A warp has ROWS rows and a
-// piece of k, and STAGES warps share the pieces. Where A does not lie along k, a lane has eight neighbouring rows, each of
-// which is a column of another product: what is computed is C^T = B^T A^T. B lies along k, in aligned lines.
-inline constexpr char cuda_ordered_mma_text[] = R"cu(
-#define COLS TILE_N
-constexpr int ROWS = A_ALONG_K ? 16 : 64, SUMS = ROWS * 8, AHEAD = A_ALONG_K ? 6 : 4;
-/* N neighbours, as words. VECTOR: all of them are there, or none. Nothing but zeros takes the place of a load that is left
-   out, so that many can be on their way. */
-template <int N> struct alignas(2 * N) words { unsigned w[N / 2]; };
-template <bool VECTOR, int N> inline words<N> load(IN const *from, index next, int there) {
-    words<N> v = {};
-    if constexpr (VECTOR) {
-        if (there > 0) v = *(words<N> const *)from;
-    } else {
+// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, it reads A itself, the next
+// terms while it sums these. Doubles on sm_90 are summed as fp64.cu.hpp does, whose instruction adds up eight terms one after
+// another: the even ones of eight, and then the odd ones. (A chain of that instruction takes longer than one of multiply-adds.)
+inline constexpr char cuda_ordered_text[] = R"cu(
+constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
+constexpr int EACH = MICRO_N, ACROSS = COLS / EACH; /* columns of a thread; threads for the columns of a row */
+static_assert(AT_ONCE * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");
+constexpr bool EVEN_FIRST = sizeof(IN) == 8 && !COMPLEX && __CUDA_ARCH__ == 900;
+constexpr int term_at(int t) { return EVEN_FIRST ? t / 8 * 8 + t % 4 * 2 + t % 8 / 4 : t; }
+
+/* Blocks that copy A are to be many at a time; of those that read it themselves, each has many loads on their way. */
+extern "C" __global__ void __launch_bounds__(256, !A_ALONG_K || sizeof(scalar) > 8 ? 1 : sizeof(scalar) > 4 ? 3 : 4)
+ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    extern __shared__ __align__(128) char memory[];
+    IN *const stages = (IN *)memory;
+    scalar *const room = (scalar *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
+    int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, i0 = blockIdx.x % blocks * TILE_M;
+    int const row = threadIdx.x % TILE_M, column = threadIdx.x / TILE_M % ACROSS * EACH;
+    int const own = threadIdx.x / (TILE_M * ACROSS), pieces = (p.k - 1) / p.part + 1;
+    bool const dense = b_is_dense(p);
+    wait_for_earlier();
+
+    /* Terms at a time. */
+    constexpr int some = A_ALONG_K || sizeof(IN) == 16 ? 8 : EACH == 1 ? 32 : 16;
+    scalar sum[EACH] = {}, total = {};
+    auto const read_line = [](IN (&to)[some], IN const *line) {
 #pragma unroll
-        for (int e = 0; e < N; ++e) {
-            unsigned bits = 0;
-            if (e < there) bits = from[e * next].bits;
-            v.w[e / 2] |= bits << e % 2 * 16;
+        for (int t = 0; t < some; t += WHOLE) *(several<WHOLE> *)(to + t) = *(several<WHOLE> const *)(line + t);
+    };
+    auto const read_b = [&](IN (&to)[some], IN const *piece, int t0, int j) {
+        if constexpr (B_ALONG_K)
+            read_line(to, piece + j * LINE + t0);
+        else
+#pragma unroll
+            for (int t = 0; t < some; ++t) to[t] = piece[(t0 + t) * COLS + j];
+    };
+    auto const multiply = [&](IN const (&x)[some], IN const (&y)[some], int j) {
+#pragma unroll
+        for (int t = 0; t < some; ++t) {
+            scalar const u = conjugate_if(p.flags & conjugate_a, (scalar)widen(x[term_at(t)]));
+            scalar const v = conjugate_if(p.flags & conjugate_b, (scalar)widen(y[term_at(t)]));
+            sum[j] = multiply_add(u, v, sum[j]);
         }
-    }
-    return v;
+    };
+    auto const multiply_all = [&](IN const (&x)[some], IN const *piece, int t0) {
+#pragma unroll
+        for (int j = 0; j < EACH; ++j) {
+            IN y[some];
+            read_b(y, piece, t0, column + j);
+            multiply(x, y, j);
+        }
+    };
+#if A_ALONG_K
+    auto const begin = [](int, int) {};
+#else
+    IN x[2][some];
+    IN const *const line_a = element<IN>(p.a, min(i0 + row, p.m - 1), 0, batch);
+    auto const load = [&](IN (&to)[some], int first, int step, int t0) {
+        bool const reads = own < min(AT_ONCE, pieces - first);
+        int const left = reads ? terms_left(p, first + own, step) - t0 : 0;
+        IN const *const from = line_a + ((index)(first + own) * p.part + step * TILE_K + t0) * p.a.col;
+#pragma unroll
+        for (int t = 0; t < some; ++t) to[t] = t < left && t0 + t < TILE_K ? from[t * p.a.col] : IN{};
+    };
+    auto const begin = [&](int first, int step) { load(x[0], first, step, 0); };
+#endif
+    go_through_pieces(
+        p,
+        [&](int first, int step, int stage) {
+            int const now = min(AT_ONCE, pieces - first);
+            IN *const a = stages + stage * STAGE;
+#if A_ALONG_K
+            copy_a(p, a, i0, first, now, step, batch);
+#endif
+            copy_b(p, a + SIZE_A, first, now, step, batch, dense);
+        },
+        begin,
+        [&](int first, int step, int stage) {
+            if (own >= min(AT_ONCE, pieces - first)) return;
+            int const depth = depth_of(p, first, step);
+            IN const *const a = stages + stage * STAGE, *const b = a + SIZE_A + own * PIECE_B;
+#if A_ALONG_K
+            IN const *const line = a + (own * TILE_M + row) * LINE;
+            if constexpr (EACH == 1 && sizeof(IN) < 16) {
+                /* Unrolled where all terms are there, so that they are read ahead of the chain of multiply-adds. */
+                auto const go_on = [&](int t0) {
+                    IN x[some], y[some];
+                    read_line(x, line + t0), read_b(y, b, t0, column), multiply(x, y, 0);
+                };
+                if (depth == TILE_K)
+#pragma unroll
+                    for (int t0 = 0; t0 < TILE_K; t0 += some) go_on(t0);
+                else
+#pragma unroll 2
+                    for (int t0 = 0; t0 < depth; t0 += some) go_on(t0);
+                return;
+            }
+            for (int t0 = 0; t0 < depth; t0 += some) {
+                IN x[some];
+                read_line(x, line + t0);
+                multiply_all(x, b, t0);
+            }
+#else
+            for (int t0 = 0; t0 < depth; t0 += 2 * some) {
+                load(x[1], first, step, t0 + some);
+                multiply_all(x[0], b, t0);
+                if (t0 + some >= depth) break;
+                load(x[0], first, step, t0 + 2 * some);
+                multiply_all(x[1], b, t0 + some);
+            }
+#endif
+        },
+        [&](int first) {
+            int const now = min(AT_ONCE, pieces - first);
+            if (own < now)
+#pragma unroll
+                for (int j = 0; j < EACH; ++j) room[(own * COLS + column + j) * TILE_M + row] = sum[j], sum[j] = scalar{};
+            __syncthreads();
+            if (threadIdx.x < TILE_M * COLS)
+#pragma unroll 8
+                for (int piece = 0; piece < now; ++piece)
+                    total = total + room[piece * (COLS * TILE_M) + threadIdx.x];
+        });
+    if (threadIdx.x < TILE_M * COLS && i0 + row < p.m)
+        store(p, state, total, i0 + row, threadIdx.x / TILE_M, batch);
 }
-inline void multiply(float (&c)[4], words<4> const &x0, words<4> const &x1, words<4> const &y) {
+)cu";
+
+// The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. What is computed
+// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. Where A does not lie along k, lanes read two rows
+// of it each, and a warp has 16.
+inline constexpr char cuda_ordered_mma_text[] = R"cu(
+constexpr int OWN = A_ALONG_K ? 1 : 2, ROWS = 8 * OWN; /* of a lane and of a warp */
+constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;
+constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
+static_assert(TILE_M * COLS <= 512, "two elements of C for a thread");
+
+struct alignas(8) terms { unsigned w[2]; };
+inline terms terms_of(IN x0, IN x1, IN x2, IN x3) {
+    return {{x0.bits | (unsigned)x1.bits << 16, x2.bits | (unsigned)x3.bits << 16}};
+}
+inline void multiply(float (&c)[4], terms const &x, terms const &y) {
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(x0.w[0]), "r"(x1.w[0]), "r"(x0.w[1]), "r"(x1.w[1]), "r"(y.w[0]), "r"(y.w[1]));
-}
-/* Of two words the halves number `half`. */
-inline unsigned halves(unsigned x, unsigned y, int half) {
-    return half ? x >> 16 | (y & 0xffff0000u) : (x & 0xffffu) | y << 16;
+                 : "r"(x.w[0]), "r"(0), "r"(x.w[1]), "r"(0), "r"(y.w[0]), "r"(y.w[1]));
 }
 
-extern "C" __global__ void __launch_bounds__(256, A_ALONG_K ? 2 : 1)
+extern "C" __global__ void __launch_bounds__(256, A_ALONG_K ? 4 : 1)
 ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
-    __shared__ float room[8 * SUMS];
-    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    extern __shared__ __align__(128) char memory[];
+    IN *const stages = (IN *)memory;
+    float *const room = (float *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
     int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, i0 = blockIdx.x % blocks * TILE_M;
-    int const row = i0 + warp / STAGES * ROWS, slice = warp % STAGES, pieces = (p.k - 1) / p.part + 1;
-    IN const *const column = element<IN>(p.b, 0, min(g, COLS - 1), batch); /* others count for none of C */
-    constexpr int mine = (TILE_M * COLS - 1) / 256 + 1;                     /* elements of C */
-    float total[mine] = {};
-    for (int first = 0; first < pieces; first += STAGES) {
-        int const begin = (first + slice) * p.part, end = min(p.k, begin + p.part);
-        float *const own = room + warp * SUMS;
+    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    int const pieces = (p.k - 1) / p.part + 1;
+    bool const dense = b_is_dense(p);
+    wait_for_earlier();
+
+    constexpr int mine = (TILE_M * COLS - 1) / 256 + 1; /* elements of C */
+    float sum[EACH][OWN][4] = {}, total[mine] = {};
+    /* Lanes of what is not there have something else, which counts for none of C. */
+    auto const piece_of = [&](int v, int first) { return min((warp + v * 8) / GROUPS, min(AT_ONCE, pieces - first) - 1); };
+    auto const group_of = [&](int v) { return (warp + v * 8) % GROUPS; };
 #if A_ALONG_K
-        float sum[4] = {};
-        IN const *const a0 = element<IN>(p.a, min(row + g, p.m - 1), 0, batch);
-        IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
-        auto const add = [&](int l, auto const &vectors) {
-            constexpr bool VECTORS = sizeof(vectors) > 1;
-            index const apart = VECTORS ? 1 : p.a.col;
-            words<4> x[AHEAD], y[AHEAD], z[AHEAD];
-#pragma unroll
-            for (int s = 0; s < AHEAD; ++s) {
-                int const at = l + s * 16 + 4 * t, there = end - at;
-                x[s] = load<VECTORS, 4>(a0 + at * apart, apart, there);
-                y[s] = load<VECTORS, 4>(a1 + at * apart, apart, there);
-                z[s] = load<VECTORS, 4>(column + at, 1, there);
-            }
-#pragma unroll
-            for (int s = 0; s < AHEAD; ++s)
-                if (l + s * 16 < end) multiply(sum, x[s], y[s], z[s]);
-        };
-        bool const in_vectors = DENSE && p.k % 4 == 0;
+    auto const begin = [](int, int) {};
 #else
-        float sum[8][4] = {};
-        int const first_row = row + 8 * g;
-        IN const *const a = element<IN>(p.a, first_row, 0, batch);
-        auto const add = [&](int l, auto const &vectors) {
-            constexpr bool VECTORS = sizeof(vectors) > 1;
-            words<8> x[AHEAD][4];
-            words<4> y[AHEAD];
+    constexpr int together = TILE_K / 16;
+    unsigned y[EACH][together][4]; /* of two rows */
+    /* `words`: both rows are a word. */
+    auto const load = [&](int first, int step, auto const &words) {
 #pragma unroll
-            for (int s = 0; s < AHEAD; ++s) {
-                int const at = l + s * 16 + 4 * t;
-                y[s] = load<VECTORS, 4>(column + at, 1, end - at);
+        for (int v = 0; v < EACH; ++v) {
+            int const piece = first + piece_of(v, first);
+            int const row = min(i0 + group_of(v) * 16 + g * 2, (p.m - 1) / 2 * 2);
+            int const l0 = piece * p.part + step * TILE_K + 4 * t;
+            IN const *const from = element<IN>(p.a, row, 0, batch);
+            index const second = row + 1 < p.m ? p.a.row : 0;
 #pragma unroll
-                for (int e = 0; e < 4; ++e)
-                    x[s][e] = load<VECTORS, 8>(a + (at + e) * p.a.col, p.a.row, at + e < end ? p.m - first_row : 0);
-            }
+            for (int s = 0; s < together; ++s)
 #pragma unroll
-            for (int s = 0; s < AHEAD; ++s)
-#pragma unroll
-                for (int r = 0; r < 8; ++r) {
-                    auto const two = [&](int e) { return halves(x[s][e].w[r / 2], x[s][e + 1].w[r / 2], r % 2); };
-                    words<4> const terms = {two(0), two(2)};
-                    if (l + s * 16 < end) multiply(sum[r], y[s], words<4>{}, terms);
+                for (int e = 0; e < 4; ++e) {
+                    IN const *const at = from + min(l0 + s * 16 + e, p.k - 1) * p.a.col;
+                    if constexpr (sizeof(words) > 1)
+                        y[v][s][e] = *(unsigned const *)at;
+                    else
+                        y[v][s][e] = at[0].bits | (unsigned)at[second].bits << 16;
                 }
-        };
-        bool const in_vectors = DENSE && p.k % 4 == 0 && p.m % 8 == 0;
-#endif
+        }
+    };
+    auto const begin = [&](int first, int step) {
         char const two[2] = {}, one[1] = {};
-        for (int l = begin; l < end; l += AHEAD * 16)
-            if (in_vectors)
-                add(l, two);
-            else
-                add(l, one);
+        if (DENSE && p.m % 2 == 0)
+            load(first, step, two);
+        else
+            load(first, step, one);
+    };
+#endif
+    go_through_pieces(
+        p,
+        [&](int first, int step, int stage) {
+            int const now = min(AT_ONCE, pieces - first);
+            IN *const a = stages + stage * STAGE;
 #if A_ALONG_K
+            copy_a(p, a, i0, first, now, step, batch);
+#endif
+            copy_b(p, a + SIZE_A, first, now, step, batch, dense);
+        },
+        begin,
+        [&](int first, int step, int stage) {
+            int const depth = depth_of(p, first, step);
+            IN const *const a = stages + stage * STAGE, *of_b[EACH];
 #pragma unroll
-        for (int e = 0; e < 4; ++e) own[(2 * t + e % 2) * ROWS + g + e / 2 * 8] = sum[e];
+            for (int v = 0; v < EACH; ++v)
+                of_b[v] = a + SIZE_A + piece_of(v, first) * PIECE_B +
+                          (B_ALONG_K ? min(g, COLS - 1) * LINE + 4 * t : 4 * t * COLS + min(g, COLS - 1));
+            auto const of_column = [&](int v, int l) {
+                IN const *const at = of_b[v] + l * (B_ALONG_K ? 1 : COLS);
+                return B_ALONG_K ? *(terms const *)at : terms_of(at[0], at[COLS], at[2 * COLS], at[3 * COLS]);
+            };
+#if A_ALONG_K
+            IN const *of_a[EACH];
+#pragma unroll
+            for (int v = 0; v < EACH; ++v)
+                of_a[v] = a + (piece_of(v, first) * TILE_M + min(group_of(v) * 8 + g, TILE_M - 1)) * LINE + 4 * t;
+#pragma unroll 4
+            for (int l = 0; l < depth; l += 16)
+#pragma unroll
+                for (int v = 0; v < EACH; ++v) multiply(sum[v][0], of_column(v, l), *(terms const *)(of_a[v] + l));
 #else
 #pragma unroll
-        for (int r = 0; r < 8; ++r)
+            for (int s = 0; s < together; ++s)
+                if (s * 16 < depth)
 #pragma unroll
-            for (int c = 0; c < 2; ++c) own[g * ROWS + (2 * t + c) * 8 + r] = sum[r][c];
+                    for (int v = 0; v < EACH; ++v) {
+                        /* What there is beyond the last term has been loaded, too. */
+                        terms const x = of_column(v, s * 16);
+                        int const left = terms_left(p, first + piece_of(v, first), step) - s * 16 - 4 * t;
+                        unsigned own[4];
+#pragma unroll
+                        for (int e = 0; e < 4; ++e) own[e] = e < left ? y[v][s][e] : 0;
+                        auto const lower = [&](int e) { return (own[e] & 0xffffu) | own[e + 1] << 16; };
+                        auto const upper = [&](int e) { return own[e] >> 16 | (own[e + 1] & 0xffff0000u); };
+                        multiply(sum[v][0], x, {{lower(0), lower(2)}});
+                        multiply(sum[v][1], x, {{upper(0), upper(2)}});
+                    }
 #endif
-        __syncthreads();
+        },
+        [&](int first) {
+            int const now = min(AT_ONCE, pieces - first);
 #pragma unroll
-        for (int v = 0; v < mine; ++v)
-            if (int const x = threadIdx.x + v * 256; x < TILE_M * COLS) {
-                int const i = x % TILE_M, j = x / TILE_M;
-                float const *const from = room + i / ROWS * STAGES * SUMS + j * ROWS + i % ROWS;
-                for (int s = 0; s < min(STAGES, pieces - first); ++s) total[v] = total[v] + from[s * SUMS];
-            }
-        __syncthreads();
-    }
+            for (int v = 0; v < EACH; ++v)
+#pragma unroll
+                for (int o = 0; o < OWN; ++o) {
+                    int const share = warp + v * 8, piece = share / GROUPS;
+#pragma unroll
+                    for (int c = 0; c < 2; ++c) {
+                        int const i = share % GROUPS * ROWS + (2 * t + c) * OWN + o;
+                        if (piece < now && g < COLS && i < TILE_M) room[(piece * COLS + g) * TILE_M + i] = sum[v][o][c];
+                    }
+#pragma unroll
+                    for (int c = 0; c < 4; ++c) sum[v][o][c] = 0;
+                }
+            __syncthreads();
+#pragma unroll
+            for (int v = 0; v < mine; ++v)
+                if (int const x = threadIdx.x + v * 256; x < TILE_M * COLS)
+#pragma unroll 8
+                    for (int piece = 0; piece < now; ++piece)
+                        total[v] = total[v] + room[piece * (COLS * TILE_M) + x];
+        });
 #pragma unroll
     for (int v = 0; v < mine; ++v) {
         int const x = threadIdx.x + v * 256, i = i0 + x % TILE_M;

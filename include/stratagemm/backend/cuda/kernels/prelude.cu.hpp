@@ -254,24 +254,19 @@ template <class T, int N> void take(T (&sum)[N], T const (&total)[N]) {
 #pragma unroll
     for (int i = 0; i < N; ++i) take(sum[i], total[i]);
 }
-/* The sums of a thread, in steps of so many terms. */
+/* The sums of a thread, in steps of so many terms. Each piece is a loop of its own: where one loop asked after each step
+   whether a piece has ended, compilers made the addition a part of all steps, which then waited for what they summed. */
 template <class T> struct in_pieces {
 #if PIECES
     T total = {};
-    int steps, left;
-    in_pieces(arguments const &p, int depth) : steps(p.part / depth), left(steps) {}
-    /* After each step: whether it was the last of a piece. */
-    bool ends() {
-        if (--left > 0) return false;
-        left = steps;
-        return true;
-    }
+    int steps;
+    in_pieces(arguments const &p, int depth) : steps(p.part / depth) {}
+    /* Of the steps that are left, those of the next piece. */
+    int next(int left) const { return min(left, steps); }
     void add(T &sum) { settle(total, sum); }
-    void finish(T &sum) { settle(total, sum), take(sum, total); }
+    void finish(T &sum) { take(sum, total); }
 #else
     in_pieces(arguments const &, int) {}
-    bool ends() { return false; }
-    void add(T &) {}
     void finish(T &sum) {
         if (INVARIANT) take(sum, sum);
     }

@@ -310,7 +310,12 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         read(x[0], a, THREADS_M * 4);
         read(y[0], b, THREADS_N * 4);
 #endif
+#if PIECES
+        for (int step = 0; step < steps; pieces.add(sum))
+            for (int const end = step + pieces.next(steps - step); step < end; ++step) {
+#else
         for (int step = 0; step < steps; ++step) {
+#endif
             int const now = stage, now_parity = parity;
             if (++stage == STAGES) stage = 0, parity ^= 1;
 #if A_ALONG_K || B_ALONG_K
@@ -349,7 +354,6 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 refill(past);
             }
             begun = true;
-            if (pieces.ends()) pieces.add(sum);
         }
         pieces.finish(sum);
         constexpr int width = B_ALONG_K ? 1 : 4;

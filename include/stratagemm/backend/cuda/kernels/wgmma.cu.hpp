@@ -591,7 +591,12 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #else
             int before = 0;
             in_pieces<scalar[SUMS]> pieces(p, TILE_K);
+#if PIECES
+            for (int step = 0; step < steps; wait_but_for<0>(), are_there(sum), pieces.add(sum))
+                for (int const end = step + pieces.next(steps - step); step < end; ++step) {
+#else
             for (int step = 0; step < steps; ++step) {
+#endif
                 full(stage).wait(parity);
                 unsigned long long a = descriptor(a_tiles + stage * A_BYTES + a_part, A_ALONG_K);
                 unsigned long long b = descriptor(b_tiles + stage * B_BYTES, B_ALONG_K);
@@ -603,7 +608,6 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 if (step > 0) release(before);
                 before = stage;
                 next_stage();
-                if (pieces.ends()) wait_but_for<0>(), are_there(sum), pieces.add(sum);
             }
             wait_but_for<0>();
             are_there(sum);
