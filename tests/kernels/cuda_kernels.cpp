@@ -78,9 +78,17 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
                           sg::cuda_product_source<In, Out>(tile, form, none), true});
         }
     if (sg::takes_words(tile, sizeof(In)))
-        to.push_back({name + "-gaps",
-                      sg::cuda_product_source<In, Out>(tile, sg::form_for(tile, sizeof(In), {}), none),
-                      true});
+        for (bool const shifted : {false, true}) {
+            sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+            form.shifted = shifted;
+            to.push_back({name + (shifted ? "-shifted" : "-gaps"),
+                          sg::cuda_product_source<In, Out>(tile, form, none), true});
+        }
+    if (capability >= 90 && sg::adds_up_together(tile, sizeof(In), 2)) {
+        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+        form.together = form.dense = true;
+        to.push_back({name + "-together", sg::cuda_product_source<In, Out>(tile, form, none), true});
+    }
     if (sg::divides_last_round(tile, sizeof(In))) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.tail = form.dense = true;
