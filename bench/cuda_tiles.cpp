@@ -1,5 +1,5 @@
 // What each tile is worth on a CUDA device: random products with every built-in tile and several parts of k.
-//   cuda_tiles [SEED [COUNT [TYPES [LONGEST_K]]]]    TYPES: of float, double and bfloat16 their letters s, d, w
+//   cuda_tiles [SEED [COUNT [TYPES [LONGEST_K]]]]    TYPES: of float, double, bfloat16 and int8 their letters s, d, w, b
 //   cuda_tiles TYPES SHAPE...                        SHAPE: as 222x1880x3720NN, or NT where B is transposed
 // LONGEST_K (by default 8192) bounds k. Up to 256, m and n are at least 256, and kernels that fetch no tiles take part,
 // as they do for shapes that are given.
@@ -19,6 +19,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace sg = stratagemm;
@@ -50,12 +51,15 @@ sides draw(std::mt19937& from, double longest_k) {
 
 template <class T>
 class racer {
+    using Out = std::conditional_t<std::is_integral_v<T>, sg::accumulator_t<T>, T>;
+
 public:
     explicit racer(sg::cuda const& gpu)
         : gpu_(gpu), in_(gpu, length / 1024, 1024), out_(gpu, length / 1024, 1024) {
         std::mt19937 from(1);
         in_.upload(sg::matrix<T>(length / 1024, 1024, [&](index_t, index_t) {
-            return static_cast<T>(static_cast<float>(from()) * 0x1p-31f - 1);
+            return static_cast<T>((static_cast<float>(from()) * 0x1p-31f - 1) *
+                                  (std::is_integral_v<T> ? 127.0f : 1.0f));
         }));
     }
 
@@ -66,7 +70,7 @@ public:
             std::clamp<index_t>(length / std::max<index_t>(1, std::max(a_size + b_size, c_size)), 1, 16);
         auto const multiply = [&](index_t i) {
             T* const a = in_.view().data.address + i % sets * (a_size + b_size);
-            auto const given = [](T* p, index_t rows, index_t cols) {
+            auto const given = [](auto* p, index_t rows, index_t cols) {
                 return sg::cuda::on_device(sg::row_major(p, rows, cols));
             };
             auto const c = given(out_.view().data.address + i % sets * c_size, s.m, s.n);
@@ -96,7 +100,8 @@ private:
     static constexpr auto length = static_cast<index_t>(pool_bytes / sizeof(T));
     static index_t rounded(index_t count) { return (count + 127) / 128 * 128; }
     sg::cuda gpu_;
-    sg::cuda::matrix<T> in_, out_;
+    sg::cuda::matrix<T> in_;
+    sg::cuda::matrix<Out> out_;
 };
 
 template <class T>
@@ -167,6 +172,7 @@ int main(int argc, char** argv) try {
     if (types.find('s') != types.npos) race<float>(gpu, 's', shapes, with_all);
     if (types.find('d') != types.npos) race<double>(gpu, 'd', shapes, with_all);
     if (types.find('w') != types.npos) race<sg::bfloat16>(gpu, 'w', shapes, with_all);
+    if (types.find('b') != types.npos) race<std::int8_t>(gpu, 'b', shapes, with_all);
 } catch (std::exception const& e) {
     std::fprintf(stderr, "cuda_tiles: %s\n", e.what());
     return 1;

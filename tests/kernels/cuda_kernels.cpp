@@ -47,7 +47,7 @@ struct kernel {
 
 // Row-major operands, or as the kernel wants them; whole sums, and sums of parts of k. Or a group.
 template <class In, class Out>
-void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
+void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile, bool group) {
     sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
     std::string const name = std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
                              std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
@@ -79,9 +79,17 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
                           sg::cuda_product_source<In, Out>(tile, form, none), true});
         }
     if (sg::takes_words(tile, sizeof(In)))
-        to.push_back({name + "-gaps",
-                      sg::cuda_product_source<In, Out>(tile, sg::form_for(tile, sizeof(In), {}), none),
-                      true});
+        for (bool const shifted : {false, true}) {
+            sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+            form.shifted = shifted;
+            to.push_back({name + (shifted ? "-shifted" : "-gaps"),
+                          sg::cuda_product_source<In, Out>(tile, form, none), true});
+        }
+    if (capability >= 90 && sg::adds_up_together(tile, sizeof(In), 2)) {
+        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+        form.together = form.dense = true;
+        to.push_back({name + "-together", sg::cuda_product_source<In, Out>(tile, form, none), true});
+    }
     if (sg::divides_last_round(tile, sizeof(In))) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.tail = form.dense = true;
@@ -92,18 +100,18 @@ void add_tile(std::vector<kernel>& to, sg::cuda_tile const& tile, bool group) {
     }
 }
 
-void add_entry(std::vector<kernel>& to, char type, sg::cuda_tile const& tile, bool group) {
+void add_entry(std::vector<kernel>& to, int capability, char type, sg::cuda_tile const& tile, bool group) {
     switch (type) {
     case 's':
-    case 't': return add_tile<float, float>(to, tile, group);
-    case 'd': return add_tile<double, double>(to, tile, group);
-    case 'h': return add_tile<sg::half, sg::half>(to, tile, group);
+    case 't': return add_tile<float, float>(to, capability, tile, group);
+    case 'd': return add_tile<double, double>(to, capability, tile, group);
+    case 'h': return add_tile<sg::half, sg::half>(to, capability, tile, group);
     case 'b':
-        add_tile<std::int8_t, std::int8_t>(to, tile, group);
-        return add_tile<std::int8_t, std::int32_t>(to, tile, group);
-    case '4': return add_tile<sg::fp8_e4m3, float>(to, tile, group);
-    case 'c': return add_tile<complex64, complex64>(to, tile, group);
-    case 'z': return add_tile<complex128, complex128>(to, tile, group);
+        add_tile<std::int8_t, std::int8_t>(to, capability, tile, group);
+        return add_tile<std::int8_t, std::int32_t>(to, capability, tile, group);
+    case '4': return add_tile<sg::fp8_e4m3, float>(to, capability, tile, group);
+    case 'c': return add_tile<complex64, complex64>(to, capability, tile, group);
+    case 'z': return add_tile<complex128, complex128>(to, capability, tile, group);
     default: return; // bfloat16 is as half
     }
 }
@@ -280,10 +288,10 @@ std::vector<kernel> kernels_for(int capability) {
         for (char const* type = e.types; *type; ++type)
             if (sg::can_run(e.tile, device, 1) && (*type != 't' || sg::reads_lines(e.tile.engine)) &&
                 sg::engine_takes(e.tile.engine, *type, device))
-                add_entry(all, *type, e.tile, false);
+                add_entry(all, capability, *type, e.tile, false);
     for (sg::cuda_entry const& e : sg::cuda_group_entries)
         for (char const* type = e.types; *type; ++type)
-            if (*type != 't') add_entry(all, *type, e.tile, true);
+            if (*type != 't') add_entry(all, capability, *type, e.tile, true);
     for (int const side : {16, 32, 64})
         for (sg::bsr_tiling const& tile : sg::bsr_tilings)
             for (bool const padded : {false, true})

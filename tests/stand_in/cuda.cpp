@@ -31,6 +31,7 @@ struct thread_state {
     unsigned long waits;
     unsigned in_cluster;
     char* cluster_shared[8];
+    unsigned of_cluster;
 };
 
 struct CUctx_st {};
@@ -117,6 +118,7 @@ public:
         now_.sync_cluster = [] { one().wait(one().all_); };
         now_.let_others = [] { one().let_others(); };
         for (unsigned b = 0; b < most_blocks; ++b) now_.cluster_shared[b] = shared_[b];
+        now_.of_cluster = cluster;
         for (unsigned first = 0; first < blocks; first += cluster) {
             first_ = first;
             for (unsigned b = 0; b < cluster; ++b) std::memset(shared_[b], 0xff, shared);

@@ -23,6 +23,7 @@ struct stand_in_thread {
     unsigned long waits;     // in a row without progress of any thread
     unsigned in_cluster;     // the number of the block there
     char* cluster_shared[8]; // of its blocks
+    unsigned of_cluster;     // how many these are
 };
 #define STAND_IN_SEEN __attribute__((visibility("default")))
 static stand_in_thread* stand_in_now;
@@ -161,9 +162,10 @@ T& stand_in_shared(unsigned at) {
 }
 template <class T>
 void mov_u32(char const* text, T& x) {
-    x = __builtin_strstr(text, "laneid")  ? (T)(threadIdx.x % 32)
-        : __builtin_strstr(text, "nsmid") ? 5
-                                          : (T)stand_in_now->in_cluster;
+    x = __builtin_strstr(text, "laneid")   ? (T)(threadIdx.x % 32)
+        : __builtin_strstr(text, "nsmid")  ? 5
+        : __builtin_strstr(text, "nctaid") ? (T)stand_in_now->of_cluster
+                                           : (T)stand_in_now->in_cluster;
 }
 inline long long clock64() {
     static long long now;
@@ -207,6 +209,10 @@ inline void st_shared_b8(char const*, unsigned at, unsigned x) {
     stand_in_shared<unsigned char>(at) = static_cast<unsigned char>(x);
 }
 inline void st_shared_b32(char const*, unsigned at, unsigned x) { stand_in_shared<unsigned>(at) = x; }
+inline void st_shared_v4_b32(char const*, unsigned at, unsigned x, unsigned y, unsigned z, unsigned w) {
+    unsigned* const to = &stand_in_shared<unsigned>(at);
+    to[0] = x, to[1] = y, to[2] = z, to[3] = w;
+}
 inline void st_shared_v2_f32(char const*, unsigned at, float x, float y) {
     stand_in_shared<float>(at) = x, stand_in_shared<float>(at + 4) = y;
 }
@@ -377,6 +383,11 @@ inline void cp_async_bulk_wait_group_read(char const*, int) {}
 inline void mapa_shared__cluster_u32(char const*, unsigned at, int block) {
     stand_in_barrier& b = *(stand_in_barrier*)(stand_in_now->cluster_shared[block] + at);
     --b.missing, b.check();
+}
+inline void mapa_shared__cluster_u32(char const*, unsigned& x, unsigned& y, unsigned& z, unsigned& w,
+                                     unsigned at, int block) {
+    unsigned const* const from = (unsigned const*)(stand_in_now->cluster_shared[block] + at);
+    x = from[0], y = from[1], z = from[2], w = from[3];
 }
 template <class Map>
 void cp_async_bulk_tensor_3d_shared__cluster_global_mbarrier__complete_tx__bytes_multicast__cluster(

@@ -89,6 +89,9 @@ std::string as_host_code(std::string const& source, std::string const& kernel) {
     std::string s = source, done;
     s = std::regex_replace(s, std::regex("extern __shared__[^;]*char memory\\[\\];"),
                            "char *memory = stand_in_now->shared;");
+    // Each block of a cluster has its own.
+    s = std::regex_replace(s, std::regex("__shared__ (\\w+) (\\w+);"),
+                           "static $1 $2_of[8]; $1 &$2 = $2_of[stand_in_now->in_cluster];");
     s = std::regex_replace(s, std::regex("#pragma unroll[^\n]*"), "");
     static std::regex const instruction("\\basm( volatile)?\\(");
     for (std::smatch m; std::regex_search(s, m, instruction);) {

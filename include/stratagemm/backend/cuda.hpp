@@ -183,7 +183,7 @@ struct cuda {
                                        : "";
         if (choice.part == 0) return text + copies;
         return text + (choice.whole > 0 ? ", of the last round k in parts of " : ", k in parts of ") +
-               std::to_string(choice.part) + copies;
+               std::to_string(choice.part) + (choice.together ? " to the blocks of a cluster" : "") + copies;
     }
 
     // Looks for the best tile for products of T of about this size, and keeps it for them if it is faster than what

@@ -485,6 +485,50 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
     }
 }
 
+TEST_CASE("blocks of a cluster add up their parts of k") {
+    sg::cuda const gpu;
+    if (gpu.where().capability < 90) WARN("skipped: there are no clusters here");
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile tile, sg::index_t m, sg::index_t n,
+                                               sg::index_t k, bool turned) {
+        tile.parts = 3;
+        sg::cuda const with{.tile = tile};
+        CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find("the blocks of a cluster") !=
+              std::string::npos);
+        auto const value = [](sg::index_t x) { return static_cast<float>(x); };
+        sg::matrix<T> const a(m, k, [&](auto i, auto j) { return T(value((3 * i + 2 * j) % 5 - 2)); });
+        sg::matrix<T> const b(turned ? n : k, turned ? k : n,
+                              [&](auto i, auto j) { return T(value((5 * i + j) % 3 - 1)); });
+        sg::matrix<Out> const e(m, n, [&](auto i, auto j) { return Out(value((i + j) % 5)); });
+        sg::matrix<Out> exact = e, now(m, n);
+        sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, e);
+        auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto& to) {
+            if (turned)
+                sg::gemm(policy, 2, x, sg::transposed(y), 3, to);
+            else
+                sg::gemm(policy, 2, x, y, 3, to);
+        };
+        multiply(sg::host{}, a, b, exact);
+        multiply(with, da, db, dc);
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
+        CHECK(wrong == 0);
+    };
+    using sg::cuda_engine;
+    if (gpu.where().capability < 90) return;
+    check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 61, 420, true);
+    check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
+    check(sg::half(), float(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
+    check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2}, 60, 61, 1500, true);
+    if (gpu.where().capability == 90) {
+        check(sg::half(), float(), {cuda_engine::wgmma, 128, 64, 64, 1, 1, 3, 2}, 120, 56, 808, false);
+        check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60, 61, 1500,
+              true);
+    }
+}
+
 // In pieces of k, with and without parts; narrow ones; of few terms.
 TEST_CASE("an element has the same bits, whatever is computed beside it") {
     sg::cuda const gpu{.invariant = true};

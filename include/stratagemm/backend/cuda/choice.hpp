@@ -108,13 +108,31 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     best.cycles = directly;
     best.invariant = invariant;
     if (invariant) best.piece = order.piece;
+    // Of integers it is nearly always what they are summed in; of fp8 nearly always of 16 bits.
+    std::size_t const result = type == 'b' ? 4 : element == 1 ? 2 : element;
+    // Each block of a cluster should have a multiprocessor for itself. Those of a cluster are neighbours, so that up to one
+    // of five is left over.
+    auto const can_be_together = [&](cuda_tile const& tile, std::ptrdiff_t parts) {
+        std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
+        return d.capability >= 90 && 5 * tiles * parts <= 4 * d.units &&
+               adds_up_together(tile, element, parts);
+    };
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
-        auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
-            cuda_choice next = best;
-            next.tile = tile, next.part = part, next.whole = whole;
-            next.cycles = cuda_model(tile, blocks, rate, s, next, d.units, element, b_along_k).cycles();
+        auto with = [&](cuda_choice next) {
+            next.cycles = cuda_model(tile, blocks, rate, s, next, d, element, result, b_along_k).cycles();
             if (next.cycles < best.cycles) best = next;
+        };
+        auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
+            for (bool const shifted : {false, true}) {
+                if (shifted && !takes_words(tile, element)) continue;
+                cuda_choice next;
+                next.tile = tile, next.part = part, next.whole = whole, next.shifted = shifted;
+                next.invariant = invariant, next.piece = best.piece;
+                with(next);
+                next.together = part > 0 && whole == 0 && can_be_together(tile, next.parts(s.k));
+                if (next.together) with(next);
+            }
         };
         if (invariant) {
             if (!order.is_of(tile.engine, type, d)) return;
@@ -155,6 +173,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
             best.whole = 0;
             best.part = only.parts > 1 && s.count == 1 && part > 0 && part < s.k ? part : 0;
+            best.together = can_be_together(only, best.parts(s.k));
             best.tile.parts = 0;
         }
     }
@@ -235,8 +254,11 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
         if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
-        // wgmma is twice as fast there. Of 16 bits mma has smaller tiles, for few rows.
-        if (engine == cuda_engine::mma && d.capability == 90 && element != 2) continue;
+        // wgmma is twice as fast there, but mma has smaller tiles of 16 bits, for few rows, and takes lines that hardware
+        // does not.
+        bool const fetched = static_cast<std::size_t>(s.k) * element % 16 == 0;
+        if (engine == cuda_engine::mma && d.capability == 90 && element != 2 && (fetched || !b_along_k))
+            continue;
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
     }
     if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;

@@ -64,7 +64,8 @@ struct cuda_form {
     bool spreads = false; // the result goes to several targets
     bool sums = false;    // of copies: operands are sums
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
-    bool elements = false;             // of mma: those that are not dense are copied one by one
+    bool shifted = false;              // of mma: what is not dense is read in aligned pieces, and shifted
+    bool together = false;             // parts of k are the blocks of a cluster, which add them up
     bool invariant = false;            // nothing is contracted but multiply-adds, and no sum is -0
     bool pieces = false;               // k is summed in pieces (device/order.hpp), of an argument's depth
 
@@ -113,6 +114,15 @@ constexpr bool sums_pieces(cuda_tile const& t) {
     }
 }
 
+// Whether the parts of k of a tile may be the blocks of a cluster, which has eight at most, and whose sums fit where tiles
+// were.
+constexpr bool adds_up_together(cuda_tile const& t, std::size_t element, std::ptrdiff_t parts) {
+    bool const has_code = t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
+                          (t.engine == cuda_engine::wgmma && element < 4);
+    return has_code && t.cluster == 1 && parts > 1 && parts <= 8 &&
+           t.m * t.n * 4 <= t.stages * (t.m + t.n) * t.k * static_cast<int>(element);
+}
+
 // Warps of fp64 that only fetch: one, or four where there are eight others that need the registers which
 // these give up.
 constexpr int fetchers_of(cuda_tile const& t) {
@@ -125,13 +135,9 @@ constexpr int fetchers_of(cuda_tile const& t) {
 constexpr bool takes_any_lines(cuda_tile const& t) {
     return t.engine == cuda_engine::fp64 && fetchers_of(t) == 1;
 }
-// Whether the lines of operands with 16-bit elements may begin at multiples of 4 bytes.
+// Whether the lines of operands may begin at multiples of 4 bytes, or anywhere, if they lie as the tile takes them.
 constexpr bool takes_words(cuda_tile const& t, std::size_t element) {
-    return t.engine == cuda_engine::mma && element == 2;
-}
-// The same anywhere, of invariant products, which have no other kernel for small ones: if so many terms are few steps.
-constexpr bool takes_elements(cuda_tile const& t, std::size_t element, std::ptrdiff_t depth) {
-    return takes_words(t, element) && depth <= 2 * t.k;
+    return t.engine == cuda_engine::mma && element < 4;
 }
 constexpr int fetchers_of(cuda_tile const& t, cuda_form const& f) { return f.dense ? fetchers_of(t) : 4; }
 
@@ -321,7 +327,8 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     if (f.invariant) define("INVARIANT", 1);
     if (f.pieces) define("PIECES", 1);
     if (f.spreads) define("SPREADS", 1);
-    if (t.engine == cuda_engine::mma) define("ELEMENTS", f.elements);
+    if (t.engine == cuda_engine::mma) define("SHIFTED", f.shifted);
+    if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;
 }

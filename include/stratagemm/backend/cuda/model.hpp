@@ -10,6 +10,8 @@ struct cuda_choice {
     cuda_tile tile;           // by default the direct kernel
     std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
     std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
+    bool together = false;    // the parts of a tile are summed by the blocks of a cluster, which add them up
+    bool shifted = false;     // operands of mma whose lines begin anywhere are not copied
     double cycles = 0;        // that it should take
     bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
     bool invariant = false;   // in the order of cuda_order
@@ -31,18 +33,21 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. B lies along n or along k.
+    // An element of the operands has `element` bytes, and one of C `result` bytes.
     cuda_model(cuda_tile const& given, int blocks, double rate, cuda_sides const& s, cuda_choice const& how,
-               int units, std::size_t element, bool b_along_k)
+               cuda_device const& d, std::size_t element, std::size_t result, bool b_along_k)
         : form_(form_for(given, element, {.b_along_k = b_along_k})), t_(lying_on_c(given, form_, element)),
-          s_(s), how_(how), blocks_(blocks), units_(units), rate_(rate), element_(element),
-          b_along_k_(b_along_k), row_bytes_(static_cast<std::size_t>(s.n) * element), size_(real(element)),
-          sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
+          s_(s), how_(how), blocks_(blocks), units_(d.units), rate_(rate), memory_(d.bytes_per_cycle),
+          element_(element), b_along_k_(b_along_k), row_bytes_(static_cast<std::size_t>(s.n) * result),
+          size_(real(element)), result_(real(result)), sum_size_(element < 4 ? 4 : size_),
+          parts_(real(how.parts(s.k))), whole_(real(how.whole)),
           tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster * up(s.n, t_.n) * real(s.count)) {}
 
     double cycles() const {
         double const summing = longer(summing_tiles(), moving());
         double const working = begins() + summing + gathering() + copying();
-        return longer(working, launching(1 + (how_.part > 0) + (copied() > 0), fetches(t_.engine)));
+        bool const gathers = how_.part > 0 && !how_.together;
+        return longer(working, launching(1 + gathers + (copied() > 0), fetches(t_.engine)));
     }
 
 private:
@@ -73,24 +78,23 @@ private:
     double not_fetchable() const {
         return copied_of(s_.m, true, form_.a_along_k) + copied_of(s_.n, b_along_k_, form_.b_along_k);
     }
-    // Threads of a block copy what the hardware cannot fetch: lines of any kind, words, or for an invariant product of few
-    // steps one 16-bit element after another.
-    bool copies_itself() const { return how_.whole == 0 && not_fetchable() > 0; }
+    // Threads of a block copy what the hardware cannot fetch, if it lies as the tile takes it: lines of any kind, words, or
+    // aligned pieces that they shift.
+    bool copies_itself() const {
+        return how_.whole == 0 && not_fetchable() > 0 && form_.a_along_k && form_.b_along_k == b_along_k_;
+    }
     bool lines_are_words() const {
         return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
     }
     bool takes_lines() const { return takes_any_lines(t_) && copies_itself(); }
     bool by_words() const { return takes_words(t_, element_) && lines_are_words() && copies_itself(); }
-    bool one_by_one() const {
-        std::ptrdiff_t const depth = how_.part > 0 ? how_.part : s_.k;
-        return how_.invariant && takes_elements(t_, element_, depth) && !lines_are_words() && copies_itself();
-    }
+    bool shifts() const { return how_.shifted && !lines_are_words() && copies_itself(); }
     // Bytes of operands that are copied before the product.
-    double copied() const { return takes_lines() || by_words() || one_by_one() ? 0 : not_fetchable(); }
+    double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
     double copying() const { return copied() > 0 ? 7500 + 2 * copied() / 16 / units_ : 0; }
 
     // Until the first tile has come.
-    double begins() const { return by_words() ? 7300 : 5300; }
+    double begins() const { return shifts() ? 6500 : 5300; }
 
     // For tensor cores, lines that begin within those of the cache take longer to fetch, if all multiprocessors do, or
     // a `share` of them that is not small.
@@ -103,9 +107,9 @@ private:
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
-        double const bytes_per_cycle = one_by_one() ? 3.5 : by_words() ? 13 : takes_lines() ? 28 : 60;
+        double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : takes_lines() ? 28 : 60;
         // Copying word by word takes as long for elements beyond the matrix as for others.
-        bool const all = by_words();
+        bool const all = by_words() || shifts();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
         double const cols = all || s_.n > t_.n ? t_.n : real(s_.n);
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
@@ -120,7 +124,7 @@ private:
         case cuda_engine::simt: return 1150;
         case cuda_engine::fp64: return 220;
         case cuda_engine::wgmma: return reads_pages() ? 650 : 400;
-        case cuda_engine::mma: return one_by_one() ? 1000 : reads_pages() ? 650 : 250;
+        case cuda_engine::mma: return shifts() ? (blocks_ > 1 ? 1800 : 3600) : reads_pages() ? 650 : 250;
         default: return element_ == 4 ? 480 + 2.2 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }
@@ -149,8 +153,9 @@ private:
             return aligned ? (t_.m > 64 ? 15 : 18) : blocks_ > 1 ? 7 : t_.m > 64 ? 9 : 11;
         case cuda_engine::blocked: // warps that lie along n store whole lines
             return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 15 : 24;
-        case cuda_engine::mma: return aligned ? 12 : 6;
-        default: return aligned ? 28 : row_bytes_ % 4 == 0 ? 7.5 : 5;
+        case cuda_engine::mma: return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
+        default: // a warpgroup has so much on its way
+            return aligned ? (t_.m > 64 ? 28 : 17) : row_bytes_ % 4 == 0 ? 7.5 : 5;
         }
     }
     // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
@@ -193,30 +198,39 @@ private:
     }
     double summing_tiles() const {
         if (how_.whole > 0)
-            return rounds(whole_, s_.k, size_) + rounds((tiles_ - whole_) * parts_, how_.part, sum_size_);
+            return rounds(whole_, s_.k, result_) + rounds((tiles_ - whole_) * parts_, how_.part, sum_size_);
+        if (how_.together) return rounds(tiles_ * parts_, how_.part, 0) + adding_up();
         if (how_.part > 0) return rounds(tiles_ * parts_, how_.part, sum_size_);
-        return rounds(tiles_, s_.k, size_);
+        return rounds(tiles_, s_.k, result_);
+    }
+
+    // Blocks of a cluster read each other's sums, and each stores a part of C. The more multiprocessors take part, the longer
+    // a cluster waits until there are enough of them in one place.
+    double adding_up() const {
+        double const area = real(t_.m) * t_.n, stored = area * result_ / parts_;
+        double const share = tiles_ * parts_ < units_ ? tiles_ * parts_ / units_ : 1;
+        return 1500 + 4500 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
     }
 
     // ---- memory -------------------------------------------------------------------------------------------
 
     double sums() const { // of each part of k
-        return how_.part == 0   ? 0
-               : how_.whole > 0 ? (tiles_ - whole_) * t_.m * t_.n
-                                : real(s_.m) * real(s_.n);
+        return how_.part == 0 || how_.together ? 0
+               : how_.whole > 0                ? (tiles_ - whole_) * t_.m * t_.n
+                                               : real(s_.m) * real(s_.n);
     }
-    // Operands, C and sums of parts to and from memory. Where some multiprocessors have less to do than others, these
+    // Operands and C to and from memory, and sums of parts, which stay in the second-level cache. Where some multiprocessors have less to do than others, these
     // do not fetch as fast as memory could give.
     double moving() const {
         auto const m = real(s_.m), n = real(s_.n), k = real(s_.k);
-        double const bytes = (m * k + k * n + m * n) * size_ * real(s_.count) + sums() * sum_size_ * parts_;
+        double const bytes = ((m * k + k * n) * size_ + m * n * result_) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
-        return bytes / 16 / units_ * (1 + 0.5 * idle);
+        return (bytes / memory_ + sums() * sum_size_ * parts_ / 16) / units_ * (1 + 0.5 * idle);
     }
     // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {
-        if (how_.part == 0) return 0;
+        if (how_.part == 0 || how_.together) return 0;
         double const begins = how_.whole > 0 ? 4500 : 3000;
         return begins + 8 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 24 / units_;
     }
@@ -226,11 +240,11 @@ private:
     cuda_sides s_;
     cuda_choice how_;
     int blocks_, units_;
-    double rate_;
+    double rate_, memory_;
     std::size_t element_;
     bool b_along_k_;
-    std::size_t row_bytes_;  // of C
-    double size_, sum_size_; // bytes of an element, and of a sum of a part of k
+    std::size_t row_bytes_;           // of C
+    double size_, result_, sum_size_; // bytes of an element, of one of C, and of a sum of a part of k
     double parts_, whole_, tiles_;
 };
 

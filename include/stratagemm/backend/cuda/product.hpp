@@ -149,7 +149,7 @@ public:
                 return bytes;
             }
         }
-        if (choice.part > 0) bytes += sum_bytes(sums_of_parts(choice, s));
+        if (choice.part > 0 && !choice.together) bytes += sum_bytes(sums_of_parts(choice, s));
         if (choice.tile.engine == cuda_engine::narrow && !choice.invariant)
             bytes += cuda_lines<In>::bytes(s.n, s.k, s.count);
         if (sums || reads_lines(choice.tile.engine))
@@ -187,7 +187,8 @@ public:
             if (along_k && (p_.c.rows >= units || p_.a.cols < 8192)) choice.part = 0; // blocks divide k
         }
         cuda_form form = form_of(choice);
-        if (choice.part == 0) return run_tiles(choice, form, x, epilogue_, memory);
+        if (choice.together) x.part = static_cast<int>(choice.part);
+        if (choice.part == 0 || choice.together) return run_tiles(choice, form, x, epilogue_, memory);
 
         // Sums of parts of k, and then their sum. In order always, so that the result is always the same.
         bool const tail = choice.whole > 0;
@@ -359,7 +360,7 @@ private:
     cuda_form form_of(cuda_choice const& choice) const {
         cuda_tile const& tile = choice.tile;
         cuda_form f;
-        f.invariant = choice.invariant;
+        f.invariant = choice.invariant, f.together = choice.together;
         f.pieces = choice.piece > 0 && choice.part == 0 && tile.engine != cuda_engine::narrow;
         f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
         f.spreads = spreads();
@@ -375,14 +376,16 @@ private:
         if (reads_lines(tile.engine)) {
             cuda_lying<In> const a = lying_a(), b = lying_b();
             cuda_lines<In> const of_a = cuda_lines_of(a), of_b = cuda_lines_of(b);
-            bool const can_be_fetched = of_a.can_be_fetched() && of_b.can_be_fetched();
-            bool const can_stay = takes_any_lines(tile) ||
-                                  (takes_words(tile, sizeof(In)) && of_a.are_words() && of_b.are_words());
-            f.elements = choice.invariant && !can_stay && are_lines(of_a) && are_lines(of_b) &&
-                         takes_elements(tile, sizeof(In), choice.part > 0 ? choice.part : p_.a.cols);
-            bool const copied = !can_stay && !f.elements;
-            f.dense = can_be_fetched || copied || a.is_sum() || b.is_sum(); // then what has gaps is copied
-            f.elements &= !f.dense;
+            cuda_form const taken = form_for(tile, sizeof(In), f);
+            bool const lie = are_lines(of_a) && are_lines(of_b) && a.along_k == taken.a_along_k &&
+                             b.along_k == taken.b_along_k;
+            bool const by_words =
+                takes_words(tile, sizeof(In)) && lie && of_a.are_words() && of_b.are_words();
+            f.shifted = choice.shifted && lie && !by_words;
+            bool const copied = !takes_any_lines(tile) && !by_words && !f.shifted;
+            f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
+                      b.is_sum(); // then what has gaps is copied
+            f.shifted &= !f.dense;
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
@@ -432,12 +435,13 @@ private:
         return s.m <= on_c.m && form.b_along_k && s.m * s.k <= most ? 128 : 0;
     }
     status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
-                  cuda_arguments<Scalar> const& x, unsigned each = 0) const {
+                  cuda_arguments<Scalar> const& x, unsigned each = 0, unsigned cluster = 1) const {
         if (blocks > device_longest)
             return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
         return with_targets(form, x, [&](auto const& arguments) {
             cuda_grid const grid{.blocks = static_cast<unsigned>(blocks),
                                  .threads = static_cast<unsigned>(threads),
+                                 .cluster = cluster,
                                  .each = each};
             return session_.launch(stream_, compiled, grid, arguments, epilogue_.bytes());
         });
@@ -474,8 +478,10 @@ private:
         }
         cuda_tile const on_c = lying_on_c(tile, form, sizeof(In));
         index_t const parts = choice.parts(p_.a.cols);
-        index_t const tiles = form.tail ? choice.whole + tail_of(choice, sides()) * parts
-                                        : tiles_of(on_c, sides()) * (form.partial ? parts : p_.count);
+        index_t const tiles =
+            form.tail ? choice.whole + tail_of(choice, sides()) * parts
+                      : tiles_of(on_c, sides()) * (form.partial || form.together ? parts : p_.count);
+        auto const cluster = static_cast<unsigned>(form.together ? parts : tile.cluster);
         cuda_packing<In> copies;
         bool const by_lines = !form.invariant && (form.a_along_k || tile.micro_m == 16);
         if (tile.engine == cuda_engine::narrow && by_lines) {
@@ -499,7 +505,7 @@ private:
             cuda_arguments<Scalar> lying = x;
             lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
             lying.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
-            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles));
+            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles), cluster);
         }
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side) {
@@ -516,10 +522,9 @@ private:
         cuda_arguments<Scalar> told = x;
         if (!choice.invariant) told.flags |= first_steps(on_c, form);
         cuda_grid grid;
-        grid.threads = static_cast<unsigned>(threads_of(tile, form)),
-        grid.cluster = static_cast<unsigned>(tile.cluster);
+        grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
         index_t const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
-        grid.blocks = static_cast<unsigned>(tiles < most ? tiles : most);
+        grid.blocks = static_cast<unsigned>(tiles < most || form.together ? tiles : most);
         grid.each = spread_out(grid.blocks);
         if (tile.engine != cuda_engine::wgmma)
             return with_targets(form, told, [&](auto const& arguments) {
@@ -532,8 +537,8 @@ private:
         index_t const wide = 128 / static_cast<index_t>(sizeof(Out));
         cuda_lines<Out> const c{
             static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
-        if (!form.partial && !form.spreads && p_.beta == Scalar(0) && p_.c.col_stride == 1 &&
-            on_c.n % wide == 0 && c.length % c.unit == 0 && c.can_be_fetched()) {
+        if (!form.partial && !form.together && !form.spreads && p_.beta == Scalar(0) &&
+            p_.c.col_stride == 1 && on_c.n % wide == 0 && c.length % c.unit == 0 && c.can_be_fetched()) {
             index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
             told.flags |= 32; // as prelude.cu.hpp names it

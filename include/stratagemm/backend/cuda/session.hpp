@@ -15,6 +15,7 @@
 #include "kernels/mma.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
+#include "kernels/rows.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
 #include "memory.hpp"
@@ -249,12 +250,12 @@ private:
             return;
         }
         // Before the context and the pool, which nothing would give back if there were no memory for this.
-        tuning_.emplace(program_store::standard(),
-                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
-                            cuda_compiler::get().version(),
-                        std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text +
-                            cuda_blocked_text + cuda_fetches_text + cuda_pipeline_text + cuda_simt_text +
-                            cuda_fp64_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
+        tuning_.emplace(
+            program_store::standard(),
+            device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
+            std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text + cuda_blocked_text +
+                cuda_fetches_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text + cuda_rows_text +
+                cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
         CUdevice id = 0;
         (void)driver().cuDeviceGet(&id, ordinal);
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {

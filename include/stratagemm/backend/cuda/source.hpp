@@ -13,6 +13,7 @@
 #include "kernels/ordered.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
+#include "kernels/rows.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/small.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
@@ -84,7 +85,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     case cuda_engine::simt: body += cuda_simt_text; break;
     case cuda_engine::fp64: body += cuda_fp64_text; break;
     case cuda_engine::mma:
-        body += cuda_mma_operands(type_letter<In>()) + cuda_copies_text + cuda_mma_text;
+        body += cuda_mma_operands(type_letter<In>()) + cuda_copies_text + cuda_rows_text + cuda_mma_text;
         break;
     default: {
         char const letter = type_letter<In>();
@@ -97,7 +98,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         bool const turned = is_turned(tile, form, sizeof(In));
         body += cuda_promotes(letter) + "#define FROM_REGISTERS " + (turned ? "1\n" : "0\n") +
                 "#define WARP_BYTES " + std::to_string(cuda_warp_results) + '\n' +
-                cuda_wgmma_instruction(type, tile.n, turned) + cuda_wgmma_text;
+                cuda_wgmma_instruction(type, tile.n, turned) + cuda_rows_text + cuda_wgmma_text;
     }
     }
     cuda_source source = cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue,

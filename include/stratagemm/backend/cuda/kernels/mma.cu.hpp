@@ -3,8 +3,8 @@
 // swizzled lines.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at
-// multiples of 16 bytes. Lines of 16-bit types may begin at multiples of 4 (DENSE = 0), and are then copied word by word,
-// or anywhere (ELEMENTS), which takes longest, and is for few steps.
+// multiples of 16 bytes. Lines of types of 16 bits and fewer may begin at multiples of 4 (DENSE = 0), and are then copied
+// word by word, or anywhere (SHIFTED): then aligned pieces of 16 bytes pass through registers, where they are shifted.
 // Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A warp
 // has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
 //
@@ -25,6 +25,8 @@ inline constexpr char cuda_mma_text[] = R"cu(
 #define BLOCKS_M (MICRO_M / 16)
 #define BLOCKS_N (MICRO_N / 8)
 #define DEPTH (TILE_K * ELEMENT / 32)
+/* Whether there are registers only for what is fetched of one operand. */
+#define ONE_BY_ONE (SHIFTED && THREADS > 128)
 static_assert(STAGES >= 2 && DEPTH % 2 == 0, "one half is read while the other is multiplied");
 static_assert(MICRO_M % 16 == 0 && MICRO_N % 16 == 0 && MICRO_M <= 64 && MICRO_N <= 64, "pairs of blocks");
 
@@ -39,13 +41,21 @@ template <int SIDE, bool ALONG_K> struct loader {
         return line * bytes + (chunk ^ (bytes >= 128 ? line % 8 : line / (128 / bytes) % chunks)) * 16;
     }
 
+    static constexpr int each = lines / together; /* of a thread */
+
     char const *from;
     index apart, after; /* from one of its lines to the next; from a tile to the next */
     int line, at;       /* the first of its lines, and where in it */
     unsigned to;
     int side_left;      /* lines, or bytes of a line, if the lines lie along k or not */
+#if SHIFTED
+    char const *first, *last; /* the operand */
+    uint4 low[each], high[each]; /* what holds 16 bytes of each line */
+    int in_line, lines_left;     /* bytes of these that are in the matrix, if the line is */
+    unsigned place_low;
+#endif
 
-    loader(operand const &o, int side0, int sides, int k0, int batch) {
+    loader(operand const &o, int side0, int sides, int k0, int depth, int batch) {
         index const stride = (ALONG_K ? o.row : o.col) * ELEMENT;
         line = threadIdx.x / chunks, at = threadIdx.x % chunks * 16, to = place(line, threadIdx.x % chunks);
         from = (char const *)o.data + batch * o.step * ELEMENT + at +
@@ -53,24 +63,80 @@ template <int SIDE, bool ALONG_K> struct loader {
                         : (k0 + line) * stride + (index)side0 * ELEMENT);
         apart = together * stride, after = ALONG_K ? TILE_K * ELEMENT : TILE_K * stride;
         side_left = min(sides - side0, SIDE) * (ALONG_K ? 1 : ELEMENT);
+#if SHIFTED
+        first = (char const *)o.data + batch * o.step * ELEMENT;
+        last = first + ((ALONG_K ? sides : depth) - 1) * stride + (index)(ALONG_K ? depth : sides) * ELEMENT;
+#endif
     }
+#if SHIFTED
+    int there(int v) const { return line + v * together < lines_left ? in_line : 0; }
+    /* Those words of an aligned piece that hold something of [begin, end). */
+    uint4 piece(char const *at, char const *begin, char const *end) const {
+        union { unsigned word[4]; uint4 whole; } x = {};
+#pragma unroll
+        for (int w = 0; w < 4; ++w)
+            if (begin < end && at + 4 * w + 4 > begin && at + 4 * w < end) x.word[w] = ((unsigned const *)at)[w];
+        return x.whole;
+    }
+    /* Asks for the next tile; put() brings it to shared memory. Pieces are read whole, and without a branch for each, if
+       all of those of a thread lie within the operand; instead of what is outside of the matrix, a piece that does. */
+    void fetch(unsigned, int k_left) {
+        in_line = max(0, min(16, (ALONG_K ? min(k_left, TILE_K) * ELEMENT : side_left) - at));
+        lines_left = ALONG_K ? side_left : k_left;
+        char const *const within = (char const *)((unsigned long long)(first + 15) & ~15ull);
+        bool whole = within + 32 <= last;
+        place_low = (unsigned)(unsigned long long)from;
+        char const *aligned[each];
+#pragma unroll
+        for (int v = 0; v < each; ++v) {
+            aligned[v] = there(v) > 0 ? (char const *)((unsigned long long)(from + v * apart) & ~15ull) : within;
+            whole = whole && aligned[v] >= first && aligned[v] + 32 <= last;
+        }
+        if (whole) {
+#pragma unroll
+            for (int v = 0; v < each; ++v)
+                low[v] = ((uint4 const *)aligned[v])[0], high[v] = ((uint4 const *)aligned[v])[1];
+        } else {
+#pragma unroll
+            for (int v = 0; v < each; ++v) {
+                char const *const begin = from + v * apart, *const end = begin + there(v);
+                low[v] = piece(aligned[v], begin, end), high[v] = piece(aligned[v] + 16, begin, end);
+            }
+        }
+        from += after;
+    }
+    void put(unsigned tile) const {
+#pragma unroll
+        for (int v = 0; v < each; ++v) {
+            unsigned const begin = place_low + v * (unsigned)apart, by = begin % 4 * 8;
+            unsigned const x[8] = {low[v].x, low[v].y, low[v].z, low[v].w, high[v].x, high[v].y, high[v].z, high[v].w};
+            unsigned y[6], z[5];
+#pragma unroll
+            for (int w = 0; w < 6; ++w) y[w] = begin & 8 ? x[w + 2] : x[w];
+#pragma unroll
+            for (int w = 0; w < 5; ++w) z[w] = begin & 4 ? y[w + 1] : y[w];
+            union { unsigned word[4]; uint4 whole; } chunk;
+#pragma unroll
+            for (int w = 0; w < 4; ++w) {
+                int const bytes = there(v) - 4 * w;
+                unsigned const mask = bytes >= 4 ? ~0u : bytes > 0 ? (1u << bytes * 8) - 1 : 0;
+                chunk.word[w] = __funnelshift_r(z[w], z[w + 1], by) & mask;
+            }
+            *(uint4 *)__cvta_shared_to_generic(tile + to + v * together * bytes) = chunk.whole;
+        }
+    }
+#else
     /* The next tile, with so many terms of k left. */
     void fetch(unsigned tile, int k_left) {
         int const in_line = max(0, min(16, (ALONG_K ? min(k_left, TILE_K) * ELEMENT : side_left) - at));
         int const lines_left = ALONG_K ? side_left : k_left;
 #pragma unroll
-        for (int v = 0; v < lines / together; ++v) {
+        for (int v = 0; v < each; ++v) {
             int const there = line + v * together < lines_left ? in_line : 0;
             unsigned const place = tile + to + v * together * bytes;
             char const *const at_v = from + v * apart;
 #if DENSE
             copy(place, (uint4 const *)at_v, there);
-#elif ELEMENTS
-            union { IN x[16 / ELEMENT]; uint4 whole; } chunk = {};
-#pragma unroll
-            for (int e = 0; e < 16 / ELEMENT; ++e)
-                if (e * ELEMENT < there) chunk.x[e] = ((IN const *)at_v)[e];
-            *(uint4 *)__cvta_shared_to_generic(place) = chunk.whole;
 #else
 #pragma unroll
             for (int b = 0; b < 16; b += 4) copy_word(place + b, (unsigned const *)(at_v + b), there - b);
@@ -78,6 +144,8 @@ template <int SIDE, bool ALONG_K> struct loader {
         }
         from += after;
     }
+    void put(unsigned) const {} /* it is there when the copies have ended */
+#endif
 };
 
 /* Where a lane reads: 16 lines or columns by 32 bytes of k are four matrices of 8 x 16 bytes, which A has in another
@@ -136,9 +204,13 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     wait_for_earlier();
     extern __shared__ __align__(128) char memory[];
     unsigned const a_tiles = shared_address(memory), b_tiles = a_tiles + STAGES * A_BYTES;
+#if TOGETHER
+    place const tile = tile_at(p, blockIdx.x);
+#else
     place const tile = place_of_tile(blockIdx.x, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
+#endif
     int const i0 = tile.i * TILE_M, j0 = tile.j * TILE_N;
-#if PARTIAL
+#if PARTIAL || TOGETHER
     int const l0 = tile.batch * p.part, l1 = min(p.k, l0 + p.part), batch = 0;
 #else
     int const l0 = 0, l1 = p.k, batch = tile.batch;
@@ -146,23 +218,29 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int const warp_m = warp / WARPS_N * MICRO_M, warp_n = warp % WARPS_N * MICRO_N;
 
-    loader<TILE_M, A_ALONG_K> a(p.a, i0, p.m, l0, batch);
-    loader<TILE_N, B_ALONG_K> b({p.b.data, p.b.col, p.b.row, p.b.step}, j0, p.n, l0, batch);
+    loader<TILE_M, A_ALONG_K> a(p.a, i0, p.m, l0, p.k, batch);
+    loader<TILE_N, B_ALONG_K> b({p.b.data, p.b.col, p.b.row, p.b.step}, j0, p.n, l0, p.k, batch);
     reader<TILE_M, A_ALONG_K, true> const at_a(warp_m);
     reader<TILE_N, B_ALONG_K, false> const at_b(warp_n);
     int const steps = (l1 - l0 - 1) / TILE_K + 1;
     int ahead = 0, left = l1 - l0; /* the stage that is fetched next, and the terms from there on */
-    auto const fetch = [&] {
-        if (left > 0) {
-            a.fetch(a_tiles + ahead * A_BYTES, left);
-            b.fetch(b_tiles + ahead * B_BYTES, left);
-        }
+    auto const fetch_a = [&] {
+        if (left > 0) a.fetch(a_tiles + ahead * A_BYTES, left);
+    };
+    auto const fetch_b = [&] {
+        if (left > 0) b.fetch(b_tiles + ahead * B_BYTES, left);
         commit();
+    };
+    auto const put_a = [&] {
+        if (left > 0) a.put(a_tiles + ahead * A_BYTES);
+    };
+    auto const put_b = [&] {
+        if (left > 0) b.put(b_tiles + ahead * B_BYTES);
         left -= TILE_K;
         if (++ahead == STAGES) ahead = 0;
     };
 #pragma unroll
-    for (int s = 0; s < STAGES - 1; ++s) fetch();
+    for (int s = 0; s < STAGES - 1; ++s) fetch_a(), fetch_b(), put_a(), put_b();
 
     unsigned x[2][BLOCKS_M][4], y[2][BLOCKS_N / 2][4];
     auto const read = [&](int stage, int d) {
@@ -190,12 +268,16 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
         int const next = stage + 1 == STAGES ? 0 : stage + 1;
 #pragma unroll
         for (int d = 0; d < DEPTH; ++d) {
+            if (ONE_BY_ONE && d == DEPTH / 2) put_a(), fetch_b();
             if (d == DEPTH - 1) { /* all have read this stage: the next but STAGES may come where it was */
+                if (!ONE_BY_ONE) put_a();
+                put_b();
                 wait_but_for<STAGES - 2>();
                 __syncthreads();
             }
             read(d == DEPTH - 1 ? next : stage, (d + 1) % DEPTH);
-            if (d == 0) fetch();
+            if (d == 0) fetch_a();
+            if (d == 0 && !ONE_BY_ONE) fetch_b();
 #pragma unroll
             for (int i = 0; i < BLOCKS_M; ++i)
 #pragma unroll
@@ -214,20 +296,65 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     }
     pieces.finish(sum);
     wait_but_for<0>();
+    auto const for_all_pairs = [&](auto const &f) {
+#pragma unroll
+        for (int i = 0; i < BLOCKS_M; ++i)
+#pragma unroll
+            for (int h = 0; h < 2; ++h)
+#pragma unroll
+                for (int j = 0; j < BLOCKS_N; ++j)
+                    f(i, h, j, i0 + warp_m + 16 * i + 8 * h + lane / 4, j0 + warp_n + 8 * j + lane % 4 * 2);
+    };
 
-#pragma unroll
-    for (int i = 0; i < BLOCKS_M; ++i)
-#pragma unroll
-        for (int h = 0; h < 2; ++h)
-#pragma unroll
-            for (int j = 0; j < BLOCKS_N; ++j) {
-                int const row = i0 + warp_m + 16 * i + 8 * h + lane / 4, col = j0 + warp_n + 8 * j + lane % 4 * 2;
-#if PARTIAL
-                store_partial<2>(p, &sum[i][j][2 * h], row, col, tile.batch);
+#if TOGETHER
+    int const own_row = i0 + warp_m + lane / 4, own_col = j0 + warp_n + lane % 4 * 2;
+    __syncthreads();
+    put_sums<THREADS>(a_tiles, threadIdx.x, (scalar (&)[BLOCKS_M * BLOCKS_N * 4])sum);
+    cluster_ends();
+    add_up<THREADS, BLOCKS_M * BLOCKS_N * 4>(a_tiles, threadIdx.x, [&](int first, scalar const (&x)[4]) {
+        int const row = own_row + first / 4 / BLOCKS_N * 16, col = own_col + first / 4 % BLOCKS_N * 8;
+        store_run<2>(p, state, x, row, col, 0);
+        store_run<2>(p, state, x + 2, row + 8, col, 0);
+    });
+    cluster_ends();
+#elif PARTIAL
+    for_all_pairs([&](int i, int h, int j, int row, int col) {
+        store_partial<2>(p, &sum[i][j][2 * h], row, col, tile.batch);
+    });
 #else
-                store_run<2>(p, state, &sum[i][j][2 * h], row, col, tile.batch);
+    if (p.c.col != 1 || p.flags & adds) {
+        for_all_pairs([&](int i, int h, int j, int row, int col) {
+            store_run<2>(p, state, &sum[i][j][2 * h], row, col, batch);
+        });
+        return;
+    }
+    /* Through shared memory, where tiles were, in whole rows. */
+    constexpr int in_row = ROW_BYTES / sizeof(OUT);
+    constexpr int width = TILE_N < in_row ? TILE_N : TILE_N % in_row == 0 ? in_row : in_row / 2;
+    static_assert(TILE_N % width == 0 && width % MICRO_N == 0, "whole rows of results");
+    static_assert(TILE_M * ROW_BYTES <= STAGES * (A_BYTES + B_BYTES), "stages have room for them");
+#pragma unroll
+    for (int first = 0; first < TILE_N; first += width) {
+        __syncthreads();
+        if (warp_n / width * width == first)
+            for_all_pairs([&](int i, int h, int j, int row, int col) {
+                OUT x[2];
+                /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
+#pragma unroll
+                for (int w = 0; w < 2; ++w)
+                    x[w] = finished(p, state, sum[i][j][2 * h + w], false, nullptr, min(row, p.m - 1),
+                                    min(col + w, p.n - 1));
+                put(a_tiles + (row - i0) * ROW_BYTES +
+                        place_in_row<sizeof(OUT)>((col - j0 - first) * sizeof(OUT), row - i0),
+                    x[0], x[1]);
+            });
+        __syncthreads();
+        for (int r = warp * 16; r < min(TILE_M, p.m - i0); r += THREADS / 2)
+            if (j0 + first < p.n)
+                write_rows<OUT, width>(a_tiles + r * ROW_BYTES, (OUT *)element<OUT>(p.c, i0 + r, j0 + first, batch),
+                                       p.c.row, 1, min(16, p.m - i0 - r), p.n - j0 - first);
+    }
 #endif
-            }
 }
 )cu";
 

@@ -85,18 +85,22 @@ inline place place_of_tile(int number, int tiles_m, int tiles_n) {
 #ifndef TAIL
 #define TAIL 0
 #endif
+/* TOGETHER: the blocks of a cluster have a tile, each of them a part of k. A block takes one tile. */
+#ifndef TOGETHER
+#define TOGETHER 0
+#endif
 inline int tiles_of_product(arguments const &p) { return ((p.m - 1) / TILE_M + 1) * ((p.n - 1) / TILE_N + 1); }
 inline int parts_of(arguments const &p) { return (p.k - 1) / p.part + 1; }
 /* Matrices of a batch, or parts of k. */
-inline int batches_of(arguments const &p) { return PARTIAL ? parts_of(p) : p.count; }
+inline int batches_of(arguments const &p) { return PARTIAL || TOGETHER ? parts_of(p) : p.count; }
 inline bool is_part(place const &t) { return PARTIAL || (TAIL && t.batch < 0); }
 inline int first_term(arguments const &p, place const &t) {
     if (TAIL && t.batch < 0) return (-1 - t.batch) / (tiles_of_product(p) - p.count) * p.part;
-    return PARTIAL ? t.batch * p.part : 0;
+    return PARTIAL || TOGETHER ? t.batch * p.part : 0;
 }
 inline int steps_of(arguments const &p, place const &t) {
     int const l = first_term(p, t);
-    return ((is_part(t) ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
+    return ((TOGETHER || is_part(t) ? min(p.k, l + p.part) : p.k) - l - 1) / TILE_K + 1;
 }
 /* Lines along k begin at equal distances from each other. Blocks that all read them at the same k seem to ask few channels
    of the memory for everything. So tiles begin at different steps of k, as far from each other as the golden ratio puts
@@ -105,7 +109,7 @@ inline int first_step(arguments const &p, int i, int j, int steps) {
     unsigned const tile = p.flags & begins_by_column ? j : p.flags & begins_by_row ? i : 0;
     return (unsigned long long)(tile * 2654435769u) * steps >> 32;
 }
-inline int matrix_of(operand const &o, int batch) { return PARTIAL || TAIL || !o.step ? 0 : batch; }
+inline int matrix_of(operand const &o, int batch) { return PARTIAL || TOGETHER || TAIL || !o.step ? 0 : batch; }
 
 inline int tiles_of(arguments const &p) {
     int const tiles = tiles_of_product(p);
@@ -113,6 +117,11 @@ inline int tiles_of(arguments const &p) {
 }
 inline place tile_at(arguments const &p, int number) {
     int const tiles_m = (p.m - 1) / TILE_M + 1, tiles_n = (p.n - 1) / TILE_N + 1, part = number - p.count;
+#if TOGETHER
+    place whole = place_of_tile(number / parts_of(p), tiles_m, tiles_n);
+    whole.batch = number % parts_of(p);
+    return whole;
+#endif
     if (!TAIL || part < 0) return place_of_tile(number, tiles_m, tiles_n);
     place t = place_of_tile(p.count + part % (tiles_m * tiles_n - p.count), tiles_m, tiles_n);
     t.batch = -1 - part;
@@ -157,6 +166,55 @@ struct walk {
         if (--left == 0) tile(p, number + gridDim.x);
     }
 };
+
+#if TOGETHER
+/* The sums of a thread, N of them, go to `room` in shared memory, 16 bytes of all THREADS at a time. When all blocks of the
+   cluster have met, each adds up what all have of some of them, in the order of the parts, so that the result is always
+   the same. */
+#define MOST_PARTS 8
+struct alignas(16) run_of_sums { scalar x[16 / sizeof(scalar)]; };
+inline int blocks_of_cluster() {
+    int blocks;
+    asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(blocks));
+    return blocks;
+}
+template <int THREADS, int N> void put_sums(unsigned room, int thread, scalar const (&sum)[N]) {
+    constexpr int each = 16 / sizeof(scalar);
+    static_assert(N % each == 0, "whole runs");
+#pragma unroll
+    for (int r = 0; r < N / each; ++r) {
+        union { run_of_sums run; unsigned word[4]; } own;
+#pragma unroll
+        for (int w = 0; w < each; ++w) own.run.x[w] = sum[r * each + w];
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(room + (r * THREADS + thread) * 16),
+                     "r"(own.word[0]), "r"(own.word[1]), "r"(own.word[2]), "r"(own.word[3]) : "memory");
+    }
+}
+/* Calls `finish(first, sums)` for the runs that are this block's. */
+template <int THREADS, int N, class FINISH> void add_up(unsigned room, int thread, FINISH const &finish) {
+    constexpr int each = 16 / sizeof(scalar), runs = N / each;
+    int const parts = blocks_of_cluster(), own = block_in_cluster();
+    int const last = runs * (own + 1) / parts;
+    for (int r = runs * own / parts; r < last; ++r) {
+        union { run_of_sums run; unsigned word[4]; } part[MOST_PARTS];
+#pragma unroll
+        for (int b = 0; b < MOST_PARTS; ++b)
+            if (b < parts)
+                asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
+                             "ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [there];\n}"
+                             : "=r"(part[b].word[0]), "=r"(part[b].word[1]), "=r"(part[b].word[2]),
+                               "=r"(part[b].word[3])
+                             : "r"(room + (r * THREADS + thread) * 16), "r"(b));
+        scalar sum[each] = {};
+#pragma unroll
+        for (int b = 0; b < MOST_PARTS; ++b)
+            if (b < parts)
+#pragma unroll
+                for (int w = 0; w < each; ++w) sum[w] = sum[w] + part[b].run.x[w];
+        finish(r * each, sum);
+    }
+}
+#endif
 )cu";
 
 STRATAGEMM_END

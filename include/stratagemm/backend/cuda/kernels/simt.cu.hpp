@@ -28,6 +28,7 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define THROUGH_SHARED (MICRO_M * MICRO_N > 128)
 /* Whether those of tiles that are not whole are, so that a warp stores lines of C however they are aligned. */
 #define LINES_THROUGH_SHARED (THROUGH_SHARED || !(A_ALONG_K || B_ALONG_K || PARTIAL))
+static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * STAGE_BYTES, "stages have room for sums");
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 32 || !(A_ALONG_K || B_ALONG_K), "a line of shared memory is the depth of a tile");
 static_assert(THREADS % 32 == 0 && THREADS_N % WARP_N == 0 && THREADS_M % (32 / WARP_N) == 0, "whole warps");
@@ -356,6 +357,22 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             begun = true;
         }
         pieces.finish(sum);
+#if TOGETHER
+        /* Where tiles were, once all threads have read theirs. */
+        __syncthreads();
+        put_sums<THREADS>(base, threadIdx.x, (float (&)[MICRO_M * MICRO_N])sum);
+        cluster_ends();
+        add_up<THREADS, MICRO_M * MICRO_N>(base, threadIdx.x, [&](int first, float const (&x)[4]) {
+            int const i = first / MICRO_N, j = first % MICRO_N;
+            int const row = t.i * TILE_M + line_of<A_ALONG_K, TILE_M, MICRO_M>(i, thread_m);
+            auto const col = [&](int w) { return t.j * TILE_N + line_of<B_ALONG_K, TILE_N, MICRO_N>(j + w, thread_n); };
+            if (!B_ALONG_K) return store_run<4>(p, state, x, row, col(0), 0);
+#pragma unroll
+            for (int w = 0; w < 4; ++w) store_run<1>(p, state, x + w, row, col(w), 0);
+        });
+        cluster_ends();
+        return;
+#endif
         constexpr int width = B_ALONG_K ? 1 : 4;
         bool const whole = is_whole<width>(p, t);
 #if LINES_THROUGH_SHARED

@@ -11,6 +11,8 @@
 // added (c_is_mapped), the hardware takes them from there while the next tile is multiplied, and leaves out
 // what is beyond C; elsewhere threads do.
 //
+// TOGETHER: the blocks of a cluster share the sum over k of a tile (pipeline.cu.hpp).
+//
 // PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8), so that what a stage adds up to
 // is added to the sum outside of them.
 #pragma once
@@ -69,7 +71,9 @@ static_assert(STAGES >= 2, "one is read, one is fetched");
 #define SUMMING_REGISTERS (CONSUMERS < 3 ? 232 : 160)
 #define FETCHING_REGISTERS (CONSUMERS < 3 ? 40 : 32)
 static_assert(CONSUMERS <= 2 || (CONSUMERS == 3 && SUMS <= 96), "registers for so many warpgroups");
-static_assert(CLUSTER == 1 || !TAIL, "blocks of a cluster compute tiles below each other");
+static_assert(!(TOGETHER && FROM_REGISTERS), "which has other sums");
+static_assert(CLUSTER == 1 || !(TAIL || TOGETHER), "blocks of a cluster compute tiles below each other");
+static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * (A_BYTES + B_BYTES), "stages have room for sums");
 static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER) == 0 : TILE_N % LINE == 0, "blocks of a cluster fetch parts of B");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
@@ -96,59 +100,6 @@ inline void are_there(scalar (&sum)[SUMS]) {
 #endif
 }
 
-/* Results that threads store go to memory in whole rows: a warp puts 16 rows of 256 bytes to shared memory and reads them
-   back as they lie in C. Pieces of 16 bytes are swizzled, such that neither meets in a bank. */
-#define ROW_BYTES 256
-/* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
-inline int lane_now() {
-    int lane;
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane)::"memory");
-    return lane;
-}
-template <int BYTES> unsigned place_in_row(unsigned byte, int row) {
-    return byte ^ (BYTES < 4 ? row & 7 : (row & 3) << 1 | (row >> 2 & 1)) << 4;
-}
-inline unsigned word_at(unsigned address) {
-    unsigned x;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
-    return x;
-}
-inline uint4 words_at(unsigned address) {
-    uint4 x;
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(address)
-                 : "memory");
-    return x;
-}
-
-/* Rows to `to` as words, of which the first of a row may begin at its second element of 16 bits; HEADS: there are such
-   rows. */
-template <class T, int width, bool HEADS>
-inline void write_words(unsigned from, T *to, index row, int rows, int end) {
-    constexpr int in_word = 4 / sizeof(T), each = 8; /* rows at a time */
-    constexpr unsigned last = width * sizeof(T) - 4;
-    int const lane = lane_now();
-#pragma unroll 1
-    for (int left = rows; left > 0; left -= each, to += each * row, from += each * ROW_BYTES)
-#pragma unroll
-        for (int w = 0; w < width / in_word; w += 32) {
-            unsigned const own = (w + lane) * 4, next = own < last ? own + 4 : last;
-            unsigned x[each];
-#pragma unroll
-            for (int r = 0; r < each; ++r) {
-                x[r] = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(own, r));
-                if (HEADS) {
-                    unsigned const y = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(next, r));
-                    if ((unsigned long long)(to + r * row) % 4) x[r] = __funnelshift_r(x[r], y, 16);
-                }
-            }
-            T *line = to + (w + lane) * in_word;
-#pragma unroll
-            for (int r = 0; r < each; ++r, line += row) {
-                int const head = HEADS ? (unsigned long long)line % 4 / 2 : 0;
-                if (r < left && (w + lane + 1) * in_word + head <= end) *(unsigned *)(line + head) = x[r];
-            }
-        }
-}
 /* Neighbours, the first of them at an even place. */
 template <class T> struct two_of { T x[2]; };
 template <class T> two_of<T> two_at(unsigned address) {
@@ -158,74 +109,6 @@ template <class T> two_of<T> two_at(unsigned address) {
         u.word[w] = sizeof(T) == 1 ? word_at(address / 4 * 4) >> address % 4 * 8 : word_at(address + 4 * w);
     return u.two;
 }
-template <class T> T element_at(unsigned row_at, int col, int row) {
-    unsigned const byte = col * sizeof(T);
-    union { unsigned word; T x; } u = {word_at(row_at + place_in_row<sizeof(T)>(byte / 4 * 4, row)) >> byte % 4 * 8};
-    return u.x;
-}
-
-/* The rows of a warp to `to`, the place of the first of them; so many of them, and of their columns, are in C. As 16
-   bytes if all rows are aligned so, else as words, and what is left by elements. Several are read before the first is
-   stored, since none of that may change places. */
-template <class T, int width> inline void write_rows(unsigned from, T *to, index row, index col, int rows, int cols) {
-    constexpr int each = 16 / sizeof(T), lanes = width / each, in_word = 4 / sizeof(T);
-    int const lane = lane_now(), end = min(width, cols);
-    bool const aligned = ((unsigned long long)to | row * sizeof(T)) % 16 == 0;
-    if (col != 1 || (sizeof(T) == 1 && !aligned)) {
-#pragma unroll 1
-        for (int r = 0; r < rows; ++r, to += row)
-#pragma unroll 1
-            for (int j = lane; j < end; j += 32) to[j * col] = element_at<T>(from + r * ROW_BYTES, j, r);
-    } else if (aligned) {
-        constexpr int at_once = 32 / lanes, times = 16 / at_once < 4 ? 1 : 4;
-        int const first = lane / lanes % at_once, at = lane % lanes;
-        T *c = to + (first * row + at * each);
-#pragma unroll
-        for (int r0 = first; r0 < 16; r0 += times * at_once) {
-            uint4 x[times];
-#pragma unroll
-            for (int v = 0; v < times; ++v) {
-                int const r = r0 + v * at_once;
-                x[v] = words_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(at * 16, r));
-            }
-#pragma unroll
-            for (int v = 0; v < times; ++v, c += at_once * row)
-                if (r0 + v * at_once < rows && (at + 1) * each <= end) *(uint4 *)c = x[v];
-        }
-        for (int e = lane; e < 16 * (end % each); e += 32) {
-            int const r = e % 16, j = end - 1 - e / 16;
-            if (r < rows) to[r * row + j] = element_at<T>(from + r * ROW_BYTES, j, r);
-        }
-    } else {
-        if (in_word == 2 && ((unsigned long long)to | row * sizeof(T)) % 4)
-            write_words<T, width, true>(from, to, row, rows, end);
-        else
-            write_words<T, width, false>(from, to, row, rows, end);
-        /* The element before the first word of each row, and that after the last. */
-        int const r = lane % 16;
-        if (in_word == 2 && r < rows) {
-            int const head = (unsigned long long)(to + r * row) % 4 / 2, j = lane < 16 ? 0 : end - 1;
-            if (lane < 16 ? head > 0 && end > 0 : end > head && (end - head) % 2 > 0)
-                to[r * row + j] = element_at<T>(from + r * ROW_BYTES, j, r);
-        }
-    }
-}
-
-/* Neighbours to shared memory. Floats stay floats: made words of, the compiler would do so before they are there. */
-inline void put(unsigned at, float x, float y) {
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
-}
-inline void put(unsigned at, unsigned x, unsigned y) {
-    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(x), "r"(y) : "memory");
-}
-inline void put(unsigned at, int x, int y) { put(at, (unsigned)x, (unsigned)y); }
-inline void put(unsigned at, signed char x, signed char y) {
-    asm volatile("st.shared.b16 [%0], %1;" ::"r"(at), "h"((unsigned short)((unsigned char)x | y << 8)) : "memory");
-}
-template <class T> void put(unsigned at, T x, T y) {
-    asm volatile("st.shared.v2.b16 [%0], {%1, %2};" ::"r"(at), "h"(x.bits), "h"(y.bits) : "memory");
-}
-
 /* The way back, of E. What is outside of it is not read. Hardware copies where it can: all at once, without registers. */
 template <class T, int width>
 inline void read_rows(unsigned staging, T const *from, index row, index col, int rows, int cols) {
@@ -473,7 +356,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     int const tiles = TAIL ? tiles_of(p) : tiles_m * tiles_n * batches_of(p);
     int const first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
     auto const place_of = [&](int number) {
-        return TAIL ? tile_at(p, number) : place_of_tile(number, tiles_m, tiles_n);
+        return TAIL || TOGETHER ? tile_at(p, number) : place_of_tile(number, tiles_m, tiles_n);
     };
     int stage = 0, parity = 0;
     auto const next_stage = [&] {
@@ -522,6 +405,8 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 }
             }
         }
+        __syncwarp();
+        if (TOGETHER) cluster_ends();
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(SUMMING_REGISTERS));
         int const warp = threadIdx.x % 128 / 32;
@@ -616,7 +501,18 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #endif
 
             int const i = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
-#if PARTIAL
+#if TOGETHER
+            /* Where tiles were, once all groups have read theirs. */
+            int const thread = threadIdx.x - 128;
+            asm volatile("barrier.sync %0, %1;" ::"r"(1), "n"(CONSUMERS * 128) : "memory");
+            put_sums<CONSUMERS * 128>(a_tiles, thread, sum);
+            cluster_ends();
+            add_up<CONSUMERS * 128, SUMS>(a_tiles, thread, [&](int first, scalar const (&x)[4]) {
+                int const row = i + lane_now() / 4, col = j0 + first * 2 + lane_now() % 4 * 2;
+                store_run<2>(p, state, x, row, col, 0);
+                store_run<2>(p, state, x + 2, row + 8, col, 0);
+            });
+#elif PARTIAL
             operand const parts = {p.c.data, line_of_parts(p), 1, (index)p.m * line_of_parts(p)};
             store_sums<scalar>(staging, sum, i, j0, parts, nullptr, p.m, p.n, t.batch,
                                [](scalar x, scalar const *, int, int) { return x; });
@@ -646,7 +542,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     if (group > 0) boxes_are_read_but_for<0>();
     /* Nobody leaves while another block may still tell it something. */
     __syncwarp();
-    if (CLUSTER > 1) cluster_ends();
+    if (CLUSTER > 1 || TOGETHER) cluster_ends();
 }
 )cu";
 
