@@ -137,7 +137,8 @@ struct host {
             bool const is_large =
                 work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, p.a.cols, size));
             if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most ||
-                (is_large && (work > 4 * most || smaller(p.c.rows, p.c.cols) > few_dots || invariant)) ||
+                (is_large &&
+                 (work > 4 * most || smaller(p.c.rows, p.c.cols) > few_dots(size) || invariant)) ||
                 (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
                 (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
                 return false;
@@ -352,7 +353,7 @@ private:
     // written element by element, which a short k would not pay for.
     template <class T>
     bool is_flat(index_t m, index_t n, index_t k, index_t b_row, index_t b_col) const {
-        return m > (invariant ? 4 : few_dots) && m * index_t{sizeof(T)} <= 128 && n >= 2 * m &&
+        return m > (invariant ? 4 : few_dots(sizeof(T))) && m * index_t{sizeof(T)} <= 128 && n >= 2 * m &&
                k >= larger_of(32, 3 * m) && b_row == 1 && b_col != 1;
     }
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.

@@ -93,9 +93,9 @@ k_pieces pieces_of(index_t depth) {
     return {count, divide_up(divide_up(depth, count), 4) * 4};
 }
 
-// Dot products have a short side of at most so many rows or columns. A chain of a lane, in a piece of k, is no longer
-// than what error_bound() counts with.
-inline constexpr index_t few_dots = 8;
+// Dot products have a short side of at most so many rows or columns of elements of so many bytes. A chain of a lane, in a
+// piece of k, is no longer than what error_bound() counts with.
+constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
 template <class T>
 index_t longest_dots() {
     return block_sizes<T>::k * (dot_vector / 8);
@@ -104,9 +104,9 @@ index_t longest_dots() {
 // that elements of C are best done as dot products: their vectors do not care how short the side is, but to sum the
 // elements of these takes time. The limits are those of AVX-512 within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
-    if (m <= few_dots && b_along_k)
+    if (m <= few_dots(size) && b_along_k)
         return k >= (m == 1 ? 4 : m * n <= 16 && a_along_k ? 2 : (m <= 4 ? 96 : 320) / size);
-    return m > 1 && n <= few_dots && a_along_k && k * size >= (n * size <= 16 ? 192 : 640);
+    return m > 1 && n <= few_dots(size) && a_along_k && k * size >= (n * size <= 16 ? 192 : 640);
 }
 template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {

@@ -69,7 +69,7 @@ struct host_part {
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
     bool is_flat() const {
-        return m > few_dots && m * size <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) && b_across;
+        return m > few_dots(size) && m * size <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) && b_across;
     }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);

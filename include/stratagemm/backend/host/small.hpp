@@ -10,7 +10,7 @@ STRATAGEMM_BEGIN
 template <class T>
 [[gnu::noinline]] void multiply_small_turned_dots(block_args<T>& g, index_t b_col) {
     constexpr index_t length = block_sizes<T>::k;
-    alignas(64) T copy[few_dots * length];
+    alignas(64) T copy[few_dots(sizeof(T)) * length];
     auto const& table = real_packing<T, T>::kernels();
     bool const turns_a = g.a_col != 1;
     T const *a = g.a, *b = g.b;
