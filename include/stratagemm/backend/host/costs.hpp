@@ -90,6 +90,7 @@ public:
     host_counts counts;
 
     void count(host_part p, bool at_once) {
+        if (at_once && count_turned(p)) return;
         if (is_dots(p)) return count_dots(p);
         if (p.m == 1 && p.k > 1 && p.in_place && !p.b_across) return count_row(p);
         if (at_once && count_small(p)) return;
@@ -186,19 +187,23 @@ private:
         if (rest % tiles_.second > 0) add(rest % tiles_.second, 1);
     }
 
+    // A C of few columns as its transpose, as multiply_small() decides.
+    bool count_turned(host_part const& p) {
+        bool const turned = p.a_across && p.in_place && p.n > 1 && p.n * p.size <= 32 && p.m * p.size >= 32 &&
+                            p.k >= 2 * p.n && p.m * p.k >= 128;
+        if (!turned) return false;
+        count_tiles({p.n, p.m, p.k, p.size, false, false, true});
+        turn(p.m, p.n, p.size);
+        read(p.a() + p.b() + 2 * p.c());
+        return true;
+    }
     // False: it is left to the blocked loops.
     bool count_small(host_part const& p) {
-        if (p.a_across && p.m * p.size >= 128 && p.n > 1 && p.n * p.size <= 32 && p.k >= 12 &&
-            pieces(p) == 1) {
-            count_tiles({p.n, p.m, p.k, p.size, false, false, true});
-            turn(p.m, p.n, p.size);
-        } else {
-            bool const copies = p.b_across && p.k > 1;
-            index_t const k = divide_up(p.k, pieces(p));
-            if (copies && k * p.n * p.size > 16384) return false;
-            count_tiles(p);
-            if (copies) turn(p.k, p.n, p.size), counts[host_cost::copy] += static_cast<double>(pieces(p));
-        }
+        bool const copies = p.b_across && p.k > 1;
+        index_t const k = divide_up(p.k, pieces(p));
+        if (copies && k * p.n * p.size > 16384) return false;
+        count_tiles(p);
+        if (copies) turn(p.k, p.n, p.size), counts[host_cost::copy] += static_cast<double>(pieces(p));
         read(p.a() + p.b() + 2 * p.c());
         return true;
     }
