@@ -179,6 +179,7 @@ void split_batch(problem const& p, Part&& part) {
 }
 
 contenders make_libraries();           // host, as a newcomer compiles it
+contenders make_invariant();           // host{.invariant = true}, and host{}
 contenders make_strassen();            // over host, and one level of it, and its base, which it has to beat
 contenders make_odd_sides(int levels); // of it: what levels leave is peeled, or the operands are padded
 contenders make_verified();            // over host, and its base

@@ -1,6 +1,7 @@
 // bench_host: the CPU backend against every peer installed; where the filter names strassen, strassen{host} against
 // its base, and peeling of odd sides against padding; and, where it names verified, verified{host} against its base.
-// Its options are those of program.hpp and sweep.hpp.
+// Its options are those of program.hpp and sweep.hpp, and
+//   --invariant   host{.invariant = true} against host{}, and no other: what the order of sums costs
 #include "sweep.hpp"
 
 namespace {
@@ -98,11 +99,15 @@ std::vector<bench_case> cases(options const& o) {
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, sweep_options());
+    options const o = parse(argc, argv, sweep_options({"invariant"}));
     bool const estimates = o.own.count("estimate") > 0;
     auto const open = [&] {
         // Many short samples: the median leaves out those in which something else took a processor for a while.
         arena a{make_host_machine(estimates ? 1e-3 : asks_for_sweep(o) ? 5e-3 : 20e-3), {}};
+        if (o.own.count("invariant")) {
+            a.fields.push_back(make_invariant());
+            return a;
+        }
         a.fields.push_back(make_libraries());
         for (auto& peer : make_peers()) a.fields[0].push_back(std::move(peer));
         a.fields.push_back(make_strassen());

@@ -67,6 +67,14 @@ contenders make_libraries() {
     return all;
 }
 
+contenders make_invariant() {
+    contenders all;
+    auto const in_order = [](problem const& p) { return sg::host{.threads = p.threads, .invariant = true}; };
+    all.push_back(make_policy<forms{}, f32, f64>("invariant", role::library, in_order));
+    all.push_back(make_policy<forms{}, f32, f64>("host", role::peer, cpu));
+    return all;
+}
+
 contenders make_strassen() {
     contenders all;
     auto const over = [](problem const& p) { return sg::strassen{cpu(p)}; };

@@ -110,8 +110,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (invariant) best.piece = order.piece;
     // Of integers it is nearly always what they are summed in; of fp8 nearly always of 16 bits.
     std::size_t const result = type == 'b' ? 4 : element == 1 ? 2 : element;
-    // Each block of a cluster should have a multiprocessor for itself. Those of a cluster are neighbours, so that up to one
-    // of five is left over.
+    // Each block of a cluster should have a multiprocessor for itself. The multiprocessors of a cluster are neighbours, so
+    // that up to one of five is left over.
     auto const can_be_together = [&](cuda_tile const& tile, std::ptrdiff_t parts) {
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
         return d.capability >= 90 && 5 * tiles * parts <= 4 * d.units &&
@@ -254,8 +254,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
         if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
-        // wgmma is twice as fast there, but mma has smaller tiles of 16 bits, for few rows, and takes lines that hardware
-        // does not.
+        // wgmma is twice as fast there, but mma has smaller tiles of 16 bits, for few rows, and takes lines that the
+        // hardware does not fetch.
         bool const fetched = static_cast<std::size_t>(s.k) * element % 16 == 0;
         if (engine == cuda_engine::mma && d.capability == 90 && element != 2 && (fetched || !b_along_k))
             continue;

@@ -114,8 +114,8 @@ constexpr bool sums_pieces(cuda_tile const& t) {
     }
 }
 
-// Whether the parts of k of a tile may be the blocks of a cluster, which has eight at most, and whose sums fit where tiles
-// were.
+// Whether the parts of k of a tile may be the blocks of a cluster: it has eight blocks at most, and their sums have to fit
+// where tiles were.
 constexpr bool adds_up_together(cuda_tile const& t, std::size_t element, std::ptrdiff_t parts) {
     bool const has_code = t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
                           (t.engine == cuda_engine::wgmma && element < 4);
@@ -190,8 +190,8 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
     return t;
 }
 
-// The same in the order of device/order.hpp (kernels/ordered.cu.hpp): rows of a block, pieces of k at a time, and stages.
-// Bytes of shared memory.
+// The kernel for few columns that sums in the order of device/order.hpp (kernels/ordered.cu.hpp): m rows of C and micro_m
+// pieces of k at a time for a block. Its bytes of shared memory:
 inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element, bool a_along_k) {
     auto const m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
                k = static_cast<std::size_t>(t.k), pieces = static_cast<std::size_t>(t.micro_m);
@@ -199,8 +199,8 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// So many rows that there are not many more blocks than run at a time, if all pieces of them fit. Where A does not lie along
-// k, a warp reads at least 32 bytes of each line of it.
+// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit. Where A
+// does not lie along k, a warp reads at least 32 bytes of each line of A.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d) {
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;

@@ -204,8 +204,8 @@ private:
         return rounds(tiles_, s_.k, result_);
     }
 
-    // Blocks of a cluster read each other's sums, and each stores a part of C. The more multiprocessors take part, the longer
-    // a cluster waits until there are enough of them in one place.
+    // Blocks of a cluster read each other's sums, and each stores a part of C. The more multiprocessors take part, the
+    // longer a cluster waits until enough of them are free in one place.
     double adding_up() const {
         double const area = real(t_.m) * t_.n, stored = area * result_ / parts_;
         double const share = tiles_ * parts_ < units_ ? tiles_ * parts_ / units_ : 1;
@@ -219,8 +219,8 @@ private:
                : how_.whole > 0                ? (tiles_ - whole_) * t_.m * t_.n
                                                : real(s_.m) * real(s_.n);
     }
-    // Operands and C to and from memory, and sums of parts, which stay in the second-level cache. Where some multiprocessors have less to do than others, these
-    // do not fetch as fast as memory could give.
+    // Operands and C to and from memory, and sums of parts, which stay in the second-level cache. Where some
+    // multiprocessors have less to do than others, these do not fetch as fast as memory could give.
     double moving() const {
         auto const m = real(s_.m), n = real(s_.n), k = real(s_.k);
         double const bytes = ((m * k + k * n) * size_ + m * n * result_) * real(s_.count);

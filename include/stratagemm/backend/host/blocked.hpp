@@ -114,6 +114,12 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
            kernels<T, T>().dot_products;
 }
 
+// Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at once:
+// columns of A fill vectors. To write C is then more work, which a short k does not pay for.
+inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k) {
+    return n > 1 && n * size <= 32 && m * size >= 32 && k >= 2 * n && m * k >= 128;
+}
+
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
 // otherwise 0.
 template <class Packet>
@@ -175,6 +181,14 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
     return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
 }
 
+// Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the second-level
+// cache holds it, or its lines are close to each other.
+inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
+    index_t const distance = magnitude(row_bytes), bytes = depth * distance;
+    return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
+           (distance <= 2048 && bytes <= 600000);
+}
+
 // Complex sums, by way of those of their parts, which stay in the first-level cache.
 template <class Table, class T>
 void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugate_a, bool conjugate_b) {
@@ -222,12 +236,9 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
     bool const a_in_place = Packing::in_place && Packing::tall == 1 && !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && (a.col * size < 1024 || a_is_near));
-    // So is a B whose rows lie along n where few rows of A need it, or not many and the second-level cache holds a block.
-    index_t const b_rows = r.i1 - r.i0, b_bytes = kc * magnitude(b.row) * size;
-    bool const b_is_close = b_rows <= 64 || (b_rows <= 256 && b_bytes <= second_level_cache()) ||
-                            (b.row * size <= 2048 && b_bytes <= 600000);
     bool const b_in_place = Packing::in_place && !job.b_sum.terms && b.col == 1 &&
-                            (table.masked || job.cols() % table.strip == 0) && b_is_close;
+                            (table.masked || job.cols() % table.strip == 0) &&
+                            is_close(r.i1 - r.i0, kc, b.row * size);
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
     // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a
     // sum again would cost more.

@@ -187,11 +187,8 @@ private:
         if (rest % tiles_.second > 0) add(rest % tiles_.second, 1);
     }
 
-    // A C of few columns as its transpose, as multiply_small() decides.
     bool count_turned(host_part const& p) {
-        bool const turned = p.a_across && p.in_place && p.n > 1 && p.n * p.size <= 32 && p.m * p.size >= 32 &&
-                            p.k >= 2 * p.n && p.m * p.k >= 128;
-        if (!turned) return false;
+        if (!p.a_across || !p.in_place || !is_turned_at_once(p.size, p.m, p.n, p.k)) return false;
         count_tiles({p.n, p.m, p.k, p.size, false, false, true});
         turn(p.m, p.n, p.size);
         read(p.a() + p.b() + 2 * p.c());
@@ -219,9 +216,8 @@ private:
         bool const a_is_near = p.n <= wide && p.a() <= static_cast<double>(second_level_cache());
         bool const a_in_place = p.in_place && (p.a_across ? p.m * p.size < 1024 || a_is_near
                                                           : !rows_collide(p.k * p.size) || k < 32);
-        bool const b_in_place = p.in_place && !p.b_across && (tiles_.masked || p.n % (wide / 2) == 0) &&
-                                (p.m <= 64 || (p.m <= 256 && k * row <= second_level_cache()) ||
-                                 (row <= 2048 && k * row <= 600000));
+        bool const b_in_place =
+            p.in_place && !p.b_across && (tiles_.masked || p.n % (wide / 2) == 0) && is_close(p.m, k, row);
         if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > 256 || !p.in_place));
         if (!b_in_place) pack(p, p.k, p.n, p.b_across);
         write_turned(p);

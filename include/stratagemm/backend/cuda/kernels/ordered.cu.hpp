@@ -128,6 +128,14 @@ inline void copy_a(arguments const &p, IN *a, int i0, int first, int now, int st
     }
 }
 #endif
+/* A stage: what it has of A, and then of B. */
+constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
+inline void copy_stage(arguments const &p, IN *to, int i0, int first, int now, int step, index batch, bool dense) {
+#if A_ALONG_K
+    copy_a(p, to, i0, first, now, step, batch);
+#endif
+    copy_b(p, to + SIZE_A, first, now, step, batch, dense);
+}
 /* All pieces, some at a time, and these in steps: fetch(first, step, stage) asks for a step, begin(first, step) may do
    something while that comes, sum(first, step, stage) sums it, and add(first) adds the sums of the pieces to the total. */
 template <class FETCH, class BEGIN, class SUM, class ADD>
@@ -164,11 +172,11 @@ void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begi
 }
 )cu";
 
-// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, it reads A itself, the next
-// terms while it sums these. Doubles on sm_90 are summed as fp64.cu.hpp does, whose instruction adds up eight terms one after
-// another: the even ones of eight, and then the odd ones. (A chain of that instruction takes longer than one of multiply-adds.)
+// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, the thread reads A itself,
+// the next terms while it sums these. Doubles on sm_90 are summed as fp64.cu.hpp does, whose instruction adds up eight terms
+// one after another: the even ones of eight, and then the odd ones. (A chain of that instruction takes longer than one of
+// multiply-adds.)
 inline constexpr char cuda_ordered_text[] = R"cu(
-constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
 constexpr int EACH = MICRO_N, ACROSS = COLS / EACH; /* columns of a thread; threads for the columns of a row */
 static_assert(AT_ONCE * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");
 constexpr bool EVEN_FIRST = sizeof(IN) == 8 && !COMPLEX && __CUDA_ARCH__ == 900;
@@ -233,12 +241,7 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     go_through_pieces(
         p,
         [&](int first, int step, int stage) {
-            int const now = min(AT_ONCE, pieces - first);
-            IN *const a = stages + stage * STAGE;
-#if A_ALONG_K
-            copy_a(p, a, i0, first, now, step, batch);
-#endif
-            copy_b(p, a + SIZE_A, first, now, step, batch, dense);
+            copy_stage(p, stages + stage * STAGE, i0, first, min(AT_ONCE, pieces - first), step, batch, dense);
         },
         begin,
         [&](int first, int step, int stage) {
@@ -298,7 +301,6 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
 constexpr int OWN = A_ALONG_K ? 1 : 2, ROWS = 8 * OWN; /* of a lane and of a warp */
 constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;
-constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
 static_assert(TILE_M * COLS <= 512, "two elements of C for a thread");
 
 struct alignas(8) terms { unsigned w[2]; };
@@ -364,12 +366,7 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     go_through_pieces(
         p,
         [&](int first, int step, int stage) {
-            int const now = min(AT_ONCE, pieces - first);
-            IN *const a = stages + stage * STAGE;
-#if A_ALONG_K
-            copy_a(p, a, i0, first, now, step, batch);
-#endif
-            copy_b(p, a + SIZE_A, first, now, step, batch, dense);
+            copy_stage(p, stages + stage * STAGE, i0, first, min(AT_ONCE, pieces - first), step, batch, dense);
         },
         begin,
         [&](int first, int step, int stage) {
