@@ -146,14 +146,22 @@ struct host {
             g.m = turned ? p.c.cols : p.c.rows, g.n = turned ? p.c.rows : p.c.cols, g.k = p.a.cols;
             g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
             g.a_col = turned ? a.row_stride : a.col_stride;
-            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride;
+            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride, g.b_strip = 128 / size;
             g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride, g.e_step = p.e_step;
             g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
             g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
             g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
+            index_t const b_col = turned ? b.row_stride : b.col_stride;
+            bool const along_k = b_col != 1;
+            if (along_k) g.b_strip = b_col;
+            if (!adds && (!along_k || (g.b_row == 1 && g.a_col == 1 && g.count == 1 && !invariant)))
+                if (auto const kernel = generated_for(g, along_k ? generated_way::whole_dots
+                                                                 : whole_way(g.count > 1, invariant))) {
+                    run_small(g, kernel, threads);
+                    return true;
+                }
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            index_t const b_col = turned ? b.row_stride : b.col_stride;
             if (is_large && (p.count > 1 || !are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)))
                 return false;
             if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))

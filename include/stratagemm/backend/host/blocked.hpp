@@ -10,6 +10,7 @@
 // whatever is computed beside it, and on however many threads.
 #pragma once
 
+#include "generated.hpp"
 #include "memory.hpp"
 #include "packing.hpp"
 
@@ -78,10 +79,6 @@ struct block_sizes {
 
     static index_t n() { return second_level_cache() < 3 << 19 ? n_max / 2 : n_max; }
 };
-
-inline index_t divide_up(index_t x, index_t by) { return (x + by - 1) / by; }
-inline index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
-inline index_t larger_of(index_t x, index_t y) { return x < y ? y : x; }
 
 // The pieces of k, of one length but for the last.
 struct k_pieces {
@@ -208,6 +205,26 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
     }
 }
 
+// A block, by a kernel of its own if there is one.
+template <class Table, class T>
+void multiply_block(Table const& table, block_args<T> const& g) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (g.beta == T(0) || (g.e == g.c && g.e_row == g.c_row)) {
+            if (auto const kernel = generated_next(g, generated_way::piece)) return kernel(g);
+        }
+    }
+    table.block(g);
+}
+
+// Dot products, all of a product or a piece of it.
+template <class Table, class T>
+[[gnu::noinline]] void multiply_dots(Table const& table, block_args<T> const& g, generated_way way) {
+    if (g.alpha == T(1) && (g.beta == T(0) || (g.beta == T(1) && g.e == g.c && g.e_row == g.c_row))) {
+        if (auto const kernel = generated_next(g, way)) return kernel(g);
+    }
+    table.dot_products(g);
+}
+
 // Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one.
 template <class TA, class Packing>
 void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,
@@ -326,7 +343,7 @@ void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scrat
                 if constexpr (Packing::tall > 1)
                     multiply_parts(table, g, scratch.parts, job.a.conjugate, job.b.conjugate);
                 else
-                    table.block(g);
+                    multiply_block(table, g);
                 if (by_panel)
                     (first ? job.write : job.add)(job.problem, job.swapped, scratch.sum, cols, from,
                                                   j / Packing::widen, g.m, cols / Packing::widen);

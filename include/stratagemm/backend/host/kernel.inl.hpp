@@ -9,38 +9,32 @@
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
 STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const* e, T* c,
-                              part tail) {
-    constexpr int last = (NV - 1) * lanes<T>;
-    if constexpr (NV > 1) finish<T>(c, acc[0], alpha, beta, e);
-    if constexpr (masked)
-        finish_part<T>(c + last, acc[NV - 1], alpha, beta, e + last, tail);
-    else
-        finish<T>(c + last, acc[NV - 1], alpha, beta, e + last);
+                              part const (&parts)[NV]) {
+    for (int v = 0; v < NV; ++v)
+        if constexpr (masked)
+            finish_part<T>(c + v * lanes<T>, acc[v], alpha, beta, e + v * lanes<T>, parts[v]);
+        else
+            finish<T>(c + v * lanes<T>, acc[v], alpha, beta, e + v * lanes<T>);
 }
-template <class T, int NV, bool Tail>
-STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c, part tail) {
-    if constexpr (NV > 1) store<T>(c, acc[0]);
-    if constexpr (Tail && masked)
-        store_part<T>(c + (NV - 1) * lanes<T>, acc[NV - 1], tail);
-    else
-        store<T>(c + (NV - 1) * lanes<T>, acc[NV - 1]);
+template <class T, int NV>
+STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c) {
+    for (int v = 0; v < NV; ++v) store<T>(c + v * lanes<T>, acc[v]);
 }
 
-// The rows of the shortest tile of small products: as many as take as long as one, which waits for its own sums, or of
-// two vectors twice that, some of which a branch skips.
-template <int NV>
-inline constexpr int short_rows = masked&& NV > 1 ? 8 : 4;
+// The rows of the shortest tile of small products: as many as take as long as one, which waits for its own sums.
+inline constexpr int short_rows = 4;
 
-// One tile. `Plain`: alpha is 1 and beta 0. `Tail`: the last vector of a row may be a part. The shortest tile has `height`
+// One tile. `Plain`: alpha is 1 and beta 0. `Parts`: the vectors of a row of B may be parts. The shortest tile has `height`
 // rows, one at least: of its first four, others are the first again, and the rest are skipped. The rows I... are spelled
 // out by the compiler, not unrolled by it, so that the accumulators are registers whatever it makes of loops.
-template <class T, int NV, bool Plain, bool Tail, int... I>
+template <class T, int NV, bool Plain, bool Parts, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
-                             accumulated<T> const* e, accumulated<T>* c, index_t c_row, part tail,
-                             T const* next, int height, std::integer_sequence<int, I...>) {
+                             accumulated<T> const* e, accumulated<T>* c, index_t c_row,
+                             part const (&parts)[NV], T const* next, int height,
+                             std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
-    constexpr bool is_short = MR == (Plain ? short_rows<NV> : shortest);
+    constexpr bool is_short = MR == (Plain ? short_rows : shortest);
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
     index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
@@ -63,8 +57,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
             next_line += lines * line;
             if (--next_left == 0) next_left = next_steps, next_line = next += next_row;
         }
-        if constexpr (NV > 1) row[0] = load<T>(b);
-        row[NV - 1] = Tail ? load_part<T>(b + (NV - 1) * W, tail) : load<T>(b + (NV - 1) * W);
+        for (int v = 0; v < NV; ++v) row[v] = Parts ? load_part<T>(b + v * W, parts[v]) : load<T>(b + v * W);
         (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
                                                                    (I < 5    ? a0
                                                                     : I < 10 ? a5
@@ -80,7 +73,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
         if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
-        ((is_short && I >= height ? void() : store_row<Acc, NV, Tail>(acc[I], c + I * c_row, tail)), ...);
+        ((is_short && I >= height ? void() : store_row<Acc, NV>(acc[I], c + I * c_row)), ...);
     } else {
         // beta = 0 must not read E, which may hold anything: it reads what adds nothing, and there is one way out.
         index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
@@ -88,7 +81,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
         ((is_short && I >= height
               ? void()
-              : finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, tail)),
+              : finish_row<Acc, NV>(acc[I], alpha, beta, e + I * e_row, c + I * c_row, parts)),
          ...);
     }
 }
@@ -108,137 +101,20 @@ tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, ac
         __builtin_prefetch(ahead, 1);
         if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
     }
-    auto const tail = make_part<accumulated<T>>(columns - (NV - 1) * W);
-    tile_body<T, NV, false, masked>(g, a, g.a_row, b, e, c, g.c_row, tail, next, height, rows_of<MR>{});
+    part parts[NV];
+    for (int v = 0; v < NV; ++v) parts[v] = make_part<accumulated<T>>(columns - v * W);
+    tile_body<T, NV, false, masked>(g, a, g.a_row, b, e, c, g.c_row, parts, next, height, rows_of<MR>{});
 }
 
-// How many rows the next tile takes of `left`: the largest height, except where taking the second one now
-// makes the rest come out even.
-inline int next_height(index_t left) {
-    if (left < tallest) return left >= second ? second : static_cast<int>(left);
-    index_t const even = left & ~index_t{1};
-    for (int seconds = 0; seconds * second <= left && seconds < tallest / 2; ++seconds)
-        if ((even - seconds * second) % tallest == 0) return seconds ? second : tallest;
-    return tallest;
-}
-
-// The tile of a height, of two vectors, or of one where the second would be masked out.
-template <class T, int NV>
-constexpr auto tile_of(int height) {
-    return height == tallest  ? tile<T, tallest, NV>
-           : height == second ? tile<T, second, NV>
-                              : tile<T, shortest, NV>;
-}
-
-// C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
-// last strip of B is padded and its tiles go through a buffer.
 template <class T>
-STRATAGEMM_TARGET void block(block_args<T> const& g) {
-    using Acc = accumulated<T>;
-    constexpr int W = lanes<T>, strip = W * vectors;
-    T const *a = g.a, *b = g.b;
-    Acc const* e = g.e;
-    Acc* c = g.c;
-    index_t const e_row = e ? g.e_row : 0, e_strip = e ? strip : 0; // nothing is added to a null pointer
-    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
-        for (index_t i = 0; i < g.m;) {
-            int const height = next_height(g.m - i);
-            auto* const wide = tile_of<T, 2>(height);
-            auto *const narrow = tile_of < T, masked ? 1 : 2 > (height);
-            T const *const ai = a + i * g.a_row, *bj = b;
-            Acc const* ej = e + i * e_row;
-            Acc* cj = c + i * g.c_row;
-            for (index_t j = 0; j < g.n; j += strip, bj += g.b_strip, ej += e_strip, cj += strip) {
-                index_t const left = g.n - j;
-                int const columns = static_cast<int>(left < strip ? left : strip);
-                T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
-                if (masked || columns == strip) {
-                    (columns > W ? wide : narrow)(g, ai, bj, ej, cj, height, columns, next);
-                } else {
-                    Acc buffer[tallest * strip] = {};
-                    block_args<T> whole = g;
-                    whole.e_row = whole.c_row = strip;
-                    if (g.beta != Acc(0)) take_columns<Acc>(ej, g.e_row, buffer, strip, height, columns);
-                    wide(whole, ai, bj, buffer, buffer, height, strip, next);
-                    take_columns<Acc>(buffer, strip, cj, g.c_row, height, columns);
-                }
-            }
-            i += height;
-        }
-    }
-}
-
-// A tile of a product so small that a call costs as much as it does; the last vector of a row has `columns`. Where
-// stores cannot be masked, a row that ends within a vector goes through a buffer.
-template <class T, int NV, int MR>
-STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, int columns,
-                              int height) {
-    constexpr int W = lanes<T>;
-    constexpr bool ends = masked || NV == 1;
-    accumulated<T> whole[masked ? 1 : MR * W];
-    bool const direct = masked || columns == W;
-    tile_body<T, NV, true, ends>(g, a, g.a_row, b, nullptr, direct ? c : whole, direct ? g.c_row : W,
-                                 make_part<T>(columns), nullptr, height, rows_of<MR>{});
-    if (!direct) take_columns<accumulated<T>>(whole, W, c, g.c_row, height, columns);
-}
-// C = A B for each of a batch of such products.
-template <class T, int NV>
-STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
-                              int columns) {
-    constexpr int tall = masked || NV == 1 ? 8 : 4, low = short_rows<NV>;
-    index_t i = g.m;
-    if constexpr (tall > low)
-        for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-            small_tile<T, NV, tall>(g, a, b, c, columns, tall);
-    for (; i > 0; i -= low, a += low * g.a_row, c += low * g.c_row)
-        small_tile<T, NV, low>(g, a, b, c, columns, i < low ? static_cast<int>(i) : low);
-}
+inline constexpr tile_set<T> tiles{
+    lanes<T> * vectors, tallest, second, shortest, masked, tile<T, tallest, 2>, tile<T, second, 2>,
+    tile<T, shortest, 2>,
+    // where no kernel is generated, narrow ones are worth their own
+    masked&& std::is_integral_v<accumulated<T>> ? tile<T, shortest, masked ? 1 : 2> : nullptr};
 template <class T>
-STRATAGEMM_TARGET void small(block_args<T> const& g) {
-    constexpr index_t W = lanes<T>;
-    T const *a = g.a, *b = g.b;
-    accumulated<T>* c = g.c;
-    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
-        for (index_t j = 0; j < g.n;) {
-            index_t const left = g.n - j;
-            if (left >= 2 * W || (masked && left > W)) {
-                small_rows<T, 2>(g, a, b + j, c + j, static_cast<int>(left < 2 * W ? left - W : W));
-                j += 2 * W;
-            } else {
-                small_rows<T, 1>(g, a, b + j, c + j, static_cast<int>(left < W ? left : W));
-                j += W;
-            }
-        }
-    }
-}
-
-// C = A B for a batch of squares as wide as a vector, contiguous one and all: without strides and edges there is
-// little but loads and multiply-adds. Two steps of k are written out: more of them took longer to compile, and no less
-// to run.
-template <class T, int... I>
-STRATAGEMM_OP void square_step(vec<T> (&acc)[sizeof...(I)], T const* a, T const* b,
-                               std::integer_sequence<int, I...>) {
-    vec<T> const row = load<T>(b);
-    (multiply_add_row<T>(acc[I], a + I * lanes<T>, row), ...);
-}
-template <class T, int... I>
-STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...> rows) {
-    constexpr int W = lanes<T>;
-    static_assert(W % 2 == 0);
-    T const *a = g.a, *b = g.b;
-    T* c = g.c;
-    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
-        vec<T> acc[W] = {};
-        for (int p = 0; p < W; p += 2) {
-            square_step<T>(acc, a + p, b + p * W, rows);
-            square_step<T>(acc, a + p + 1, b + (p + 1) * W, rows);
-        }
-        (store<T>(c + I * W, acc[I]), ...);
-    }
-}
-template <class T>
-STRATAGEMM_TARGET void squares(block_args<T> const& g) {
-    square_batch<T>(g, rows_of<lanes<T>>{});
+void block(block_args<T> const& g) {
+    multiply_by_tiles(tiles<T>, g);
 }
 
 // c = alpha b + beta e, some elements. A function, since all kernels for few rows end with it.
@@ -346,107 +222,6 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
             finish_line<T>(g.c + i * g.c_row + from, sums + i * width, g.alpha, g.beta,
                            g.e ? g.e + i * g.e_row + from : nullptr, n);
     }
-}
-
-// In every 16 bytes the sums of neighbours, those of x first. Each list is spelled out, since nvcc expands no pack there.
-template <class T>
-STRATAGEMM_OP vec<T> add_neighbours(vec<T> x, vec<T> y) {
-    constexpr int W = lanes<T>;
-    if constexpr (sizeof(T) == 4 && W == 4)
-        return __builtin_shufflevector(x, y, 0, 2, 4, 6) + __builtin_shufflevector(x, y, 1, 3, 5, 7);
-    else if constexpr (sizeof(T) == 4 && W == 8)
-        return __builtin_shufflevector(x, y, 0, 2, 8, 10, 4, 6, 12, 14) +
-               __builtin_shufflevector(x, y, 1, 3, 9, 11, 5, 7, 13, 15);
-    else if constexpr (sizeof(T) == 4 && W == 16)
-        return __builtin_shufflevector(x, y, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30) +
-               __builtin_shufflevector(x, y, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
-    else if constexpr (sizeof(T) == 8 && W == 2)
-        return __builtin_shufflevector(x, y, 0, 2) + __builtin_shufflevector(x, y, 1, 3);
-    else if constexpr (sizeof(T) == 8 && W == 4)
-        return __builtin_shufflevector(x, y, 0, 4, 2, 6) + __builtin_shufflevector(x, y, 1, 5, 3, 7);
-    else
-        return __builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14) +
-               __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15);
-}
-// The first 16 bytes of a vector, to which the others are added.
-template <class T>
-STRATAGEMM_OP auto sum_parts(vec<T> v) {
-    using ymm = typename vector_types<T, 32>::type;
-    using xmm = typename vector_types<T, 16>::type;
-    if constexpr (sizeof(v) == 16) {
-        return v;
-    } else if constexpr (sizeof(v) == 32) {
-        xmm low, high;
-        asm("vextractf128 $1, %1, %0" : "=x"(high) : "x"(v));
-        __builtin_memcpy(&low, &v, sizeof(low));
-        return low + high;
-    } else {
-        ymm low, high;
-        xmm first, last;
-        asm("vextractf64x4 $1, %1, %0" : "=v"(high) : "v"(v));
-        __builtin_memcpy(&low, &v, sizeof(low));
-        low += high;
-        asm("vextractf32x4 $1, %1, %0" : "=v"(last) : "v"(low));
-        __builtin_memcpy(&first, &low, sizeof(first));
-        return first + last;
-    }
-}
-// The sums of the elements of each of four vectors.
-template <class T>
-STRATAGEMM_OP void sum_four(T* to, vec<T> a, vec<T> b, vec<T> c, vec<T> d) {
-    auto* const out = reinterpret_cast<typename vector_types<T, 16>::loose*>(to);
-    vec<T> const x = add_neighbours<T>(a, b), y = add_neighbours<T>(c, d);
-    if constexpr (sizeof(T) == 4)
-        out[0] = sum_parts<T>(add_neighbours<T>(x, y));
-    else
-        out[0] = sum_parts<T>(x), out[1] = sum_parts<T>(y);
-}
-// sum_rs += a_r b_s, one vector or a part of one.
-template <bool Part, class T, int... R>
-STRATAGEMM_OP void add_column(vec<T> (&sum)[sizeof...(R)], vec<T> const (&x)[sizeof...(R)], T const* b,
-                              part tail, std::integer_sequence<int, R...>) {
-    vec<T> const y = Part ? load_part<T>(b, tail) : load<T>(b);
-    (multiply_add<T>(sum[R], x[R], y), ...);
-}
-template <bool Part, class T, int... R, int... S>
-STRATAGEMM_OP void add_vectors(vec<T> (&sum)[sizeof...(S)][sizeof...(R)], T const* const (&a)[sizeof...(R)],
-                               T const* const (&b)[sizeof...(S)], index_t p, part tail,
-                               std::integer_sequence<int, R...> rows, std::integer_sequence<int, S...>) {
-    vec<T> const x[] = {(Part ? load_part<T>(a[R] + p, tail) : load<T>(a[R] + p))...};
-    (add_column<Part, T>(sum[S], x, b[S] + p, tail, rows), ...);
-}
-// Dot products of R rows and S columns, a chain in each lane. Where fewer are left, the last is taken again.
-template <class T, int... R, int... S>
-STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, index_t i, index_t j,
-                                                      std::integer_sequence<int, R...> all_rows,
-                                                      std::integer_sequence<int, S...> all_columns) {
-    constexpr int W = lanes<T>, columns = sizeof...(S);
-    static_assert(columns == 4 || columns == 8);
-    index_t const last_row = g.m - 1 - i, last = g.n - 1 - j;
-    T const* const a[] = {g.a + (i + (R < last_row ? R : last_row)) * g.a_row...};
-    T const* const b[] = {g.b + (j + (S < last ? S : last)) * g.b_strip...};
-    vec<T> sum[columns][sizeof...(R)] = {};
-    index_t p = 0;
-    for (; p + W <= g.k; p += W) add_vectors<false, T>(sum, a, b, p, part{}, all_rows, all_columns);
-    if (p < g.k)
-        add_vectors<true, T>(sum, a, b, p, make_part<T>(static_cast<int>(g.k - p)), all_rows, all_columns);
-    T sums[sizeof...(R)][columns];
-    (sum_four<T>(sums[R], sum[0][R], sum[1][R], sum[2][R], sum[3][R]), ...);
-    if constexpr (columns > 4) (sum_four<T>(sums[R] + 4, sum[4][R], sum[5][R], sum[6][R], sum[7][R]), ...);
-    finish_dots<T>(g, sums[0], sizeof...(R), columns, i, j);
-}
-// Rows times a matrix whose columns are contiguous, of which each is read from memory once. Most vectors of 64 bytes lie
-// across two lines of the cache: they are worth it in tiles of several rows, which load fewer.
-template <class T>
-STRATAGEMM_TARGET void dot_products(block_args<T> const& g) {
-    for (index_t j = 0; j < g.n; j += 8)
-        for (index_t i = 0, rows; i < g.m; i += rows) {
-            rows = masked && g.m - i > 2 ? 4 : 1;
-            if (rows == 1) single_rows::dots<T>(g, i, j, rows_of<1>{}, rows_of<8>{});
-            if constexpr (masked)
-                for (index_t half = j; rows == 4 && half < g.n && half < j + 8; half += 4)
-                    dots<T>(g, i, half, rows_of<4>{}, rows_of<4>{});
-        }
 }
 
 // to = from, converted, into rows of unit stride: `from` has contiguous rows.

@@ -10,6 +10,10 @@
 
 STRATAGEMM_BEGIN
 
+inline index_t divide_up(index_t x, index_t by) { return (x + by - 1) / by; }
+inline index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
+inline index_t larger_of(index_t x, index_t y) { return x < y ? y : x; }
+
 // Two 16-bit integers that are multiplied and added as one step of k: how int8 is multiplied without tiles.
 // `fused` says that the machine adds to the accumulator in the same instruction.
 template <bool Fused>
@@ -67,23 +71,74 @@ template <class Acc>
     }
 }
 
-// C = alpha S + beta E for the rows and columns of S that C has, from (i, j) on.
+// C = alpha S + beta E for the up to four columns of S that a row of C has, from (i, j) on.
 template <class T>
-[[gnu::noinline]] void finish_dots(block_args<T> const& g, T const* sums, int rows, int columns, index_t i,
-                                   index_t j) {
-    typedef T vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
-    constexpr index_t half = 16 / sizeof(T);
-    index_t const width = g.n - j < columns ? g.n - j : columns;
+[[gnu::noinline]] void finish_dots(block_args<T> const& g, T const* sums, index_t i, index_t j) {
     T const alpha = g.alpha, beta = g.beta;
-    T* c = g.c + i * g.c_row + j;
-    T const* e = beta == T(0) ? c : g.e + i * g.e_row + j;
-    index_t const c_row = g.c_row, e_row = beta == T(0) ? c_row : g.e_row;
-    for (index_t r = g.m - i < rows ? g.m - i : rows; r > 0; --r, sums += columns, c += c_row, e += e_row) {
-        index_t l = 0;
-        if (beta == T(0))
-            for (; l + half <= width; l += half)
-                *reinterpret_cast<vector*>(c + l) = alpha * *reinterpret_cast<vector const*>(sums + l);
-        for (; l < width; ++l) c[l] = beta == T(0) ? alpha * sums[l] : alpha * sums[l] + beta * e[l];
+    T* const c = g.c + i * g.c_row + j;
+    T const* const e = beta == T(0) ? c : g.e + i * g.e_row + j;
+    index_t const width = g.n - j < 4 ? g.n - j : 4;
+    for (index_t l = 0; l < width; ++l) c[l] = beta == T(0) ? alpha * sums[l] : alpha * sums[l] + beta * e[l];
+}
+
+// The tiles of an instruction set: functions of a block, its A, B, E and C, of how many rows and columns, and the rows of A
+// that are read next.
+template <class T>
+struct tile_set {
+    using function = void (*)(block_args<T> const&, T const*, T const*, accumulated<T> const*,
+                              accumulated<T>*, int, int, T const*);
+    int strip, tallest, second, shortest; // columns; rows
+    bool masked;
+    function tall, middle, low, narrow; // of two vectors; of one, or null
+};
+
+// How many rows the next tile takes of `left`: the largest height, except where taking the second one now makes the rest
+// come out even.
+template <class T>
+int next_height(tile_set<T> const& t, index_t left) {
+    if (left < t.tallest) return left >= t.second ? t.second : static_cast<int>(left);
+    index_t const even = left & ~index_t{1};
+    for (int seconds = 0; seconds * t.second <= left && seconds < t.tallest / 2; ++seconds)
+        if ((even - seconds * t.second) % t.tallest == 0) return seconds ? t.second : t.tallest;
+    return t.tallest;
+}
+
+// C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
+// last strip of B is padded and its tiles go through a buffer.
+template <class T>
+[[gnu::noinline]] void multiply_by_tiles(tile_set<T> const& t, block_args<T> const& g) {
+    using Acc = accumulated<T>;
+    constexpr int most_rows = 16, most_columns = 16; // of a buffer
+    int const strip = t.strip;
+    T const *a = g.a, *b = g.b;
+    Acc const* e = g.e;
+    Acc* c = g.c;
+    index_t const e_row = e ? g.e_row : 0, e_strip = e ? strip : 0; // nothing is added to a null pointer
+    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
+        for (index_t i = 0; i < g.m;) {
+            int const height = next_height(t, g.m - i);
+            auto* const wide = height == t.tallest ? t.tall : height == t.second ? t.middle : t.low;
+            T const *const ai = a + i * g.a_row, *bj = b;
+            Acc const* ej = e + i * e_row;
+            Acc* cj = c + i * g.c_row;
+            for (index_t j = 0; j < g.n; j += strip, bj += g.b_strip, ej += e_strip, cj += strip) {
+                index_t const left = g.n - j;
+                int const columns = static_cast<int>(left < strip ? left : strip);
+                T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
+                if (columns == strip || t.masked) {
+                    (t.narrow && columns <= strip / 2 ? t.narrow : wide)(g, ai, bj, ej, cj, height, columns,
+                                                                         next);
+                } else {
+                    Acc buffer[most_rows * most_columns] = {};
+                    block_args<T> whole = g;
+                    whole.e_row = whole.c_row = strip;
+                    if (g.beta != Acc(0)) take_columns<Acc>(ej, g.e_row, buffer, strip, height, columns);
+                    wide(whole, ai, bj, buffer, buffer, height, strip, next);
+                    take_columns<Acc>(buffer, strip, cj, g.c_row, height, columns);
+                }
+            }
+            i += height;
+        }
     }
 }
 
@@ -180,7 +235,6 @@ namespace host_portable {
 #define STRATAGEMM_TARGET
 inline constexpr bool masked = false; // loads and stores of part of a vector cost no more than whole ones
 inline constexpr int tallest = 4, second = 4, shortest = 4, vectors = 2;
-namespace single_rows = host_portable; // what multiplies them, one at a time
 STRATAGEMM_VECTORS(16)
 
 struct part {
@@ -253,6 +307,9 @@ STRATAGEMM_OP vec<T> load_as(From const* p) {
 }
 #ifndef STRATAGEMM_COMPILED_KERNELS
 #    include "kernel.inl.hpp"
+#    if !defined(__x86_64__)
+#        include "dots.inl.hpp"
+#    endif
 #endif
 #undef STRATAGEMM_TARGET
 } // namespace host_portable
@@ -263,7 +320,6 @@ namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
 inline constexpr bool masked = false;
 inline constexpr int tallest = 6, second = 2, shortest = 2, vectors = 2;
-namespace single_rows = host_avx2;
 STRATAGEMM_VECTORS(32)
 
 struct part {
@@ -305,6 +361,8 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 #    ifndef STRATAGEMM_COMPILED_KERNELS
 #        include "kernel.inl.hpp"
 
+#        include "dots.inl.hpp"
+
 #        include "columns_avx2.inl.hpp"
 #    endif
 #    undef STRATAGEMM_TARGET
@@ -313,8 +371,7 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 inline constexpr bool masked = true;
-inline constexpr int tallest = 14, second = 8, shortest = 8, vectors = 2;
-namespace single_rows = host_avx2;
+inline constexpr int tallest = 8, second = 8, shortest = 8, vectors = 2;
 STRATAGEMM_VECTORS(64)
 
 struct part {
@@ -323,7 +380,9 @@ struct part {
 template <class T>
 STRATAGEMM_OP part make_part(int count) {
     part n;
-    n.mask = static_cast<unsigned short>(count >= lanes<T> ? (1 << lanes<T>)-1 : (1 << count) - 1);
+    n.mask = static_cast<unsigned short>(count >= lanes<T> ? (1 << lanes<T>)-1
+                                         : count > 0       ? (1 << count) - 1
+                                                           : 0);
     return n;
 }
 template <class T>
@@ -395,12 +454,9 @@ struct kernel_table {
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<T> const&) = nullptr;
-    // For products smaller than a block, none of them portable: any; with rows of C of 32 bytes at most, which wider
-    // vectors would load across cache lines; squares of 4 elements, and with rows of 32 and of 64 bytes.
+    // For products smaller than a block, none of them portable: any; squares of 4 elements, and with rows of 32 bytes.
     void (*small)(block_args<T> const&) = nullptr;
-    void (*narrow)(block_args<T> const&) = nullptr;
     void (*quads)(block_args<T> const&) = nullptr;
-    void (*narrow_squares)(block_args<T> const&) = nullptr;
     void (*squares)(block_args<T> const&) = nullptr;
 };
 
@@ -422,8 +478,6 @@ void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
                     constexpr int bytes = NAME::lanes<T> * sizeof(T);                                        \
                     if constexpr (bytes > 16 || !portable_is_last_resort)                                    \
                         own.rows_times_rows = NAME::rows_times_rows<T>;                                      \
-                    if constexpr (bytes == dot_vector) own.dot_products = NAME::dot_products<T>;             \
-                    if constexpr (bytes > 16) own.small = NAME::small<T>;                                    \
                 }                                                                                            \
             }                                                                                                \
             return own;                                                                                      \
@@ -444,20 +498,21 @@ template <class T, class From>
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (std::is_same_v<T, From>) {
-            t.dot_products = current_isa().isa >= host_isa::avx512 ? host_avx512::dot_products<T>
-                                                                   : host_avx2::dot_products<T>;
-            t.row_times_rows = host_avx2::row_times_rows<T>, t.turn = host_avx2::turn<T>;
-            t.narrow = host_avx2::small<T>, t.narrow_squares = host_avx2::squares<T>;
-            if (current_isa().isa >= host_isa::avx512) t.squares = host_avx512::squares<T>;
+            t.dot_products = host_avx2::dot_products<T>, t.row_times_rows = host_avx2::row_times_rows<T>,
+            t.turn = host_avx2::turn<T>;
+            t.small = host_avx2::small<T>, t.squares = host_avx2::squares<T>;
         }
-        if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>)
-            t.quads = current_isa().isa >= host_isa::avx512 ? host_avx512::quads : host_avx2::quads;
+        if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>) t.quads = host_avx2::quads;
         return t;
     }
 #    endif
     if constexpr (!std::is_same_v<T, pair16<true>>) {
         kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
         t.add = host_portable::add<accumulated<T>>;
+#    if !defined(__x86_64__)
+        if constexpr (std::is_same_v<T, From> && std::is_floating_point_v<T>)
+            t.dot_products = host_portable::dot_products<T>;
+#    endif
         return t;
     } else {
         return kernel_table<T, From>{};

@@ -24,7 +24,7 @@ template <class T>
             gather(table, copy, length, b, b_col, g.b_row, g.n, g.k);
             g.b = copy, g.b_strip = length;
         }
-        table.dot_products(g);
+        multiply_dots(table, g, generated_way::piece_of_dots);
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
     }
 }
@@ -33,27 +33,18 @@ template <class T>
     g.b_strip = b_col;
     if (g.a_col != 1 || g.b_row != 1) return multiply_small_turned_dots(g, b_col);
     auto const& table = real_packing<T, T>::kernels();
+    auto const way = g.k <= longest_dots<T>() ? generated_way::whole_dots : generated_way::piece_of_dots;
     for (index_t left = g.k; left > 0; left -= g.k, g.a += g.k, g.b += g.k) {
         g.k = smaller(longest_dots<T>(), left);
-        table.dot_products(g);
+        multiply_dots(table, g, way);
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
     }
 }
 
-// How many columns of a product are left for vectors of half the width, which are faster where they end within the
-// first half of a wide one.
+// The compiled kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are
+// b_col apart; `ready`: B has whole strips. Sets the distance between strips of B.
 template <class T>
-[[gnu::noinline]] index_t columns_apart(kernel_table<T, T> const& table, block_args<T> const& g) {
-    index_t const lanes = table.strip / 2, rest = g.n & (lanes - 1);
-    bool const pays = table.masked && table.narrow && g.n > lanes && g.n < 4 * lanes && 2 * rest <= lanes &&
-                      g.m >= 8 && g.k >= 16 && g.count == 1;
-    return pays && g.beta == T(0) && g.alpha == T(1) ? rest : 0;
-}
-
-// The kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are b_col
-// apart; `ready`: B has whole strips, and no columns are left apart. Sets the distance between strips of B.
-template <class T>
-[[gnu::noinline]] auto only_kernel(block_args<T>& g, index_t b_col, bool ready = false) {
+[[gnu::noinline]] block_function<T> only_kernel(block_args<T>& g, index_t b_col, bool ready = false) {
     auto const& table = real_packing<T, T>::kernels();
     auto kernel = table.block;
     if (!kernel) return kernel; // see isa_status()
@@ -62,28 +53,28 @@ template <class T>
         kernel = table.row_times_rows;
     } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
         index_t const row = g.n * index_t{sizeof(T)};
-        auto const square = row == 64   ? table.squares
-                            : row == 32 ? table.narrow_squares
-                            : g.n == 4  ? table.quads
-                                        : nullptr;
-        // Stores through masks are faster than through a buffer, but a wide vector takes twice as long to multiply.
-        bool const narrow = row == 32 || (row < 32 && (!table.masked || g.k >= 16));
+        auto const square = row == 32 ? table.squares : g.n == 4 ? table.quads : nullptr;
         if (square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
             g.c_row == g.n)
             kernel = square;
-        else if (narrow && table.narrow)
-            kernel = table.narrow;
-        else
-            kernel = ready || row < 64 || columns_apart(table, g) == 0 ? table.small : nullptr;
+        else if (!table.masked || row <= 32)
+            kernel = table.small;
     } else if (!table.masked && g.n % table.strip != 0 && !ready) {
         kernel = nullptr;
     }
     g.b_strip = table.strip;
     return b_col == 1 && g.k <= block_sizes<T>::k ? kernel : nullptr;
 }
+// The same for a piece of k, of which there may be a generated kernel.
+template <class T>
+[[gnu::noinline]] block_function<T> kernel_of_piece(block_args<T>& g, bool ready) {
+    auto const compiled = only_kernel(g, 1, ready);
+    auto const own = compiled ? generated_next(g, generated_way::piece) : nullptr;
+    return own ? own : compiled;
+}
 
-// Several pieces of k, columns by two kernels, or a B that is copied to where kernels can read it. False: there is no
-// room for it, or rows are so short that the blocked loops are faster.
+// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it, or rows are so
+// short that the blocked loops are faster.
 template <class T>
 [[gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
@@ -103,15 +94,7 @@ template <class T>
             gather(table, copy, width, b, b_row, b_col, g.k, g.n);
             g.b = copy, g.b_row = width;
         }
-        index_t const n = g.n, apart = columns_apart(table, g);
-        g.n -= apart;
-        only_kernel(g, 1, true)(g);
-        if (apart > 0) {
-            block_args<T> rest = g;
-            rest.n = apart, rest.b += g.n, rest.c += g.n;
-            only_kernel(rest, 1, true)(rest);
-            g.n = n;
-        }
+        kernel_of_piece(g, true)(g);
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
         g.a += g.k * g.a_col, g.b = b + g.k * b_row;
     }
@@ -133,7 +116,7 @@ template <class T>
         part.n = smaller(width, g.m - i), part.e = nullptr, part.beta = T(0);
         for (index_t p = 0; p < g.k; p += length) {
             part.k = smaller(length, g.k - p), part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
-            auto const kernel = only_kernel(part, 1, table.masked);
+            auto const kernel = kernel_of_piece(part, table.masked);
             if (!kernel) return false;
             kernel(part);
             part.e = sums, part.beta = T(1);
@@ -145,8 +128,7 @@ template <class T>
 
 // A batch, by threads. One product is small enough for them to start at a quarter of the work.
 template <class T>
-[[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, void (*kernel)(block_args<T> const&),
-                                            int threads) {
+[[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, block_function<T> kernel, int threads) {
     double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
     int const team = host_operations{threads}.team(4 * static_cast<double>(g.count) * work);
     host_each(team, team, [&](int, int x) {
@@ -157,6 +139,14 @@ template <class T>
         if (g.beta != T(0)) part.e += from * g.e_step;
         kernel(part);
     });
+}
+
+template <class T>
+[[gnu::always_inline]] inline void run_small(block_args<T> const& g, block_function<T> kernel, int threads) {
+    if (g.count == 1)
+        kernel(g);
+    else
+        multiply_small_batch(g, kernel, threads);
 }
 
 // False: the product is left to the blocked loops.
@@ -173,10 +163,8 @@ template <class T>
     }
     auto const kernel = only_kernel(g, b_col);
     if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
-    if (g.count == 1)
-        kernel(g);
-    else
-        multiply_small_batch(g, kernel, threads);
+    if (g.beta == T(0)) (void)generated_next(g, whole_way(g.count > 1, invariant));
+    run_small(g, kernel, threads);
     return true;
 }
 

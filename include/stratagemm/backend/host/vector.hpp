@@ -40,9 +40,8 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
     auto const& table = Packing::kernels();
     bool const dots = is_dots_job(job);
     bool const turns_a = dots && job.a.col_stride != 1, turns_b = dots && job.b.row_stride != 1;
-    auto const kernel = dots                                      ? table.dot_products
-                        : job.a.rows == 1 && table.row_times_rows ? table.row_times_rows
-                                                                  : table.rows_times_rows;
+    auto const kernel =
+        job.a.rows == 1 && table.row_times_rows ? table.row_times_rows : table.rows_times_rows;
     block_args<T> g{};
     g.alpha = job.alpha, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
     index_t const step = turns_a || turns_b ? sizes::k
@@ -72,7 +71,10 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
                     gather(table, scratch.b, g.k, g.b, g.b_strip, g.b_row, g.n, g.k);
                     g.b = scratch.b, g.b_strip = g.k;
                 }
-                kernel(g);
+                if (dots)
+                    multiply_dots(table, g, generated_way::piece_of_dots);
+                else
+                    kernel(g);
                 g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
             }
             if (job.write) job.write(job.problem, job.swapped, scratch.sum, g.n, i, j, g.m, g.n);

@@ -1,0 +1,187 @@
+// The few x86-64 instructions that generated kernels are made of, as bytes (Intel 64 and IA-32 Architectures Software
+// Developer's Manual, volume 2).
+#pragma once
+
+#include "../../../core/types.hpp"
+
+STRATAGEMM_BEGIN
+
+struct x86 {
+    enum gpr { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11 };
+};
+
+// An address: a register and a distance in bytes.
+struct x86_memory {
+    x86::gpr base;
+    index_t distance;
+};
+
+class assembler {
+    using gpr = x86::gpr;
+    using enum x86::gpr;
+
+public:
+    assembler(unsigned char* begin, unsigned char* end) : at_(begin), end_(end) {}
+
+    // False: there was no room for the code, or a number did not fit an instruction.
+    bool is_whole() const { return whole_; }
+    unsigned char* here() const { return at_; }
+
+    // ---- vectors of floats or doubles, of 16, 32 or 64 bytes: 0, 1 or 2 ----------------------------------------
+    struct vectors {
+        bool wide; // doubles
+        int length;
+        int bytes() const { return 16 << length; }
+        int element() const { return wide ? 8 : 4; }
+    };
+    // `masked`: the elements that k1 has; others of a vector are read as zero
+    void load(vectors t, int to, x86_memory from, bool masked) {
+        with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, masked ? 0x81 : 0, t.bytes());
+    }
+    void store(vectors t, x86_memory to, int from, bool masked) {
+        with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, masked ? 0x01 : 0, t.bytes());
+    }
+    void broadcast(vectors t, int to, x86_memory from) { // not of doubles in 16 bytes
+        with_memory(t, t.wide ? 0x19 : 0x18, of_map(2, true), to, 0, from, 0, t.element());
+    }
+    // sum += x y, where y is a register, a vector in memory, or one element of it for all
+    void multiply_add(vectors t, int sum, int x, int y) {
+        with_registers(t, 0xb8, of_map(2, true), sum, x, y);
+    }
+    void multiply_add(vectors t, int sum, int x, x86_memory y, bool masked) {
+        with_memory(t, 0xb8, of_map(2, true), sum, x, y, masked ? 0x01 : 0, t.bytes());
+    }
+    void multiply_add_element(vectors t, int sum, int x, x86_memory y) {
+        with_memory(t, 0xb8, of_map(2, true), sum, x, y, 0x10, t.element());
+    }
+    void multiply(vectors t, int to, int x, int y) { with_registers(t, 0x59, of_map(1, t.wide), to, x, y); }
+    void add(vectors t, int to, int x, int y) { with_registers(t, 0x58, of_map(1, t.wide), to, x, y); }
+    // 16 or 32 bytes of a vector of 64
+    void extract(vectors t, int to, int from, int which) {
+        with_registers({t.wide, 2}, t.length == 0 ? 0x19 : 0x1b, of_map(3, true), from, 0, to);
+        put(which, 1);
+    }
+    // Of every 16 bytes of x, then of y, the even elements or the odd ones; of both, all even or odd pieces of 16 bytes, or
+    // all low or high halves.
+    void take_elements(vectors t, int to, int x, int y, bool odd) {
+        with_registers(t, 0xc6, of_map(1, t.wide), to, x, y);
+        put(t.wide ? (odd ? 0xff : 0x00) : odd ? 0xdd : 0x88, 1);
+    }
+    void take_pieces(vectors t, int to, int x, int y, bool odd) {
+        take_16_bytes(t, to, x, y, odd ? 0xdd : 0x88);
+    }
+    void take_halves(vectors t, int to, int x, int y, bool high) {
+        take_16_bytes(t, to, x, y, high ? 0xee : 0x44);
+    }
+    void clear(vectors t, int to) { with_registers({false, t.length}, 0xef, of_map(1, true), to, to, to); }
+    void set_mask(index_t bits) { // k1, through ecx
+        move(rcx, bits);
+        put(0xc992f8c5, 4);
+    }
+    void prefetch(x86_memory line, bool to_write) {
+        if (line.base > rdi) put(0x41, 1);
+        put(to_write ? 0x0d0f : 0x180f, 2);
+        put(0x88 + (line.base & 7), 1), put_number(line.distance);
+    }
+
+    // ---- addresses and loops --------------------------------------------------------------------------------
+    void move(gpr to, index_t number) {
+        rex(0, to);
+        put(0xc7, 1), put(0xc0 + (to & 7), 1), put_number(number);
+    }
+    void move(gpr to, gpr from) {
+        rex(from, to);
+        put(0x89, 1), put(0xc0 + 8 * (from & 7) + (to & 7), 1);
+    }
+    void load(gpr to, x86_memory from) {
+        rex(to, from.base);
+        put(0x8b, 1), put(0x80 + 8 * (to & 7) + (from.base & 7), 1), put_number(from.distance);
+    }
+    void add(gpr to, index_t number) {
+        if (number == 0) return;
+        rex(0, to);
+        put(0x81, 1), put(0xc0 + (to & 7), 1), put_number(number);
+    }
+    // to += from elements, of r8 to r11
+    void add_elements(gpr to, gpr from, bool wide) {
+        put(0x8d4a, 2), put(0x44 + 8 * to, 1);
+        put((wide ? 0xc0 : 0x80) + 8 * (from & 7) + to, 2);
+    }
+    void push(gpr x) { put(0x50 + x, 1); }
+    void pop(gpr x) { put(0x58 + x, 1); }
+    // The begin of a loop that runs `count` times; of what runs once, nothing.
+    unsigned char* begin_loop(gpr counter, index_t count) {
+        if (count > 1) move(counter, count);
+        return at_;
+    }
+    void end_loop(gpr counter, index_t count, unsigned char* loop) {
+        if (count <= 1) return;
+        add(counter, -1);
+        put(0x850f, 2), put_number(loop - (at_ + 4));
+    }
+    // On to lands(), with what this returns, if the register, less one, is zero.
+    unsigned char* leave_loop(gpr counter) {
+        add(counter, -1);
+        put(0x840f, 2), put(0, 4);
+        return at_;
+    }
+    void lands(unsigned char* from) {
+        auto const distance = static_cast<std::int32_t>(at_ - from);
+        if (whole_) __builtin_memcpy(from - 4, &distance, 4);
+    }
+    void jump(unsigned char* to) { put(0xe9, 1), put_number(to - (at_ + 4)); }
+    void leave() { put(0xc377f8c5, 4); } // vzeroupper, ret
+
+private:
+    [[gnu::noinline, gnu::cold]] void put(index_t bytes, int count) {
+        if (end_ - at_ < count) whole_ = false, count = 0;
+        for (; count > 0; --count, bytes >>= 8) *at_++ = static_cast<unsigned char>(bytes & 255);
+    }
+    void put_number(index_t x) {
+        if (x != static_cast<std::int32_t>(x)) whole_ = false;
+        put(x, 4);
+    }
+    void take_16_bytes(vectors t, int to, int x, int y, int which) {
+        with_registers({true, t.length}, 0x23, of_map(3, true), to, x, y);
+        put(which, 1);
+    }
+    // The prefix of an operation on 64 bits.
+    void rex(int reg, int base) { put(0x48 + (reg > rdi ? 4 : 0) + (base > rdi ? 1 : 0), 1); }
+
+    // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and whether it has the prefix 66.
+    static int of_map(int map, bool has_66) { return map + 8 * has_66; }
+    // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address; `last`: of
+    // the last byte, all but the length and the second source.
+    void evex(vectors t, int code, int map, int reg, int second, int third, int last) {
+        put(0x62, 1);
+        put((map & 7) + (reg & 8 ? 0 : 0x80) + (third & 16 ? 0 : 0x40) + (third & 8 ? 0 : 0x20) +
+                (reg & 16 ? 0 : 0x10),
+            1);
+        put((t.wide ? 0x80 : 0) + (~second & 15) * 8 + 4 + map / 8, 1);
+        put(last + t.length * 0x20 + (second & 16 ? 0 : 8), 1);
+        put(code, 1);
+    }
+    [[gnu::noinline, gnu::cold]] void with_registers(vectors t, int code, int map, int reg, int second,
+                                                     int third) {
+        evex(t, code, map, reg, second, third, 0);
+        put(0xc0 + (reg & 7) * 8 + (third & 7), 1);
+    }
+    // A distance that is a multiple of `unit` may take one byte.
+    [[gnu::noinline, gnu::cold]] void with_memory(vectors t, int code, int map, int reg, int second,
+                                                  x86_memory m, int last, int unit) {
+        evex(t, code, map, reg, second, m.base, last);
+        int const operand = (reg & 7) * 8 + (m.base & 7);
+        index_t const units = m.distance / unit;
+        if (m.distance == 0)
+            put(operand, 1);
+        else if (units * unit == m.distance && units >= -128 && units < 128)
+            put(0x40 + operand, 1), put(units & 255, 1);
+        else
+            put(0x80 + operand, 1), put_number(m.distance);
+    }
+
+    unsigned char *at_, *end_;
+    bool whole_ = true;
+};
+
+STRATAGEMM_END

@@ -1,0 +1,171 @@
+// Dot products of a few rows and a matrix whose columns are contiguous, or the other way round: which tiles there are, and
+// their instructions. The order of sums is that of dots() in dots.inl.hpp.
+#pragma once
+
+#include "product.hpp"
+
+STRATAGEMM_BEGIN
+
+// b_strip of the shape: the distance between columns of B.
+class dots_generator {
+    using gpr = x86::gpr;
+    using enum x86::gpr;
+
+public:
+    dots_generator(generated_shape const& s, assembler& to)
+        : s_(s), to_(to), size_(s.kind / 32),
+          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
+          lanes_(64 / size_) {
+        index_t least = 0;
+        for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
+            for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
+                 ++columns) {
+                // Half cycles, about: two multiply-adds or loads a cycle, and some for loads that the nearest cache does not
+                // have; a result after four; a shuffle a cycle.
+                index_t const loads = rows + columns,
+                              step = larger_of(8, larger_of(rows * columns, loads)) + loads / 4,
+                              vectors = divide_up(rows, down_of(rows)) * divide_up(columns, across_of(rows)),
+                              all = divide_up(s.m, rows) * divide_up(s.n, columns) *
+                                    (step * divide_up(s.k, lanes_) + 40 * vectors + 2 * rows * columns);
+                if (least == 0 || all < least) least = all, rows_ = rows, columns_ = columns;
+            }
+    }
+
+    // Registers as in product_generator, but for r10 and rax, which count tiles of columns and of rows.
+    [[gnu::cold, gnu::noinline]] void write() {
+        to_.move(r11, rdi);
+        to_.load(rsi, STRATAGEMM_ARGUMENT(t_.wide, b));
+        to_.load(rdx, STRATAGEMM_ARGUMENT(t_.wide, c));
+        to_.load(rdi, STRATAGEMM_ARGUMENT(t_.wide, a));
+        evenly const across(s_.n, columns_);
+        write_columns(across.least + 1, across.larger);
+        write_columns(across.least, across.parts - across.larger);
+        to_.leave();
+    }
+
+private:
+    // Sums that one vector is made of, where rows of C are apart.
+    static index_t down_of(index_t rows) { return smaller(rows, 4); }
+    index_t across_of(index_t rows) const { return lanes_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
+
+    static constexpr int most_sums = 20, row_of_a = 20, of_b_ = 28, other = 29;
+
+    [[gnu::cold, gnu::noinline]] void write_columns(index_t columns, index_t count) {
+        if (count == 0) return;
+        unsigned char* const loop = to_.begin_loop(r10, count);
+        evenly const down(s_.m, rows_);
+        write_rows(down.least + 1, columns, down.larger);
+        write_rows(down.least, columns, down.parts - down.larger);
+        to_.add(rdi, -s_.m * s_.a_row * size_);
+        to_.add(rsi, columns * s_.b_strip * size_);
+        to_.add(rdx, (columns - s_.m * s_.c_row) * size_);
+        to_.end_loop(r10, count, loop);
+    }
+    void write_rows(index_t rows, index_t columns, index_t count) {
+        if (count == 0) return;
+        unsigned char* const loop = to_.begin_loop(rax, count);
+        write_tile(static_cast<int>(rows), static_cast<int>(columns));
+        to_.add(rdi, rows * s_.a_row * size_);
+        to_.add(rdx, rows * s_.c_row * size_);
+        to_.end_loop(rax, count, loop);
+    }
+
+    // Sums are registers 0, 1 and so on, those of a row side by side.
+    [[gnu::cold, gnu::noinline]] void write_tile(int rows, int columns) {
+        for (int x = 0; x < rows * columns; ++x) to_.clear(t_, x);
+        index_t const steps = s_.k / lanes_, step = rows + columns + rows * columns;
+        gpr a = rdi, b = rsi;
+        index_t done = 0;
+        if (steps * step > 320) {
+            index_t const unrolled = larger_of(1, 96 / step), loops = steps / unrolled;
+            a = r8, b = r9;
+            to_.move(r8, rdi), to_.move(r9, rsi);
+            unsigned char* const loop = to_.begin_loop(rcx, loops);
+            for (index_t p = 0; p < unrolled; ++p) write_step(rows, columns, a, b, p, false);
+            to_.add(r8, unrolled * 64), to_.add(r9, unrolled * 64);
+            to_.end_loop(rcx, loops, loop);
+            done = loops * unrolled;
+        }
+        for (index_t p = done; p < steps; ++p) write_step(rows, columns, a, b, p - done, false);
+        if (s_.k % lanes_ != 0) {
+            to_.set_mask((index_t{1} << s_.k % lanes_) - 1);
+            write_step(rows, columns, a, b, steps - done, true);
+        }
+        if (columns == s_.n && s_.c_row == columns && rows * columns <= lanes_) {
+            write_sums(0, 1, 0, rows * columns, columns);
+        } else {
+            int const down = static_cast<int>(down_of(rows)), across = static_cast<int>(across_of(rows));
+            for (int r = 0; r < rows; r += down)
+                for (int s = 0; s < columns; s += across)
+                    write_sums(r, smaller(down, rows - r), s, smaller(across, columns - s), columns);
+        }
+    }
+    [[gnu::cold, gnu::noinline]] void write_step(int rows, int columns, gpr a, gpr b, index_t p,
+                                                 bool masked) {
+        for (int r = 0; r < rows; ++r) to_.load(t_, row_of_a + r, {a, r * s_.a_row * size_ + p * 64}, masked);
+        for (int s = 0; s < columns; ++s) {
+            x86_memory const of_b{b, s * s_.b_strip * size_ + p * 64};
+            if (rows == 1) {
+                to_.multiply_add(t_, s, row_of_a, of_b, masked);
+            } else {
+                to_.load(t_, of_b_, of_b, masked);
+                for (int r = 0; r < rows; ++r) to_.multiply_add(t_, r * columns + s, row_of_a + r, of_b_);
+            }
+        }
+    }
+
+    // Stores some sums, whose elements are added up, all in one vector: element e of its 16 bytes l is a sum of sums[l]. Rows
+    // of C begin with a part of the vector of 16, 32 or 64 bytes.
+    [[gnu::cold, gnu::noinline]] void write_sums(int row, index_t rows, int column, index_t columns,
+                                                 int sums_of_row) {
+        int const size = static_cast<int>(size_), in_16 = 16 / size;
+        int const length = rows == 1 ? 2 : rows == 2 ? 1 : 0, span = (16 << length) / size;
+        int elements[4];
+        for (int e = 0; e < in_16; ++e) {
+            int sums[4];
+            for (int l = 0; l < 4; ++l) {
+                int const at = l * in_16 + e, r = at / span, s = at % span;
+                sums[l] = r < rows && s < columns ? (row + r) * sums_of_row + column + s : -1;
+            }
+            elements[e] = join(2, join(1, sums[0], sums[1]), join(1, sums[2], sums[3]));
+        }
+        int all = join(3, elements[0], elements[1]);
+        if (in_16 == 4) all = join(3, all, join(3, elements[2], elements[3]));
+
+        assembler::vectors const t{t_.wide, length};
+        to_.set_mask((index_t{1} << columns) - 1);
+        for (int r = 0; r < rows; ++r) {
+            x86_memory const c{rdx, ((row + r) * s_.c_row + column) * size_};
+            int part = all;
+            if (r > 0) to_.extract(t, part = of_b_, all, r);
+            if (adds_) to_.load(t, other, c, true), to_.add(t, other, part, other), part = other;
+            to_.store(t, c, part, true);
+        }
+    }
+    // x and y, of which each element becomes the sum of two: those 32 bytes apart, 16 bytes apart, or neighbours. None is -1.
+    int join(int apart, int x, int y) {
+        if (x < 0) x = y;
+        if (y < 0) y = x;
+        if (x < 0) return x;
+        for (int second = 1; second >= 0; --second) {
+            int const to = second ? other : x;
+            if (apart == 1)
+                to_.take_halves(t_, to, x, y, second);
+            else if (apart == 2)
+                to_.take_pieces(t_, to, x, y, second);
+            else
+                to_.take_elements(t_, to, x, y, second);
+        }
+        to_.add(t_, x, x, other);
+        return x;
+    }
+
+    generated_shape const& s_;
+    assembler& to_;
+    index_t size_;
+    bool adds_;
+    assembler::vectors t_;
+    index_t lanes_, rows_ = 1, columns_ = 1;
+};
+
+STRATAGEMM_END

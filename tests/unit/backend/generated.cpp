@@ -1,0 +1,159 @@
+// Kernels that are generated for a shape have the bits of the compiled ones, write C and nothing else, and read A and B and
+// nothing else.
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/backend/host.hpp>
+
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#if STRATAGEMM_GENERATES
+
+namespace sg = stratagemm;
+using sg::index_t;
+using support::random_source;
+
+namespace {
+
+bool has_avx512() { return sg::current_isa().available && sg::current_isa().isa >= sg::host_isa::avx512; }
+
+// Numbers with NaN before, after and between the rows of a matrix.
+template <class T>
+std::vector<T> guarded(index_t rows, index_t columns, index_t distance, random_source& from) {
+    std::vector<T> all(static_cast<std::size_t>(rows * distance + 64), std::numeric_limits<T>::quiet_NaN());
+    for (index_t i = 0; i < rows; ++i)
+        for (index_t j = 0; j < columns; ++j)
+            all[static_cast<std::size_t>(32 + i * distance + j)] = static_cast<T>(from.uniform(-0.5, 0.5));
+    return all;
+}
+
+// The kernel of a shape, after as many calls as it takes.
+template <class T>
+sg::block_function<T> generate(sg::block_args<T> const& g, sg::generated_way way) {
+    auto const kernels = std::make_unique<sg::generated_kernels>();
+    sg::generated_shape const shape = sg::generated_shape_of(g, way);
+    void (*code)() = nullptr;
+    for (int calls = 0; calls < 1000 && !code; ++calls) {
+        kernels->miss(shape);
+        code = kernels->find(shape);
+    }
+    return reinterpret_cast<sg::block_function<T>>(code);
+}
+
+// What remains of C when a kernel has run.
+template <class T>
+std::vector<T> result_of(sg::block_args<T> g, sg::block_function<T> kernel, std::vector<T> c) {
+    g.c = c.data() + 32;
+    if (g.beta != T(0)) g.e = g.c;
+    kernel(g);
+    return c;
+}
+template <class T>
+bool same_bits(std::vector<T> const& x, std::vector<T> const& y) {
+    return std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+int side(random_source& from, int most) { return 1 + from.below(from.below(2) == 0 ? 20 : most); }
+
+template <class T>
+void compare_products(random_source& from, int trials) {
+    auto const& table = sg::kernels<T, T>();
+    for (int x = 0; x < trials; ++x) {
+        index_t const m = side(from, 70), n = side(from, 150), k = side(from, 150), pad = from.below(3),
+                      count = from.below(4) == 0 ? 3 : 1, strip = table.strip;
+        bool const across = from.below(2) == 0, packed = count == 1 && from.below(3) == 0;
+        sg::block_args<T> g{};
+        g.m = m, g.n = n, g.k = k, g.count = count;
+        g.a_row = across ? 1 : k + pad, g.a_col = across ? m + pad : 1;
+        g.b_row = packed ? strip : n + pad, g.b_strip = packed ? k * strip : strip;
+        g.c_row = g.e_row = n + pad;
+        int const end = from.below(3); // plain, scaled, added
+        g.alpha = end == 0 ? T(1) : T(0.7), g.beta = end == 2 ? T(-0.3) : T(0);
+        g.a_step = across ? k * g.a_col : m * g.a_row, g.b_step = k * g.b_row, g.c_step = m * g.c_row;
+        auto const a =
+            across ? guarded<T>(count * k, m, g.a_col, from) : guarded<T>(count * m, k, g.a_row, from);
+        auto b = packed ? guarded<T>(k * ((n + strip - 1) / strip), strip, strip, from)
+                        : guarded<T>(count * k, n, g.b_row, from);
+        auto const c = guarded<T>(count * m, n, g.c_row, from);
+        g.a = a.data() + 32, g.b = b.data() + 32;
+        INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", " << count << " products, strides "
+                       << g.a_row << " " << g.a_col << " " << g.b_row << " " << g.b_strip << " " << g.c_row
+                       << ", end " << end);
+        auto const kernel = generate(g, sg::generated_way::piece);
+        REQUIRE(kernel);
+        if (count > 1 && end == 2) g.count = 1; // the compiled kernel adds an E of its own
+        REQUIRE(same_bits(result_of(g, kernel, c), result_of(g, table.block, c)));
+    }
+}
+
+template <class T>
+void compare_dots(random_source& from, int trials) {
+    auto const& table = sg::kernels<T, T>();
+    for (int x = 0; x < trials; ++x) {
+        index_t m = side(from, 9), n = side(from, 60), k = side(from, 400), pad = from.below(3);
+        if (from.below(2) == 0) std::swap(m, n);
+        sg::block_args<T> g{};
+        g.m = m, g.n = n, g.k = k;
+        g.a_row = k + pad, g.a_col = g.b_row = 1, g.b_strip = k + pad, g.c_row = g.e_row = n + pad;
+        g.alpha = T(1), g.beta = from.below(2) == 0 ? T(0) : T(1);
+        auto const a = guarded<T>(m, k, g.a_row, from), b = guarded<T>(n, k, g.b_strip, from),
+                   c = guarded<T>(m, n, g.c_row, from);
+        g.a = a.data() + 32, g.b = b.data() + 32;
+        INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", padding " << pad << ", beta "
+                       << g.beta);
+        auto const kernel = generate(g, sg::generated_way::whole_dots);
+        REQUIRE(kernel);
+        REQUIRE(same_bits(result_of(g, kernel, c), result_of(g, table.dot_products, c)));
+    }
+}
+
+} // namespace
+
+TEST_CASE("generated: a kernel has the bits of compiled ones") {
+    if (!has_avx512()) return;
+    random_source from(1);
+    compare_products<float>(from, 2000);
+    compare_products<double>(from, 2000);
+}
+
+TEST_CASE("generated: dot products have the bits of compiled ones") {
+    if (!has_avx512()) return;
+    random_source from(2);
+    compare_dots<float>(from, 2000);
+    compare_dots<double>(from, 2000);
+}
+
+TEST_CASE("generated: a shape that has no place, or strides that no instruction holds, have no kernel") {
+    if (!has_avx512()) return;
+    sg::block_args<float> g{};
+    g.m = g.n = g.k = 8, g.a_row = g.b_row = g.c_row = 8, g.a_col = 1, g.b_strip = 32, g.alpha = 1;
+    REQUIRE(generate(g, sg::generated_way::piece));
+    g.a_row = index_t{1} << 40;
+    REQUIRE(!generate(g, sg::generated_way::piece));
+}
+
+TEST_CASE("generated: results do not change when a shape gets its kernel") {
+    random_source from(3);
+    struct {
+        index_t m, n, k;
+        bool turns_b;
+    } const shapes[] = {
+        {3, 4, 4, false}, {1, 7, 140, true}, {5, 9, 33, true}, {24, 40, 500, false}, {7, 100, 1700, true}};
+    for (auto const& s : shapes) {
+        auto const a = support::fractions<float>(s.m, s.k, from.next()),
+                   b = s.turns_b ? support::fractions<float>(s.n, s.k, from.next())
+                                 : support::fractions<float>(s.k, s.n, from.next());
+        auto const of_b = s.turns_b ? sg::transposed(b.view()) : b.view();
+        sg::matrix<float> first(s.m, s.n), later(s.m, s.n);
+        sg::gemm(a, of_b, first);
+        for (int i = 0; i < 200; ++i) sg::gemm(a, of_b, later);
+        INFO(s.m << "x" << s.n << "x" << s.k);
+        REQUIRE(std::memcmp(first.data(), later.data(),
+                            sizeof(float) * static_cast<std::size_t>(s.m * s.n)) == 0);
+    }
+}
+
+#endif
