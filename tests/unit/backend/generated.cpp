@@ -35,12 +35,12 @@ template <class T>
 sg::block_function<T> generate(sg::block_args<T> const& g, sg::generated_way way) {
     auto const kernels = std::make_unique<sg::generated_kernels>();
     sg::generated_shape const shape = sg::generated_shape_of(g, way);
-    void (*code)() = nullptr;
-    for (int calls = 0; calls < 1000 && !code; ++calls) {
+    for (int calls = 0; calls < 1000; ++calls) {
         kernels->miss(shape);
-        code = kernels->find(shape);
+        if (auto const* const found = kernels->find(shape))
+            return reinterpret_cast<sg::block_function<T>>(found->code);
     }
-    return reinterpret_cast<sg::block_function<T>>(code);
+    return nullptr;
 }
 
 // What remains of C when a kernel has run.

@@ -99,11 +99,14 @@ index_t longest_dots() {
 }
 // Whether a product of elements of so many bytes has few rows or columns, its other operand lies along k, and k is so long
 // that elements of C are best done as dot products: their vectors do not care how short the side is, but to sum the
-// elements of these takes time. The limits are those of AVX-512 within the caches.
+// elements of these takes time, and so does to turn the short operand. The limits are those of AVX-512 within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
-    if (m <= few_dots(size) && b_along_k)
-        return k >= (m == 1 ? 4 : m * n <= 16 && a_along_k ? 2 : (m <= 4 ? 96 : 320) / size);
-    return m > 1 && n <= few_dots(size) && a_along_k && k * size >= (n * size <= 16 ? 192 : 640);
+    if (m <= few_dots(size) && b_along_k) {
+        if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
+        return k * size >= (m <= 4 ? 64 : m <= 6 ? 128 : 256);
+    }
+    if (m == 1 || n > few_dots(size) || !a_along_k) return false;
+    return b_along_k ? k >= (n <= 4 ? 16 : 48) : k >= (n <= 4 ? 32 : 96) * (m < 32 ? 3 : 1);
 }
 template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {

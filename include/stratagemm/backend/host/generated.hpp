@@ -39,38 +39,44 @@ constexpr generated_way whole_way(bool is_batch, bool invariant) {
 #if STRATAGEMM_GENERATES
 
 // Kernels, and how often shapes without one were multiplied. Both are found by a hash of the shape. Nothing is ever
-// removed; a shape whose place is taken is multiplied by compiled kernels.
+// removed; a shape whose places are taken is multiplied by compiled kernels.
 struct generated_kernels {
-    static constexpr unsigned places = 1024;
+    static constexpr unsigned places = 4096, tries = 8;
     struct entry { // the first in pages of its own, which have the code, too
         generated_shape shape;
-        void (*code)();
+        void (*code)(); // null: it has none
     };
-    bool any;
+    bool any, refused;
     entry const* kernel[places];
     unsigned tried[places];
 
     static unsigned place_of(generated_shape const& s) {
-        auto const times = [](index_t x, std::uint64_t y) { return static_cast<std::uint64_t>(x) * y; };
-        std::uint64_t const sum = times(s.m, 0x9e3779b97f4a7c15) + times(s.n, 0xc2b2ae3d27d4eb4f) +
-                                  times(s.k, 0x165667b19e3779f9) + times(s.a_row, 0x27d4eb2f165667c5) +
-                                  times(s.a_col, 0x85ebca77c2b2ae63) + times(s.b_row, 0xff51afd7ed558ccd) +
-                                  times(s.b_strip, 0x2545f4914f6cdd1d) + times(s.c_row, 0xc4ceb9fe1a85ec53) +
-                                  times(s.kind, 0xd6e8feb86659fd93);
-        return static_cast<unsigned>(sum >> 54);
+        auto const three = [](index_t x, index_t y, index_t z) {
+            return static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(y) << 21) +
+                   (static_cast<std::uint64_t>(z) << 42);
+        };
+        std::uint64_t const sum = three(s.m, s.n, s.k) * 0x9e3779b97f4a7c15 +
+                                  three(s.a_row, s.b_row, s.a_col) * 0xc2b2ae3d27d4eb4f +
+                                  three(s.kind, s.c_row, s.b_strip) * 0xff51afd7ed558ccd;
+        return static_cast<unsigned>(sum >> 52);
     }
-    auto find(generated_shape const& s) const -> void (*)() {
+    // What a shape has, or null.
+    entry const* find(generated_shape const& s) const {
         if (!__atomic_load_n(&any, __ATOMIC_RELAXED)) return nullptr;
-        entry const* const k = __atomic_load_n(&kernel[place_of(s)], __ATOMIC_ACQUIRE);
-        return k && k->shape == s ? k->code : nullptr;
+        unsigned const place = place_of(s);
+        for (unsigned i = 0; i < tries; ++i) {
+            entry const* const k = __atomic_load_n(&kernel[(place + i) % places], __ATOMIC_ACQUIRE);
+            if (!k || k->shape == s) return k;
+        }
+        return nullptr;
     }
 
-    // Counts a call that had no kernel, and generates one when there were enough.
+    // Counts a call that had no entry, and makes one when there were enough.
     void miss(generated_shape const& s) {
         static unsigned const enough = calls_before();
+        if (enough == 0 || __atomic_load_n(&refused, __ATOMIC_RELAXED)) return;
         unsigned const place = place_of(s),
                        work = static_cast<unsigned>(1 + smaller(s.m * s.n * s.k >> 14, 64));
-        if (enough == 0 || __atomic_load_n(&kernel[place], __ATOMIC_RELAXED)) return;
         if (__atomic_add_fetch(&tried[place], work, __ATOMIC_RELAXED) >= enough) generate(s, place);
     }
 
@@ -83,9 +89,13 @@ private:
         return asked && __builtin_strcmp(asked, "always") == 0 ? 1 : 64;
     }
     [[gnu::cold, gnu::noinline]] void generate(generated_shape const& s, unsigned place) {
+        bool taken = true;
+        for (unsigned i = 0; i < tries; ++i)
+            taken = taken && __atomic_load_n(&kernel[(place + i) % places], __ATOMIC_RELAXED);
+        if (taken) return;
         constexpr std::size_t room = 16384;
         void* const memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) return;
+        if (memory == MAP_FAILED) return __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
         auto* const made = static_cast<entry*>(memory);
         made->shape = s;
         // Code begins with a cache line, and not always with the same of a page, which shares its place in the cache with
@@ -97,13 +107,18 @@ private:
             dots_generator(s, to).write();
         else
             product_generator(s, to).write();
-        entry const* nobody = nullptr;
-        if (to.is_whole() && mprotect(memory, room, PROT_READ | PROT_EXEC) == 0 &&
-            __atomic_compare_exchange_n(&kernel[place], &nobody, made, false, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED))
-            __atomic_store_n(&any, true, __ATOMIC_RELAXED);
+        if (!to.is_whole()) made->code = nullptr;
+        if (mprotect(memory, room, PROT_READ | PROT_EXEC) == 0)
+            for (unsigned i = 0; i < tries; ++i) {
+                entry const* nobody = nullptr;
+                if (__atomic_compare_exchange_n(&kernel[(place + i) % places], &nobody, made, false,
+                                                __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+                    return __atomic_store_n(&any, true, __ATOMIC_RELAXED);
+                if (nobody->shape == s) break; // another thread was faster
+            }
         else
-            munmap(memory, room);
+            __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
+        munmap(memory, room);
     }
 };
 inline generated_kernels generated;
@@ -126,7 +141,8 @@ using block_function = void (*)(block_args<T> const&);
 template <class T>
 block_function<T> generated_for([[maybe_unused]] block_args<T> const& g, [[maybe_unused]] generated_way way) {
 #if STRATAGEMM_GENERATES
-    return reinterpret_cast<block_function<T>>(generated.find(generated_shape_of(g, way)));
+    auto const* const found = generated.find(generated_shape_of(g, way));
+    return found ? reinterpret_cast<block_function<T>>(found->code) : nullptr;
 #else
     return nullptr;
 #endif
@@ -137,10 +153,8 @@ template <class T>
                                                    [[maybe_unused]] generated_way way) {
 #if STRATAGEMM_GENERATES
     generated_shape const s = generated_shape_of(g, way);
-    if (auto const code = generated.find(s)) return reinterpret_cast<block_function<T>>(code);
-    // One row is as fast by vectors of memory in their order once B leaves the first-level cache.
-    if (way >= generated_way::whole_dots || s.m > 1 || s.k * s.n * index_t{sizeof(T)} <= 32768)
-        generated.miss(s);
+    if (auto const* const found = generated.find(s)) return reinterpret_cast<block_function<T>>(found->code);
+    generated.miss(s);
 #endif
     return nullptr;
 }

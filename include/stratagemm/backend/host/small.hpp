@@ -84,7 +84,7 @@ template <class T>
     auto const pieces = pieces_of<T>(g.k);
     index_t const k = g.k, b_row = g.b_row, unit = table.masked ? 1 : table.strip,
                   width = divide_up(g.n, unit) * unit;
-    bool const copies = b_col != 1 || width != g.n, narrow = width != g.n || (g.n < 8 && pieces.count > 2);
+    bool const copies = b_col != 1 || width != g.n, narrow = width != g.n;
     if ((copies && width * smaller(pieces.length, k) > room) || (narrow && pieces.count > 1)) return false;
     for (index_t p = 0; p < k; p += g.k) {
         g.k = smaller(pieces.length, k - p);

@@ -199,6 +199,9 @@ private:
                 for (int v = 0; v < width; ++v) {
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
                     bool const in_part = masked && v == width - 1;
+                    // The next rows of a B that comes from the second-level cache, which one row of A waits for.
+                    if (in_memory && s_.k * s_.n * size_ > 32768)
+                        to_.prefetch({b, of_b.distance + 4 * s_.b_row * size_}, false);
                     if (r < 0)
                         to_.load(t_, row + v, of_b, in_part);
                     else if (width == 1)
