@@ -147,9 +147,12 @@ struct host {
             g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
             g.a_col = turned ? a.row_stride : a.col_stride;
             g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride, g.b_strip = 128 / size;
-            g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride, g.e_step = p.e_step;
-            g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride, g.c_step = p.c_step;
-            g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
+            g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride;
+            g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride;
+            if (p.count > 1) {
+                g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
+                g.e_step = p.e_step, g.c_step = p.c_step;
+            }
             g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
             index_t const b_col = turned ? b.row_stride : b.col_stride;
             bool const along_k = b_col != 1;

@@ -115,9 +115,12 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
 }
 
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at once:
-// columns of A fill vectors. To write C is then more work, which a short k does not pay for.
-inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k) {
-    return n > 1 && n * size <= 32 && m * size >= 32 && k >= 2 * n && m * k >= 128;
+// columns of A fill vectors. To write C is then more work, which a short k does not pay for; nor does a C of few rows, if
+// rows of B are contiguous and need not be turned either way. In cycles, about.
+inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, bool b_across) {
+    if (n <= 1 || n * size > 32 || m * size < 32 || k < 2 * n || m * k < 128) return false;
+    index_t const vectors = divide_up(m * size, 64);
+    return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;
 }
 
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;

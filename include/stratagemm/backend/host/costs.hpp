@@ -144,10 +144,10 @@ private:
         read(p.b());
     }
 
-    // Tiles of eight sums, a row or half of four rows; what is short is turned if it does not lie along k.
+    // Eight sums at a time, or as many of two vectors as four columns have; what is short is turned if it does not lie along k.
     void count_dots(host_part const& p) {
-        double const groups = tiles_.masked && p.m > 2 ? 2 * times(divide_up(p.m, 4), divide_up(p.n, 4))
-                                                       : times(p.m, divide_up(p.n, 8));
+        double const groups =
+            tiles_.masked ? static_cast<double>(divide_up(p.m * p.n, 8)) : times(p.m, divide_up(p.n, 4)) / 2;
         counts[host_cost::dots] += groups * times(divide_up(p.k * p.size, tiles_.vector), 1);
         counts[host_cost::dots_end] += groups;
         if (p.a_across) turn(p.k, p.m, p.size);
@@ -182,13 +182,18 @@ private:
             counts[host_cost::tile_vector] +=
                 all * static_cast<double>(rows) * (2 * w + e) * static_cast<double>(pieces(p));
         };
+        if (tiles_.masked) { // generated: of heights that differ by one
+            index_t const tiles = divide_up(p.m, tiles_.tallest), larger = p.m % tiles;
+            add(p.m / tiles + 1, larger), add(p.m / tiles, tiles - larger);
+            return;
+        }
         add(tiles_.tallest, full);
         if (rest >= tiles_.second && rest > 0) add(tiles_.second, rest / tiles_.second);
         if (rest % tiles_.second > 0) add(rest % tiles_.second, 1);
     }
 
     bool count_turned(host_part const& p) {
-        if (!p.a_across || !p.in_place || !is_turned_at_once(p.size, p.m, p.n, p.k)) return false;
+        if (!p.a_across || !p.in_place || !is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) return false;
         count_tiles({p.n, p.m, p.k, p.size, false, false, true});
         turn(p.m, p.n, p.size);
         read(p.a() + p.b() + 2 * p.c());

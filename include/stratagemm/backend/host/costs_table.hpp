@@ -32,22 +32,22 @@ inline double host_clock_of(host_isa isa) { return isa == host_isa::amx ? 3.4e9 
 
 // Cycles of each: portable, AVX2, AVX-512.
 inline constexpr double host_costs[static_cast<int>(host_cost::kinds)][3] = {
-    {306, 136, 132},                // call: one product
-    {10740, 10740, 10075},          // thread: each further thread
-    {1.6199, 0.99516, 1.0626},      // step: a cycle's worth of multiply-adds in tiles
-    {30.036, 0, 4.8797},            // tile: begins and ends
-    {0, 0.91797, 0.81647},          // tile_vector: of C, in a tile
-    {0.20961, 0.1288, 0.11033},     // moved: a byte that is packed or turned by vectors
-    {2.5479, 0, 0},                 // element: one that is packed or turned by itself
-    {0, 56.352, 54.532},            // copy: a small B is copied before
-    {0.027237, 0.011247, 0.017368}, // second: a byte from the second-level cache
-    {0.09191, 0.063415, 0.061949},  // third: one from the third
+    {325, 143, 106},                // call: one product
+    {10740, 10740, 2.1555e+07},     // thread: each further thread
+    {1.6241, 0.99441, 0.94303},     // step: a cycle's worth of multiply-adds in tiles
+    {36.099, 0, 0},                 // tile: begins and ends
+    {0, 1.0477, 0.75252},           // tile_vector: of C, in a tile
+    {0.21081, 0.14291, 0.11071},    // moved: a byte that is packed or turned by vectors
+    {5.0416, 0, 0},                 // element: one that is packed or turned by itself
+    {0, 48.944, 87.165},            // copy: a small B is copied before
+    {0.027888, 0.011383, 0.010761}, // second: a byte from the second-level cache
+    {0.067803, 0.068274, 0.063225}, // third: one from the third
     {0.26, 0.26, 0.26},             // memory: one from memory; not fitted: as ./dev bench host reads
-    {3.7839, 0.90283, 0.73307},     // row_vector: a vector of B, for one row of A
-    {54.874, 6.1774, 16.658},       // row_end: a vector of C, for one row of A
-    {3.7123, 0.59475, 0.77983},     // few_vector: a vector of B, for one of a few rows of A
-    {4.7352, 4.2889, 4.2285},       // dots: a vector of k, for eight dot products
-    {212, 31.178, 37.942},          // dots_end: eight dot products begin and end
+    {3.9284, 0.89268, 0.53564},     // row_vector: a vector of B, for one row of A
+    {59.75, 6.4702, 12.574},        // row_end: a vector of C, for one row of A
+    {4.0169, 0.5862, 0.76214},      // few_vector: a vector of B, for one of a few rows of A
+    {12.095, 4.3829, 4.5058},       // dots: a vector of k, for eight dot products
+    {145, 50.712, 15.321},          // dots_end: eight dot products begin and end
 };
 
 STRATAGEMM_END

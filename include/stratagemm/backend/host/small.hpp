@@ -154,7 +154,7 @@ template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
                                                   int threads) {
     constexpr index_t size = sizeof(T);
-    if (g.a_row == 1 && g.a_col != 1 && is_turned_at_once(size, g.m, g.n, g.k) && g.count == 1 &&
+    if (g.a_row == 1 && g.a_col != 1 && is_turned_at_once(size, g.m, g.n, g.k, b_col != 1) && g.count == 1 &&
         g.beta == T(0) && g.alpha == T(1) && multiply_small_turned(g, b_col))
         return true;
     if (!invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)) {
