@@ -214,20 +214,16 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
 // A block, by a kernel of its own if there is one.
 template <class Table, class T>
 void multiply_block(Table const& table, block_args<T> const& g) {
-    if constexpr (std::is_floating_point_v<T>) {
-        if (g.beta == T(0) || (g.e == g.c && g.e_row == g.c_row)) {
-            if (auto const kernel = generated_next(g, generated_way::piece)) return kernel(g);
-        }
-    }
+    if constexpr (std::is_floating_point_v<T>)
+        if (auto const kernel = generated_next(g, generated_way::piece)) return kernel(g);
     table.block(g);
 }
 
 // Dot products, all of a product or a piece of it.
 template <class Table, class T>
 [[gnu::noinline]] void multiply_dots(Table const& table, block_args<T> const& g, generated_way way) {
-    if (g.alpha == T(1) && (g.beta == T(0) || (g.beta == T(1) && g.e == g.c && g.e_row == g.c_row))) {
+    if (g.alpha == T(1) && (g.beta == T(0) || g.beta == T(1)))
         if (auto const kernel = generated_next(g, way)) return kernel(g);
-    }
     table.dot_products(g);
 }
 

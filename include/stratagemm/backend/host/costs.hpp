@@ -183,7 +183,7 @@ private:
                 all * static_cast<double>(rows) * (2 * w + e) * static_cast<double>(pieces(p));
         };
         if (tiles_.masked) { // generated: of heights that differ by one
-            index_t const tiles = divide_up(p.m, tiles_.tallest), larger = p.m % tiles;
+            index_t const tiles = larger_of(1, divide_up(p.m, tiles_.tallest)), larger = p.m % tiles;
             add(p.m / tiles + 1, larger), add(p.m / tiles, tiles - larger);
             return;
         }

@@ -93,7 +93,7 @@ private:
         for (unsigned i = 0; i < tries; ++i)
             taken = taken && __atomic_load_n(&kernel[(place + i) % places], __ATOMIC_RELAXED);
         if (taken) return;
-        constexpr std::size_t room = 16384;
+        constexpr std::size_t room = 65536, page = 4096;
         void* const memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) return __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
         auto* const made = static_cast<entry*>(memory);
@@ -108,7 +108,10 @@ private:
         else
             product_generator(s, to).write();
         if (!to.is_whole()) made->code = nullptr;
-        if (mprotect(memory, room, PROT_READ | PROT_EXEC) == 0)
+        auto const written = static_cast<std::size_t>(to.here() - static_cast<unsigned char*>(memory)),
+                   used = (written + page - 1) / page * page;
+        if (used < room) munmap(static_cast<unsigned char*>(memory) + used, room - used);
+        if (mprotect(memory, used, PROT_READ | PROT_EXEC) == 0)
             for (unsigned i = 0; i < tries; ++i) {
                 entry const* nobody = nullptr;
                 if (__atomic_compare_exchange_n(&kernel[(place + i) % places], &nobody, made, false,
@@ -118,7 +121,7 @@ private:
             }
         else
             __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
-        munmap(memory, room);
+        munmap(memory, used);
     }
 };
 inline generated_kernels generated;
@@ -152,6 +155,7 @@ template <class T>
 [[gnu::noinline]] block_function<T> generated_next([[maybe_unused]] block_args<T> const& g,
                                                    [[maybe_unused]] generated_way way) {
 #if STRATAGEMM_GENERATES
+    if (g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row)) return nullptr;
     generated_shape const s = generated_shape_of(g, way);
     if (auto const* const found = generated.find(s)) return reinterpret_cast<block_function<T>>(found->code);
     generated.miss(s);
