@@ -32,15 +32,15 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // (tiles-h100-2026-11-25.txt).
 class cuda_model {
 public:
-    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. B lies along n or along k.
-    // An element of the operands has `element` bytes, and one of C `result` bytes.
+    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the operands has
+    // `element` bytes, and one of C `result` bytes.
     cuda_model(cuda_tile const& given, int blocks, double rate, cuda_sides const& s, cuda_choice const& how,
-               cuda_device const& d, std::size_t element, std::size_t result, bool b_along_k)
-        : form_(form_for(given, element, {.b_along_k = b_along_k})), t_(lying_on_c(given, form_, element)),
-          s_(s), how_(how), blocks_(blocks), units_(d.units), rate_(rate), memory_(d.bytes_per_cycle),
-          element_(element), b_along_k_(b_along_k), row_bytes_(static_cast<std::size_t>(s.n) * result),
-          size_(real(element)), result_(real(result)), sum_size_(element < 4 ? 4 : size_),
-          parts_(real(how.parts(s.k))), whole_(real(how.whole)),
+               cuda_device const& d, std::size_t element, std::size_t result, cuda_layout const& lying)
+        : form_(form_for(given, element, {.a_along_k = lying.a_along_k, .b_along_k = lying.b_along_k})),
+          t_(lying_on_c(given, form_, element)), s_(s), how_(how), blocks_(blocks), units_(d.units),
+          rate_(rate), memory_(d.bytes_per_cycle), element_(element), lying_(lying),
+          row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
+          sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
           tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster * up(s.n, t_.n) * real(s.count)) {}
 
     double cycles() const {
@@ -64,8 +64,8 @@ private:
     bool is(cuda_engine e) const { return t_.engine == e; }
     bool on_tensor_cores() const { return is(cuda_engine::wgmma) || is(cuda_engine::mma); }
     bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
-    std::ptrdiff_t line_of_a() const { return s_.k; } // A is nearly always along k
-    std::ptrdiff_t line_of_b() const { return b_along_k_ ? s_.k : s_.n; }
+    std::ptrdiff_t line_of_a() const { return lying_.a_along_k ? s_.k : s_.m; }
+    std::ptrdiff_t line_of_b() const { return lying_.b_along_k ? s_.k : s_.n; }
 
     // ---- how operands come --------------------------------------------------------------------------------
 
@@ -76,17 +76,22 @@ private:
         return reads_lines(t_.engine) && copies ? real(side) * real(s_.k * s_.count) * size_ : 0;
     }
     double not_fetchable() const {
-        return copied_of(s_.m, true, form_.a_along_k) + copied_of(s_.n, b_along_k_, form_.b_along_k);
+        return copied_of(s_.m, lying_.a_along_k, form_.a_along_k) +
+               copied_of(s_.n, lying_.b_along_k, form_.b_along_k);
     }
     // Threads of a block copy what the hardware cannot fetch, if it lies as the tile takes it: lines of any kind, words, or
     // aligned pieces that they shift.
     bool copies_itself() const {
-        return how_.whole == 0 && not_fetchable() > 0 && form_.a_along_k && form_.b_along_k == b_along_k_;
+        return how_.whole == 0 && not_fetchable() > 0 && form_.a_along_k == lying_.a_along_k &&
+               form_.b_along_k == lying_.b_along_k;
     }
     bool lines_are_words() const {
         return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
     }
     bool takes_lines() const { return takes_any_lines(t_) && copies_itself(); }
+    bool gathers() const {
+        return is(cuda_engine::simt) && takes_lines();
+    } // a warp beside those that multiply
     bool by_words() const { return takes_words(t_, element_) && lines_are_words() && copies_itself(); }
     bool shifts() const { return how_.shifted && !lines_are_words() && copies_itself(); }
     // Bytes of operands that are copied before the product.
@@ -121,7 +126,7 @@ private:
     double shortest_step() const {
         double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
         switch (t_.engine) {
-        case cuda_engine::simt: return 1150;
+        case cuda_engine::simt: return gathers() ? longer(1150, 8.0 * (t_.m + t_.n)) : 1150;
         case cuda_engine::fp64: return 220;
         case cuda_engine::wgmma: return reads_pages() ? 650 : 400;
         case cuda_engine::mma: return shifts() ? (blocks_ > 1 ? 1800 : 3600) : reads_pages() ? 650 : 250;
@@ -131,7 +136,7 @@ private:
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other pages.
     bool reads_pages() const {
         double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
-        return !b_along_k_ && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
+        return !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
     }
     double waiting(std::ptrdiff_t depth) const {
         return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step();
@@ -179,7 +184,8 @@ private:
 
     // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors.
     double round(double beside, double share, std::ptrdiff_t depth, double stored) const {
-        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate_;
+        double const rate = gathers() ? 0.92 * rate_ : rate_;
+        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate;
         // One block does not keep a multiprocessor busy that has room for several.
         double const alone = beside < blocks_ ? multiplying : 0, waits = waiting(depth);
         double const summing =
@@ -242,7 +248,7 @@ private:
     int blocks_, units_;
     double rate_, memory_;
     std::size_t element_;
-    bool b_along_k_;
+    cuda_layout lying_;
     std::size_t row_bytes_;           // of C
     double size_, result_, sum_size_; // bytes of an element, of one of C, and of a sum of a part of k
     double parts_, whole_, tiles_;

@@ -111,7 +111,7 @@ public:
     }
 
     cuda_sides sides() const { return sides_of(p_); }
-    bool b_along_k() const { return lying_b().along_k; }
+    cuda_layout layout() const { return {lying_a().along_k, lying_b().along_k}; }
 
     // As kernels take an oriented one.
     static cuda_arguments<Scalar> arguments_of(Problem const& p, bool turned) {
@@ -382,7 +382,8 @@ private:
             bool const by_words =
                 takes_words(tile, sizeof(In)) && lie && of_a.are_words() && of_b.are_words();
             f.shifted = choice.shifted && lie && !by_words;
-            bool const copied = !takes_any_lines(tile) && !by_words && !f.shifted;
+            bool const gathered = takes_any_lines(tile) && (lie || tile.engine == cuda_engine::fp64);
+            bool const copied = !gathered && !by_words && !f.shifted;
             f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
                       b.is_sum(); // then what has gaps is copied
             f.shifted &= !f.dense;
