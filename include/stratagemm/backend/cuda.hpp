@@ -167,15 +167,15 @@ struct cuda {
     template <class S>
     double estimate(S const& s) const {
         double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
-        double const work = choice_for<typename S::a_type>(sides_for(s)).cycles / clock,
+        double const work = choice_in_rows(s).cycles / clock,
                      traffic = operand_bytes(s) / leaf().limits().bandwidth;
         return (work > traffic ? work : traffic) + 5e-6;
     }
 
-    // As for a C in row-major order.
+    // As for matrices in row-major order.
     template <class S>
     std::string describe(S const& s) const {
-        cuda_choice const choice = choice_for<typename S::a_type>(sides_for(s));
+        cuda_choice const choice = choice_in_rows(s);
         std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
                                  stratagemm::describe(choice.tile);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
@@ -265,10 +265,16 @@ private:
     static constexpr index_t terms_beside =
         further_terms<typename S::a_form> + further_terms<typename S::b_form>;
 
-    // As for a C in row-major order.
     template <class S>
     cuda_sides sides_for(S const& s) const {
         return oriented(letter<typename S::a_type>(), {s.m, s.n, s.k, s.count});
+    }
+    // As for matrices in row-major order.
+    template <class S>
+    cuda_choice choice_in_rows(S const& s) const {
+        cuda_sides const sides = sides_for(s);
+        bool const turned = sides != cuda_sides{s.m, s.n, s.k, s.count};
+        return choice_for<typename S::a_type>(sides, {.a_along_k = !turned, .b_along_k = turned});
     }
 
     static constexpr cuda_layout layouts[] = {{false, false}, {false, true}, {true, false}, {true, true}};

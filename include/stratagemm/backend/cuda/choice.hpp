@@ -216,12 +216,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              static_cast<double>(element) * static_cast<double>(s.count);
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
-        // The parts of k. A block reads 128 bytes of each column of A. With several columns of B, parts are chosen so
-        // that rounds of blocks are full. A vector gets as few parts as keep memory busy: no multiprocessor may read
-        // its blocks, at up to 40 bytes a cycle, for longer than memory takes for all of A, and no block may wait for
-        // its lines for longer than that.
+        // The parts of k, unless the blocks of a kernel divide it themselves: where A lies along k they do, if there are
+        // enough rows or not so many terms. A block reads 128 bytes of each column of A. With several columns of B, parts
+        // are chosen so that rounds of blocks are full. A vector gets as few parts as keep memory busy: no multiprocessor
+        // may read its blocks, at up to 40 bytes a cycle, for longer than memory takes for all of A, and no block may wait
+        // for its lines for longer than that.
         std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
-                             places = std::ptrdiff_t{2} * d.units, most = s.count > 1 ? 1 : s.k / 256;
+                             places = std::ptrdiff_t{2} * d.units;
+        bool const divides_k = lying.a_along_k && (s.m >= d.units || s.k < 8192);
+        std::ptrdiff_t const most = s.count > 1 || divides_k ? 1 : s.k / 256;
         std::ptrdiff_t parts = 1;
         double least = 1e300;
         for (std::ptrdiff_t p = 1; p <= most && (p == 1 || blocks * (p - 1) < 2 * places); ++p) {

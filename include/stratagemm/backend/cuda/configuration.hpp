@@ -67,9 +67,10 @@ struct cuda_form {
     // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of simt, fp64
     // and mma, begin all their lines at multiples of 16 bytes.
     bool dense = false;
-    bool words = false;   // A of narrow is dense, but its lines begin at multiples of 4 bytes only
-    bool spreads = false; // the result goes to several targets
-    bool sums = false;    // of copies: operands are sums
+    bool words = false;           // A of narrow is dense, but its lines begin at multiples of 4 bytes only
+    bool spreads = false;         // the result goes to several targets
+    bool sums = false;            // of copies: operands are sums
+    short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool shifted = false;              // of mma: what is not dense is read in aligned pieces, and shifted
     bool together = false;             // parts of k are the blocks of a cluster, which add them up
@@ -337,6 +338,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     if (f.pieces) define("PIECES", 1);
     if (f.spreads) define("SPREADS", 1);
     if (t.engine == cuda_engine::mma) define("SHIFTED", f.shifted);
+    if (t.engine == cuda_engine::simt && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
     if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;

@@ -104,32 +104,41 @@ private:
     // For tensor cores, lines that begin within those of the cache take longer to fetch, if all multiprocessors do, or
     // a `share` of them that is not small.
     double slowed(std::ptrdiff_t line, double share) const {
-        double const most = is(cuda_engine::wgmma) ? (t_.cluster > 1 ? 1.5 : 2)
-                            : is(cuda_engine::mma) ? 1.5
-                                                   : 1;
+        double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
+        double const most = is(cuda_engine::wgmma) ? 2.5 : is(cuda_engine::mma) ? by_threads : 1;
         bool const within = static_cast<std::size_t>(line) * element_ % 128 != 0;
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
-        double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : takes_lines() ? 28 : 60;
-        // Copying word by word takes as long for elements beyond the matrix as for others.
-        bool const all = by_words() || shifts();
+        // Copying word by word takes as long for elements beyond the matrix as for others. So do columns of a box.
+        bool const all = by_words() || shifts() || gathers();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
-        double const cols = all || s_.n > t_.n ? t_.n : real(s_.n);
+        double const cols = all || is(cuda_engine::wgmma) || s_.n > t_.n ? t_.n : real(s_.n);
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
+        if (gathers())
+            return (rows / unit_of(line_of_a()) + cols / unit_of(line_of_b())) * terms * size_ / 12.2;
+        double const bytes_per_cycle = shifts()        ? 11
+                                       : by_words()    ? 20
+                                       : takes_lines() ? (blocks_ > 1 ? 21 : 32)
+                                                       : 60;
         return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
                size_ / bytes_per_cycle;
     }
+    // Floats that gathering copies at a time.
+    static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 2 : 1; }
 
     // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
     double shortest_step() const {
         double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
         switch (t_.engine) {
-        case cuda_engine::simt: return gathers() ? longer(1150, 8.0 * (t_.m + t_.n)) : 1150;
+        case cuda_engine::simt:
+            return gathers() ? longer(1150, 18 * (t_.m / unit_of(line_of_a()) + t_.n / unit_of(line_of_b())))
+                             : 1150;
         case cuda_engine::fp64: return 220;
-        case cuda_engine::wgmma: return reads_pages() ? 650 : 400;
-        case cuda_engine::mma: return shifts() ? (blocks_ > 1 ? 1800 : 3600) : reads_pages() ? 650 : 250;
+        case cuda_engine::wgmma: return reads_pages() || streams() ? 650 : 400;
+        case cuda_engine::mma:
+            return shifts() ? (blocks_ > 1 ? 1800 : 3600) : streams() ? 900 : reads_pages() ? 650 : 250;
         default: return element_ == 4 ? 480 + 2.2 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }
@@ -138,6 +147,8 @@ private:
         double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
         return !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
     }
+    // If one column of tiles covers C, all of A comes from memory.
+    bool streams() const { return s_.n <= t_.n && real(s_.m) * real(s_.k) * size_ > 4e6; }
     double waiting(std::ptrdiff_t depth) const {
         return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step();
     }
@@ -184,10 +195,12 @@ private:
 
     // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors.
     double round(double beside, double share, std::ptrdiff_t depth, double stored) const {
-        double const rate = gathers() ? 0.92 * rate_ : rate_;
+        // With a warp that gathers, threads have fewer registers, which those with most sums feel.
+        double const rate = gathers() && t_.micro_m * t_.micro_n > 32 ? 0.88 * rate_ : rate_;
         double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate;
         // One block does not keep a multiprocessor busy that has room for several.
-        double const alone = beside < blocks_ ? multiplying : 0, waits = waiting(depth);
+        double const keeps = is(cuda_engine::simt) && blocks_ > 3 ? 1.2 : 1;
+        double const alone = beside < blocks_ ? keeps * multiplying : 0, waits = waiting(depth);
         double const summing =
             longer(longer(multiplying, fetching(share, depth)) * beside, waits > alone ? waits : alone);
         double const stores = storing(stored) * beside;

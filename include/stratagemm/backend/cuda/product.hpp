@@ -184,7 +184,6 @@ public:
                                  : std::is_same_v<In, double> && capability >= 90 && p_.c.cols > 4);
             choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In),
                                           sizeof(Scalar), along_k, on_tensor_cores, units);
-            if (along_k && (p_.c.rows >= units || p_.a.cols < 8192)) choice.part = 0; // blocks divide k
         }
         cuda_form form = form_of(choice);
         if (choice.together) x.part = static_cast<int>(choice.part);
@@ -387,6 +386,8 @@ private:
             f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
                       b.is_sum(); // then what has gaps is copied
             f.shifted &= !f.dense;
+            if (tile.engine == cuda_engine::simt && !f.dense)
+                f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();

@@ -7,7 +7,8 @@
 // For large tiles a transposing copy costs less.)
 //
 // The accelerator cannot fetch operands whose lines do not begin at multiples of 16 bytes: with DENSE = 0 a warp of its own
-// copies these to the same places, element by element, which takes less time than to copy the operand first.
+// copies these to the same places, so many elements at a time as begin aligned (A_UNIT, B_UNIT), which takes less time than
+// to copy the operand first.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -68,14 +69,27 @@ template <bool ALONG_K, int SIDE, int MICRO> void read_four(float (&x)[4][MICRO]
             }
     }
 }
+#if !DENSE
+/* UNIT floats, of which so many are read, and the others are zeros. */
+template <int UNIT> inline void copy(unsigned to, unsigned const *from, int there) {
+    if constexpr (UNIT == 4)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there * 4)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(there * 4),
+                     "n"(UNIT * 4) : "memory");
+}
 /* A tile as the hardware fetches it, by the threads of a warp; zeros outside of the operand. `from` is the first element,
    of a line that has neighbours side by side; it is `apart` from one line in memory to the next. `lines` and `terms` are
-   there from it on; WHOLE: all that the tile takes. Eight addresses, none of which waits for another, go down the lines. */
-template <bool WHOLE, bool ALONG_K, int SIDE>
+   there from it on; WHOLE: all that the tile takes. Up to eight addresses, none of which waits for another, go down the
+   lines. What is fastest is few instructions: units of up to 16 bytes, as the lines are aligned. */
+template <bool WHOLE, bool ALONG_K, int SIDE, int UNIT>
 inline void gather(unsigned to, float const *from, index apart, int lines, int terms) {
     constexpr int length = ALONG_K ? TILE_K : SIDE, rows = ALONG_K ? SIDE : TILE_K;
-    constexpr int across = length < 32 ? length : 32, at_once = 32 / across, each = 8;
-    int const lane = threadIdx.x % 32, e = lane % across, row = lane / across;
+    constexpr int across = length / UNIT < 32 ? length / UNIT : 32, at_once = 32 / across;
+    constexpr int each = rows / at_once < 8 ? rows / at_once : 8;
+    static_assert(rows % (each * at_once) == 0 && each * at_once % 8 == 0, "whole rounds, each swizzled alike");
+    int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = lane / across;
     int const down = (ALONG_K ? lines : terms) - row, right = (ALONG_K ? terms : lines) - e;
     to += row * (length * 4) + e * 4;
     unsigned const *at[each];
@@ -86,21 +100,21 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
 #pragma unroll
         for (int v = 0; v < each; ++v) {
             int const r = first + v * at_once;
-            unsigned const line = (ALONG_K ? to ^ v * 16 : to) + r * (length * 4);
+            unsigned const line = (ALONG_K ? to ^ (row + v * at_once) % 8 * 16 : to) + r * (length * 4);
 #pragma unroll
-            for (int c = 0; c < length; c += across)
-                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(line + c * 4), "l"(at[v] + c),
-                             "r"(WHOLE || (r < down && c < right) ? 4 : 0) : "memory");
+            for (int c = 0; c < length; c += across * UNIT)
+                copy<UNIT>(line + c * 4, at[v] + c, WHOLE ? UNIT : r < down ? max(0, min(UNIT, right - c)) : 0);
             at[v] += each * at_once * apart;
         }
 }
-template <bool ALONG_K, int SIDE>
+template <bool ALONG_K, int SIDE, int UNIT>
 inline void gather(unsigned to, float const *from, index apart, int lines, int terms) {
     if (lines >= SIDE && terms >= TILE_K)
-        gather<true, ALONG_K, SIDE>(to, from, apart, lines, terms);
+        gather<true, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
     else
-        gather<false, ALONG_K, SIDE>(to, from, apart, lines, terms);
+        gather<false, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
 }
+#endif
 /* To and fro, so that each multiply-add shares an operand with the one before: a register that is read again at once
    costs nothing. */
 inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], float const (&y)[MICRO_N]) {
@@ -342,10 +356,10 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
             int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
             empty(stage).wait(parity ^ 1);
-            gather<A_ALONG_K, TILE_M>(a, element<float>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
-                                      A_ALONG_K ? p.a.row : p.a.col, p.m - i0, p.k - l);
-            gather<B_ALONG_K, TILE_N>(b, element<float>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
-                                      B_ALONG_K ? p.b.col : p.b.row, p.n - j0, p.k - l);
+            gather<A_ALONG_K, TILE_M, A_UNIT>(a, element<float>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
+                                              A_ALONG_K ? p.a.row : p.a.col, p.m - i0, p.k - l);
+            gather<B_ALONG_K, TILE_N, B_UNIT>(b, element<float>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
+                                              B_ALONG_K ? p.b.col : p.b.row, p.n - j0, p.k - l);
             asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full(stage).at) : "memory");
             if (++stage == STAGES) stage = 0, parity ^= 1;
         }
