@@ -503,12 +503,14 @@ private:
             b = fetchable(lying_b(), form.b_along_k, copies, memory);
         }
         if (status s = copies.run(session_, stream_); !s) return s;
-        if (!fetches(tile.engine)) {
-            cuda_arguments<Scalar> lying = x;
-            lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
-            lying.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
-            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles), cluster);
+        cuda_arguments<Scalar> told = x;
+        // As lines, where threads read them; a single one has a next at an aligned place.
+        if (!fetches(tile.engine) || (tile.engine == cuda_engine::simt && !form.dense)) {
+            told.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
+            told.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
         }
+        if (!fetches(tile.engine))
+            return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side) {
             if (along_k) return cuda_map_of(session_, to, l, line, side, true);
@@ -521,7 +523,6 @@ private:
             if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
                 return s;
         }
-        cuda_arguments<Scalar> told = x;
         if (!choice.invariant) told.flags |= first_steps(on_c, form);
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
