@@ -178,8 +178,10 @@ struct cuda {
         cuda_choice const choice = choice_in_rows(s);
         std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
                                  stratagemm::describe(choice.tile);
+        bool const as_they_lie =
+            takes_any_lines(choice.tile) && (choice.shifted || choice.tile.engine == cuda_engine::fp64);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
-                                   : reads_lines(choice.tile.engine) && !takes_any_lines(choice.tile)
+                                   : reads_lines(choice.tile.engine) && !as_they_lie
                                        ? "; operands that cannot be fetched as they lie are copied first"
                                        : "";
         if (choice.part == 0) return text + copies;

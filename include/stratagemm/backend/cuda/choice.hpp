@@ -125,7 +125,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         };
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
             for (bool const shifted : {false, true}) {
-                if (shifted && !takes_words(tile, element)) continue;
+                bool const gathers = tile.engine == cuda_engine::simt && takes_any_lines(tile);
+                if (shifted && !takes_words(tile, element) && !gathers) continue;
                 cuda_choice next;
                 next.tile = tile, next.part = part, next.whole = whole, next.shifted = shifted;
                 next.invariant = invariant, next.piece = best.piece;
@@ -246,20 +247,21 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         std::size_t const line = static_cast<std::size_t>(lying.a_along_k ? s.k : s.m) * element;
         bool const dense = line % 16 == 0 || s.n == 1;
         bool const words = element < 4 && lying.a_along_k && line % 4 == 0;
+        // B is copied unless it lies along k, aligned.
+        bool const copied = !lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;
+        // Bytes in a cycle. Several columns of doubles may be multiplied sooner by the tensor cores of tiles.
+        bool const surely = dense && !(element == 8 && s.n > 1);
+        double const by_vectors = surely ? 20 : 12;
         double const by_elements = element == 1      ? 3
                                    : element == 2    ? 4.5
                                    : lying.a_along_k ? (s.n <= 4 ? 10.5 : 8.5)
                                    : s.n <= 4        ? 7.5
                                                      : 4;
-        narrow.cycles = 5000 +
-                        bytes / ((dense   ? 20
-                                  : words ? 10
-                                          : by_elements) *
-                                 d.units) +
-                        (parts > 1 ? 4000 : 0);
-        if (bytes > 1e6 && dense) return narrow;
-        // Of small ones launches are most of it, and tiles may need fewer. B is copied unless it lies along k, aligned.
-        bool const copied = !lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;
+        double const rate = dense ? by_vectors : words ? 10 : by_elements;
+        narrow.cycles = 5000 + bytes / (rate * d.units) + (parts > 1 ? 4000 : 0) +
+                        (dense && !surely && copied ? 7500 : 0);
+        if (bytes > 1e6 && surely) return narrow;
+        // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + (parts > 1) + copied, false);
         if (narrow.cycles < queued) narrow.cycles = queued;
         if (narrow.cycles < best.cycles) best = narrow;

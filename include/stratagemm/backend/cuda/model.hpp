@@ -11,7 +11,7 @@ struct cuda_choice {
     std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
     std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
     bool together = false;    // the parts of a tile are summed by the blocks of a cluster, which add them up
-    bool shifted = false;     // operands of mma whose lines begin anywhere are not copied
+    bool shifted = false;     // operands of mma and simt whose lines begin anywhere are not copied
     double cycles = 0;        // that it should take
     bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
     bool invariant = false;   // in the order of cuda_order
@@ -88,12 +88,15 @@ private:
     bool lines_are_words() const {
         return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
     }
-    bool takes_lines() const { return takes_any_lines(t_) && copies_itself(); }
-    bool gathers() const {
-        return is(cuda_engine::simt) && takes_lines();
-    } // a warp beside those that multiply
+    bool takes_lines() const {
+        return takes_any_lines(t_) && (how_.shifted || !is(cuda_engine::simt)) && copies_itself();
+    }
+    // By a warp beside those that multiply.
+    bool gathers() const { return is(cuda_engine::simt) && takes_lines(); }
     bool by_words() const { return takes_words(t_, element_) && lines_are_words() && copies_itself(); }
-    bool shifts() const { return how_.shifted && !lines_are_words() && copies_itself(); }
+    bool shifts() const {
+        return takes_words(t_, element_) && how_.shifted && !lines_are_words() && copies_itself();
+    }
     // Bytes of operands that are copied before the product.
     double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
     double copying() const { return copied() > 0 ? 7500 + 2 * copied() / 16 / units_ : 0; }
@@ -110,17 +113,21 @@ private:
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
-    double fetching(double share, std::ptrdiff_t depth) const {
+    double fetching(double beside, double share, std::ptrdiff_t depth) const {
         // Copying word by word takes as long for elements beyond the matrix as for others. So do columns of a box.
         bool const all = by_words() || shifts() || gathers();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
         double const cols = all || is(cuda_engine::wgmma) || s_.n > t_.n ? t_.n : real(s_.n);
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
-        if (gathers())
-            return (rows / unit_of(line_of_a()) + cols / unit_of(line_of_b())) * terms * size_ / 12.2;
+        if (gathers()) {
+            // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
+            double const of_a = rows / unit_of(line_of_a()) * (1 + 1 / up(s_.n, t_.n)),
+                         of_b = cols / unit_of(line_of_b()) * (1 + 1 / up(s_.m, t_.m));
+            return (of_a + of_b) * terms * size_ / 12.2;
+        }
         double const bytes_per_cycle = shifts()        ? 11
                                        : by_words()    ? 20
-                                       : takes_lines() ? (blocks_ > 1 ? 21 : 32)
+                                       : takes_lines() ? (beside > 1 ? 21 : 28)
                                                        : 60;
         return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
                size_ / bytes_per_cycle;
@@ -138,7 +145,10 @@ private:
         case cuda_engine::fp64: return 220;
         case cuda_engine::wgmma: return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma:
-            return shifts() ? (blocks_ > 1 ? 1800 : 3600) : streams() ? 900 : reads_pages() ? 650 : 250;
+            return shifts()        ? (blocks_ > 1 && s_.n > t_.n ? 1800 : 3600)
+                   : streams()     ? 900
+                   : reads_pages() ? 650
+                                   : 250;
         default: return element_ == 4 ? 480 + 2.2 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }
@@ -195,14 +205,15 @@ private:
 
     // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors.
     double round(double beside, double share, std::ptrdiff_t depth, double stored) const {
-        // With a warp that gathers, threads have fewer registers, which those with most sums feel.
-        double const rate = gathers() && t_.micro_m * t_.micro_n > 32 ? 0.88 * rate_ : rate_;
+        // With a warp that gathers, threads have fewer registers, which those with most sums feel, and few blocks.
+        double const rate = rate_ * (gathers() && t_.micro_m * t_.micro_n > 32 ? 0.88 : 1) *
+                            (gathers() && beside < blocks_ ? 0.85 : 1);
         double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate;
         // One block does not keep a multiprocessor busy that has room for several.
-        double const keeps = is(cuda_engine::simt) && blocks_ > 3 ? 1.2 : 1;
-        double const alone = beside < blocks_ ? keeps * multiplying : 0, waits = waiting(depth);
-        double const summing =
-            longer(longer(multiplying, fetching(share, depth)) * beside, waits > alone ? waits : alone);
+        double const alone = beside < blocks_ ? (gathers() ? 1.3 : 1) * multiplying : 0,
+                     waits = waiting(depth);
+        double const summing = longer(longer(multiplying, fetching(beside, share, depth)) * beside,
+                                      waits > alone ? waits : alone);
         double const stores = storing(stored) * beside;
         return 300 + (stores_meanwhile(stored) ? longer(summing, stores) : summing + stores);
     }

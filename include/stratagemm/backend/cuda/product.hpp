@@ -380,14 +380,14 @@ private:
                              b.along_k == taken.b_along_k;
             bool const by_words =
                 takes_words(tile, sizeof(In)) && lie && of_a.are_words() && of_b.are_words();
-            f.shifted = choice.shifted && lie && !by_words;
-            bool const gathered = takes_any_lines(tile) && (lie || tile.engine == cuda_engine::fp64);
+            f.shifted = takes_words(tile, sizeof(In)) && choice.shifted && lie && !by_words;
+            bool const simt = tile.engine == cuda_engine::simt;
+            bool const gathered = takes_any_lines(tile) && (!simt || (lie && choice.shifted));
             bool const copied = !gathered && !by_words && !f.shifted;
             f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
                       b.is_sum(); // then what has gaps is copied
             f.shifted &= !f.dense;
-            if (tile.engine == cuda_engine::simt && !f.dense)
-                f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
+            if (simt && !f.dense) f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
