@@ -78,6 +78,14 @@ void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile
             to.push_back({name + (form.a_along_k ? "-ak" : "-am") + (form.b_along_k ? "-bk" : "-bn") + more,
                           sg::cuda_product_source<In, Out>(tile, form, none), true});
         }
+    // On sm_100a one of them keeps a word on the stack; nobody has measured there.
+    for (bool const b_along_k : {false, true})
+        if (tile.engine == sg::cuda_engine::simt && sg::takes_any_lines(tile)) {
+            sg::cuda_form form;
+            form.b_along_k = b_along_k;
+            to.push_back({name + (b_along_k ? "-nt" : "") + "-gaps",
+                          sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
+        }
     if (sg::takes_words(tile, sizeof(In)))
         for (bool const shifted : {false, true}) {
             sg::cuda_form form = sg::form_for(tile, sizeof(In), {});

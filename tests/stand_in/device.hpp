@@ -245,10 +245,10 @@ inline void cp_async_ca_shared_global(char const*, unsigned to, char const* from
 inline void cp_async_ca_shared_global(char const*, unsigned to, double const* from, int there) { // of 8 bytes
     stand_in_shared<double>(to) = there > 0 ? *from : 0;
 }
-inline void cp_async_ca_shared_global(char const*, unsigned to, unsigned const* from,
-                                      int there) { // of 4 bytes
-    if (to % 4 != 0 || (unsigned long long)from % 4 != 0) __builtin_trap();
-    stand_in_shared<unsigned>(to) = 0;
+inline void cp_async_ca_shared_global(char const*, unsigned to, unsigned const* from, int there,
+                                      int bytes = 4) {
+    if (to % bytes != 0 || (unsigned long long)from % bytes != 0) __builtin_trap();
+    __builtin_memset(__cvta_shared_to_generic(to), 0, bytes);
     __builtin_memcpy(__cvta_shared_to_generic(to), from, there);
 }
 inline void cp_async_commit_group(char const*) {}

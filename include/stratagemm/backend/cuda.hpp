@@ -119,8 +119,8 @@ struct cuda {
         footprint f;
         cuda_sides const either[] = {{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}};
         for (cuda_sides const& sides : either)
-            for (bool const b_along_k : {false, true})
-                f.device = larger(f.device, cuda_product<Problem>::workspace(choice_for<In>(sides, b_along_k),
+            for (cuda_layout const& lying : layouts)
+                f.device = larger(f.device, cuda_product<Problem>::workspace(choice_for<In>(sides, lying),
                                                                              sides, terms_beside<S> > 0));
         return f;
     }
@@ -137,15 +137,16 @@ struct cuda {
             auto const length = static_cast<double>(s.k + terms_beside<S>);
             double const spread = complex_like<TA> ? 1.5 : 1;
             bound b{spread * 1.01 * (length + 4) * u, spread * (3 + 2 * __builtin_sqrt(length)) * u};
-            auto const on_tensor_cores = [&](cuda_sides const& sides, bool b_along_k) {
-                cuda_engine const engine = choice_for<TA>(sides, b_along_k).tile.engine;
-                return engine == cuda_engine::wgmma || engine == cuda_engine::mma ||
-                       (engine == cuda_engine::narrow && sizeof(TA) == 2);
-            };
             // A shape does not tell how operands lie, or whether C is turned.
-            cuda_sides const sides = sides_for(s), turned{s.n, s.m, s.k, s.count};
-            if (on_tensor_cores(sides, false) || on_tensor_cores(sides, true) ||
-                on_tensor_cores(turned, false) || on_tensor_cores(turned, true)) {
+            bool on_tensor_cores = false;
+            cuda_sides const either[] = {sides_for(s), {s.n, s.m, s.k, s.count}};
+            for (cuda_sides const& sides : either)
+                for (cuda_layout const& lying : layouts) {
+                    cuda_engine const engine = choice_for<TA>(sides, lying).tile.engine;
+                    on_tensor_cores |= engine == cuda_engine::wgmma || engine == cuda_engine::mma ||
+                                       (engine == cuda_engine::narrow && sizeof(TA) == 2);
+                }
+            if (on_tensor_cores) {
                 // Tensor cores cut off where others round, once for so many terms or so.
                 double const at_once = where().capability >= 90 ? 16 : where().capability >= 80 ? 8 : 4;
                 b = {2 * b.worst, b.expected + length / at_once * u};
@@ -166,19 +167,21 @@ struct cuda {
     template <class S>
     double estimate(S const& s) const {
         double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
-        double const work = choice_for<typename S::a_type>(sides_for(s)).cycles / clock,
+        double const work = choice_in_rows(s).cycles / clock,
                      traffic = operand_bytes(s) / leaf().limits().bandwidth;
         return (work > traffic ? work : traffic) + 5e-6;
     }
 
-    // As for a C in row-major order.
+    // As for matrices in row-major order.
     template <class S>
     std::string describe(S const& s) const {
-        cuda_choice const choice = choice_for<typename S::a_type>(sides_for(s));
+        cuda_choice const choice = choice_in_rows(s);
         std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
                                  stratagemm::describe(choice.tile);
+        bool const as_they_lie =
+            takes_any_lines(choice.tile) && (choice.shifted || choice.tile.engine == cuda_engine::fp64);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
-                                   : reads_lines(choice.tile.engine) && !takes_any_lines(choice.tile)
+                                   : reads_lines(choice.tile.engine) && !as_they_lie
                                        ? "; operands that cannot be fetched as they lie are copied first"
                                        : "";
         if (choice.part == 0) return text + copies;
@@ -264,11 +267,19 @@ private:
     static constexpr index_t terms_beside =
         further_terms<typename S::a_form> + further_terms<typename S::b_form>;
 
-    // As for a C in row-major order.
     template <class S>
     cuda_sides sides_for(S const& s) const {
         return oriented(letter<typename S::a_type>(), {s.m, s.n, s.k, s.count});
     }
+    // As for matrices in row-major order.
+    template <class S>
+    cuda_choice choice_in_rows(S const& s) const {
+        cuda_sides const sides = sides_for(s);
+        bool const turned = sides != cuda_sides{s.m, s.n, s.k, s.count};
+        return choice_for<typename S::a_type>(sides, {.a_along_k = !turned, .b_along_k = turned});
+    }
+
+    static constexpr cuda_layout layouts[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
     template <class Problem>
     using beside_of = cuda_beside<typename Problem::a_type, typename Problem::c_type>;
@@ -283,10 +294,10 @@ private:
             f.device = product.workspace(choice);
             return memory.fits(f);
         };
-        cuda_choice choice = choice_for<In>(sides, product.b_along_k());
+        cuda_choice choice = choice_for<In>(sides, product.layout());
         // The arena was sized for a product that lies otherwise, as in a group, or before one was tuned.
         if (!fits(choice)) choice = choice_for<In>(sides);
-        if (!fits(choice)) choice = choice_with<In>(sides, tile, false);
+        if (!fits(choice)) choice = choice_with<In>(sides, tile, {});
         if (!fits(choice))
             return failure(errc::memory,
                            "cuda: the workspace was sized for another tile; ask for its size again");
@@ -323,19 +334,19 @@ private:
         return tf32 && std::is_same_v<In, float> ? 't' : type_letter<In>();
     }
     template <class In>
-    cuda_choice choice_for(cuda_sides const& s, bool b_along_k = false) const {
+    cuda_choice choice_for(cuda_sides const& s, cuda_layout const& lying = {}) const {
         cuda_tile only = tile;
         if (only.engine == cuda_engine::direct && s.count == 1)
             only = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
-        return choice_with<In>(s, only, b_along_k);
+        return choice_with<In>(s, only, lying);
     }
     template <class In>
-    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only, bool b_along_k) const {
+    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only, cuda_layout const& lying) const {
         // Choosing takes longer than queueing what was chosen, and products come again.
         struct known {
             int device = -1;
             char type = 0;
-            bool b_along_k = false;
+            cuda_layout lying;
             cuda_sides sides{};
             bool invariant = false;
             cuda_tile only;
@@ -345,17 +356,17 @@ private:
         std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
         for (std::ptrdiff_t const side : {s.m, s.n, s.k, s.count})
             place = (place ^ static_cast<std::uint64_t>(side)) * 0x9e3779b97f4a7c15u;
-        known& k = all[(place >> 58) ^ static_cast<unsigned>(b_along_k)];
+        known& k = all[(place >> 58) ^ static_cast<unsigned>(2 * lying.a_along_k + lying.b_along_k)];
         char const type = letter<In>();
-        if (k.device != device || k.type != type || k.b_along_k != b_along_k || k.sides != s ||
+        if (k.device != device || k.type != type || k.lying != lying || k.sides != s ||
             k.invariant != in_order<In>() || k.only != only)
             k = {device,
                  type,
-                 b_along_k,
+                 lying,
                  s,
                  in_order<In>(),
                  only,
-                 choose(where(), type, sizeof(In), s, only, b_along_k, in_order<In>())};
+                 choose(where(), type, sizeof(In), s, only, lying, in_order<In>())};
         return k.choice;
     }
 };

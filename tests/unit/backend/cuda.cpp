@@ -355,14 +355,16 @@ TEST_CASE("a product is captured in a graph and replayed", "[real]") {
     CALL(cuGraphDestroy, graph);
 }
 
-TEST_CASE("of rows padded to multiples of 16 bytes, the padding is neither read nor written") {
+TEST_CASE(
+    "of rows padded to multiples of 16 bytes, or not at all, what lies between is neither read nor written") {
     sg::cuda const gpu;
     // All bytes around the operands are set: NaN in every type that has one.
-    auto const check = [&]<class In, class Out>(In, Out, sg::cuda_tile const& tile, bool tf32 = false) {
+    auto const check = [&]<class In, class Out>(In, Out, sg::cuda_tile const& tile, bool tf32 = false,
+                                                bool odd = false) {
         sg::cuda with{.tile = tile};
         with.tf32 = tf32;
-        auto const padded = [](sg::index_t side, std::size_t element, sg::index_t more) {
-            sg::index_t const unit = 16 / static_cast<sg::index_t>(element);
+        auto const padded = [odd](sg::index_t side, std::size_t element, sg::index_t more) {
+            sg::index_t const unit = odd ? 1 : 16 / static_cast<sg::index_t>(element);
             return (side + unit - 1) / unit * unit + more * unit;
         };
         auto const laid_out = [](auto at, sg::index_t lines, sg::index_t length, sg::index_t line) {
@@ -428,6 +430,7 @@ TEST_CASE("of rows padded to multiples of 16 bytes, the padding is neither read 
     check(1.0f, 1.0f, {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8});
     if (capability >= 90) {
         check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2});
+        check(1.0f, 1.0f, {cuda_engine::simt, 32, 64, 32, 8, 4, 3, 2}, false, true);
         check(1.0, 1.0, {cuda_engine::fp64, 64, 64, 16, 32, 32, 3, 2});
     }
     if (capability >= 80) {
@@ -452,9 +455,9 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
     auto const check = [&]<class T>(T, sg::cuda_tile const& tile) {
         sg::cuda const with{.tile = tile};
         // Eight rows of tiles: rounds of all multiprocessors, of up to four tiles each, and some that are left.
-        // Of doubles, small tiles take what begins at odd places as it is, and are then not divided.
+        // Small tiles take lines that begin anywhere as they are, and are then not divided: lines of B do not.
         sg::index_t const columns = gpu.where().units / 2 + 2, m = 8 * tile.m - 3,
-                          n = columns * tile.n - (sizeof(T) == 8 ? 6 : 5), k = 1100;
+                          n = columns * tile.n - 48 / static_cast<sg::index_t>(sizeof(T)), k = 1100;
         sg::matrix<T> const a(
             m, k, [](sg::index_t i, sg::index_t j) { return static_cast<T>((3 * i + 2 * j) % 9 - 4); });
         sg::matrix<T> const b(

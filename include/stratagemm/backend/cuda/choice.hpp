@@ -92,10 +92,10 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     return working > queued ? working : queued;
 }
 
-// `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all. B lies along n or along k.
+// `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
 // `invariant`: the order of sums may depend on k and the type only. Products of integers are exact in any order.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
-                          cuda_tile const& only, bool b_along_k = false, bool invariant = false) {
+                          cuda_tile const& only, cuda_layout const& lying = {}, bool invariant = false) {
     cuda_order const order(d, type, s.k);
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     cuda_choice best;
@@ -120,12 +120,13 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
         auto with = [&](cuda_choice next) {
-            next.cycles = cuda_model(tile, blocks, rate, s, next, d, element, result, b_along_k).cycles();
+            next.cycles = cuda_model(tile, blocks, rate, s, next, d, element, result, lying).cycles();
             if (next.cycles < best.cycles) best = next;
         };
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
             for (bool const shifted : {false, true}) {
-                if (shifted && !takes_words(tile, element)) continue;
+                bool const gathers = tile.engine == cuda_engine::simt && takes_any_lines(tile);
+                if (shifted && !takes_words(tile, element) && !gathers) continue;
                 cuda_choice next;
                 next.tile = tile, next.part = part, next.whole = whole, next.shifted = shifted;
                 next.invariant = invariant, next.piece = best.piece;
@@ -142,7 +143,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         }
         with_parts(0, 0);
         std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
-        for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts) {
+        for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts / 4) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
             if (part < least_part) break;
             with_parts(part, 0);
@@ -186,7 +187,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (real_type == 0 || !same_order || real.m > device_longest || real.n > device_longest ||
             real.k > device_longest)
             return best;
-        cuda_choice reals = choose(d, real_type, element / 2, real, with, false, invariant);
+        cuda_choice reals = choose(d, real_type, element / 2, real, with, {}, invariant);
         double const copied = 2 * static_cast<double>(s.m) * static_cast<double>(s.k) +
                               3 * static_cast<double>(s.k) * static_cast<double>(s.n);
         reals.cycles += 6000 + copied * static_cast<double>(element) / 16 / d.units;
@@ -216,12 +217,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              static_cast<double>(element) * static_cast<double>(s.count);
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
-        // The parts of k. A block reads 128 bytes of each column of A. With several columns of B, parts are chosen so
-        // that rounds of blocks are full. A vector gets as few parts as keep memory busy: no multiprocessor may read
-        // its blocks, at up to 40 bytes a cycle, for longer than memory takes for all of A, and no block may wait for
-        // its lines for longer than that.
+        // The parts of k, unless the blocks of a kernel divide it themselves: where A lies along k they do, if there are
+        // enough rows or not so many terms. A block reads 128 bytes of each column of A. With several columns of B, parts
+        // are chosen so that rounds of blocks are full. A vector gets as few parts as keep memory busy: no multiprocessor
+        // may read its blocks, at up to 40 bytes a cycle, for longer than memory takes for all of A, and no block may wait
+        // for its lines for longer than that.
         std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
-                             places = std::ptrdiff_t{2} * d.units, most = s.count > 1 ? 1 : s.k / 256;
+                             places = std::ptrdiff_t{2} * d.units;
+        bool const divides_k = lying.a_along_k && (s.m >= d.units || s.k < 8192);
+        std::ptrdiff_t const most = s.count > 1 || divides_k ? 1 : s.k / 256;
         std::ptrdiff_t parts = 1;
         double least = 1e300;
         for (std::ptrdiff_t p = 1; p <= most && (p == 1 || blocks * (p - 1) < 2 * places); ++p) {
@@ -239,14 +243,25 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         }
         narrow.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
         // Where no line can begin at a multiple of 16 bytes, A is read word by word, or element by element, and tiles may
-        // be faster.
-        bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0 ||
-                           static_cast<std::size_t>(s.m) * element % 16 == 0 || s.n == 1;
-        bool const words = element < 4 && static_cast<std::size_t>(s.k) * element % 4 == 0;
-        narrow.cycles = 5000 + bytes / ((dense ? 20 : words ? 10 : 3) * d.units) + (parts > 1 ? 4000 : 0);
-        if (bytes > 1e6 && dense) return narrow;
-        // Of small ones launches are most of it, and tiles may need fewer. B is copied unless it lies along k, aligned.
-        bool const copied = !b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;
+        // be faster (bench/results/lines-h100-2026-11-25.txt).
+        std::size_t const line = static_cast<std::size_t>(lying.a_along_k ? s.k : s.m) * element;
+        bool const dense = line % 16 == 0 || s.n == 1;
+        bool const words = element < 4 && lying.a_along_k && line % 4 == 0;
+        // B is copied unless it lies along k, aligned.
+        bool const copied = !lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;
+        // Bytes in a cycle. Several columns of doubles may be multiplied sooner by the tensor cores of tiles.
+        bool const surely = dense && !(element == 8 && s.n > 1);
+        double const by_vectors = surely ? 20 : 12;
+        double const by_elements = element == 1      ? 3
+                                   : element == 2    ? 4.5
+                                   : lying.a_along_k ? (s.n <= 4 ? 10.5 : 8.5)
+                                   : s.n <= 4        ? 7.5
+                                                     : 4;
+        double const rate = dense ? by_vectors : words ? 10 : by_elements;
+        narrow.cycles = 5000 + bytes / (rate * d.units) + (parts > 1 ? 4000 : 0) +
+                        (dense && !surely && copied ? 7500 : 0);
+        if (bytes > 1e6 && surely) return narrow;
+        // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + (parts > 1) + copied, false);
         if (narrow.cycles < queued) narrow.cycles = queued;
         if (narrow.cycles < best.cycles) best = narrow;
@@ -257,7 +272,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // wgmma is twice as fast there, but mma has smaller tiles of 16 bits, for few rows, and takes lines that the
         // hardware does not fetch.
         bool const fetched = static_cast<std::size_t>(s.k) * element % 16 == 0;
-        if (engine == cuda_engine::mma && d.capability == 90 && element != 2 && (fetched || !b_along_k))
+        if (engine == cuda_engine::mma && d.capability == 90 && element != 2 &&
+            (fetched || !lying.a_along_k || !lying.b_along_k))
             continue;
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
     }

@@ -52,17 +52,25 @@ inline std::vector<short> values_of(cuda_tile const& t) {
             t.parts};
 }
 
+// Along which side the lines of the operands lie: k, or m (A) and n (B).
+struct cuda_layout {
+    bool a_along_k = true, b_along_k = false;
+
+    friend bool operator==(cuda_layout const&, cuda_layout const&) = default;
+};
+
 // How the operands of one product lie; compiled into the kernel.
 struct cuda_form {
     bool a_along_k = true, b_along_k = false;
     bool partial = false; // sums of parts of k go to workspace
     bool tail = false;    // so do those of the last tiles alone
-    // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of fp64 and
-    // mma, begin all their lines at multiples of 16 bytes.
+    // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of simt, fp64
+    // and mma, begin all their lines at multiples of 16 bytes.
     bool dense = false;
-    bool words = false;   // A of narrow is dense, but its lines begin at multiples of 4 bytes only
-    bool spreads = false; // the result goes to several targets
-    bool sums = false;    // of copies: operands are sums
+    bool words = false;           // A of narrow is dense, but its lines begin at multiples of 4 bytes only
+    bool spreads = false;         // the result goes to several targets
+    bool sums = false;            // of copies: operands are sums
+    short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool shifted = false;              // of mma: what is not dense is read in aligned pieces, and shifted
     bool together = false;             // parts of k are the blocks of a cluster, which add them up
@@ -130,10 +138,12 @@ constexpr int fetchers_of(cuda_tile const& t) {
     return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
 }
 
-// Whether the lines of A and B may begin anywhere. The threads of four warps then copy what the hardware cannot fetch.
-// Large tiles do without: their fetching warps have given up registers, and a copy of the operands costs them little.
+// Whether the lines of A and B may begin anywhere. The threads of four warps, or of one in simt, then copy what the
+// hardware cannot fetch. Large tiles do without: their warps have no registers left, and a copy of the operands costs them
+// little.
 constexpr bool takes_any_lines(cuda_tile const& t) {
-    return t.engine == cuda_engine::fp64 && fetchers_of(t) == 1;
+    return (t.engine == cuda_engine::fp64 && fetchers_of(t) == 1) ||
+           (t.engine == cuda_engine::simt && t.micro_m * t.micro_n <= 64);
 }
 // Whether the lines of operands may begin at multiples of 4 bytes, or anywhere, if they lie as the tile takes them.
 constexpr bool takes_words(cuda_tile const& t, std::size_t element) {
@@ -328,6 +338,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     if (f.pieces) define("PIECES", 1);
     if (f.spreads) define("SPREADS", 1);
     if (t.engine == cuda_engine::mma) define("SHIFTED", f.shifted);
+    if (t.engine == cuda_engine::simt && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
     if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;
@@ -347,7 +358,9 @@ inline char const* name_of(cuda_engine e) {
 }
 
 inline int threads_of(cuda_tile const& t, cuda_form const& f) {
-    return threads_of(t) + (t.engine == cuda_engine::fp64 ? (fetchers_of(t, f) - fetchers_of(t)) * 32 : 0);
+    return threads_of(t) + (t.engine == cuda_engine::fp64 ? (fetchers_of(t, f) - fetchers_of(t)) * 32
+                            : t.engine == cuda_engine::simt && !f.dense ? 32
+                                                                        : 0);
 }
 
 // As in describe(): blocked, tiles of 128x128x8, 256 threads.

@@ -32,6 +32,15 @@ struct cuda_lines {
         return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % unit == 0 && stride >= length &&
                steps;
     }
+    // Of those that have elements side by side: how many of these, up to 16 bytes, lie at multiples of their size.
+    short aligned() const {
+        auto const begins =
+            reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride | step) * sizeof(T);
+        index_t together = unit;
+        while (together > 1 && begins % (static_cast<std::uintptr_t>(together) * sizeof(T)) != 0)
+            together /= 2;
+        return static_cast<short>(together);
+    }
     // Whether they begin at multiples of 4 bytes.
     bool are_words() const {
         auto const steps = static_cast<std::uintptr_t>(stride | step) * sizeof(T);

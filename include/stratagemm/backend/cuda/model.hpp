@@ -11,7 +11,7 @@ struct cuda_choice {
     std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
     std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
     bool together = false;    // the parts of a tile are summed by the blocks of a cluster, which add them up
-    bool shifted = false;     // operands of mma whose lines begin anywhere are not copied
+    bool shifted = false;     // operands of mma and simt whose lines begin anywhere are not copied
     double cycles = 0;        // that it should take
     bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
     bool invariant = false;   // in the order of cuda_order
@@ -32,15 +32,15 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // (tiles-h100-2026-11-25.txt).
 class cuda_model {
 public:
-    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. B lies along n or along k.
-    // An element of the operands has `element` bytes, and one of C `result` bytes.
+    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the operands has
+    // `element` bytes, and one of C `result` bytes.
     cuda_model(cuda_tile const& given, int blocks, double rate, cuda_sides const& s, cuda_choice const& how,
-               cuda_device const& d, std::size_t element, std::size_t result, bool b_along_k)
-        : form_(form_for(given, element, {.b_along_k = b_along_k})), t_(lying_on_c(given, form_, element)),
-          s_(s), how_(how), blocks_(blocks), units_(d.units), rate_(rate), memory_(d.bytes_per_cycle),
-          element_(element), b_along_k_(b_along_k), row_bytes_(static_cast<std::size_t>(s.n) * result),
-          size_(real(element)), result_(real(result)), sum_size_(element < 4 ? 4 : size_),
-          parts_(real(how.parts(s.k))), whole_(real(how.whole)),
+               cuda_device const& d, std::size_t element, std::size_t result, cuda_layout const& lying)
+        : form_(form_for(given, element, {.a_along_k = lying.a_along_k, .b_along_k = lying.b_along_k})),
+          t_(lying_on_c(given, form_, element)), s_(s), how_(how), blocks_(blocks), units_(d.units),
+          rate_(rate), memory_(d.bytes_per_cycle), element_(element), lying_(lying),
+          row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
+          sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
           tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster * up(s.n, t_.n) * real(s.count)) {}
 
     double cycles() const {
@@ -64,8 +64,8 @@ private:
     bool is(cuda_engine e) const { return t_.engine == e; }
     bool on_tensor_cores() const { return is(cuda_engine::wgmma) || is(cuda_engine::mma); }
     bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
-    std::ptrdiff_t line_of_a() const { return s_.k; } // A is nearly always along k
-    std::ptrdiff_t line_of_b() const { return b_along_k_ ? s_.k : s_.n; }
+    std::ptrdiff_t line_of_a() const { return lying_.a_along_k ? s_.k : s_.m; }
+    std::ptrdiff_t line_of_b() const { return lying_.b_along_k ? s_.k : s_.n; }
 
     // ---- how operands come --------------------------------------------------------------------------------
 
@@ -76,19 +76,27 @@ private:
         return reads_lines(t_.engine) && copies ? real(side) * real(s_.k * s_.count) * size_ : 0;
     }
     double not_fetchable() const {
-        return copied_of(s_.m, true, form_.a_along_k) + copied_of(s_.n, b_along_k_, form_.b_along_k);
+        return copied_of(s_.m, lying_.a_along_k, form_.a_along_k) +
+               copied_of(s_.n, lying_.b_along_k, form_.b_along_k);
     }
     // Threads of a block copy what the hardware cannot fetch, if it lies as the tile takes it: lines of any kind, words, or
     // aligned pieces that they shift.
     bool copies_itself() const {
-        return how_.whole == 0 && not_fetchable() > 0 && form_.a_along_k && form_.b_along_k == b_along_k_;
+        return how_.whole == 0 && not_fetchable() > 0 && form_.a_along_k == lying_.a_along_k &&
+               form_.b_along_k == lying_.b_along_k;
     }
     bool lines_are_words() const {
         return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
     }
-    bool takes_lines() const { return takes_any_lines(t_) && copies_itself(); }
+    bool takes_lines() const {
+        return takes_any_lines(t_) && (how_.shifted || !is(cuda_engine::simt)) && copies_itself();
+    }
+    // By a warp beside those that multiply.
+    bool gathers() const { return is(cuda_engine::simt) && takes_lines(); }
     bool by_words() const { return takes_words(t_, element_) && lines_are_words() && copies_itself(); }
-    bool shifts() const { return how_.shifted && !lines_are_words() && copies_itself(); }
+    bool shifts() const {
+        return takes_words(t_, element_) && how_.shifted && !lines_are_words() && copies_itself();
+    }
     // Bytes of operands that are copied before the product.
     double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
     double copying() const { return copied() > 0 ? 7500 + 2 * copied() / 16 / units_ : 0; }
@@ -99,40 +107,58 @@ private:
     // For tensor cores, lines that begin within those of the cache take longer to fetch, if all multiprocessors do, or
     // a `share` of them that is not small.
     double slowed(std::ptrdiff_t line, double share) const {
-        double const most = is(cuda_engine::wgmma) ? (t_.cluster > 1 ? 1.5 : 2)
-                            : is(cuda_engine::mma) ? 1.5
-                                                   : 1;
+        double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
+        double const most = is(cuda_engine::wgmma) ? 2.5 : is(cuda_engine::mma) ? by_threads : 1;
         bool const within = static_cast<std::size_t>(line) * element_ % 128 != 0;
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
-    double fetching(double share, std::ptrdiff_t depth) const {
-        double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : takes_lines() ? 28 : 60;
-        // Copying word by word takes as long for elements beyond the matrix as for others.
-        bool const all = by_words() || shifts();
+    double fetching(double beside, double share, std::ptrdiff_t depth) const {
+        // Copying word by word takes as long for elements beyond the matrix as for others. So do columns of a box.
+        bool const all = by_words() || shifts() || gathers();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
-        double const cols = all || s_.n > t_.n ? t_.n : real(s_.n);
+        double const cols = all || is(cuda_engine::wgmma) || s_.n > t_.n ? t_.n : real(s_.n);
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
+        if (gathers()) {
+            // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
+            double const of_a = rows / unit_of(line_of_a()) * (1 + 1 / up(s_.n, t_.n)),
+                         of_b = cols / unit_of(line_of_b()) * (1 + 1 / up(s_.m, t_.m));
+            return (of_a + of_b) * terms * size_ / 12.2;
+        }
+        double const bytes_per_cycle = shifts()        ? 11
+                                       : by_words()    ? 20
+                                       : takes_lines() ? (beside > 1 ? 21 : 28)
+                                                       : 60;
         return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
                size_ / bytes_per_cycle;
     }
+    // Floats that gathering copies at a time.
+    static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 2 : 1; }
 
     // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
     double shortest_step() const {
         double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
         switch (t_.engine) {
-        case cuda_engine::simt: return 1150;
+        case cuda_engine::simt:
+            return gathers() ? longer(1150, 18 * (t_.m / unit_of(line_of_a()) + t_.n / unit_of(line_of_b())))
+                             : 1150;
         case cuda_engine::fp64: return 220;
-        case cuda_engine::wgmma: return reads_pages() ? 650 : 400;
-        case cuda_engine::mma: return shifts() ? (blocks_ > 1 ? 1800 : 3600) : reads_pages() ? 650 : 250;
+        case cuda_engine::wgmma: return reads_pages() || streams() ? 650 : 400;
+        case cuda_engine::mma:
+            return shifts()        ? (blocks_ > 1 && s_.n > t_.n ? 1800 : 3600)
+                   : streams()     ? 900
+                   : reads_pages() ? 650
+                                   : 250;
         default: return element_ == 4 ? 480 + 2.2 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other pages.
     bool reads_pages() const {
         double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
-        return !b_along_k_ && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
+        return !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
     }
+    // If one column of tiles covers C, all of A comes from memory.
+    bool streams() const { return s_.n <= t_.n && real(s_.m) * real(s_.k) * size_ > 4e6; }
     double waiting(std::ptrdiff_t depth) const {
         return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step();
     }
@@ -179,11 +205,15 @@ private:
 
     // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors.
     double round(double beside, double share, std::ptrdiff_t depth, double stored) const {
-        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate_;
+        // With a warp that gathers, threads have fewer registers, which those with most sums feel, and few blocks.
+        double const rate = rate_ * (gathers() && t_.micro_m * t_.micro_n > 32 ? 0.88 : 1) *
+                            (gathers() && beside < blocks_ ? 0.85 : 1);
+        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate;
         // One block does not keep a multiprocessor busy that has room for several.
-        double const alone = beside < blocks_ ? multiplying : 0, waits = waiting(depth);
-        double const summing =
-            longer(longer(multiplying, fetching(share, depth)) * beside, waits > alone ? waits : alone);
+        double const alone = beside < blocks_ ? (gathers() ? 1.3 : 1) * multiplying : 0,
+                     waits = waiting(depth);
+        double const summing = longer(longer(multiplying, fetching(beside, share, depth)) * beside,
+                                      waits > alone ? waits : alone);
         double const stores = storing(stored) * beside;
         return 300 + (stores_meanwhile(stored) ? longer(summing, stores) : summing + stores);
     }
@@ -242,7 +272,7 @@ private:
     int blocks_, units_;
     double rate_, memory_;
     std::size_t element_;
-    bool b_along_k_;
+    cuda_layout lying_;
     std::size_t row_bytes_;           // of C
     double size_, result_, sum_size_; // bytes of an element, of one of C, and of a sum of a part of k
     double parts_, whole_, tiles_;

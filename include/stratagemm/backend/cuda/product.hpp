@@ -111,7 +111,7 @@ public:
     }
 
     cuda_sides sides() const { return sides_of(p_); }
-    bool b_along_k() const { return lying_b().along_k; }
+    cuda_layout layout() const { return {lying_a().along_k, lying_b().along_k}; }
 
     // As kernels take an oriented one.
     static cuda_arguments<Scalar> arguments_of(Problem const& p, bool turned) {
@@ -184,7 +184,6 @@ public:
                                  : std::is_same_v<In, double> && capability >= 90 && p_.c.cols > 4);
             choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In),
                                           sizeof(Scalar), along_k, on_tensor_cores, units);
-            if (along_k && (p_.c.rows >= units || p_.a.cols < 8192)) choice.part = 0; // blocks divide k
         }
         cuda_form form = form_of(choice);
         if (choice.together) x.part = static_cast<int>(choice.part);
@@ -381,11 +380,14 @@ private:
                              b.along_k == taken.b_along_k;
             bool const by_words =
                 takes_words(tile, sizeof(In)) && lie && of_a.are_words() && of_b.are_words();
-            f.shifted = choice.shifted && lie && !by_words;
-            bool const copied = !takes_any_lines(tile) && !by_words && !f.shifted;
+            f.shifted = takes_words(tile, sizeof(In)) && choice.shifted && lie && !by_words;
+            bool const simt = tile.engine == cuda_engine::simt;
+            bool const gathered = takes_any_lines(tile) && (!simt || (lie && choice.shifted));
+            bool const copied = !gathered && !by_words && !f.shifted;
             f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
                       b.is_sum(); // then what has gaps is copied
             f.shifted &= !f.dense;
+            if (simt && !f.dense) f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
@@ -501,12 +503,14 @@ private:
             b = fetchable(lying_b(), form.b_along_k, copies, memory);
         }
         if (status s = copies.run(session_, stream_); !s) return s;
-        if (!fetches(tile.engine)) {
-            cuda_arguments<Scalar> lying = x;
-            lying.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
-            lying.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
-            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles), cluster);
+        cuda_arguments<Scalar> told = x;
+        // As lines, where threads read them; a single one has a next at an aligned place.
+        if (!fetches(tile.engine) || (tile.engine == cuda_engine::simt && !form.dense)) {
+            told.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
+            told.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
         }
+        if (!fetches(tile.engine))
+            return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side) {
             if (along_k) return cuda_map_of(session_, to, l, line, side, true);
@@ -519,7 +523,6 @@ private:
             if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
                 return s;
         }
-        cuda_arguments<Scalar> told = x;
         if (!choice.invariant) told.flags |= first_steps(on_c, form);
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;

@@ -5,6 +5,10 @@
 // A lies along m and B along n, as they are read, or along k in lines of 32, swizzled, which are read four
 // terms at a time. (The compiler then finds no assignment of registers without many conflicts between banks.
 // For large tiles a transposing copy costs less.)
+//
+// The accelerator cannot fetch operands whose lines do not begin at multiples of 16 bytes: with DENSE = 0 a warp of its own
+// copies these to the same places, so many elements at a time as begin aligned (A_UNIT, B_UNIT), which takes less time than
+// to copy the operand first.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -14,7 +18,7 @@ STRATAGEMM_BEGIN
 inline constexpr char cuda_simt_text[] = R"cu(
 #define THREADS_M (TILE_M / MICRO_M)
 #define THREADS_N (TILE_N / MICRO_N)
-#define THREADS (THREADS_M * THREADS_N)
+#define THREADS (THREADS_M * THREADS_N) /* that multiply */
 #define WARP_N (THREADS_N < 8 ? THREADS_N : 8) /* threads of a warp along n */
 #define WARPS_N (THREADS_N / WARP_N)
 #define A_BYTES (TILE_M * TILE_K * 4)
@@ -65,6 +69,52 @@ template <bool ALONG_K, int SIDE, int MICRO> void read_four(float (&x)[4][MICRO]
             }
     }
 }
+#if !DENSE
+/* UNIT floats, of which so many are read, and the others are zeros. */
+template <int UNIT> inline void copy(unsigned to, unsigned const *from, int there) {
+    if constexpr (UNIT == 4)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there * 4)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(there * 4),
+                     "n"(UNIT * 4) : "memory");
+}
+/* A tile as the hardware fetches it, by the threads of a warp; zeros outside of the operand. `from` is the first element,
+   of a line that has neighbours side by side; it is `apart` from one line in memory to the next. `lines` and `terms` are
+   there from it on; WHOLE: all that the tile takes. Up to eight addresses, none of which waits for another, go down the
+   lines. What is fastest is few instructions: units of up to 16 bytes, as the lines are aligned. */
+template <bool WHOLE, bool ALONG_K, int SIDE, int UNIT>
+inline void gather(unsigned to, float const *from, index apart, int lines, int terms) {
+    constexpr int length = ALONG_K ? TILE_K : SIDE, rows = ALONG_K ? SIDE : TILE_K;
+    constexpr int across = length / UNIT < 32 ? length / UNIT : 32, at_once = 32 / across;
+    constexpr int each = rows / at_once < 8 ? rows / at_once : 8;
+    static_assert(rows % (each * at_once) == 0 && each * at_once % 8 == 0, "whole rounds, each swizzled alike");
+    int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = lane / across;
+    int const down = (ALONG_K ? lines : terms) - row, right = (ALONG_K ? terms : lines) - e;
+    to += row * (length * 4) + e * 4;
+    unsigned const *at[each];
+#pragma unroll
+    for (int v = 0; v < each; ++v) at[v] = (unsigned const *)from + ((row + v * at_once) * apart + e);
+#pragma unroll(WHOLE ? 4 : 1)
+    for (int first = 0; first < rows; first += each * at_once)
+#pragma unroll
+        for (int v = 0; v < each; ++v) {
+            int const r = first + v * at_once;
+            unsigned const line = (ALONG_K ? to ^ (row + v * at_once) % 8 * 16 : to) + r * (length * 4);
+#pragma unroll
+            for (int c = 0; c < length; c += across * UNIT)
+                copy<UNIT>(line + c * 4, at[v] + c, WHOLE ? UNIT : r < down ? max(0, min(UNIT, right - c)) : 0);
+            at[v] += each * at_once * apart;
+        }
+}
+template <bool ALONG_K, int SIDE, int UNIT>
+inline void gather(unsigned to, float const *from, index apart, int lines, int terms) {
+    if (lines >= SIDE && terms >= TILE_K)
+        gather<true, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+    else
+        gather<false, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+}
+#endif
 /* To and fro, so that each multiply-add shares an operand with the one before: a register that is read again at once
    costs nothing. */
 inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], float const (&y)[MICRO_N]) {
@@ -249,7 +299,16 @@ inline bool keeps_last(arguments const &p, place const &t) {
     return THROUGH_SHARED || (LINES_THROUGH_SHARED && !is_whole<4>(p, t));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT > 0 ? RESIDENT : 1)
+/* Of all threads that multiply. */
+inline void meet() {
+#if DENSE
+    __syncthreads();
+#else
+    asm volatile("barrier.sync %0, %1;" ::"r"(1), "n"(THREADS) : "memory");
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS + (DENSE ? 0 : 32), RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
@@ -266,6 +325,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     int const in_n = WARP_N == 8 ? many : WARP_N == 4 ? few : lane % WARP_N;
     int const thread_m = warp / WARPS_N * (32 / WARP_N) + in_m, thread_n = warp % WARPS_N * WARP_N + in_n;
 
+#if DENSE
     __shared__ walk ahead; /* of the first thread, which fetches */
     auto const refill = [&](int stage) {
         unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
@@ -275,22 +335,42 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         fetch(b, b_map, B_ALONG_K ? l : j0, B_ALONG_K ? j0 : l, matrix_of(p.b, ahead.batch), full(stage));
         ahead.next_step(p);
     };
+#endif
     if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(THREADS / 32);
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(DENSE ? 1 : 32), empty(s).initialise(THREADS / 32);
         barriers_are_ready();
-        fetch_map(a_map), fetch_map(b_map);
+        if (DENSE) fetch_map(a_map), fetch_map(b_map);
     }
     __syncthreads();
     wait_for_earlier();
+    int stage = 0, parity = 0;
+#if DENSE
     if (threadIdx.x == 0) {
         ahead.tile(p, blockIdx.x);
         for (int s = 0; s < STAGES && ahead.left > 0; ++s) refill(s);
     }
+#else
+    if (warp == THREADS / 32) {
+        walk ahead;
+        for (ahead.tile(p, blockIdx.x); ahead.left > 0; ahead.next_step(p)) {
+            unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
+            int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
+            empty(stage).wait(parity ^ 1);
+            gather<A_ALONG_K, TILE_M, A_UNIT>(a, element<float>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
+                                              A_ALONG_K ? p.a.row : p.a.col, p.m - i0, p.k - l);
+            gather<B_ALONG_K, TILE_N, B_UNIT>(b, element<float>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
+                                              B_ALONG_K ? p.b.col : p.b.row, p.n - j0, p.k - l);
+            asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full(stage).at) : "memory");
+            if (++stage == STAGES) stage = 0, parity ^= 1;
+        }
+        if (TOGETHER) cluster_ends(), cluster_ends();
+        return;
+    }
+#endif
 
     take_turns(p);
 
-    int stage = 0, parity = 0;
-    bool begun = false;
+    [[maybe_unused]] bool begun = false;
     for (int number = blockIdx.x; number < tiles_of(p); number += gridDim.x) {
         place const t = tile_at(p, number);
         int const steps = steps_of(p, t);
@@ -317,10 +397,10 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #else
         for (int step = 0; step < steps; ++step) {
 #endif
-            int const now = stage, now_parity = parity;
+            [[maybe_unused]] int const now = stage, now_parity = parity;
             if (++stage == STAGES) stage = 0, parity ^= 1;
 #if A_ALONG_K || B_ALONG_K
-#pragma unroll 2
+#pragma unroll(DENSE ? 2 : 1)
             for (int l = 0; l < TILE_K; l += 4) {
                 float x[4][MICRO_M], y[4][MICRO_N];
                 read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * STAGE_BYTES, l, thread_m);
@@ -348,6 +428,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #endif
             __syncwarp();
             if (lane == 0 && (step + 1 < steps || !keeps_last(p, t))) empty(now).arrive();
+#if DENSE
             /* The stage of the step before has been read by all, or nearly so. */
             if (threadIdx.x == 0 && begun && ahead.left > 0) {
                 int const past = now == 0 ? STAGES - 1 : now - 1;
@@ -355,11 +436,12 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
                 refill(past);
             }
             begun = true;
+#endif
         }
         pieces.finish(sum);
 #if TOGETHER
         /* Where tiles were, once all threads have read theirs. */
-        __syncthreads();
+        meet();
         put_sums<THREADS>(base, threadIdx.x, (float (&)[MICRO_M * MICRO_N])sum);
         cluster_ends();
         add_up<THREADS, MICRO_M * MICRO_N>(base, threadIdx.x, [&](int first, float const (&x)[4]) {
@@ -379,7 +461,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         if (THROUGH_SHARED || !whole) {
             int const last = stage == 0 ? STAGES - 1 : stage - 1;
             unsigned const room = base + last * STAGE_BYTES;
-            __syncthreads();
+            meet();
 #if THROUGH_SHARED
             if (whole)
                 store_through<true>(p, state, sum, t, thread_m, thread_n, room);

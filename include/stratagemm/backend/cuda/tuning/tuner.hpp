@@ -19,8 +19,8 @@ inline bool is_legal(cuda_tile const& t, std::size_t element, std::size_t scalar
     };
     int const across_m = t.m / t.micro_m, across_n = t.n / t.micro_n, threads = threads_of(t);
     if (t.engine == cuda_engine::wgmma)
-        return (t.m == 64 || t.m == 128) && t.n >= 64 && t.k == line && t.micro_m == 1 && t.micro_n == 1 &&
-               t.stages >= 2;
+        return (t.m == 64 || t.m == 128 || (t.m == 192 && t.n <= 192)) && t.n >= 64 && t.k == line &&
+               t.micro_m == 1 && t.micro_n == 1 && t.stages >= 2;
     if (t.cluster != 1 || threads < 64 || threads > 512) return false;
     std::size_t const sums = static_cast<std::size_t>(t.micro_m * t.micro_n) * scalar;
     switch (t.engine) {
