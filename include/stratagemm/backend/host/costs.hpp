@@ -144,10 +144,11 @@ private:
         read(p.b());
     }
 
-    // Eight sums at a time, or as many of two vectors as four columns have; what is short is turned if it does not lie along k.
+    // Tiles of eight sums, or of as many vectors of four columns; what is short is turned if it does not lie along k.
     void count_dots(host_part const& p) {
-        double const groups =
-            tiles_.masked ? static_cast<double>(divide_up(p.m * p.n, 8)) : times(p.m, divide_up(p.n, 4)) / 2;
+        double const groups = tiles_.masked && p.m > 2 ? 2 * times(divide_up(p.m, 4), divide_up(p.n, 4))
+                              : tiles_.masked          ? times(p.m, divide_up(p.n, 8))
+                                                       : times(p.m, divide_up(p.n, 4)) / 2;
         counts[host_cost::dots] += groups * times(divide_up(p.k * p.size, tiles_.vector), 1);
         counts[host_cost::dots_end] += groups;
         if (p.a_across) turn(p.k, p.m, p.size);

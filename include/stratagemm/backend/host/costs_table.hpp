@@ -32,22 +32,22 @@ inline double host_clock_of(host_isa isa) { return isa == host_isa::amx ? 3.4e9 
 
 // Cycles of each: portable, AVX2, AVX-512.
 inline constexpr double host_costs[static_cast<int>(host_cost::kinds)][3] = {
-    {327, 141, 105},                 // call: one product
-    {10740, 10740, 8647},            // thread: each further thread
-    {1.612, 1.0021, 0.96834},        // step: a cycle's worth of multiply-adds in tiles
+    {327, 141, 106},                 // call: one product
+    {10740, 10740, 9051},            // thread: each further thread
+    {1.612, 1.0021, 0.96599},        // step: a cycle's worth of multiply-adds in tiles
     {37.079, 0, 0},                  // tile: begins and ends
-    {0, 1.1194, 0.7643},             // tile_vector: of C, in a tile
-    {0.19898, 0.12497, 0.11015},     // moved: a byte that is packed or turned by vectors
-    {5.0202, 0, 0},                  // element: one that is packed or turned by itself
-    {0, 57.151, 95.702},             // copy: a small B is copied before
-    {0.032794, 0.0096685, 0.010174}, // second: a byte from the second-level cache
-    {0.065804, 0.069047, 0.065838},  // third: one from the third
+    {0, 1.1194, 0.7384},             // tile_vector: of C, in a tile
+    {0.19898, 0.12497, 0.10937},     // moved: a byte that is packed or turned by vectors
+    {5.0202, 0, 0.056179},           // element: one that is packed or turned by itself
+    {0, 57.151, 96.76},              // copy: a small B is copied before
+    {0.032794, 0.0096685, 0.010761}, // second: a byte from the second-level cache
+    {0.065804, 0.069047, 0.066608},  // third: one from the third
     {0.26, 0.26, 0.26},              // memory: one from memory; not fitted: as ./dev bench host reads
-    {3.8439, 0.89009, 0.547},        // row_vector: a vector of B, for one row of A
-    {58.735, 6.4446, 12.861},        // row_end: a vector of C, for one row of A
-    {3.77, 0.58347, 0.72914},        // few_vector: a vector of B, for one of a few rows of A
-    {11.965, 4.8404, 4.4915},        // dots: a vector of k, for eight dot products
-    {131, 48.698, 15.649},           // dots_end: eight dot products begin and end
+    {3.8439, 0.89009, 0.54682},      // row_vector: a vector of B, for one row of A
+    {58.735, 6.4446, 12.377},        // row_end: a vector of C, for one row of A
+    {3.77, 0.58347, 0.72075},        // few_vector: a vector of B, for one of a few rows of A
+    {11.965, 4.8404, 2.9686},        // dots: a vector of k, for eight dot products
+    {131, 48.698, 16.539},           // dots_end: eight dot products begin and end
 };
 
 STRATAGEMM_END
