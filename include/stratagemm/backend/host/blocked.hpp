@@ -192,6 +192,25 @@ inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
            (distance <= 2048 && bytes <= 600000);
 }
 
+// A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is another.
+template <class Table, class T>
+[[gnu::noinline]] void multiply_block(Table const& table, block_args<T> const& g) {
+    if constexpr (std::is_floating_point_v<T>) {
+        block_args<T> own = g;
+        bool const apart = g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row);
+        if (apart) own.e = own.c, own.e_row = own.c_row, own.beta = T(1);
+        if (auto const kernel = generated_next(own, generated_way::piece)) {
+            if (apart) {
+                block_args<T> scaled = g;
+                scaled.b = g.e, scaled.b_row = g.e_row, scaled.alpha = g.beta, scaled.beta = T(0);
+                table.add(scaled);
+            }
+            return kernel(own);
+        }
+    }
+    table.block(g);
+}
+
 // Complex sums, by way of those of their parts, which stay in the first-level cache.
 template <class Table, class T>
 void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugate_a, bool conjugate_b) {
@@ -203,20 +222,12 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
                 __builtin_prefetch(g.c + i * g.c_row + l, 1);
         block_args<T> real = g;
         real.m = 2 * g.m, real.c = parts, real.c_row = g.n, real.alpha = T(1), real.beta = T(0);
-        table.block(real);
+        multiply_block(table, real);
         real = g;
         real.b = parts, real.b_row = g.n;
         join_parts<T>(real, conjugate_a, conjugate_b);
         g.b += 4 * g.b_strip, g.c += g.n, g.e += g.n;
     }
-}
-
-// A block, by a kernel of its own if there is one.
-template <class Table, class T>
-void multiply_block(Table const& table, block_args<T> const& g) {
-    if constexpr (std::is_floating_point_v<T>)
-        if (auto const kernel = generated_next(g, generated_way::piece)) return kernel(g);
-    table.block(g);
 }
 
 // Dot products, all of a product or a piece of it.

@@ -6,6 +6,11 @@
 // packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
 // vector of a row is masked, and rows are divided into heights that exist as tiles.
 
+// Whether rows of up to one vector have tiles of their own, so that of two vectors only the last may be a part. Floats do
+// without: once a kernel is generated, no tile runs.
+template <class T>
+inline constexpr bool has_narrow = masked && !std::is_floating_point_v<T>;
+
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
 STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const* e, T* c,
@@ -57,7 +62,9 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
             next_line += lines * line;
             if (--next_left == 0) next_left = next_steps, next_line = next += next_row;
         }
-        for (int v = 0; v < NV; ++v) row[v] = Parts ? load_part<T>(b + v * W, parts[v]) : load<T>(b + v * W);
+        for (int v = 0; v < NV; ++v)
+            row[v] = Parts && (v == NV - 1 || !has_narrow<T>) ? load_part<T>(b + v * W, parts[v])
+                                                              : load<T>(b + v * W);
         (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
                                                                    (I < 5    ? a0
                                                                     : I < 10 ? a5
@@ -106,12 +113,18 @@ tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, ac
     tile_body<T, NV, false, masked>(g, a, g.a_row, b, e, c, g.c_row, parts, next, height, rows_of<MR>{});
 }
 
+// The tiles of a height, of two vectors, and those of one where there are.
 template <class T>
-inline constexpr tile_set<T> tiles{
-    lanes<T> * vectors, tallest, second, shortest, masked, tile<T, tallest, 2>, tile<T, second, 2>,
-    tile<T, shortest, 2>,
-    // where no kernel is generated, narrow ones are worth their own
-    masked&& std::is_integral_v<accumulated<T>> ? tile<T, shortest, masked ? 1 : 2> : nullptr};
+inline constexpr tile_set<T> tiles{lanes<T> * vectors,
+                                   tallest<T>,
+                                   second,
+                                   shortest,
+                                   masked,
+                                   tile<T, tallest<T>, 2>,
+                                   tile<T, second, 2>,
+                                   tile<T, shortest, 2>,
+                                   has_narrow<T> ? tile<T, tallest<T>, has_narrow<T> ? 1 : 2> : nullptr,
+                                   has_narrow<T> ? tile<T, shortest, has_narrow<T> ? 1 : 2> : nullptr};
 template <class T>
 void block(block_args<T> const& g) {
     multiply_by_tiles(tiles<T>, g);

@@ -89,7 +89,8 @@ struct tile_set {
                               accumulated<T>*, int, int, T const*);
     int strip, tallest, second, shortest; // columns; rows
     bool masked;
-    function tall, middle, low, narrow; // of two vectors; of one, or null
+    function tall, middle, low;   // of two vectors
+    function tall_narrow, narrow; // of one, or null
 };
 
 // How many rows the next tile takes of `left`: the largest height, except where taking the second one now makes the rest
@@ -126,8 +127,9 @@ template <class T>
                 int const columns = static_cast<int>(left < strip ? left : strip);
                 T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
                 if (columns == strip || t.masked) {
-                    (t.narrow && columns <= strip / 2 ? t.narrow : wide)(g, ai, bj, ej, cj, height, columns,
-                                                                         next);
+                    auto* const narrow = height == t.tallest ? t.tall_narrow : t.narrow;
+                    (narrow && columns <= strip / 2 ? narrow : wide)(g, ai, bj, ej, cj, height, columns,
+                                                                     next);
                 } else {
                     Acc buffer[most_rows * most_columns] = {};
                     block_args<T> whole = g;
@@ -234,7 +236,9 @@ struct vector_types {
 namespace host_portable {
 #define STRATAGEMM_TARGET
 inline constexpr bool masked = false; // loads and stores of part of a vector cost no more than whole ones
-inline constexpr int tallest = 4, second = 4, shortest = 4, vectors = 2;
+template <class T>
+inline constexpr int tallest = 4;
+inline constexpr int second = 4, shortest = 4, vectors = 2;
 STRATAGEMM_VECTORS(16)
 
 struct part {
@@ -319,7 +323,9 @@ STRATAGEMM_OP vec<T> load_as(From const* p) {
 namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
 inline constexpr bool masked = false;
-inline constexpr int tallest = 6, second = 2, shortest = 2, vectors = 2;
+template <class T>
+inline constexpr int tallest = 6;
+inline constexpr int second = 2, shortest = 2, vectors = 2;
 STRATAGEMM_VECTORS(32)
 
 struct part {
@@ -371,7 +377,10 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 inline constexpr bool masked = true;
-inline constexpr int tallest = 8, second = 8, shortest = 8, vectors = 2;
+// Integers have no generated kernels, and so the tiles that registers have room for.
+template <class T>
+inline constexpr int tallest = std::is_floating_point_v<T> ? 8 : 14;
+inline constexpr int second = 8, shortest = 8, vectors = 2;
 STRATAGEMM_VECTORS(64)
 
 struct part {
@@ -469,7 +478,7 @@ void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
 #    define STRATAGEMM_TABLE(NAME)                                                                           \
         [] {                                                                                                 \
             kernel_table<T, From> own;                                                                       \
-            own.strip = NAME::lanes<T> * NAME::vectors, own.tallest = NAME::tallest,                         \
+            own.strip = NAME::lanes<T> * NAME::vectors, own.tallest = NAME::tallest<T>,                      \
             own.masked = NAME::masked;                                                                       \
             own.block = NAME::block<T>;                                                                      \
             if constexpr (std::is_floating_point_v<T>) {                                                     \

@@ -163,8 +163,13 @@ template <class T>
     }
     auto const kernel = only_kernel(g, b_col);
     if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
-    if (g.beta == T(0)) (void)generated_next(g, whole_way(g.count > 1, invariant));
-    run_small(g, kernel, threads);
+    if (g.count == 1 && g.beta != T(0)) {
+        multiply_block(real_packing<T, T>::kernels(), g);
+        return true;
+    }
+    bool const own_e = g.beta == T(0) || g.e_step == g.c_step;
+    auto const own = own_e ? generated_next(g, whole_way(g.count > 1, invariant)) : nullptr;
+    run_small(g, own ? own : kernel, threads);
     return true;
 }
 

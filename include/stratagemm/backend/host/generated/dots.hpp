@@ -168,4 +168,6 @@ private:
     index_t lanes_, rows_ = 1, columns_ = 1;
 };
 
+#undef STRATAGEMM_ARGUMENT
+
 STRATAGEMM_END
