@@ -115,7 +115,7 @@ private:
             for (unsigned i = 0; i < tries; ++i) {
                 entry const* nobody = nullptr;
                 if (__atomic_compare_exchange_n(&kernel[(place + i) % places], &nobody, made, false,
-                                                __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+                                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                     return __atomic_store_n(&any, true, __ATOMIC_RELAXED);
                 if (nobody->shape == s) break; // another thread was faster
             }
