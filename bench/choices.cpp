@@ -98,12 +98,12 @@ private:
             g.b_strip = table.strip;
             if (!sg::multiply_small_pieces(g, b.col_stride)) return false;
         } else if (how.what == way::narrow) {
-            if (!table.narrow || across || g.k > sg::block_sizes<T>::k) return false;
-            table.narrow(g);
+            if (!table.small || across || g.k > sg::block_sizes<T>::k) return false;
+            table.small(g);
         } else {
             if (!table.dot_products || !across || g.k <= 1 || g.a_col != 1) return false;
             g.b_strip = b.col_stride;
-            table.dot_products(g);
+            sg::multiply_dots(table, g, sg::generated_way::piece_of_dots);
         }
         if (buffered) sg::gather(table, p.c.data, p.c.row_stride, sums, 1, g.n, g.n, g.m);
         return true;
