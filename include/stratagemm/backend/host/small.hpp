@@ -163,8 +163,9 @@ template <class T>
     }
     auto const kernel = only_kernel(g, b_col);
     if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
-    if (g.count == 1 && g.beta != T(0)) {
-        multiply_block(real_packing<T, T>::kernels(), g);
+    auto const& table = real_packing<T, T>::kernels();
+    if (g.count == 1 && g.beta != T(0) && kernel == table.block) {
+        multiply_block(table, g);
         return true;
     }
     bool const own_e = g.beta == T(0) || g.e_step == g.c_step;
