@@ -76,6 +76,39 @@ STRATAGEMM_TARGET void squares(block_args<T> const& g) {
     square_batch<T>(g, rows_of<lanes<T>>{});
 }
 
+// C = A B for a batch of 4 x 4 matrices of float, each 64 contiguous bytes. A vector is whole rows of A and C: element
+// P of each row of A, spread over its 16 bytes, times row P of B in every 16 bytes.
+template <int P>
+STRATAGEMM_OP void multiply_add_quad(vec<float>& c, vec<float> a, vec<float> b) {
+    vec<float> x;
+    asm("vpermilps %2, %1, %0" : "=v"(x) : "v"(a), "i"(P * 0x55));
+    multiply_add<float>(c, x, b);
+}
+STRATAGEMM_OP vec<float> repeat_quad(float const* p) {
+    vec<float> v;
+    auto const& source = *reinterpret_cast<typename vector_types<char, 16>::loose const*>(p);
+    asm("vbroadcastf128 %1, %0" : "=v"(v) : "m"(source));
+    return v;
+}
+STRATAGEMM_TARGET inline void quads(block_args<float> const& g) {
+    constexpr int W = lanes<float>;
+    float const *a = g.a, *b = g.b;
+    float* c = g.c;
+    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+        vec<float> const b0 = repeat_quad(b), b1 = repeat_quad(b + 4), b2 = repeat_quad(b + 8),
+                         b3 = repeat_quad(b + 12);
+        for (int i = 0; i < 16; i += W) {
+            vec<float> const rows = load<float>(a + i);
+            vec<float> sum{};
+            multiply_add_quad<0>(sum, rows, b0);
+            multiply_add_quad<1>(sum, rows, b1);
+            multiply_add_quad<2>(sum, rows, b2);
+            multiply_add_quad<3>(sum, rows, b3);
+            store<float>(c + i, sum);
+        }
+    }
+}
+
 // In every 16 bytes: the low or the high 8 bytes of a and b, their pieces of so many bytes in turn.
 template <int Bytes, bool High, class V>
 STRATAGEMM_OP V interleave(V a, V b) {
