@@ -1,12 +1,12 @@
-// Code for small products of one shape, written into memory at run time.
+// Kernels for products of one shape, whose code is written into memory at run time.
 //
-// A product of some thousand multiply-adds takes hardly longer than to find out what it is and how to divide it. A
-// program that multiplies one shape again and again gets a kernel for it, in which sides and strides are constants: no
-// tile is partly used, and no loop counts what is known. Kernels are of AVX-512; each sums in the order of all others
-// (blocked.hpp), so that no result shows whether its kernel was compiled or generated.
+// A product of some thousand multiply-adds takes hardly longer than to find out how large it is and how to divide it, and
+// compiled tiles do not suit all sides of a larger one. So a shape that is large, or is multiplied again and again, gets a
+// kernel in which sides and strides are constants: no tile is partly used, and no loop counts what is known. Kernels are of
+// AVX-512; each sums in the order of compiled kernels (blocked.hpp), so that no result shows which of them ran.
 //
-// STRATAGEMM_GENERATED in the environment is "never", or "always", which does not wait; unset, a shape gets its kernel
-// once it has been multiplied some dozen times. Where the system gives no executable memory, compiled kernels run.
+// STRATAGEMM_GENERATED in the environment is "never", or "always", which does not wait; unset, a small product gets its
+// kernel after some dozen calls. Where the system gives no executable memory, compiled kernels run.
 #pragma once
 
 #include "generated/dots.hpp"
@@ -42,7 +42,7 @@ constexpr generated_way whole_way(bool is_batch, bool invariant) {
 // removed; a shape whose places are taken is multiplied by compiled kernels.
 struct generated_kernels {
     static constexpr unsigned places = 4096, tries = 8;
-    struct entry { // the first in pages of its own, which have the code, too
+    struct entry { // at the begin of pages of its own, which hold the code, too
         generated_shape shape;
         void (*code)(); // null: it has none
     };
