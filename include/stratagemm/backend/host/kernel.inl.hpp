@@ -118,7 +118,6 @@ template <class T>
 inline constexpr tile_set<T> tiles{lanes<T> * vectors,
                                    tallest<T>,
                                    second,
-                                   shortest,
                                    masked,
                                    tile<T, tallest<T>, 2>,
                                    tile<T, second, 2>,

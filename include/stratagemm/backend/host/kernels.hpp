@@ -87,7 +87,7 @@ template <class T>
 struct tile_set {
     using function = void (*)(block_args<T> const&, T const*, T const*, accumulated<T> const*,
                               accumulated<T>*, int, int, T const*);
-    int strip, tallest, second, shortest; // columns; rows
+    int strip, tallest, second; // columns; rows
     bool masked;
     function tall, middle, low;   // of two vectors
     function tall_narrow, narrow; // of one, or null

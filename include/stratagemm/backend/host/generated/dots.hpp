@@ -48,7 +48,7 @@ private:
     static index_t down_of(index_t rows) { return smaller(rows, 4); }
     index_t across_of(index_t rows) const { return lanes_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
 
-    static constexpr int most_sums = 20, row_of_a = 20, of_b_ = 28, other = 29;
+    static constexpr int most_sums = 20, row_of_a = 20, column_of_b = 28, other = 29;
 
     [[gnu::cold, gnu::noinline]] void write_columns(index_t columns, index_t count) {
         if (count == 0) return;
@@ -108,8 +108,9 @@ private:
             if (rows == 1) {
                 to_.multiply_add(t_, s, row_of_a, of_b, masked);
             } else {
-                to_.load(t_, of_b_, of_b, masked);
-                for (int r = 0; r < rows; ++r) to_.multiply_add(t_, r * columns + s, row_of_a + r, of_b_);
+                to_.load(t_, column_of_b, of_b, masked);
+                for (int r = 0; r < rows; ++r)
+                    to_.multiply_add(t_, r * columns + s, row_of_a + r, column_of_b);
             }
         }
     }
@@ -137,7 +138,7 @@ private:
         for (int r = 0; r < rows; ++r) {
             x86_memory const c{rdx, ((row + r) * s_.c_row + column) * size_};
             int part = all;
-            if (r > 0) to_.extract(t, part = of_b_, all, r);
+            if (r > 0) to_.extract(t, part = column_of_b, all, r);
             if (adds_) to_.load(t, other, c, true), to_.add(t, other, part, other), part = other;
             to_.store(t, c, part, true);
         }
