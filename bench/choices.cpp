@@ -103,7 +103,7 @@ private:
         } else {
             if (!table.dot_products || !across || g.k <= 1 || g.a_col != 1) return false;
             g.b_strip = b.col_stride;
-            sg::multiply_dots(table, g, sg::generated_way::piece_of_dots);
+            sg::multiply_dots(table, g);
         }
         if (buffered) sg::gather(table, p.c.data, p.c.row_stride, sums, 1, g.n, g.n, g.m);
         return true;

@@ -34,6 +34,43 @@ constexpr bool has_policy = (policy<std::remove_cvref_t<Args>> || ...);
 template <class... Args>
 constexpr bool has_range = ((!operand<Args> && host_range<std::remove_reference_t<Args>>) || ...);
 
+// A backend that knows products from before: again(alpha, A, B, beta, C) multiplies one of them, and is false for any other,
+// right or wrong.
+template <class Policy>
+concept has_again = requires(Policy const& policy, view<float const> const& v, view<float> const& c) {
+    { policy.again(1.0f, v, v, 0.0f, c) } -> std::same_as<bool>;
+};
+template <class V>
+[[gnu::always_inline]] inline decltype(auto) seen(V& v) {
+    if constexpr (is_view<std::remove_const_t<V>>::value)
+        return static_cast<V const&>(v);
+    else
+        return as_view(v);
+}
+template <class... Any>
+[[gnu::always_inline]] inline bool done_again(Any const&...) {
+    return false;
+}
+template <has_again Policy, operand A, operand B, operand C>
+[[gnu::always_inline]] inline bool done_again(Policy const& policy, A& a, B& b, C& c) {
+    using S = scalar_of<A>;
+    return policy.again(S(1), seen(a), seen(b), S(0), seen(c));
+}
+template <has_again Policy, class S, operand A, operand B, class T, operand C>
+requires(scalar_for<S, A>&& scalar_for<T, A>)
+    [[gnu::always_inline]] inline bool done_again(Policy const& policy, S& alpha, A& a, B& b, T& beta, C& c) {
+    using X = scalar_of<A>;
+    return holds<X>(alpha) && holds<X>(beta) &&
+           policy.again(as_scalar<X>(alpha), seen(a), seen(b), as_scalar<X>(beta), seen(c));
+}
+
+// The product that arguments state, by a policy. One that was done before is not even put together.
+template <class Policy, class... Args>
+[[gnu::always_inline]] inline status run_product(Policy const& policy, Args&... args) {
+    if (done_again(policy, args...)) return {};
+    return run(policy, product(args...));
+}
+
 template <class First, class... Rest>
 status run_call(First&& first, Rest&&... rest) {
     if constexpr (has_policy<Rest...>) {
@@ -58,7 +95,7 @@ status run_call(First&& first, Rest&&... rest) {
         constexpr bool known = describes_product<Rest...>;
         static_assert(known, "stratagemm: gemm takes ([policy,] [alpha,] A, B, [beta,] [E,] C [, epilogue])");
         if constexpr (known) {
-            if constexpr (!std::is_void_v<decltype(product(rest...))>) return run(first, product(rest...));
+            if constexpr (!std::is_void_v<decltype(product(rest...))>) return run_product(first, rest...);
         }
     } else {
         constexpr bool known = describes_product<First, Rest...>;
@@ -69,7 +106,7 @@ status run_call(First&& first, Rest&&... rest) {
                 constexpr bool has_default = requires { typename default_policy<typename P::space>::type; };
                 static_assert(has_default, "stratagemm: include a backend for the memory of these operands");
                 if constexpr (has_default)
-                    return run(typename default_policy<typename P::space>::type{}, product(first, rest...));
+                    return run_product(typename default_policy<typename P::space>::type{}, first, rest...);
             }
         }
     }

@@ -119,6 +119,19 @@ struct host {
         }
     }
 
+    // C = alpha A B + beta C, if a kernel is known that multiplied it before. Else, and where something is wrong with it,
+    // false.
+    template <class S, class A, class B, class C>
+    [[gnu::always_inline]] bool again(S alpha, A const& a, B const& b, S beta, C const& c) const {
+        using T = typename C::value_type;
+        constexpr bool real = std::is_same_v<T, float> || std::is_same_v<T, double>;
+        if constexpr (real && std::is_convertible_v<A, view<T const>> &&
+                      std::is_convertible_v<B, view<T const>> && std::is_same_v<C, view<T>>)
+            return multiply_again<T>(invariant, alpha, a, b, beta, c);
+        else
+            return false;
+    }
+
     // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to. It does
     // nothing else, since anything else would cost as much as the product.
     template <class Problem>
@@ -126,50 +139,38 @@ struct host {
         using T = typename Problem::a_type;
         constexpr bool plain = is_dense<Problem> && std::is_same_v<typename Problem::epilogue_type, identity>;
         if constexpr (plain && (std::is_same_v<T, float> || std::is_same_v<T, double>)) {
-            // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
-            bool const column = p.c.cols == 1 && p.count == 1,
-                       turned = column ? p.c.row_stride == 1 : p.c.cols > 1 && p.c.col_stride != 1;
-            auto const& a = turned ? p.b : p.a;
-            auto const& b = turned ? p.a : p.b;
-            bool const adds = p.beta != T(0);
             constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
-            index_t const work = p.c.rows * p.c.cols * p.a.cols;
-            bool const is_large =
-                work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, p.a.cols, size));
-            if ((p.c.rows | p.c.cols | p.a.cols) >= 2 * most ||
-                (is_large &&
-                 (work > 4 * most || smaller(p.c.rows, p.c.cols) > few_dots(size) || invariant)) ||
-                (turned ? p.c.row_stride : p.c.col_stride) != 1 ||
-                (adds && (turned ? p.e.row_stride : p.e.col_stride) != 1))
-                return false;
             block_args<T> g;
-            g.m = turned ? p.c.cols : p.c.rows, g.n = turned ? p.c.rows : p.c.cols, g.k = p.a.cols;
-            g.a = a.data, g.a_row = turned ? a.col_stride : a.row_stride,
-            g.a_col = turned ? a.row_stride : a.col_stride;
-            g.b = b.data, g.b_row = turned ? b.col_stride : b.row_stride, g.b_strip = 128 / size;
-            g.e = p.e.data, g.e_row = turned ? p.e.col_stride : p.e.row_stride;
-            g.c = p.c.data, g.c_row = turned ? p.c.col_stride : p.c.row_stride;
-            if (p.count > 1) {
-                g.a_step = turned ? p.b_step : p.a_step, g.b_step = turned ? p.a_step : p.b_step;
-                g.e_step = p.e_step, g.c_step = p.c_step;
+            g.m = p.c.rows, g.n = p.c.cols, g.k = p.a.cols, g.alpha = p.alpha, g.beta = p.beta,
+            g.count = p.count;
+            g.a = p.a.data, g.a_row = p.a.row_stride, g.a_col = p.a.col_stride, g.a_step = p.a_step;
+            g.b = p.b.data, g.b_row = p.b.row_stride, g.b_step = p.b_step, g.b_strip = 128 / size;
+            g.e = p.e.data, g.e_row = p.e.row_stride, g.e_step = p.e_step;
+            g.c = p.c.data, g.c_row = p.c.row_stride, g.c_step = p.c_step;
+            index_t b_col = p.b.col_stride, e_col = p.e.col_stride, c_col = p.c.col_stride;
+            // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
+            bool const turned = g.n == 1 && g.count == 1 ? g.c_row == 1 : g.n > 1 && c_col != 1;
+            if (turned) {
+                std::swap(g.m, g.n), std::swap(g.a, g.b), std::swap(g.a_step, g.b_step);
+                std::swap(g.a_row, b_col), std::swap(g.a_col, g.b_row);
+                std::swap(g.c_row, c_col), std::swap(g.e_row, e_col);
             }
-            g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
-            index_t const b_col = turned ? b.row_stride : b.col_stride;
-            bool const along_k = b_col != 1;
-            if (along_k) g.b_strip = b_col;
-            if (!adds && (!along_k || (g.b_row == 1 && g.a_col == 1 && g.count == 1 && !invariant)))
-                if (auto const kernel = generated_for(g, along_k ? generated_way::whole_dots
-                                                                 : whole_way(g.count > 1, invariant))) {
-                    run_small(g, kernel, threads);
-                    return true;
-                }
+            index_t const work = g.m * g.n * g.k;
+            bool const is_large =
+                work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, g.k, size));
+            if ((g.m | g.n | g.k) >= 2 * most || c_col != 1 || (g.beta != T(0) && e_col != 1) ||
+                (is_large && (work > 4 * most || smaller(g.m, g.n) > few_dots(size) || invariant)))
+                return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             if (is_large && (p.count > 1 || !are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)))
                 return false;
             if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
                 return false;
-            return multiply_small(g, b_col, invariant, threads);
+            block_function<T> own = nullptr;
+            bool const done = multiply_small(g, b_col, invariant, threads, own);
+            if (own && g.count == 1) repeat(p, own, turned, invariant);
+            return done;
         } else {
             return false;
         }

@@ -32,9 +32,9 @@ std::vector<T> guarded(index_t rows, index_t columns, index_t distance, random_s
 
 // The kernel of a shape, after as many calls as it takes.
 template <class T>
-sg::block_function<T> generate(sg::block_args<T> const& g, sg::generated_way way) {
+sg::block_function<T> generate(sg::block_args<T> const& g, bool dots = false) {
     auto const kernels = std::make_unique<sg::generated_kernels>();
-    sg::generated_shape const shape = sg::generated_shape_of(g, way);
+    sg::generated_shape const shape = sg::generated_shape_of(g, dots);
     for (int calls = 0; calls < 1000; ++calls) {
         kernels->miss(shape);
         if (auto const* const found = kernels->find(shape))
@@ -82,7 +82,7 @@ void compare_products(random_source& from, int trials) {
         INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", " << count << " products, strides "
                        << g.a_row << " " << g.a_col << " " << g.b_row << " " << g.b_strip << " " << g.c_row
                        << ", end " << end);
-        auto const kernel = generate(g, sg::generated_way::piece);
+        auto const kernel = generate(g);
         REQUIRE(kernel);
         if (count > 1 && end == 2) g.count = 1; // the compiled kernel adds an E of its own
         REQUIRE(same_bits(result_of(g, kernel, c), result_of(g, table.block, c)));
@@ -104,7 +104,7 @@ void compare_dots(random_source& from, int trials) {
         g.a = a.data() + 32, g.b = b.data() + 32;
         INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", padding " << pad << ", beta "
                        << g.beta);
-        auto const kernel = generate(g, sg::generated_way::whole_dots);
+        auto const kernel = generate(g, true);
         REQUIRE(kernel);
         REQUIRE(same_bits(result_of(g, kernel, c), result_of(g, table.dot_products, c)));
     }
@@ -130,9 +130,9 @@ TEST_CASE("generated: a shape that has no place, or strides that no instruction 
     if (!has_avx512()) return;
     sg::block_args<float> g{};
     g.m = g.n = g.k = 8, g.a_row = g.b_row = g.c_row = 8, g.a_col = 1, g.b_strip = 32, g.alpha = 1;
-    REQUIRE(generate(g, sg::generated_way::piece));
+    REQUIRE(generate(g));
     g.a_row = index_t{1} << 40;
-    REQUIRE(!generate(g, sg::generated_way::piece));
+    REQUIRE(!generate(g));
 }
 
 TEST_CASE("generated: results do not change when a shape gets its kernel") {
@@ -153,6 +153,111 @@ TEST_CASE("generated: results do not change when a shape gets its kernel") {
         INFO(s.m << "x" << s.n << "x" << s.k);
         REQUIRE(std::memcmp(first.data(), later.data(),
                             sizeof(float) * static_cast<std::size_t>(s.m * s.n)) == 0);
+    }
+}
+
+namespace {
+
+using floats = sg::view<float>;
+
+// Whether C = alpha A B + beta C is what a loop gets, of small whole numbers, and nothing beside C is written.
+bool is_right(sg::host const& policy, float alpha, floats const& a, floats const& b, float beta,
+              floats const& c) {
+    support::random_source from(4);
+    std::vector<float> expected;
+    for (auto const* v : {&a, &b, &c})
+        for (index_t i = 0; i < v->rows; ++i)
+            for (index_t j = 0; j < v->cols; ++j) (*v)(i, j) = static_cast<float>(from.below(9)) - 4;
+    for (index_t i = 0; i < c.rows; ++i)
+        for (index_t j = 0; j < c.cols; ++j) {
+            float sum = 0;
+            for (index_t p = 0; p < a.cols; ++p) sum += a.scale * a(i, p) * b.scale * b(p, j);
+            expected.push_back(alpha * sum + (beta == 0 ? 0 : beta * c(i, j)));
+        }
+    if (alpha == 1 && beta == 0)
+        sg::gemm(policy, a, b, c);
+    else
+        sg::gemm(policy, alpha, a, b, beta, c);
+    for (index_t i = 0, x = 0; i < c.rows; ++i)
+        for (index_t j = 0; j < c.cols; ++j, ++x)
+            if (!(c(i, j) == expected[static_cast<std::size_t>(x)])) return false;
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("generated: a product that comes again is checked as the first was") {
+    constexpr index_t most = 4096;
+    std::vector<float> memory(3 * most);
+    float *const a = memory.data(), *const b = a + most, *const c = b + most;
+    struct sides {
+        index_t m, n, k;
+        bool turns_a, turns_b, turns_c, invariant;
+        float alpha, beta;
+    };
+    std::vector<sides> all;
+    random_source from(5);
+    for (int i = 0; i < 60; ++i)
+        all.push_back({1 + from.below(i % 3 == 0 ? 4 : 20), 1 + from.below(i % 5 == 0 ? 3 : 30),
+                       1 + from.below(40), from.below(2) == 0, from.below(2) == 0, from.below(3) == 0,
+                       from.below(4) == 0, from.below(3) == 0 ? 2.0f : 1.0f,
+                       from.below(3) == 0 ? 1.0f : 0.0f});
+    for (auto const& s : all) {
+        auto const matrix = [](float* data, index_t rows, index_t cols, bool turned) {
+            return floats{data, rows, cols, turned ? 1 : cols, turned ? rows : 1};
+        };
+        floats const va = matrix(a, s.m, s.k, s.turns_a), vb = matrix(b, s.k, s.n, s.turns_b),
+                     vc = matrix(c, s.m, s.n, s.turns_c);
+        sg::host const policy{.threads = 1, .invariant = s.invariant};
+        INFO(s.m << "x" << s.n << "x" << s.k << " " << s.turns_a << s.turns_b << s.turns_c << ", invariant "
+                 << s.invariant << ", " << s.alpha << " A B + " << s.beta << " C");
+        for (int i = 0; i < 100; ++i) REQUIRE(is_right(policy, s.alpha, va, vb, s.beta, vc));
+
+        // Neighbours of the product, in each member that a call has.
+        REQUIRE(is_right(policy, 0, va, vb, s.beta, vc));
+        REQUIRE(is_right(policy, 3, va, vb, s.beta, vc));
+        for (float alpha : {0.0f, 3.0f}) { // with zero, A is not read
+            va(0, 0) = std::numeric_limits<float>::quiet_NaN();
+            sg::gemm(policy, alpha, va, vb, s.beta, vc);
+            REQUIRE((vc(0, 0) == vc(0, 0)) == (alpha == 0));
+            REQUIRE(is_right(policy, s.alpha, va, vb, s.beta, vc));
+        }
+        REQUIRE(is_right(policy, s.alpha, va, vb, 2 - s.beta, vc));
+        REQUIRE(is_right({.threads = 1, .invariant = !s.invariant}, s.alpha, va, vb, s.beta, vc));
+        floats scaled = va, back = va, wide = vb;
+        scaled.scale = -2;
+        REQUIRE(is_right(policy, s.alpha, scaled, vb, s.beta, vc));
+        back.data += (s.m - 1) * va.row_stride, back.row_stride = -va.row_stride;
+        for (int i = 0; i < 100; ++i) REQUIRE(is_right(policy, s.alpha, back, vb, s.beta, vc));
+        (s.turns_b ? wide.col_stride : wide.row_stride) += 3;
+        REQUIRE(is_right(policy, s.alpha, va, wide, s.beta, vc));
+        REQUIRE(is_right(policy, s.alpha, va, vb, s.beta, vc));
+
+        auto const refused = [&](floats const& x, floats const& y, floats const& z) {
+            return s.alpha == 1 && s.beta == 0 ? !sg::try_gemm(policy, x, y, z)
+                                               : !sg::try_gemm(policy, s.alpha, x, y, s.beta, z);
+        };
+        auto const with = [](floats v, auto member, auto value) {
+            v.*member = value;
+            return v;
+        };
+        float* const none = nullptr;
+        for (auto member : {&floats::rows, &floats::cols}) {
+            REQUIRE(refused(with(va, member, va.*member + 1), vb, vc));
+            REQUIRE(refused(va, with(vb, member, vb.*member + 1), vc));
+            REQUIRE(refused(va, vb, with(vc, member, vc.*member + 1)));
+        }
+        REQUIRE(refused(with(va, &floats::data, none), vb, vc));
+        REQUIRE(refused(va, with(vb, &floats::data, none), vc));
+        REQUIRE(refused(va, vb, with(vc, &floats::data, none)));
+        REQUIRE(refused(va, vb, with(vc, &floats::scale, 2.0f)));
+        for (index_t from_c : {index_t{0}, s.m * s.n - 1, 1 - s.m * s.k})
+            REQUIRE(refused(with(va, &floats::data, c + from_c), vb, vc));
+        for (index_t from_c : {index_t{0}, s.m * s.n - 1, 1 - s.k * s.n})
+            REQUIRE(refused(va, with(vb, &floats::data, c + from_c), vc));
+        // Side by side with C.
+        REQUIRE(is_right(policy, s.alpha, with(va, &floats::data, c + s.m * s.n), vb, s.beta, vc));
+        REQUIRE(is_right(policy, s.alpha, va, with(vb, &floats::data, c - s.k * s.n), s.beta, vc));
     }
 }
 

@@ -193,22 +193,25 @@ inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
 }
 
 // A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is another.
+// Returns a generated kernel that did all of it, or null.
 template <class Table, class T>
-[[gnu::noinline]] void multiply_block(Table const& table, block_args<T> const& g) {
+[[gnu::noinline]] block_function<T> multiply_block(Table const& table, block_args<T> const& g) {
     if constexpr (std::is_floating_point_v<T>) {
         block_args<T> own = g;
         bool const apart = g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row);
         if (apart) own.e = own.c, own.e_row = own.c_row, own.beta = T(1);
-        if (auto const kernel = generated_next(own, generated_way::piece)) {
+        if (auto const kernel = generated_next(own)) {
             if (apart) {
                 block_args<T> scaled = g;
                 scaled.b = g.e, scaled.b_row = g.e_row, scaled.alpha = g.beta, scaled.beta = T(0);
                 table.add(scaled);
             }
-            return kernel(own);
+            kernel(own);
+            return apart ? nullptr : kernel;
         }
     }
     table.block(g);
+    return nullptr;
 }
 
 // Complex sums, by way of those of their parts, which stay in the first-level cache.
@@ -230,12 +233,39 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
     }
 }
 
-// Dot products, all of a product or a piece of it.
+// Dot products whose operands lie along k. Returns a generated kernel that did them, or null.
 template <class Table, class T>
-[[gnu::noinline]] void multiply_dots(Table const& table, block_args<T> const& g, generated_way way) {
-    if (g.alpha == T(1) && (g.beta == T(0) || g.beta == T(1)))
-        if (auto const kernel = generated_next(g, way)) return kernel(g);
-    table.dot_products(g);
+[[gnu::noinline]] block_function<T> multiply_dots(Table const& table, block_args<T> const& g) {
+    bool const factors = g.alpha != T(1) || (g.beta != T(0) && g.beta != T(1));
+    auto const own = factors ? nullptr : generated_next(g, true);
+    (own ? own : table.dot_products)(g);
+    return own;
+}
+
+// Few rows or few columns as dot products. What is short is copied first if it does not lie along k. Returns a generated
+// kernel that did all of it and adds nothing, or null.
+template <class T>
+[[gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> g, index_t b_col) {
+    constexpr index_t length = block_sizes<T>::k;
+    alignas(64) T copy[few_dots(sizeof(T)) * length];
+    auto const& table = real_packing<T, T>::kernels();
+    bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
+    block_args<T> part = g;
+    part.k = smaller(turns_a || turns_b ? length : longest_dots<T>(), g.k), part.b_strip = b_col;
+    block_function<T> own = nullptr;
+    for (index_t p = 0; p < g.k; p += part.k) {
+        part.k = smaller(part.k, g.k - p), part.a = g.a + p * g.a_col, part.b = g.b + p * g.b_row;
+        if (turns_a) {
+            gather(table, copy, length, part.a, g.a_row, g.a_col, g.m, part.k);
+            part.a = copy, part.a_row = length;
+        } else if (turns_b) {
+            gather(table, copy, length, part.b, b_col, g.b_row, g.n, part.k);
+            part.b = copy, part.b_strip = length;
+        }
+        own = multiply_dots(table, part);
+        part.e = g.c, part.e_row = g.c_row, part.beta = T(1);
+    }
+    return part.k == g.k && g.beta == T(0) && !turns_a && !turns_b ? own : nullptr;
 }
 
 // Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one.
@@ -437,8 +467,9 @@ void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), depth = job.depth();
 
-    if (index_t const apart = pieces_apart<packet>(m, n, depth, team); apart > 0)
-        return multiply_pieces_apart(job, team, apart, arena);
+    if constexpr (host_has_teams)
+        if (index_t const apart = pieces_apart<packet>(m, n, depth, team); apart > 0)
+            return multiply_pieces_apart(job, team, apart, arena);
 
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);

@@ -22,21 +22,31 @@
 
 STRATAGEMM_BEGIN
 
-// How a product comes to its kernel. Kernels of whole products and of pieces must not be taken for each other: where pieces
-// have one, dot products may multiply the whole, whose order is their own.
-enum class generated_way {
-    whole = 0,
-    whole_invariant = 1,
-    whole_batch = 2,
-    piece = 4,
-    whole_dots = 5,
-    piece_of_dots = 6
-};
-constexpr generated_way whole_way(bool is_batch, bool invariant) {
-    return static_cast<generated_way>(2 * is_batch + invariant);
-}
+template <class T>
+using block_function = void (*)(block_args<T> const&);
 
 #if STRATAGEMM_GENERATES
+
+// Twelve bits that depend on nine numbers.
+inline unsigned hash_of(index_t a, index_t b, index_t c, index_t d, index_t e, index_t f, index_t g,
+                        index_t h, index_t i) {
+    auto const three = [](index_t x, index_t y, index_t z) {
+        return static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(y) << 21) +
+               (static_cast<std::uint64_t>(z) << 42);
+    };
+    return static_cast<unsigned>((three(a, b, c) * 0x9e3779b97f4a7c15 + three(d, e, f) * 0xc2b2ae3d27d4eb4f +
+                                  three(g, h, i) * 0xff51afd7ed558ccd) >>
+                                 52);
+}
+
+// A product that a kernel of its own multiplies, as its caller states it. Calls of it need no check but of the addresses.
+struct alignas(128) repeated_product {
+    index_t kind; // of generated_shape, as its caller states it; 0 until all members are written
+    index_t m, n, k, a_row, a_col, b_row, b_col, c_row, c_col;
+    std::uintptr_t a_bytes, b_bytes, c_bytes; // from the first byte to the end
+    void (*code)();
+    bool turned, taken; // code multiplies C' = B' A'; a product writes its entry, or has
+};
 
 // Kernels, and how often shapes without one were multiplied. Both are found by a hash of the shape. Nothing is ever
 // removed; a shape whose places are taken is multiplied by compiled kernels.
@@ -49,16 +59,10 @@ struct generated_kernels {
     bool any, refused;
     entry const* kernel[places];
     unsigned tried[places];
+    repeated_product repeated[places];
 
     static unsigned place_of(generated_shape const& s) {
-        auto const three = [](index_t x, index_t y, index_t z) {
-            return static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(y) << 21) +
-                   (static_cast<std::uint64_t>(z) << 42);
-        };
-        std::uint64_t const sum = three(s.m, s.n, s.k) * 0x9e3779b97f4a7c15 +
-                                  three(s.a_row, s.b_row, s.a_col) * 0xc2b2ae3d27d4eb4f +
-                                  three(s.kind, s.c_row, s.b_strip) * 0xff51afd7ed558ccd;
-        return static_cast<unsigned>(sum >> 52);
+        return hash_of(s.m, s.n, s.k, s.a_row, s.b_row, s.a_col, s.kind, s.c_row, s.b_strip);
     }
     // What a shape has, or null.
     entry const* find(generated_shape const& s) const {
@@ -103,7 +107,7 @@ private:
         unsigned char* const begin = static_cast<unsigned char*>(memory) + 128 + place % 32 * 64;
         made->code = reinterpret_cast<void (*)()>(begin);
         assembler to(begin, static_cast<unsigned char*>(memory) + room);
-        if ((s.kind & 7) >= static_cast<int>(generated_way::whole_dots))
+        if (s.kind & 1)
             dots_generator(s, to).write();
         else
             product_generator(s, to).write();
@@ -126,37 +130,90 @@ private:
 };
 inline generated_kernels generated;
 
+// `flag`: what else kernels, or entries, differ in.
 template <class T>
-generated_shape generated_shape_of(block_args<T> const& g, generated_way way) {
-    generated_end const end = g.beta != T(0)    ? generated_end::added
-                              : g.alpha != T(1) ? generated_end::scaled
-                                                : generated_end::plain;
-    index_t const kind = 32 * index_t{sizeof(T)} + static_cast<int>(end) + static_cast<int>(way);
-    return {g.m, g.n, g.k, g.a_row, g.a_col, g.b_row, g.b_strip, g.c_row, kind};
+index_t generated_kind(T alpha, T beta, bool flag) {
+    generated_end const end = beta != T(0)    ? generated_end::added
+                              : alpha != T(1) ? generated_end::scaled
+                                              : generated_end::plain;
+    return 32 * index_t{sizeof(T)} + static_cast<int>(end) + flag;
+}
+template <class T>
+generated_shape generated_shape_of(block_args<T> const& g, bool dots) {
+    return {
+        g.m, g.n, g.k, g.a_row, g.a_col, g.b_row, g.b_strip, g.c_row, generated_kind(g.alpha, g.beta, dots)};
+}
+
+template <class A, class B, class C>
+[[gnu::always_inline]] inline repeated_product& repeated_entry(index_t kind, A const& a, B const& b,
+                                                               C const& c) {
+    return generated.repeated[hash_of(c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride,
+                                      c.row_stride, b.col_stride, c.col_stride + kind)];
+}
+
+// Calls of this product, which is no batch, will be multiplied by this kernel, unless a stride of A or B is negative.
+template <class Problem, class T>
+[[gnu::cold, gnu::noinline]] void repeat(Problem const& p, block_function<T> code, bool turned,
+                                         bool invariant) {
+    index_t const kind = generated_kind(p.alpha, p.beta, invariant);
+    repeated_product& x = repeated_entry(kind, p.a, p.b, p.c);
+    bool const back = (p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride) < 0;
+    if (back || __atomic_test_and_set(&x.taken, __ATOMIC_RELAXED)) return;
+    auto const bytes = [](index_t rows, index_t row, index_t cols, index_t col) {
+        return static_cast<std::uintptr_t>(((rows - 1) * row + (cols - 1) * col + 1) * index_t{sizeof(T)});
+    };
+    x.m = p.c.rows, x.n = p.c.cols, x.k = p.a.cols;
+    x.a_row = p.a.row_stride, x.a_col = p.a.col_stride, x.b_row = p.b.row_stride, x.b_col = p.b.col_stride;
+    x.c_row = p.c.row_stride, x.c_col = p.c.col_stride;
+    x.a_bytes = bytes(x.m, x.a_row, x.k, x.a_col), x.b_bytes = bytes(x.k, x.b_row, x.n, x.b_col);
+    x.c_bytes = bytes(x.m, x.c_row, x.n, x.c_col);
+    x.code = reinterpret_cast<void (*)()>(code), x.turned = turned;
+    __atomic_store_n(&x.kind, kind, __ATOMIC_RELEASE);
 }
 
 #endif
+
+// C = alpha A B + beta C, if repeat() was called for it. Anything else is left alone, right or wrong.
+template <class T, class A, class B, class C>
+[[gnu::always_inline]] inline bool multiply_again([[maybe_unused]] bool invariant, [[maybe_unused]] T alpha,
+                                                  [[maybe_unused]] A const& a, [[maybe_unused]] B const& b,
+                                                  [[maybe_unused]] T beta, [[maybe_unused]] C const& c) {
+#if STRATAGEMM_GENERATES
+    if (!__atomic_load_n(&generated.any, __ATOMIC_RELAXED)) return false;
+    alpha *= a.scale * b.scale;
+    index_t const kind = generated_kind(alpha, beta, invariant);
+    repeated_product const* const x = &repeated_entry(kind, a, b, c);
+    if (__atomic_load_n(&x->kind, __ATOMIC_ACQUIRE) != kind) return false;
+    index_t const differs = (c.rows ^ x->m) | (a.rows ^ x->m) | (c.cols ^ x->n) | (b.cols ^ x->n) |
+                            (a.cols ^ x->k) | (b.rows ^ x->k) | (a.row_stride ^ x->a_row) |
+                            (a.col_stride ^ x->a_col) | (b.row_stride ^ x->b_row) |
+                            (b.col_stride ^ x->b_col) | (c.row_stride ^ x->c_row) |
+                            (c.col_stride ^ x->c_col) | index_t{c.conjugate};
+    if (differs != 0 || c.scale != T(1) || alpha == T(0)) return false;
+    auto const at_a = reinterpret_cast<std::uintptr_t>(a.data),
+               at_b = reinterpret_cast<std::uintptr_t>(b.data),
+               at_c = reinterpret_cast<std::uintptr_t>(c.data);
+    if (at_a == 0 || at_b == 0 || at_c == 0 || at_c - at_a < x->a_bytes || at_a - at_c < x->c_bytes ||
+        at_c - at_b < x->b_bytes || at_b - at_c < x->c_bytes)
+        return false;
+    block_args<T> g; // what a kernel reads
+    g.a = x->turned ? b.data : a.data, g.b = x->turned ? a.data : b.data, g.c = c.data;
+    g.alpha = alpha, g.beta = beta;
+    reinterpret_cast<block_function<T>>(x->code)(g);
+    return true;
+#else
+    return false;
+#endif
+}
 
 // The kernel that was generated for a product whose columns of B are side by side, or for dot products whose operands both
-// lie along k, and that adds C itself; or null.
-template <class T>
-using block_function = void (*)(block_args<T> const&);
-template <class T>
-block_function<T> generated_for([[maybe_unused]] block_args<T> const& g, [[maybe_unused]] generated_way way) {
-#if STRATAGEMM_GENERATES
-    auto const* const found = generated.find(generated_shape_of(g, way));
-    return found ? reinterpret_cast<block_function<T>>(found->code) : nullptr;
-#else
-    return nullptr;
-#endif
-}
-// The same; if there was none, there may be one the next time.
+// lie along k, and that adds C itself; or null. If there was none, there may be one the next time.
 template <class T>
 [[gnu::noinline]] block_function<T> generated_next([[maybe_unused]] block_args<T> const& g,
-                                                   [[maybe_unused]] generated_way way) {
+                                                   [[maybe_unused]] bool dots = false) {
 #if STRATAGEMM_GENERATES
     if (g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row)) return nullptr;
-    generated_shape const s = generated_shape_of(g, way);
+    generated_shape const s = generated_shape_of(g, dots);
     if (auto const* const found = generated.find(s)) return reinterpret_cast<block_function<T>>(found->code);
     generated.miss(s);
 #endif

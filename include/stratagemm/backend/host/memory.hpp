@@ -17,6 +17,13 @@
 
 STRATAGEMM_BEGIN
 
+// Whether this program may have a team of threads; without, what teams alone need is not compiled.
+#ifdef _OPENMP
+inline constexpr bool host_has_teams = true;
+#else
+inline constexpr bool host_has_teams = false;
+#endif
+
 // The threads a request stands for: 0 means all, and one inside somebody else's parallel region.
 inline int host_threads([[maybe_unused]] int requested) {
 #ifdef _OPENMP
@@ -123,7 +130,7 @@ struct host_operations {
     // One thread for each so many multiply-adds, about 8 us: starting more costs more than they do.
     int team(double work) const {
         constexpr double share = 0x1p19;
-        if (work < 2 * share) return 1;
+        if (!host_has_teams || work < 2 * share) return 1;
         int const offered = host_threads(threads);
         return work / share < offered ? static_cast<int>(work / share) : offered;
     }

@@ -6,41 +6,6 @@
 
 STRATAGEMM_BEGIN
 
-// Few rows or few columns as dot products. What is short is copied first if it does not lie along k.
-template <class T>
-[[gnu::noinline]] void multiply_small_turned_dots(block_args<T>& g, index_t b_col) {
-    constexpr index_t length = block_sizes<T>::k;
-    alignas(64) T copy[few_dots(sizeof(T)) * length];
-    auto const& table = real_packing<T, T>::kernels();
-    bool const turns_a = g.a_col != 1;
-    T const *a = g.a, *b = g.b;
-    index_t const depth = g.k, a_row = g.a_row;
-    for (index_t p = 0; p < depth; p += g.k, a += g.k * g.a_col, b += g.k * g.b_row) {
-        g.k = smaller(length, depth - p), g.a = a, g.b = b;
-        if (turns_a) {
-            gather(table, copy, length, a, a_row, g.a_col, g.m, g.k);
-            g.a = copy, g.a_row = length;
-        } else {
-            gather(table, copy, length, b, b_col, g.b_row, g.n, g.k);
-            g.b = copy, g.b_strip = length;
-        }
-        multiply_dots(table, g, generated_way::piece_of_dots);
-        g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
-    }
-}
-template <class T>
-[[gnu::noinline]] void multiply_small_dots(block_args<T>& g, index_t b_col) {
-    g.b_strip = b_col;
-    if (g.a_col != 1 || g.b_row != 1) return multiply_small_turned_dots(g, b_col);
-    auto const& table = real_packing<T, T>::kernels();
-    auto const way = g.k <= longest_dots<T>() ? generated_way::whole_dots : generated_way::piece_of_dots;
-    for (index_t left = g.k; left > 0; left -= g.k, g.a += g.k, g.b += g.k) {
-        g.k = smaller(longest_dots<T>(), left);
-        multiply_dots(table, g, way);
-        g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
-    }
-}
-
 // The compiled kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are
 // b_col apart; `ready`: B has whole strips. Sets the distance between strips of B.
 template <class T>
@@ -69,7 +34,7 @@ template <class T>
 template <class T>
 [[gnu::noinline]] block_function<T> kernel_of_piece(block_args<T>& g, bool ready) {
     auto const compiled = only_kernel(g, 1, ready);
-    auto const own = compiled ? generated_next(g, generated_way::piece) : nullptr;
+    auto const own = compiled ? generated_next(g) : nullptr;
     return own ? own : compiled;
 }
 
@@ -149,27 +114,28 @@ template <class T>
         multiply_small_batch(g, kernel, threads);
 }
 
-// False: the product is left to the blocked loops.
+// False: the product is left to the blocked loops. `own`: a generated kernel that did all of it; calls of such a product need
+// not come here again.
 template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
-                                                  int threads) {
+                                                  int threads, block_function<T>& own) {
     constexpr index_t size = sizeof(T);
     if (g.a_row == 1 && g.a_col != 1 && is_turned_at_once(size, g.m, g.n, g.k, b_col != 1) && g.count == 1 &&
         g.beta == T(0) && g.alpha == T(1) && multiply_small_turned(g, b_col))
         return true;
     if (!invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)) {
-        multiply_small_dots(g, b_col);
+        own = multiply_by_dots(g, b_col);
         return true;
     }
     auto const kernel = only_kernel(g, b_col);
     if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     auto const& table = real_packing<T, T>::kernels();
     if (g.count == 1 && g.beta != T(0) && kernel == table.block) {
-        multiply_block(table, g);
+        own = multiply_block(table, g);
         return true;
     }
     bool const own_e = g.beta == T(0) || g.e_step == g.c_step;
-    auto const own = own_e ? generated_next(g, whole_way(g.count > 1, invariant)) : nullptr;
+    own = own_e ? generated_next(g) : nullptr;
     run_small(g, own ? own : kernel, threads);
     return true;
 }

@@ -39,14 +39,11 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
     bool const dots = is_dots_job(job);
-    bool const turns_a = dots && job.a.col_stride != 1, turns_b = dots && job.b.row_stride != 1;
     auto const kernel =
         job.a.rows == 1 && table.row_times_rows ? table.row_times_rows : table.rows_times_rows;
     block_args<T> g{};
-    g.alpha = job.alpha, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
-    index_t const step = turns_a || turns_b ? sizes::k
-                         : dots             ? longest_dots<T>()
-                                            : pieces_of<T>(job.a.cols).length;
+    g.alpha = job.alpha, g.a_row = job.a.row_stride, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
+    index_t const step = dots ? job.a.cols : pieces_of<T>(job.a.cols).length;
     index_t const height = job.write ? sizes::staged : r.i1 - r.i0,
                   width = job.write ? sizes::n() : r.j1 - r.j0;
     // Rows of a B that comes from memory are fetched ahead; from a cache they come as fast without.
@@ -60,19 +57,9 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
             g.beta = !job.write ? job.beta : job.begin ? T(1) : T(0);
             if (job.begin) job.begin(job.problem, job.swapped, scratch.sum, g.n, i, j, g.m, g.n);
             for (index_t p = 0; p < job.a.cols; p += step) {
-                g.k = smaller(step, job.a.cols - p);
-                g.a = &job.a(i, p), g.a_row = job.a.row_stride;
-                g.b = &job.b(p, j), g.b_strip = job.b.col_stride;
-                if (turns_a) {
-                    gather(table, scratch.a, g.k, g.a, g.a_row, g.a_col, g.m, g.k);
-                    g.a = scratch.a, g.a_row = g.k;
-                }
-                if (turns_b) {
-                    gather(table, scratch.b, g.k, g.b, g.b_strip, g.b_row, g.n, g.k);
-                    g.b = scratch.b, g.b_strip = g.k;
-                }
+                g.k = smaller(step, job.a.cols - p), g.a = &job.a(i, p), g.b = &job.b(p, j);
                 if (dots)
-                    multiply_dots(table, g, generated_way::piece_of_dots);
+                    multiply_by_dots(g, job.b.col_stride);
                 else
                     kernel(g);
                 g.e = g.c, g.e_row = g.c_row, g.beta = T(1);

@@ -16,7 +16,7 @@ enum class generated_end { plain = 0, scaled = 8, added = 16 };
 // where these are apart.
 struct generated_shape {
     index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
-    index_t kind; // 32 times the bytes of an element, a generated_end, and what else tells kernels apart
+    index_t kind; // 32 times the bytes of an element, a generated_end, and 1 for dot products
 };
 inline bool operator==(generated_shape const& x, generated_shape const& y) {
     return ((x.m ^ y.m) | (x.n ^ y.n) | (x.k ^ y.k) | (x.a_row ^ y.a_row) | (x.a_col ^ y.a_col) |
