@@ -458,6 +458,7 @@ private:
 
     template <class Problem>
     [[gnu::noinline]] status multiply_batch(Problem const& p, int team, arena& workspace) const {
+        if constexpr (!host_has_teams) team = 1;
         if (p.count < team) {
             for (index_t x = 0; x < p.count; ++x)
                 if (status s = multiply_one(p.at(x), team, workspace); !s) return s;

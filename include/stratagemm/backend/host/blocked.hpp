@@ -245,7 +245,7 @@ template <class Table, class T>
 // Few rows or few columns as dot products. What is short is copied first if it does not lie along k. Returns a generated
 // kernel that did all of it and adds nothing, or null.
 template <class T>
-[[gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> g, index_t b_col) {
+[[gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col) {
     constexpr index_t length = block_sizes<T>::k;
     alignas(64) T copy[few_dots(sizeof(T)) * length];
     auto const& table = real_packing<T, T>::kernels();
@@ -467,13 +467,14 @@ void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), depth = job.depth();
 
-    if constexpr (host_has_teams)
-        if (index_t const apart = pieces_apart<packet>(m, n, depth, team); apart > 0)
-            return multiply_pieces_apart(job, team, apart, arena);
+    if constexpr (!host_has_teams)
+        team = 1;
+    else if (index_t const apart = pieces_apart<packet>(m, n, depth, team); apart > 0)
+        return multiply_pieces_apart(job, team, apart, arena);
 
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
-    host_grid const grid = grid_of(team, m, n, table.tallest, table.strip);
+    host_grid const grid = team > 1 ? grid_of(team, m, n, table.tallest, table.strip) : host_grid{};
     host_each(team, team, [&](int thread, int x) {
         index_t const row = x / grid.cols, col = x % grid.cols;
         host_region const r{cut(m, row, grid.rows, table.tallest),

@@ -179,12 +179,24 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
     }
 }
 
+// A vector, or so many of its elements: 16, 8 and 4 bytes at a time, since some processors take a dozen operations to store
+// through a mask.
 template <class T>
-STRATAGEMM_OP void store_turned(T* to, vec<T> v, bool all, part tail) {
-    if (all)
-        store<T>(to, v);
-    else
-        store_part<T>(to, v, tail);
+STRATAGEMM_OP void store_turned(T* to, vec<T> v, bool all, int count) {
+    if (all) return store<T>(to, v);
+    int const bytes = count * int{sizeof(T)};
+    auto* p = reinterpret_cast<char*>(to);
+    if (bytes & 16) {
+        asm("vmovups %x1, %0\n\tvextractf128 $1, %1, %x1"
+            : "=m"(*reinterpret_cast<typename vector_types<char, 16>::loose*>(p)), "+x"(v));
+        p += 16;
+    }
+    if (bytes & 8) {
+        asm("vmovlps %x1, %0\n\tvpermilpd $1, %x1, %x1"
+            : "=m"(*reinterpret_cast<typename vector_types<char, 8>::loose*>(p)), "+x"(v));
+        p += 8;
+    }
+    if (bytes & 4) asm("vmovss %x1, %0" : "=m"(*reinterpret_cast<float*>(p)) : "x"(v));
 }
 // to = from, whose columns are contiguous, into rows of unit stride: 16 bytes of each of as many columns as a vector has
 // lanes. The last of both overlap with those before; a column that is not there is the last, and is not stored.
@@ -196,7 +208,6 @@ STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_c
     constexpr index_t length = 16 / sizeof(T);
     bool const all = cols >= W, few = rows < length;
     auto const short_column = make_part<T>(static_cast<int>(few ? rows : length));
-    auto const tail = make_part<T>(all ? W : static_cast<int>(cols));
     for (index_t j = 0; j < cols; j += W) {
         if (all && cols - j < W) j = cols - W;
         T const* column[W];
@@ -207,8 +218,8 @@ STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_c
             if constexpr (sizeof(T) == 8) {
                 vec<T> const x = load_parts<T>(column[0] + i, column[2] + i, few, short_column),
                              y = load_parts<T>(column[1] + i, column[3] + i, few, short_column);
-                store_turned<T>(t, interleave<8, false>(x, y), all, tail);
-                store_turned<T>(t + to_row, interleave<8, true>(x, y), all, tail);
+                store_turned<T>(t, interleave<8, false>(x, y), all, static_cast<int>(cols));
+                store_turned<T>(t + to_row, interleave<8, true>(x, y), all, static_cast<int>(cols));
             } else {
                 vec<T> const x = load_parts<T>(column[0] + i, column[4] + i, few, short_column),
                              y = load_parts<T>(column[1] + i, column[5] + i, few, short_column),
@@ -216,12 +227,14 @@ STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_c
                              w = load_parts<T>(column[3] + i, column[7] + i, few, short_column);
                 vec<T> const low = interleave<4, false>(x, y), low2 = interleave<4, false>(z, w),
                              high = interleave<4, true>(x, y), high2 = interleave<4, true>(z, w);
-                store_turned<T>(t, interleave<8, false>(low, low2), all, tail);
-                store_turned<T>(t + to_row, interleave<8, true>(low, low2), all, tail);
+                store_turned<T>(t, interleave<8, false>(low, low2), all, static_cast<int>(cols));
+                store_turned<T>(t + to_row, interleave<8, true>(low, low2), all, static_cast<int>(cols));
                 if (few && rows == 2) break;
-                store_turned<T>(t + 2 * to_row, interleave<8, false>(high, high2), all, tail);
+                store_turned<T>(t + 2 * to_row, interleave<8, false>(high, high2), all,
+                                static_cast<int>(cols));
                 if (few) break;
-                store_turned<T>(t + 3 * to_row, interleave<8, true>(high, high2), all, tail);
+                store_turned<T>(t + 3 * to_row, interleave<8, true>(high, high2), all,
+                                static_cast<int>(cols));
             }
         }
     }

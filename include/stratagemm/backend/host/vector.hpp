@@ -71,6 +71,7 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
 template <class TA, class Packing>
 void multiply_vector(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     using scratch = host_scratch<Packing>;
+    if constexpr (!host_has_teams) team = 1;
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), depth = job.depth();
     std::size_t const bytes = scratch::bytes(m, n, depth);

@@ -1,7 +1,8 @@
 // A small product C = A B as straight code and counted loops: which tiles there are, and their instructions.
 //
 // As in kernel.inl.hpp, a tile is a block of rows and vectors of C that stays in registers while k runs. Here strips of
-// columns and tiles in a strip are as even as the sides allow, and only the last vector of a row is masked.
+// columns and tiles in a strip are as even as the sides allow, and only the last vector of a row is masked. It is as short
+// as its elements allow: processors that multiply 64 bytes in two halves (Zen 4) take half as long for 32.
 #pragma once
 
 #include "../kernels.hpp"
@@ -43,17 +44,16 @@ class product_generator {
 
 public:
     product_generator(generated_shape const& s, assembler& to)
-        : s_(s), to_(to), size_(s.kind / 32),
-          end_(static_cast<generated_end>(s.kind & 24)), t_{size_ == 8, s.n * size_ <= 16   ? 0
-                                                                        : s.n * size_ <= 32 ? 1
-                                                                                            : 2},
-          lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)) {}
+        : s_(s), to_(to), size_(s.kind / 32), end_(static_cast<generated_end>(s.kind & 24)),
+          t_(vector_of(s.n)), lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)),
+          rest_(s.n % lanes_), last_(rest_ > 0 ? vector_of(rest_) : t_),
+          masked_(rest_ * size_ % last_.bytes() != 0) {}
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch has.
     // Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps of k, tiles of
     // a row, rows of tiles, and products; r11 is the argument.
     [[gnu::cold, gnu::noinline]] void write() {
-        if (s_.n % lanes_ != 0) to_.set_mask((index_t{1} << s_.n % lanes_) - 1);
+        if (masked_) to_.set_mask((index_t{1} << rest_) - 1);
         to_.push(rbx);
         to_.move(r11, rdi);
         to_.load(rbx, STRATAGEMM_ARGUMENT(t_.wide, count));
@@ -82,6 +82,11 @@ public:
     }
 
 private:
+    // The shortest that holds so many elements, or the longest.
+    assembler::vectors vector_of(index_t elements) const {
+        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2};
+    }
+
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and three are left
     // when the sums are done.
     static index_t tallest(index_t width) { return width == 1 ? 28 : (31 - width) / width; }
@@ -127,15 +132,15 @@ private:
         go();
         unsigned char* const loop = to_.begin_loop(rax, count);
         write_strips(rows, strips.least + 1, strips.larger, false);
-        write_strips(rows, strips.least, strips.parts - strips.larger, s_.n % lanes_ != 0);
+        write_strips(rows, strips.least, strips.parts - strips.larger, rest_ > 0);
         b_ahead_ -= column(vectors_), a_ahead_ += rows * s_.a_row,
             c_ahead_ += rows * s_.c_row - vectors_ * lanes_;
         if (count > 1) go();
         to_.end_loop(rax, count, loop);
     }
-    // The last vector of the last strip may be masked.
-    [[gnu::cold, gnu::noinline]] void write_strips(index_t rows, index_t width, index_t count, bool masked) {
-        count -= masked;
+    // `ends`: the last vector of the last strip is the last of its row, and not whole.
+    [[gnu::cold, gnu::noinline]] void write_strips(index_t rows, index_t width, index_t count, bool ends) {
+        count -= ends;
         if (count > 0) {
             go();
             unsigned char* const loop = to_.begin_loop(r10, count);
@@ -143,11 +148,11 @@ private:
             if (count > 1) go();
             to_.end_loop(r10, count, loop);
         }
-        if (masked) write_tile(static_cast<int>(rows), static_cast<int>(width), true);
+        if (ends) write_tile(static_cast<int>(rows), static_cast<int>(width), true);
     }
 
     // Sums are registers 0, 1 and so on, a row of B those after them, an element of A the last.
-    [[gnu::cold, gnu::noinline]] void write_tile(int rows, int width, bool masked) {
+    [[gnu::cold, gnu::noinline]] void write_tile(int rows, int width, bool ends) {
         go();
         int const sums = rows * width;
         for (int x = 0; x < sums; ++x) {
@@ -158,15 +163,15 @@ private:
         // What fits well into the cache of decoded instructions is written out.
         index_t const step = width > 1 ? sums + rows + width : sums + 1;
         if (s_.k * step <= 320) {
-            write_steps(rows, width, masked, rdi, rsi, s_.k);
+            write_steps(rows, width, ends, rdi, rsi, s_.k);
         } else {
             index_t const unrolled = larger_of(1, 96 / step);
             to_.move(r8, rdi), to_.move(r9, rsi);
             unsigned char* const loop = to_.begin_loop(rcx, s_.k / unrolled);
-            write_steps(rows, width, masked, r8, r9, unrolled);
+            write_steps(rows, width, ends, r8, r9, unrolled);
             to_.add(r8, unrolled * s_.a_col * size_), to_.add(r9, unrolled * s_.b_row * size_);
             to_.end_loop(rcx, s_.k / unrolled, loop);
-            write_steps(rows, width, masked, r8, r9, s_.k % unrolled);
+            write_steps(rows, width, ends, r8, r9, s_.k % unrolled);
         }
         // As finish_part() in kernels.hpp.
         int const alpha = 29, beta = 30, other = 31;
@@ -176,19 +181,20 @@ private:
         if (adds) to_.broadcast(all, beta, STRATAGEMM_ARGUMENT(t_.wide, beta));
         for (int x = 0; x < sums; ++x) {
             x86_memory const c = of_c(x / width, x % width);
-            bool const in_part = masked && x % width == width - 1;
+            bool const last = ends && x % width == width - 1, masked = last && masked_;
+            assembler::vectors const t = last ? last_ : t_;
             if (adds) {
-                to_.load(t_, other, c, in_part);
-                to_.multiply(t_, other, other, beta);
-                to_.multiply_add(t_, other, x, alpha);
+                to_.load(t, other, c, masked);
+                to_.multiply(t, other, other, beta);
+                to_.multiply_add(t, other, x, alpha);
             } else if (end_ == generated_end::scaled) {
-                to_.multiply(t_, x, x, alpha);
+                to_.multiply(t, x, x, alpha);
             }
-            to_.store(t_, c, adds ? other : x, in_part);
+            to_.store(t, c, adds ? other : x, masked);
         }
         b_ahead_ += column(width), c_ahead_ += width * lanes_;
     }
-    [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool masked, gpr a, gpr b,
+    [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool ends, gpr a, gpr b,
                                                   index_t steps) {
         int const row = rows * width, element = 31;
         bool const in_memory = rows == 1 && width > 1;
@@ -198,18 +204,19 @@ private:
                 if (r >= 0 && width > 1) to_.broadcast(t_, element, of_a);
                 for (int v = 0; v < width; ++v) {
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
-                    bool const in_part = masked && v == width - 1;
+                    bool const last = ends && v == width - 1, masked = last && masked_;
+                    assembler::vectors const t = last ? last_ : t_;
                     // The next rows of a B that comes from the second-level cache, which one row of A waits for.
                     if (in_memory && s_.k * s_.n * size_ > 32768)
                         to_.prefetch({b, of_b.distance + 4 * s_.b_row * size_}, false);
                     if (r < 0)
-                        to_.load(t_, row + v, of_b, in_part);
+                        to_.load(t, row + v, of_b, masked);
                     else if (width == 1)
-                        to_.multiply_add_element(t_, r, row, of_a);
+                        to_.multiply_add_element(t, r, row, of_a);
                     else if (in_memory)
-                        to_.multiply_add(t_, v, element, of_b, in_part);
+                        to_.multiply_add(t, v, element, of_b, masked);
                     else
-                        to_.multiply_add(t_, r * width + v, element, row + v);
+                        to_.multiply_add(t, r * width + v, element, row + v);
                 }
             }
     }
@@ -226,7 +233,10 @@ private:
     index_t size_;
     generated_end end_;
     assembler::vectors t_;
-    index_t lanes_, vectors_, a_ahead_ = 0, b_ahead_ = 0, c_ahead_ = 0;
+    index_t lanes_, vectors_, rest_; // elements; vectors and further elements of a row
+    assembler::vectors last_;        // of which the rest is
+    bool masked_;
+    index_t a_ahead_ = 0, b_ahead_ = 0, c_ahead_ = 0;
 };
 
 STRATAGEMM_END
