@@ -150,11 +150,11 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
-        // Not if it would take longer at its best.
+        // Not if it would take longer at its best. Tiles of tf32 may lie turned, and be as many as others then.
         double const steps = static_cast<double>((s.k - 1) / tile.k + 1) * tile.k;
         double const least =
             static_cast<double>(tiles * s.count) * tile.m * tile.n * steps / (rate * d.units);
-        if (least > best.cycles) return;
+        if (least > best.cycles && type != 't') return;
         auto with = [&](cuda_choice next) {
             next.cycles = cuda_model(tile, blocks, rate, s, next, d, element, result, lying).cycles();
             if (next.cycles < best.cycles) best = next;

@@ -134,7 +134,7 @@ constexpr bool sums_pieces(cuda_tile const& t) {
 // where tiles were.
 constexpr bool adds_up_together(cuda_tile const& t, std::size_t element, std::ptrdiff_t parts) {
     bool const has_code = t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
-                          (t.engine == cuda_engine::wgmma && element < 4);
+                          (t.engine == cuda_engine::wgmma && element < 4 && t.m <= 128); // registers
     return has_code && t.cluster == 1 && parts > 1 && parts <= 8 &&
            t.m * t.n * 4 <= t.stages * (t.m + t.n) * t.k * static_cast<int>(element);
 }
