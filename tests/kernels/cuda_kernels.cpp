@@ -82,8 +82,15 @@ void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile
     for (bool const b_along_k : {false, true})
         if (tile.engine == sg::cuda_engine::simt && sg::takes_any_lines(tile)) {
             sg::cuda_form form;
-            form.b_along_k = b_along_k;
+            form.b_along_k = b_along_k, form.direct = sg::may_read_along_k(tile);
             to.push_back({name + (b_along_k ? "-nt" : "") + "-gaps",
+                          sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
+        }
+    if (sg::may_read_along_k(tile))
+        for (bool const b_along_k : {false, true}) {
+            sg::cuda_form form;
+            form.b_along_k = b_along_k, form.direct = form.dense = true;
+            to.push_back({name + (b_along_k ? "-nt" : "") + "-direct",
                           sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
         }
     if (sg::takes_words(tile, sizeof(In)))

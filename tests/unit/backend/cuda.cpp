@@ -532,6 +532,61 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
     }
 }
 
+TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read lines along k") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: tiles are not fetched by hardware here, or have other widths");
+        return;
+    }
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile, sg::index_t m,
+                                               sg::index_t n, sg::index_t k, bool adds) {
+        CAPTURE(sg::describe(tile), m, n, k, adds);
+        sg::cuda const with{.tile = tile};
+        auto const value = [](sg::index_t x) { return static_cast<float>(x); };
+        sg::matrix<T> const a(m, k, [&](auto i, auto j) { return T(value((3 * i + 2 * j) % 5 - 2)); });
+        sg::matrix<T> const b(n, k, [&](auto i, auto j) { return T(value((5 * i + j) % 3 - 1)); });
+        sg::matrix<Out> const e(m, n, [&](auto i, auto j) { return Out(value((i + j) % 5)); });
+        sg::matrix<Out> exact = e, now(m, n);
+        sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, e);
+        int const beta = adds ? 3 : 0;
+        sg::gemm(sg::host{}, 2, a, sg::transposed(b), beta, exact);
+        sg::gemm(with, 2, da, sg::transposed(db), beta, dc);
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
+        CHECK(wrong == 0);
+    };
+    using sg::cuda_engine;
+    for (bool const adds : {false, true}) {
+        for (sg::index_t const n : {336, 331}) { // rows of C that the hardware stores, and others
+            for (int const wide : {144, 160, 176, 208, 224, 240}) {
+                auto const width = static_cast<short>(wide);
+                short const stages = wide > 176 ? 4 : 5;
+                check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8}, 200, n,
+                      72, adds);
+                check(sg::half(), float(), {cuda_engine::wgmma, 128, width, 64, 1, 1, 4, 8, 2}, 200, n, 72,
+                      adds);
+                check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 128, width, 128, 1, 1, 4, 8, 2},
+                      200, n, 144, adds);
+            }
+            check(sg::bfloat16(), sg::bfloat16(), {cuda_engine::wgmma, 192, 160, 64, 1, 1, 4, 8}, 200, n, 72,
+                  adds);
+            check(sg::bfloat16(), float(), {cuda_engine::wgmma, 192, 144, 64, 1, 1, 4, 8, 2}, 200, n, 72,
+                  adds);
+        }
+        for (sg::index_t const k : {400, 401, 402})
+            for (auto const& [m, n] : {std::pair<sg::index_t, sg::index_t>{200, 300}, {4000, 90}}) {
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 64, 32, 8, 8, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8, 1, 3}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, m, n, k, adds);
+            }
+    }
+}
+
 // In pieces of k, with and without parts; narrow ones; of few terms.
 TEST_CASE("an element has the same bits, whatever is computed beside it") {
     sg::cuda const gpu{.invariant = true};

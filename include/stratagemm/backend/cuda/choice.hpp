@@ -92,6 +92,28 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     return working > queued ? working : queued;
 }
 
+// Tiles of wgmma as wide as a round of blocks needs them to be, where the built-in ones, 64 columns apart from each other, are
+// wider: calls f(tile, rate), with the rate in parts of that of `tile`. Only where B lies along k: else its columns come in
+// boxes of 64. In sixteens, which instructions of all types take, and so that 16-bit rows of tiles begin with sectors of 32
+// bytes of memory.
+template <class F>
+void for_narrower(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
+                  F const& f) {
+    if (tile.n < 192 || s.m < 1 || s.n < 1 || s.count < 1) return;
+    std::ptrdiff_t const rows = ((s.m - 1) / tile.m / tile.cluster + 1) * tile.cluster * s.count;
+    for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) {
+        std::ptrdiff_t const cols = rounds * d.units / rows;
+        if (cols == 0) continue;
+        std::ptrdiff_t const n = ((s.n - 1) / cols / 16 + 1) * 16;
+        if (n >= tile.n || n <= tile.n - 64) continue;
+        cuda_tile narrower = tile;
+        narrower.n = static_cast<short>(n);
+        for (++narrower.stages; narrower.stages <= 6 && can_run(narrower, d, element);) ++narrower.stages;
+        --narrower.stages;
+        f(narrower, 1 - 0.0011 * static_cast<double>(tile.n - n));
+    }
+}
+
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
 // `invariant`: the order of sums may depend on k and the type only. Products of integers are exact in any order.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
@@ -117,16 +139,29 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         return d.capability >= 90 && 5 * tiles * parts <= 4 * d.units &&
                adds_up_together(tile, element, parts);
     };
+    bool const fetched = static_cast<std::size_t>(lying.a_along_k ? s.k : s.m) * element % 16 == 0 &&
+                         static_cast<std::size_t>(lying.b_along_k ? s.k : s.n) * element % 16 == 0;
+    // Whether it makes a difference to a tile.
+    auto const may_shift = [&](cuda_tile const& tile) {
+        if (may_read_along_k(tile)) return !invariant && (lying.a_along_k || lying.b_along_k);
+        bool const gathers = tile.engine == cuda_engine::simt && takes_any_lines(tile);
+        return !fetched && (gathers || takes_words(tile, element));
+    };
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element)) return;
+        std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
+        // Not if it would take longer at its best. Tiles of tf32 may lie turned, and be as many as others then.
+        double const steps = static_cast<double>((s.k - 1) / tile.k + 1) * tile.k;
+        double const least =
+            static_cast<double>(tiles * s.count) * tile.m * tile.n * steps / (rate * d.units);
+        if (least > best.cycles && type != 't') return;
         auto with = [&](cuda_choice next) {
             next.cycles = cuda_model(tile, blocks, rate, s, next, d, element, result, lying).cycles();
             if (next.cycles < best.cycles) best = next;
         };
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
             for (bool const shifted : {false, true}) {
-                bool const gathers = tile.engine == cuda_engine::simt && takes_any_lines(tile);
-                if (shifted && !takes_words(tile, element) && !gathers) continue;
+                if (shifted && !may_shift(tile)) continue;
                 cuda_choice next;
                 next.tile = tile, next.part = part, next.whole = whole, next.shifted = shifted;
                 next.invariant = invariant, next.piece = best.piece;
@@ -149,9 +184,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             with_parts(part, 0);
         }
         // Only of the tiles that are left for a last round.
-        std::ptrdiff_t const places = std::ptrdiff_t{blocks} * d.units,
-                             tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1),
-                             left = tiles % places;
+        std::ptrdiff_t const places = std::ptrdiff_t{blocks} * d.units, left = tiles % places;
         if (!divides_last_round(tile, element) || s.count != 1 || tiles < places || left == 0) return;
         for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
@@ -271,11 +304,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
         // wgmma is twice as fast there, but mma has smaller tiles of 16 bits, for few rows, and takes lines that the
         // hardware does not fetch.
-        bool const fetched = static_cast<std::size_t>(s.k) * element % 16 == 0;
+        bool const lines_along_k = static_cast<std::size_t>(s.k) * element % 16 == 0;
         if (engine == cuda_engine::mma && d.capability == 90 && element != 2 &&
-            (fetched || !lying.a_along_k || !lying.b_along_k))
+            (lines_along_k || !lying.a_along_k || !lying.b_along_k))
             continue;
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
+        if (engine == cuda_engine::wgmma && element < 4 && lying.b_along_k)
+            for_narrower(d, e.tile, s, element, [&](cuda_tile const& tile, double part) {
+                consider(tile, e.blocks, static_cast<double>(e.rate) * part);
+            });
     }
     if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;
     return best;

@@ -72,6 +72,7 @@ struct cuda_form {
     bool sums = false;            // of copies: operands are sums
     short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
+    bool direct = false;               // of simt: a large tile reads lines along k as they lie
     bool shifted = false;              // of mma: what is not dense is read in aligned pieces, and shifted
     bool together = false;             // parts of k are the blocks of a cluster, which add them up
     bool invariant = false;            // nothing is contracted but multiply-adds, and no sum is -0
@@ -81,10 +82,17 @@ struct cuda_form {
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
 };
 
+// Whether a large tile of simt may read lines along k as they lie. It takes longer then than with what a transposing copy
+// has made of them.
+constexpr bool may_read_along_k(cuda_tile const& t) {
+    return t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64 && t.micro_m * t.micro_n <= 128;
+}
+
 // The form that a tile takes, if operands lie as given: some take one only.
 inline cuda_form form_for(cuda_tile const& t, std::size_t element, cuda_form given) {
     bool const on_tensor_cores = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
-    if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64)
+    given.direct &= may_read_along_k(t);
+    if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64 && !given.direct)
         given.a_along_k = given.b_along_k = false;
     bool const turns_b = t.engine == cuda_engine::wgmma && element == 4 && t.n % 64 == 0;
     if (on_tensor_cores && element != 2) given.a_along_k = true, given.b_along_k |= !turns_b;
@@ -126,7 +134,7 @@ constexpr bool sums_pieces(cuda_tile const& t) {
 // where tiles were.
 constexpr bool adds_up_together(cuda_tile const& t, std::size_t element, std::ptrdiff_t parts) {
     bool const has_code = t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
-                          (t.engine == cuda_engine::wgmma && element < 4);
+                          (t.engine == cuda_engine::wgmma && element < 4 && t.m <= 128); // registers
     return has_code && t.cluster == 1 && parts > 1 && parts <= 8 &&
            t.m * t.n * 4 <= t.stages * (t.m + t.n) * t.k * static_cast<int>(element);
 }
@@ -143,7 +151,7 @@ constexpr int fetchers_of(cuda_tile const& t) {
 // little.
 constexpr bool takes_any_lines(cuda_tile const& t) {
     return (t.engine == cuda_engine::fp64 && fetchers_of(t) == 1) ||
-           (t.engine == cuda_engine::simt && t.micro_m * t.micro_n <= 64);
+           (t.engine == cuda_engine::simt && t.micro_m * t.micro_n <= 96);
 }
 // Whether the lines of operands may begin at multiples of 4 bytes, or anywhere, if they lie as the tile takes them.
 constexpr bool takes_words(cuda_tile const& t, std::size_t element) {

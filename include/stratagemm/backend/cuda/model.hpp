@@ -11,8 +11,9 @@ struct cuda_choice {
     std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
     std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
     bool together = false;    // the parts of a tile are summed by the blocks of a cluster, which add them up
-    bool shifted = false;     // operands of mma and simt whose lines begin anywhere are not copied
-    double cycles = 0;        // that it should take
+    // Operands of mma and simt whose lines begin anywhere are not copied, and large tiles of simt read lines along k.
+    bool shifted = false;
+    double cycles = 0;     // that it should take
     bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
     bool invariant = false;   // in the order of cuda_order
     std::ptrdiff_t piece = 0; // depth of each piece of k, which the kernel sums apart; 0: there is one
@@ -28,15 +29,16 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another launch,
 // and what it takes to write and to read them. Where only the last round is in parts, it is a round of its own. All
 // times are in cycles. The constants are those that fit measurements on an H200 best
-// (bench/results/tiles-h200-2026-11-23.txt), and on an H100 of shapes that were behind cuBLAS there
-// (tiles-h100-2026-11-25.txt).
+// (bench/results/tiles-h200-2026-11-23.txt), and 160 products on an H100 (widths-h100-2026-11-25.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the operands has
     // `element` bytes, and one of C `result` bytes.
     cuda_model(cuda_tile const& given, int blocks, double rate, cuda_sides const& s, cuda_choice const& how,
                cuda_device const& d, std::size_t element, std::size_t result, cuda_layout const& lying)
-        : form_(form_for(given, element, {.a_along_k = lying.a_along_k, .b_along_k = lying.b_along_k})),
+        : form_(
+              form_for(given, element,
+                       {.a_along_k = lying.a_along_k, .b_along_k = lying.b_along_k, .direct = how.shifted})),
           t_(lying_on_c(given, form_, element)), s_(s), how_(how), blocks_(blocks), units_(d.units),
           rate_(rate), memory_(d.bytes_per_cycle), element_(element), lying_(lying),
           row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
@@ -99,7 +101,7 @@ private:
     }
     // Bytes of operands that are copied before the product.
     double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
-    double copying() const { return copied() > 0 ? 7500 + 2 * copied() / 16 / units_ : 0; }
+    double copying() const { return copied() > 0 ? 5500 + 2 * copied() / 14 / units_ : 0; }
 
     // Until the first tile has come.
     double begins() const { return shifts() ? 6500 : 5300; }
@@ -108,12 +110,15 @@ private:
     // a `share` of them that is not small.
     double slowed(std::ptrdiff_t line, double share) const {
         double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
-        double const most = is(cuda_engine::wgmma) ? 2.5 : is(cuda_engine::mma) ? by_threads : 1;
-        bool const within = static_cast<std::size_t>(line) * element_ % 128 != 0;
+        std::size_t const bytes = static_cast<std::size_t>(line) * element_;
+        // Sectors of 32 bytes that two lines share are fetched for both.
+        double const by_hardware = bytes % 32 == 0 ? 2.1 : element_ == 1 ? 2 : 2.5;
+        double const most = is(cuda_engine::wgmma) ? by_hardware : is(cuda_engine::mma) ? by_threads : 1;
+        bool const within = bytes % 128 != 0;
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
-    double fetching(double beside, double share, std::ptrdiff_t depth) const {
+    double fetching(double share, std::ptrdiff_t depth) const {
         // Copying word by word takes as long for elements beyond the matrix as for others. So do columns of a box.
         bool const all = by_words() || shifts() || gathers();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
@@ -123,20 +128,27 @@ private:
             // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
             double const of_a = rows / unit_of(line_of_a()) * (1 + 1 / up(s_.n, t_.n)),
                          of_b = cols / unit_of(line_of_b()) * (1 + 1 / up(s_.m, t_.m));
-            return (of_a + of_b) * terms * size_ / 12.2;
+            return (of_a + of_b) * terms * size_ / 15.5;
         }
-        double const bytes_per_cycle = shifts()        ? 11
-                                       : by_words()    ? 20
-                                       : takes_lines() ? (beside > 1 ? 21 : 28)
-                                                       : 60;
+        double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : 60;
         return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
                size_ / bytes_per_cycle;
+    }
+    // Doubles, by warps of their own: those that multiply wait for a part of it. Lines along k are short.
+    bool copied_by_threads() const { return is(cuda_engine::fp64) && takes_lines(); }
+    double copying_by_threads(std::ptrdiff_t depth) const {
+        auto const each = [&](bool along_k, std::ptrdiff_t line) {
+            return along_k && static_cast<std::size_t>(line) * element_ % 16 != 0 ? 0.018 : 0.006;
+        };
+        double const of_a = t_.m * each(form_.a_along_k, line_of_a()),
+                     of_b = t_.n * each(form_.b_along_k, line_of_b());
+        return (of_a + of_b) * up(depth, t_.k) * t_.k * size_;
     }
     // Floats that gathering copies at a time.
     static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 2 : 1; }
 
     // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
-    double shortest_step() const {
+    double shortest_step(double beside) const {
         double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
         switch (t_.engine) {
         case cuda_engine::simt:
@@ -145,11 +157,11 @@ private:
         case cuda_engine::fp64: return 220;
         case cuda_engine::wgmma: return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma:
-            return shifts()        ? (blocks_ > 1 && s_.n > t_.n ? 1800 : 3600)
+            return shifts()        ? (beside > 1 && s_.n > t_.n ? 1800 : 3600)
                    : streams()     ? 900
                    : reads_pages() ? 650
                                    : 250;
-        default: return element_ == 4 ? 480 + 2.2 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
+        default: return element_ == 4 ? 480 + 1.85 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other pages.
@@ -159,8 +171,8 @@ private:
     }
     // If one column of tiles covers C, all of A comes from memory.
     bool streams() const { return s_.n <= t_.n && real(s_.m) * real(s_.k) * size_ > 4e6; }
-    double waiting(std::ptrdiff_t depth) const {
-        return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step();
+    double waiting(std::ptrdiff_t depth, double beside) const {
+        return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step(beside);
     }
 
     // ---- how sums leave -----------------------------------------------------------------------------------
@@ -172,16 +184,18 @@ private:
         case cuda_engine::simt: {
             // It takes longer where k ends within a step.
             double const within = aligned && s_.k % t_.k != 0 ? 2 / 3.0 : 1;
+            if (form_.direct && !aligned) return t_.micro_n > 12 ? 5 : 7;
             return t_.micro_m * t_.micro_n > 128 ? (aligned ? 12 * within : 7) : aligned ? 24 * within : 8.5;
         }
         case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
-            if (t_.micro_m * t_.micro_n > 1024) return aligned ? 14 : 8;
-            return aligned ? (t_.m > 64 ? 15 : 18) : blocks_ > 1 ? 7 : t_.m > 64 ? 9 : 11;
+            if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
+            return aligned ? (t_.m > 64 || t_.n > 64 ? 14 : 18) : blocks_ > 1 ? 7 : t_.m > 64 ? 9 : 11;
         case cuda_engine::blocked: // warps that lie along n store whole lines
-            return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 15 : 24;
+            return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 24;
         case cuda_engine::mma: return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
         default: // a warpgroup has so much on its way
-            return aligned ? (t_.m > 64 ? 28 : 17) : row_bytes_ % 4 == 0 ? 7.5 : 5;
+            if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
+            return aligned ? (t_.m > 64 ? 16 : 13) : row_bytes_ % 4 == 0 ? 7.5 : 5;
         }
     }
     // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
@@ -203,32 +217,63 @@ private:
 
     // ---- rounds -------------------------------------------------------------------------------------------
 
+    // Fewer blocks than a multiprocessor has room for do not keep it busy: each warp waits for what it has read, the longer
+    // the fewer sums it has to go on with meanwhile.
+    double slowed_alone(double beside) const {
+        if (is(cuda_engine::fp64)) return 1.4;
+        if (!is(cuda_engine::simt)) return 1;
+        double const warps = beside * real(threads_of(t_)) / 128;
+        return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
+    }
+
+    // Multiply-adds in a cycle of `beside` blocks, where operands do not lie as the tile takes them soonest. With a warp that
+    // gathers, threads have fewer registers, which those with most sums feel, and few blocks.
+    double rate(double beside) const {
+        int const sums = t_.micro_m * t_.micro_n;
+        double by_layout = 1;
+        if (gathers()) {
+            bool const both_in_pieces = unit_of(line_of_a()) < 4 && unit_of(line_of_b()) < 4;
+            if (sums > 32) by_layout = (both_in_pieces ? 0.78 : 0.86) - (sums > 64 ? 0.09 : 0);
+            if (beside < blocks_) by_layout *= 0.85;
+        } else if (form_.direct) {
+            by_layout = 0.92;
+        } else if (is(cuda_engine::fp64) && form_.b_along_k && t_.micro_n == 16 && t_.m >= 64) {
+            by_layout = 0.82;
+        }
+        return rate_ * by_layout;
+    }
+
     // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors.
     double round(double beside, double share, std::ptrdiff_t depth, double stored) const {
-        // With a warp that gathers, threads have fewer registers, which those with most sums feel, and few blocks.
-        double const rate = rate_ * (gathers() && t_.micro_m * t_.micro_n > 32 ? 0.88 : 1) *
-                            (gathers() && beside < blocks_ ? 0.85 : 1);
-        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate;
-        // One block does not keep a multiprocessor busy that has room for several.
+        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate(beside) *
+                                   (beside < blocks_ ? slowed_alone(beside) : 1);
         double const alone = beside < blocks_ ? (gathers() ? 1.3 : 1) * multiplying : 0,
-                     waits = waiting(depth);
-        double const summing = longer(longer(multiplying, fetching(beside, share, depth)) * beside,
-                                      waits > alone ? waits : alone);
+                     waits = waiting(depth, beside);
+        double const each = copied_by_threads() ? multiplying + copying_by_threads(depth)
+                                                : longer(multiplying, fetching(share, depth));
+        double const summing = longer(each * beside > alone ? each * beside : alone, waits);
         double const stores = storing(stored) * beside;
         return 300 + (stores_meanwhile(stored) ? longer(summing, stores) : summing + stores);
     }
-    double rounds(double tiles, std::ptrdiff_t depth, double stored) const {
+    // The first blocks are spread out evenly. Those that take a tile of a last round are on any multiprocessor, and it ends
+    // when the one with most of them has done its own. `goes_on`: others come before these.
+    double rounds(double tiles, std::ptrdiff_t depth, double stored, bool goes_on = false) const {
         auto const places = real(units_ * blocks_);
         auto const full = real(static_cast<std::ptrdiff_t>(tiles / places));
-        double const left = tiles - full * places;
+        double const left = tiles - full * places, each = left / units_;
         double const cycles = full > 0 ? full * round(blocks_, 1, depth, stored) : 0;
         if (left == 0) return cycles;
-        return cycles + round(up(static_cast<std::ptrdiff_t>(left), units_),
-                              left < units_ ? left / units_ : 1, depth, stored);
+        double beside = up(static_cast<std::ptrdiff_t>(left), units_);
+        if (fetches(t_.engine) && (full > 0 || goes_on)) {
+            double const most = each + 1.5 * __builtin_sqrt(each);
+            beside = most < 1 ? 1 : most > blocks_ ? blocks_ : most;
+        }
+        return cycles + round(beside, each < 1 ? each : 1, depth, stored);
     }
     double summing_tiles() const {
         if (how_.whole > 0)
-            return rounds(whole_, s_.k, result_) + rounds((tiles_ - whole_) * parts_, how_.part, sum_size_);
+            return rounds(whole_, s_.k, result_) +
+                   rounds((tiles_ - whole_) * parts_, how_.part, sum_size_, true);
         if (how_.together) return rounds(tiles_ * parts_, how_.part, 0) + adding_up();
         if (how_.part > 0) return rounds(tiles_ * parts_, how_.part, sum_size_);
         return rounds(tiles_, s_.k, result_);
@@ -239,7 +284,7 @@ private:
     double adding_up() const {
         double const area = real(t_.m) * t_.n, stored = area * result_ / parts_;
         double const share = tiles_ * parts_ < units_ ? tiles_ * parts_ / units_ : 1;
-        return 1500 + 4500 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
+        return 1500 + 3000 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
     }
 
     // ---- memory -------------------------------------------------------------------------------------------
@@ -256,13 +301,13 @@ private:
         double const bytes = ((m * k + k * n) * size_ + m * n * result_) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
-        return (bytes / memory_ + sums() * sum_size_ * parts_ / 16) / units_ * (1 + 0.5 * idle);
+        return (bytes / memory_ + sums() * sum_size_ * parts_ / 8) / units_ * (1 + 0.1 * idle);
     }
     // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {
         if (how_.part == 0 || how_.together) return 0;
         double const begins = how_.whole > 0 ? 4500 : 3000;
-        return begins + 8 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 24 / units_;
+        return begins + 100 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 24 / units_;
     }
 
     cuda_form form_;

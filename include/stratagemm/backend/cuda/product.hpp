@@ -362,7 +362,7 @@ private:
         f.invariant = choice.invariant, f.together = choice.together;
         f.pieces = choice.piece > 0 && choice.part == 0 && tile.engine != cuda_engine::narrow;
         f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
-        f.spreads = spreads();
+        f.spreads = spreads(), f.direct = choice.shifted;
         if (tile.engine == cuda_engine::small) {
             auto const dense = [&](cuda_lying<In> const& x) {
                 index_t const size = x.view.rows * x.view.cols;
@@ -541,7 +541,7 @@ private:
         cuda_lines<Out> const c{
             static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
         if (!form.partial && !form.together && !form.spreads && p_.beta == Scalar(0) &&
-            p_.c.col_stride == 1 && on_c.n % wide == 0 && c.length % c.unit == 0 && c.can_be_fetched()) {
+            p_.c.col_stride == 1 && on_c.n >= wide && c.length % c.unit == 0 && c.can_be_fetched()) {
             index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
             told.flags |= 32; // as prelude.cu.hpp names it

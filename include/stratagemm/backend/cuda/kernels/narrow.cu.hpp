@@ -140,19 +140,26 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             multiply(sum, part_of<TERMS>(x, e), part_of<TERMS>(y, e), part_of<TERMS>(z, e));
     };
     constexpr int AHEAD = 4, STEP = STAGES * PIECE;
-    int l = begin + slice * PIECE + EACH * t;
-    for (; l - EACH * t + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
+    int l = begin + slice * (2 * PIECE) + EACH * t;
+    /* Pieces are 64 bytes of a line: two neighbours at a time, a line of the cache. */
+    auto const piece = [&](int s) { return l + s / 2 * (2 * STEP) + s % 2 * PIECE; };
+    for (; piece(AHEAD - 1) - EACH * t + PIECE <= end; l += AHEAD * STEP) {
         some x[AHEAD], y[AHEAD], z[AHEAD];
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) x[s] = all_of_a(a0 + l + s * STEP, 1), y[s] = all_of_a(a1 + l + s * STEP, 1);
+        for (int s = 0; s < AHEAD; ++s) x[s] = all_of_a(a0 + piece(s), 1), y[s] = all_of_a(a1 + piece(s), 1);
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) z[s] = all_of(column + l + s * STEP, 1);
+        for (int s = 0; s < AHEAD; ++s) z[s] = all_of(column + piece(s), 1);
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s) add(x[s], y[s], z[s]);
     }
-    for (; l - EACH * t + PIECE <= end; l += STEP) add(all_of_a(a0 + l, 1), all_of_a(a1 + l, 1), all_of(column + l, 1));
-    if (int const there = end - l; l - EACH * t < end)
-        add(some_of(a0 + l, 1, there), some_of(a1 + l, 1, there), some_of(column + l, 1, there));
+#pragma unroll 1
+    for (int s = 0; s < AHEAD; ++s) {
+        int const at = piece(s), there = end - at;
+        if (there + EACH * t >= PIECE)
+            add(all_of_a(a0 + at, 1), all_of_a(a1 + at, 1), all_of(column + at, 1));
+        else if (there + EACH * t > 0)
+            add(some_of(a0 + at, 1, there), some_of(a1 + at, 1, there), some_of(column + at, 1, there));
+    }
     __shared__ __align__(16) scalar room[8 * SUMS];
 #pragma unroll
     for (int e = 0; e < 4; ++e) room[warp * SUMS + (2 * t + e % 2) * 16 + g + e / 2 * 8] = sum[e];

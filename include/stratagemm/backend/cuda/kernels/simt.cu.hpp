@@ -32,6 +32,7 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define THROUGH_SHARED (MICRO_M * MICRO_N > 128)
 /* Whether those of tiles that are not whole are, so that a warp stores lines of C however they are aligned. */
 #define LINES_THROUGH_SHARED (THROUGH_SHARED || !(A_ALONG_K || B_ALONG_K || PARTIAL))
+#define BY_ROWS (MICRO_M * MICRO_N >= 64) /* of sums, four terms at a time, where operands lie along k */
 static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * STAGE_BYTES, "stages have room for sums");
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 32 || !(A_ALONG_K || B_ALONG_K), "a line of shared memory is the depth of a tile");
@@ -86,7 +87,8 @@ template <int UNIT> inline void copy(unsigned to, unsigned const *from, int ther
 template <bool WHOLE, bool ALONG_K, int SIDE, int UNIT>
 inline void gather(unsigned to, float const *from, index apart, int lines, int terms) {
     constexpr int length = ALONG_K ? TILE_K : SIDE, rows = ALONG_K ? SIDE : TILE_K;
-    constexpr int across = length / UNIT < 32 ? length / UNIT : 32, at_once = 32 / across;
+    constexpr int pieces = length / UNIT, even = pieces & -pieces; /* a power of two of lanes to a line */
+    constexpr int across = even < 32 ? even : 32, at_once = 32 / across;
     constexpr int each = rows / at_once < 8 ? rows / at_once : 8;
     static_assert(rows % (each * at_once) == 0 && each * at_once % 8 == 0, "whole rounds, each swizzled alike");
     int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = lane / across;
@@ -115,6 +117,19 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
         gather<false, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
 }
 #endif
+/* The same of four terms, a row of sums after another: what is read next is few registers then, and compilers keep a run of
+   multiply-adds that share an operand together. With fewer sums of a thread there are no such runs. */
+inline void multiply_four(float (&sum)[MICRO_M][MICRO_N], float const (&x)[4][MICRO_M], float const (&y)[4][MICRO_N]) {
+#pragma unroll
+    for (int i = 0; i < MICRO_M; ++i)
+#pragma unroll
+        for (int d = 0; d < 4; ++d)
+#pragma unroll
+            for (int v = 0; v < MICRO_N; ++v) {
+                int const j = d % 2 ? MICRO_N - 1 - v : v;
+                sum[i][j] = fmaf(x[d][i], y[d][j], sum[i][j]);
+            }
+}
 /* To and fro, so that each multiply-add shares an operand with the one before: a register that is read again at once
    costs nothing. */
 inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], float const (&y)[MICRO_N]) {
@@ -127,13 +142,13 @@ inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], 
         }
 }
 
-/* Where there are few steps to a tile, the blocks of a multiprocessor begin one after another. In step they would all
+/* Where there are few steps to a tile, and several tiles to a block, the blocks of a multiprocessor begin one after another. In step they would all
    store at once, and nobody would multiply meanwhile. */
 inline void take_turns(arguments const &p) {
     unsigned units;
     asm volatile("mov.u32 %0, %%nsmid;" : "=r"(units));
     int const steps = (p.k - 1) / TILE_K + 1;
-    if (PARTIAL || steps * TILE_K > 256 || tiles_of(p) <= gridDim.x) return;
+    if (PARTIAL || steps * TILE_K > 256 || tiles_of(p) < 4 * gridDim.x) return;
     long long const until = clock64() + blockIdx.x / units * (steps * TILE_K * (TILE_M * TILE_N / 128));
     while (clock64() < until) __nanosleep(64);
 }
@@ -400,11 +415,15 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             [[maybe_unused]] int const now = stage, now_parity = parity;
             if (++stage == STAGES) stage = 0, parity ^= 1;
 #if A_ALONG_K || B_ALONG_K
-#pragma unroll(DENSE ? 2 : 1)
+#pragma unroll(DENSE && !BY_ROWS ? 2 : 1)
             for (int l = 0; l < TILE_K; l += 4) {
                 float x[4][MICRO_M], y[4][MICRO_N];
                 read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * STAGE_BYTES, l, thread_m);
                 read_four<B_ALONG_K, TILE_N, MICRO_N>(y, b_tiles + now * STAGE_BYTES, l, thread_n);
+                if (BY_ROWS) {
+                    multiply_four(sum, x, y);
+                    continue;
+                }
 #pragma unroll
                 for (int d = 0; d < 4; ++d) multiply(sum, x[d], y[d]);
             }

@@ -118,7 +118,7 @@ inline void read_rows(unsigned staging, T const *from, index row, index col, int
     if (sizeof(T) == 4 || in_pieces) {
         if (in_pieces) {
 #pragma unroll
-            for (int v = 0; v < lanes / 2; ++v) {
+            for (int v = 0; v < (lanes + 1) / 2; ++v) {
                 int const r = lane / lanes + v * (32 / lanes);
                 if (r < rows)
                     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(
@@ -160,39 +160,44 @@ inline void read_rows(unsigned staging, T const *from, index row, index col, int
 }
 
 /* The sums of a warp, the first of them C's (i0, j0), to c, or to workspace. A thread has pairs of neighbours in rows
-   lane / 4 and 8 more. `finish(x, e, i, j)` makes a T of a sum and of what is at `e`, if that is not null. */
-template <class T, class Finish>
+   lane / 4 and 8 more. `finish(x, e, i, j)` makes a T of a sum and of what is at `e`, if that is not null. Columns from FIRST
+   on: as many as a row of `staging` has, and then those that are left, by powers of two. */
+template <class T, int FIRST = 0, class Finish>
 inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int j0, operand const &c,
                        operand const *e, int m, int n, index batch, Finish &&finish) {
-    constexpr int row = ROW_BYTES / sizeof(T), width = TILE_N < row ? TILE_N : TILE_N % row == 0 ? row : row / 2;
-    static_assert(TILE_N % width == 0, "whole rows of results");
+    constexpr int row = ROW_BYTES / sizeof(T), left = TILE_N - FIRST;
+    constexpr int width = left >= row       ? row
+                          : left >= row / 2 ? row / 2
+                          : left >= row / 4 ? row / 4
+                          : left >= row / 8 ? row / 8
+                                            : row / 16;
+    static_assert(left >= width, "whole rows of results");
     int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2, rows = min(16, m - i0);
-#pragma unroll
-    for (int first = 0; first < TILE_N; first += width) {
-        int const cols = n - j0 - first;
+    int const cols = n - j0 - FIRST;
+    __syncwarp();
+    if (e) {
+        read_rows<T, width>(staging, element<T>(*e, i0, j0 + FIRST, batch), e->row, e->col, rows, cols);
         __syncwarp();
-        if (e) {
-            read_rows<T, width>(staging, element<T>(*e, i0, j0 + first, batch), e->row, e->col, rows, cols);
-            __syncwarp();
-        }
-#pragma unroll
-        for (int b = 0; b < width / 8; ++b)
-#pragma unroll
-            for (int h = 0; h < 2; ++h) {
-                scalar const *const s = &sum[4 * (first / 8 + b) + 2 * h];
-                unsigned const at =
-                    staging + (i + 8 * h) * ROW_BYTES + place_in_row<sizeof(T)>((8 * b + j) * sizeof(T), i);
-                two_of<T> const before = e ? two_at<T>(at) : two_of<T>{};
-                T x[2];
-                /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
-#pragma unroll
-                for (int w = 0; w < 2; ++w)
-                    x[w] = finish(s[w], &before.x[w], min(i0 + i + 8 * h, m - 1), min(j0 + first + 8 * b + j + w, n - 1));
-                put(at, x[0], x[1]);
-            }
-        __syncwarp();
-        write_rows<T, width>(staging, (T *)element<T>(c, i0, j0 + first, batch), c.row, c.col, rows, cols);
     }
+#pragma unroll
+    for (int b = 0; b < width / 8; ++b)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            scalar const *const s = &sum[4 * (FIRST / 8 + b) + 2 * h];
+            unsigned const at =
+                staging + (i + 8 * h) * ROW_BYTES + place_in_row<sizeof(T)>((8 * b + j) * sizeof(T), i);
+            two_of<T> const before = e ? two_at<T>(at) : two_of<T>{};
+            T x[2];
+            /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
+#pragma unroll
+            for (int w = 0; w < 2; ++w)
+                x[w] = finish(s[w], &before.x[w], min(i0 + i + 8 * h, m - 1), min(j0 + FIRST + 8 * b + j + w, n - 1));
+            put(at, x[0], x[1]);
+        }
+    __syncwarp();
+    write_rows<T, width>(staging, (T *)element<T>(c, i0, j0 + FIRST, batch), c.row, c.col, rows, cols);
+    if constexpr (FIRST + width < TILE_N)
+        store_sums<T, FIRST + width>(staging, sum, i0, j0, c, e, m, n, batch, finish);
 }
 
 /* Sixteen rows of 128 bytes, which the hardware takes from shared memory to C while the next tile is multiplied. */
@@ -207,14 +212,15 @@ inline void send_box(unsigned from, tensor_map const &map, int col, int row, int
 template <int N> void boxes_are_read_but_for() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
 }
-/* As store_sums, without E, for tiles as wide as so many boxes. `next`: the place of the next one. */
+/* As store_sums, without E. `next`: the place of the next box. The last one begins so that it ends with the tile. */
 template <class T, class Finish>
 inline void send_sums(unsigned staging, int &next, scalar const (&sum)[SUMS], int i0, int j0,
                       tensor_map const &map, int m, int n, int batch, Finish &&finish) {
     constexpr int width = 128 / sizeof(T);
     int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2;
 #pragma unroll
-    for (int first = 0; first + width <= TILE_N; first += width) {
+    for (int from = 0; from < TILE_N && width <= TILE_N; from += width) {
+        int const first = min(from, TILE_N - width);
         unsigned const box = staging + next * BOX_BYTES;
         if (++next == BOXES) next = 0;
         if (lane == 0) boxes_are_read_but_for<BOXES - 1>();
