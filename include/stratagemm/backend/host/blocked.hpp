@@ -100,7 +100,13 @@ index_t longest_dots() {
 // Whether a product of elements of so many bytes has few rows or columns, its other operand lies along k, and k is so long
 // that elements of C are best done as dot products: their vectors do not care how short the side is, but to sum the
 // elements of these takes time, and so does to turn the short operand. The limits are those of AVX-512 within the caches.
-inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
+// Where kernels are generated, up to eleven rows or columns are dot products if no operand is to be turned. But eight
+// doubles fill a vector, and then tiles are faster for all but a small C.
+inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
+                     bool with_avx512) {
+    index_t const few = smaller(m, n);
+    if (with_avx512 && a_along_k && b_along_k && few > few_dots(size) && few <= 11)
+        return k * size >= 128 && (size == 4 || few <= 6 || m * n <= (few == 8 ? 256 : 1000));
     if (m <= few_dots(size) && b_along_k) {
         if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
         return k * size >= (m <= 4 ? 64 : m <= 6 ? 128 : 256);
@@ -110,15 +116,16 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
 }
 template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
-    return are_dots(index_t{sizeof(T)}, m, n, k, a_col == 1, b_row == 1 && b_col != 1) &&
-           kernels<T, T>().dot_products;
+    auto const& table = kernels<T, T>();
+    return are_dots(index_t{sizeof(T)}, m, n, k, a_col == 1, b_row == 1 && b_col != 1, table.masked) &&
+           table.dot_products;
 }
 
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at once:
 // columns of A fill vectors. To write C is then more work, which a short k does not pay for; nor does a C of few rows, if
 // rows of B are contiguous and need not be turned either way. In cycles, about.
 inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, bool b_across) {
-    if (n <= 1 || n * size > 32 || m * size < 32 || k < 2 * n || m * k < 128) return false;
+    if (n <= 1 || n > 8 || m * size < 32 || k < (n * size > 32 ? 3 : 2) * n || m * k < 128) return false;
     index_t const vectors = divide_up(m * size, 64);
     return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;
 }

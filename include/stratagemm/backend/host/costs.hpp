@@ -77,8 +77,9 @@ struct host_part {
 };
 
 inline bool is_dots(host_part const& p) {
-    return p.in_place && are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across) &&
-           current_isa().isa != host_isa::portable;
+    host_isa const isa = current_isa().isa;
+    return p.in_place && isa != host_isa::portable &&
+           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, isa >= host_isa::avx512);
 }
 
 // Counts what one thread does.
