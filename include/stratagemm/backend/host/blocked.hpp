@@ -106,7 +106,8 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
                      bool with_avx512) {
     index_t const few = smaller(m, n);
     if (with_avx512 && a_along_k && b_along_k && few > few_dots(size) && few <= 11)
-        return k * size >= 128 && (size == 4 || few <= 6 || m * n <= (few == 8 ? 256 : 1000));
+        return k * size >= (m * n <= 1000 ? 128 : 256) &&
+               (size == 4 || few <= 6 || m * n <= (few == 8 ? 256 : 1000));
     if (m <= few_dots(size) && b_along_k) {
         if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
         return k * size >= (m <= 4 ? 64 : m <= 6 ? 128 : 256);
