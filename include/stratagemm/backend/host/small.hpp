@@ -134,8 +134,9 @@ template <class T>
         own = multiply_block(table, g);
         return true;
     }
-    bool const own_e = g.beta == T(0) || g.e_step == g.c_step;
-    own = own_e ? generated_next(g) : nullptr;
+    // Of batches of squares of four, two rows fill a vector of the compiled kernel, and one of a generated one.
+    bool const own_e = g.beta == T(0) || g.e_step == g.c_step, quads = g.count > 1 && kernel == table.quads;
+    own = own_e && !quads ? generated_next(g) : nullptr;
     run_small(g, own ? own : kernel, threads);
     return true;
 }
