@@ -158,7 +158,9 @@ template <class Problem, class T>
     index_t const kind = generated_kind(p.alpha, p.beta, invariant);
     repeated_product& x = repeated_entry(kind, p.a, p.b, p.c);
     bool const back = (p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride) < 0;
-    if (back || __atomic_test_and_set(&x.taken, __ATOMIC_RELAXED)) return;
+    if (back || __atomic_load_n(&x.taken, __ATOMIC_RELAXED) ||
+        __atomic_test_and_set(&x.taken, __ATOMIC_RELAXED))
+        return; // read first: a product whose place another has comes here with each call
     auto const bytes = [](index_t rows, index_t row, index_t cols, index_t col) {
         return static_cast<std::uintptr_t>(((rows - 1) * row + (cols - 1) * col + 1) * index_t{sizeof(T)});
     };
