@@ -147,6 +147,7 @@ struct host {
             g.b = p.b.data, g.b_row = p.b.row_stride, g.b_step = p.b_step, g.b_strip = 128 / size;
             g.e = p.e.data, g.e_row = p.e.row_stride, g.e_step = p.e_step;
             g.c = p.c.data, g.c_row = p.c.row_stride, g.c_step = p.c_step;
+            if (g.count == 1) g.a_step = g.b_step = g.e_step = g.c_step = 0; // a null E is not to be moved
             index_t b_col = p.b.col_stride, e_col = p.e.col_stride, c_col = p.c.col_stride;
             // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
             bool const turned = g.n == 1 && g.count == 1 ? g.c_row == 1 : g.n > 1 && c_col != 1;
