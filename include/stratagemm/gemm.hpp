@@ -34,8 +34,8 @@ constexpr bool has_policy = (policy<std::remove_cvref_t<Args>> || ...);
 template <class... Args>
 constexpr bool has_range = ((!operand<Args> && host_range<std::remove_reference_t<Args>>) || ...);
 
-// A backend that knows products from before: again(alpha, A, B, beta, C) multiplies one of them, and is false for any other,
-// right or wrong.
+// A backend that knows products from before: again(alpha, A, B, beta, C) multiplies one of these, and returns false for
+// any other product, valid or not.
 template <class Policy>
 concept has_again = requires(Policy const& policy, view<float const> const& v, view<float> const& c) {
     { policy.again(1.0f, v, v, 0.0f, c) } -> std::same_as<bool>;

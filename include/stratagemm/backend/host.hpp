@@ -119,8 +119,8 @@ struct host {
         }
     }
 
-    // C = alpha A B + beta C, if a kernel is known that multiplied it before. Else, and where something is wrong with it,
-    // false.
+    // C = alpha A B + beta C, if the kernel of this product is known from a call before. False for any other product,
+    // valid or not.
     template <class S, class A, class B, class C>
     [[gnu::always_inline]] bool again(S alpha, A const& a, B const& b, S beta, C const& c) const {
         using T = typename C::value_type;

@@ -92,10 +92,10 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     return working > queued ? working : queued;
 }
 
-// Tiles of wgmma as wide as a round of blocks needs them to be, where the built-in ones, 64 columns apart from each other, are
-// wider: calls f(tile, rate), with the rate in parts of that of `tile`. Only where B lies along k: else its columns come in
-// boxes of 64. In sixteens, which instructions of all types take, and so that 16-bit rows of tiles begin with sectors of 32
-// bytes of memory.
+// Tiles of wgmma as wide as a round of blocks needs, where built-in tiles, whose widths are multiples of 64 columns, are
+// wider. Calls f(tile, rate); the rate is a part of the rate of `tile`. B has to lie along k: otherwise its columns come
+// in boxes of 64. Widths are multiples of 16, which instructions of all types take, so that rows of 16-bit tiles begin
+// with sectors of 32 bytes of memory.
 template <class F>
 void for_narrower(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
                   F const& f) {

@@ -82,8 +82,8 @@ struct cuda_form {
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
 };
 
-// Whether a large tile of simt may read lines along k as they lie. It takes longer then than with what a transposing copy
-// has made of them.
+// Whether a large tile of simt may read lines along k as they lie. The tile is faster with transposed copies of the
+// operands, but these take time.
 constexpr bool may_read_along_k(cuda_tile const& t) {
     return t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64 && t.micro_m * t.micro_n <= 128;
 }

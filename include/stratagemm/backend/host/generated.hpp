@@ -130,7 +130,7 @@ private:
 };
 inline generated_kernels generated;
 
-// `flag`: what else kernels, or entries, differ in.
+// `flag`: of a kernel, whether it computes dot products; of an entry, .invariant of its caller.
 template <class T>
 index_t generated_kind(T alpha, T beta, bool flag) {
     generated_end const end = beta != T(0)    ? generated_end::added
@@ -175,7 +175,7 @@ template <class Problem, class T>
 
 #endif
 
-// C = alpha A B + beta C, if repeat() was called for it. Anything else is left alone, right or wrong.
+// C = alpha A B + beta C, if repeat() was called for this product. False for any other product, valid or not.
 template <class T, class A, class B, class C>
 [[gnu::always_inline]] inline bool multiply_again([[maybe_unused]] bool invariant, [[maybe_unused]] T alpha,
                                                   [[maybe_unused]] A const& a, [[maybe_unused]] B const& b,

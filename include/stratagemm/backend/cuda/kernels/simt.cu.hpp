@@ -117,8 +117,8 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
         gather<false, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
 }
 #endif
-/* The same of four terms, a row of sums after another: what is read next is few registers then, and compilers keep a run of
-   multiply-adds that share an operand together. With fewer sums of a thread there are no such runs. */
+/* The same of four terms, one row of sums after another: then few registers hold what is read next, and compilers keep
+   multiply-adds that share an operand together. Threads with fewer sums have no such runs. */
 inline void multiply_four(float (&sum)[MICRO_M][MICRO_N], float const (&x)[4][MICRO_M], float const (&y)[4][MICRO_N]) {
 #pragma unroll
     for (int i = 0; i < MICRO_M; ++i)
@@ -142,7 +142,8 @@ inline void multiply(float (&sum)[MICRO_M][MICRO_N], float const (&x)[MICRO_M], 
         }
 }
 
-/* Where there are few steps to a tile, and several tiles to a block, the blocks of a multiprocessor begin one after another. In step they would all
+/* Where there are few steps to a tile, and four tiles or more to a block, the blocks of a multiprocessor begin one after
+   another. In step they would all
    store at once, and nobody would multiply meanwhile. */
 inline void take_turns(arguments const &p) {
     unsigned units;
