@@ -291,12 +291,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         double const by_vectors = surely ? 20 : 12;
         double const by_elements = element == 1      ? 3
                                    : element == 2    ? 4.5
-                                   : lying.a_along_k ? (s.n <= 4 ? 10.5 : 8.5)
+                                   : lying.a_along_k ? 12
                                    : s.n <= 4        ? 7.5
                                                      : 4;
         double const rate = dense ? by_vectors : words ? 10 : by_elements;
-        narrow.cycles = 5000 + bytes / (rate * d.units) + (parts > 1 ? 4000 : 0) +
-                        (dense && !surely && copied ? 7500 : 0);
+        // Sums of a row that is read by elements are added up by the threads of a warp.
+        double const rows =
+            dense || words || !lying.a_along_k ? 0 : static_cast<double>(s.m) * static_cast<double>(s.count);
+        narrow.cycles = 5000 + bytes / (rate * d.units) + rows * 50 * static_cast<double>(s.n) / d.units +
+                        (parts > 1 ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0);
         if (bytes > 1e6 && surely) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + (parts > 1) + copied, false);
