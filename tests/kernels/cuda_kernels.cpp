@@ -304,6 +304,13 @@ std::vector<kernel> kernels_for(int capability) {
             if (sg::can_run(e.tile, device, 1) && (*type != 't' || sg::reads_lines(e.tile.engine)) &&
                 sg::engine_takes(e.tile.engine, *type, device))
                 add_entry(all, capability, *type, e.tile, false);
+    for (short const cluster : {1, 2}) // the widest (choice.hpp)
+        for (char const type : {'h', 'b'})
+            if (capability == 90)
+                add_entry(all, capability, type,
+                          {sg::cuda_engine::wgmma, 128, 304, static_cast<short>(type == 'b' ? 128 : 64), 1, 1,
+                           3, 8, cluster},
+                          false);
     for (sg::cuda_entry const& e : sg::cuda_group_entries)
         for (char const* type = e.types; *type; ++type)
             if (*type != 't') add_entry(all, capability, *type, e.tile, true);

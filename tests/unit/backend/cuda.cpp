@@ -539,19 +539,34 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         return;
     }
     auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile, sg::index_t m,
-                                               sg::index_t n, sg::index_t k, bool adds) {
-        CAPTURE(sg::describe(tile), m, n, k, adds);
-        sg::cuda const with{.tile = tile};
+                                               sg::index_t n, sg::index_t k, bool adds,
+                                               bool b_along_k = true) {
+        CAPTURE(sg::describe(tile), m, n, k, adds, b_along_k);
+        sg::cuda with{.tile = tile};
+        if (tile.engine == sg::cuda_engine::wgmma)
+            with.tile.parts = 1; // and not as many as there is room for
+        if (!b_along_k)
+            CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find(sg::describe(tile)) !=
+                  std::string::npos);
         auto const value = [](sg::index_t x) { return static_cast<float>(x); };
         sg::matrix<T> const a(m, k, [&](auto i, auto j) { return T(value((3 * i + 2 * j) % 5 - 2)); });
-        sg::matrix<T> const b(n, k, [&](auto i, auto j) { return T(value((5 * i + j) % 3 - 1)); });
+        sg::matrix<T> const b(b_along_k ? n : k, b_along_k ? k : n, [&](auto i, auto j) {
+            auto const [l, j_of_c] = b_along_k ? std::pair{j, i} : std::pair{i, j};
+            return T(value((5 * j_of_c + l) % 3 - 1));
+        });
         sg::matrix<Out> const e(m, n, [&](auto i, auto j) { return Out(value((i + j) % 5)); });
         sg::matrix<Out> exact = e, now(m, n);
         sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
         sg::cuda::matrix<Out> dc(gpu, e);
         int const beta = adds ? 3 : 0;
-        sg::gemm(sg::host{}, 2, a, sg::transposed(b), beta, exact);
-        sg::gemm(with, 2, da, sg::transposed(db), beta, dc);
+        auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto& to) {
+            if (b_along_k)
+                sg::gemm(policy, 2, x, sg::transposed(y), beta, to);
+            else
+                sg::gemm(policy, 2, x, y, beta, to);
+        };
+        multiply(sg::host{}, a, b, exact);
+        multiply(with, da, db, dc);
         dc.download(now);
         int wrong = 0;
         for (sg::index_t i = 0; i < m; ++i)
@@ -560,15 +575,18 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
     };
     using sg::cuda_engine;
     for (bool const adds : {false, true}) {
-        for (sg::index_t const n : {336, 331}) { // rows of C that the hardware stores, and others
-            for (int const wide : {144, 160, 176, 208, 224, 240}) {
+        for (sg::index_t const n : {336, 334, 331}) { // rows of C that the hardware stores, words, and others
+            for (int const wide : {144, 160, 176, 208, 224, 240, 272, 288, 304}) {
                 auto const width = static_cast<short>(wide);
-                short const stages = wide > 176 ? 4 : 5;
-                check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8}, 200, n,
-                      72, adds);
-                check(sg::half(), float(), {cuda_engine::wgmma, 128, width, 64, 1, 1, 4, 8, 2}, 200, n, 72,
-                      adds);
-                check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 128, width, 128, 1, 1, 4, 8, 2},
+                short const stages = wide > 240 ? 3 : 4;
+                for (bool const b_along_k : {false, true}) {
+                    check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8}, 200,
+                          n, 72, adds, b_along_k);
+                    check(sg::half(), float(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8, 2}, 200,
+                          n, 72, adds, b_along_k);
+                }
+                check(std::int8_t(), std::int32_t(),
+                      {cuda_engine::wgmma, 128, width, 128, 1, 1, stages, 8, static_cast<short>(1 + adds)},
                       200, n, 144, adds);
             }
             check(sg::bfloat16(), sg::bfloat16(), {cuda_engine::wgmma, 192, 160, 64, 1, 1, 4, 8}, 200, n, 72,

@@ -204,7 +204,7 @@ std::string warpgroup_types() {
     constexpr bool is_half = std::is_same_v<In, half>;
     return kernel_types<In, float>() + "#define A_ALONG_K " + (AAlongK ? "1" : "0") + "\n#define B_ALONG_K " +
            (BAlongK ? "1" : "0") + '\n' + cuda_fetches_text +
-           cuda_wgmma_instruction(is_half ? "f16" : "bf16", 128, false) +
+           cuda_wgmma_instructions(is_half ? "f16" : "bf16", 128, false) +
            "inline void release(barrier empty) { if (threadIdx.x % 32 == 0) empty.arrive(); }\n";
 }
 template <class In>

@@ -92,26 +92,30 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     return working > queued ? working : queued;
 }
 
-// Tiles of wgmma as wide as a round of blocks needs, where built-in tiles, whose widths are multiples of 64 columns, are
-// wider. Calls f(tile, rate); the rate is a part of the rate of `tile`. B has to lie along k: otherwise its columns come
-// in boxes of 64. Widths are multiples of 16, which instructions of all types take, so that rows of 16-bit tiles begin
-// with sectors of 32 bytes of memory.
+// Tiles of wgmma as wide as a round of blocks needs, or one where blocks share k: built-in tiles have multiples of 64
+// columns, up to 256, and of two warpgroups this has up to 304. Widths are multiples of 16, which instructions of all types
+// take, so that rows of 16-bit tiles begin with sectors of 32 bytes of memory. Calls f(tile, rate); the rate is a part of
+// the rate of `tile`.
 template <class F>
-void for_narrower(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
-                  F const& f) {
+void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
+                      bool b_along_k, F const& f) {
     if (tile.n < 192 || s.m < 1 || s.n < 1 || s.count < 1) return;
     std::ptrdiff_t const rows = ((s.m - 1) / tile.m / tile.cluster + 1) * tile.cluster * s.count;
-    for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) {
-        std::ptrdiff_t const cols = rounds * d.units / rows;
-        if (cols == 0) continue;
+    std::ptrdiff_t const widest = tile.m == 128 && tile.n == 256 ? 304 : tile.n;
+    std::ptrdiff_t last = 0;
+    auto const with = [&](std::ptrdiff_t places) {
+        std::ptrdiff_t const cols = places / rows;
+        if (cols == 0) return;
         std::ptrdiff_t const n = ((s.n - 1) / cols / 16 + 1) * 16;
-        if (n >= tile.n || n <= tile.n - 64) continue;
-        cuda_tile narrower = tile;
-        narrower.n = static_cast<short>(n);
-        for (++narrower.stages; narrower.stages <= 6 && can_run(narrower, d, element);) ++narrower.stages;
-        --narrower.stages;
-        f(narrower, 1 - 0.0011 * static_cast<double>(tile.n - n));
-    }
+        if (n > widest || n == tile.n || n <= tile.n - 64 || n == last) return;
+        last = n;
+        cuda_tile other = tile;
+        other.n = static_cast<short>(n), other.stages = 6;
+        while (other.stages > 2 && !can_run(other, d, element, b_along_k)) --other.stages;
+        f(other, 1 - 0.0011 * static_cast<double>(n < tile.n ? tile.n - n : n - tile.n));
+    };
+    for (std::ptrdiff_t parts = 8; parts > 1 && s.count == 1; --parts) with(d.units / parts);
+    for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) with(rounds * d.units);
 }
 
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
@@ -148,7 +152,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         return !fetched && (gathers || takes_words(tile, element));
     };
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
-        if (!can_run(tile, d, element)) return;
+        if (!can_run(tile, d, element, element != 2 || lying.b_along_k)) return;
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
         // Not if it would take longer at its best. Tiles of tf32 may lie turned, and be as many as others then.
         double const steps = static_cast<double>((s.k - 1) / tile.k + 1) * tile.k;
@@ -287,12 +291,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         double const by_vectors = surely ? 20 : 12;
         double const by_elements = element == 1      ? 3
                                    : element == 2    ? 4.5
-                                   : lying.a_along_k ? (s.n <= 4 ? 10.5 : 8.5)
+                                   : lying.a_along_k ? 12
                                    : s.n <= 4        ? 7.5
                                                      : 4;
         double const rate = dense ? by_vectors : words ? 10 : by_elements;
-        narrow.cycles = 5000 + bytes / (rate * d.units) + (parts > 1 ? 4000 : 0) +
-                        (dense && !surely && copied ? 7500 : 0);
+        // Sums of a row that is read by elements are added up by the threads of a warp.
+        double const rows =
+            dense || words || !lying.a_along_k ? 0 : static_cast<double>(s.m) * static_cast<double>(s.count);
+        narrow.cycles = 5000 + bytes / (rate * d.units) + rows * 50 * static_cast<double>(s.n) / d.units +
+                        (parts > 1 ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0);
         if (bytes > 1e6 && surely) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + (parts > 1) + copied, false);
@@ -309,8 +316,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             (lines_along_k || !lying.a_along_k || !lying.b_along_k))
             continue;
         consider(e.tile, e.blocks, static_cast<double>(e.rate));
-        if (engine == cuda_engine::wgmma && element < 4 && lying.b_along_k)
-            for_narrower(d, e.tile, s, element, [&](cuda_tile const& tile, double part) {
+        if (engine == cuda_engine::wgmma && (element == 2 || (element == 1 && lying.b_along_k)))
+            for_other_widths(d, e.tile, s, element, lying.b_along_k, [&](cuda_tile const& tile, double part) {
                 consider(tile, e.blocks, static_cast<double>(e.rate) * part);
             });
     }

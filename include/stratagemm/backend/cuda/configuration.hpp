@@ -299,10 +299,19 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
 // memory only where rows of C are not aligned.
 inline constexpr std::size_t cuda_warp_results = 4096, cuda_warp_results_fp64 = 2048;
 
+// Lines of B along k that wgmma fetches at a time: each block of a cluster its part, and hardware takes up to 256.
+constexpr int lines_fetched(cuda_tile const& t) { return t.n / t.cluster / (t.n / t.cluster > 256 ? 2 : 1); }
+// Columns of B that are fetched for a tile: wgmma fetches those that do not lie along k as lines of 128 bytes.
+constexpr int columns_fetched(cuda_tile const& t, std::size_t element, bool b_along_k) {
+    int const line = 128 / static_cast<int>(element);
+    return t.engine == cuda_engine::wgmma && !b_along_k ? (t.n + line - 1) / line * line : t.n;
+}
+
 // Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
-inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
+inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool b_along_k) {
     if (!reads_lines(t.engine)) return 0;
-    std::size_t const stage = static_cast<std::size_t>((t.m + t.n) * t.k) * element;
+    std::size_t const stage =
+        static_cast<std::size_t>((t.m + columns_fetched(t, element, b_along_k)) * t.k) * element;
     if (t.engine == cuda_engine::mma) return static_cast<std::size_t>(t.stages) * stage;
     auto const warps_of = [&] { return t.m / t.micro_m * (t.n / t.micro_n); };
     std::size_t const results =
@@ -312,16 +321,16 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element) {
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
 
-inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element) {
+inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element, bool b_along_k = true) {
     if (fetches(t.engine) && d.capability < 90) return false;
     if (t.engine == cuda_engine::wgmma && d.capability != 90) return false;
     // Sums in three registers of four leave none over, and not all compilers of machine code get by with
     // that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
     if (t.cluster > 1 && t.engine != cuda_engine::wgmma) return false;
-    // Each block of a cluster fetches whole lines of a part of B for all, where these may lie along n.
-    if (t.cluster > 1 && element > 1 && t.n % (128 / static_cast<int>(element)) != 0) return false;
-    return shared_bytes_of(t, element) <= d.shared_bytes;
+    if (t.engine == cuda_engine::wgmma && lines_fetched(t) % 8 != 0)
+        return false; // where swizzled lines begin
+    return shared_bytes_of(t, element, b_along_k) <= d.shared_bytes;
 }
 
 inline std::string definitions(cuda_tile const& t, cuda_form const& f) {

@@ -29,7 +29,7 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another launch,
 // and what it takes to write and to read them. Where only the last round is in parts, it is a round of its own. All
 // times are in cycles. The constants are those that fit measurements on an H200 best
-// (bench/results/tiles-h200-2026-11-23.txt), and 160 products on an H100 (widths-h100-2026-11-25.txt).
+// (bench/results/tiles-h200-2026-11-23.txt), and 240 products on an H100 (widths- and wide-h100-2026-11-25.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the operands has
@@ -103,18 +103,21 @@ private:
     double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
     double copying() const { return copied() > 0 ? 5500 + 2 * copied() / 14 / units_ : 0; }
 
-    // Until the first tile has come.
-    double begins() const { return shifts() ? 6500 : 5300; }
+    // Until the first tile has come. Blocks of a cluster begin together.
+    double begins() const { return shifts() || t_.cluster > 1 ? 6500 : 5300; }
 
-    // For tensor cores, lines that begin within those of the cache take longer to fetch, if all multiprocessors do, or
-    // a `share` of them that is not small.
+    // For tensor cores, lines that begin within those of the cache take longer to fetch, 128 bytes of each at a time, if all
+    // multiprocessors do, or a `share` of them that is not small.
     double slowed(std::ptrdiff_t line, double share) const {
         double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
         // Sectors of 32 bytes that two lines share are fetched for both.
         double const by_hardware = bytes % 32 == 0 ? 2.1 : element_ == 1 ? 2 : 2.5;
-        double const most = is(cuda_engine::wgmma) ? by_hardware : is(cuda_engine::mma) ? by_threads : 1;
+        double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
+                            : is(cuda_engine::mma)                          ? by_threads
+                                                                            : 1;
         bool const within = bytes % 128 != 0;
+        if (by_words() || shifts()) share = 1; // a multiprocessor's own threads take so long
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
@@ -122,7 +125,9 @@ private:
         // Copying word by word takes as long for elements beyond the matrix as for others. So do columns of a box.
         bool const all = by_words() || shifts() || gathers();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
-        double const cols = all || is(cuda_engine::wgmma) || s_.n > t_.n ? t_.n : real(s_.n);
+        double const cols = is(cuda_engine::wgmma) ? columns_fetched(t_, element_, form_.b_along_k)
+                            : all || s_.n > t_.n   ? t_.n
+                                                   : real(s_.n);
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
         if (gathers()) {
             // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
@@ -134,7 +139,8 @@ private:
         return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
                size_ / bytes_per_cycle;
     }
-    // Doubles, by warps of their own: those that multiply wait for a part of it. Lines along k are short.
+    // Doubles, by warps of their own: those that multiply wait for a part of it. Lines along k are short. Two blocks beside
+    // each other wait for each other's copies, too.
     bool copied_by_threads() const { return is(cuda_engine::fp64) && takes_lines(); }
     double copying_by_threads(std::ptrdiff_t depth) const {
         auto const each = [&](bool along_k, std::ptrdiff_t line) {
@@ -144,8 +150,8 @@ private:
                      of_b = t_.n * each(form_.b_along_k, line_of_b());
         return (of_a + of_b) * up(depth, t_.k) * t_.k * size_;
     }
-    // Floats that gathering copies at a time.
-    static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 2 : 1; }
+    // Floats that gathering copies at a time, or in the time of one.
+    static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 1.3 : 1; }
 
     // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
     double shortest_step(double beside) const {
@@ -189,7 +195,10 @@ private:
         }
         case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
             if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
-            return aligned ? (t_.m > 64 || t_.n > 64 ? 14 : 18) : blocks_ > 1 ? 7 : t_.m > 64 ? 9 : 11;
+            return aligned                  ? (t_.m > 64 || t_.n > 64 ? 14 : 18)
+                   : blocks_ > 1            ? 10
+                   : t_.m > 64 || t_.n > 64 ? 9
+                                            : 12;
         case cuda_engine::blocked: // warps that lie along n store whole lines
             return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 24;
         case cuda_engine::mma: return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
@@ -243,36 +252,40 @@ private:
         return rate_ * by_layout;
     }
 
-    // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors.
-    double round(double beside, double share, std::ptrdiff_t depth, double stored) const {
+    // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors. Nothing is
+    // multiplied while the last tiles are stored.
+    double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
         double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate(beside) *
                                    (beside < blocks_ ? slowed_alone(beside) : 1);
         double const alone = beside < blocks_ ? (gathers() ? 1.3 : 1) * multiplying : 0,
                      waits = waiting(depth, beside);
-        double const each = copied_by_threads() ? multiplying + copying_by_threads(depth)
-                                                : longer(multiplying, fetching(share, depth));
+        double const each = copied_by_threads()
+                                ? multiplying + (beside > 1 ? 2 : 1) * copying_by_threads(depth)
+                                : longer(multiplying, fetching(share, depth));
         double const summing = longer(each * beside > alone ? each * beside : alone, waits);
         double const stores = storing(stored) * beside;
-        return 300 + (stores_meanwhile(stored) ? longer(summing, stores) : summing + stores);
+        return 300 + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }
     // The first blocks are spread out evenly. Those that take a tile of a last round are on any multiprocessor, and it ends
     // when the one with most of them has done its own. `goes_on`: others come before these.
-    double rounds(double tiles, std::ptrdiff_t depth, double stored, bool goes_on = false) const {
+    double rounds(double tiles, std::ptrdiff_t depth, double stored, bool goes_on = false,
+                  bool others_follow = false) const {
         auto const places = real(units_ * blocks_);
         auto const full = real(static_cast<std::ptrdiff_t>(tiles / places));
         double const left = tiles - full * places, each = left / units_;
-        double const cycles = full > 0 ? full * round(blocks_, 1, depth, stored) : 0;
-        if (left == 0) return cycles;
+        auto const of_all = [&](bool last) { return round(blocks_, 1, depth, stored, last); };
+        if (left == 0) return (full - 1) * of_all(false) + of_all(!others_follow);
+        double const cycles = full > 0 ? full * of_all(false) : 0;
         double beside = up(static_cast<std::ptrdiff_t>(left), units_);
         if (fetches(t_.engine) && (full > 0 || goes_on)) {
             double const most = each + 1.5 * __builtin_sqrt(each);
             beside = most < 1 ? 1 : most > blocks_ ? blocks_ : most;
         }
-        return cycles + round(beside, each < 1 ? each : 1, depth, stored);
+        return cycles + round(beside, each < 1 ? each : 1, depth, stored, !others_follow);
     }
     double summing_tiles() const {
         if (how_.whole > 0)
-            return rounds(whole_, s_.k, result_) +
+            return rounds(whole_, s_.k, result_, false, true) +
                    rounds((tiles_ - whole_) * parts_, how_.part, sum_size_, true);
         if (how_.together) return rounds(tiles_ * parts_, how_.part, 0) + adding_up();
         if (how_.part > 0) return rounds(tiles_ * parts_, how_.part, sum_size_);

@@ -520,7 +520,7 @@ private:
         CUtensorMap a_map{}, b_map{};
         if (form.dense) {
             if (status s = map(a_map, a, form.a_along_k, on_c.m); !s) return s;
-            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? on_c.n / tile.cluster : on_c.n); !s)
+            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? lines_fetched(on_c) : on_c.n); !s)
                 return s;
         }
         if (!choice.invariant) told.flags |= first_steps(on_c, form);

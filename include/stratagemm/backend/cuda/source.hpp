@@ -98,12 +98,13 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         bool const turned = is_turned(tile, form, sizeof(In));
         body += cuda_promotes(letter) + "#define FROM_REGISTERS " + (turned ? "1\n" : "0\n") +
                 "#define WARP_BYTES " + std::to_string(cuda_warp_results) + '\n' +
-                cuda_wgmma_instruction(type, tile.n, turned) + cuda_rows_text + cuda_wgmma_text;
+                (tile.n > 256 ? "#define ROWS_AT_ONCE 4\n" : "") + // sums leave few registers
+                cuda_wgmma_instructions(type, tile.n, turned) + cuda_rows_text + cuda_wgmma_text;
     }
     }
     cuda_source source = cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue,
                                                  definitions(lying_on_c(tile, form, sizeof(In)), form));
-    source.shared_bytes = shared_bytes_of(tile, sizeof(In));
+    source.shared_bytes = shared_bytes_of(tile, sizeof(In), form.b_along_k);
     source.threads = threads_of(tile, form);
     return source;
 }

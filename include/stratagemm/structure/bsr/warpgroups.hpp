@@ -239,7 +239,8 @@ template <class In, class Out, class Index, int Side>
 std::string bsr_types() {
     return kernel_types<In, Out>() + "#define INDEX " + (sizeof(Index) == 8 ? "index" : "int") +
            "\n#define SIDE " + std::to_string(Side) + "\n#define A_ALONG_K 0\n#define B_ALONG_K 1\n" +
-           cuda_fetches_text + cuda_wgmma_instruction(std::is_same_v<In, half> ? "f16" : "bf16", Side, false);
+           cuda_fetches_text +
+           cuda_wgmma_instructions(std::is_same_v<In, half> ? "f16" : "bf16", Side, false);
 }
 template <class In, class Out, class Index>
 device_kernel bsr_kernel(bsr_tiling const& tile, int side, bool padded) {

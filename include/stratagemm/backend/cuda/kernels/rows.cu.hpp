@@ -31,11 +31,14 @@ inline uint4 words_at(unsigned address) {
     return x;
 }
 
+#ifndef ROWS_AT_ONCE
+#define ROWS_AT_ONCE 8
+#endif
 /* Rows to `to` as words, of which the first of a row may begin at its second element of 16 bits; HEADS: there are such
    rows. */
 template <class T, int width, bool HEADS>
 inline void write_words(unsigned from, T *to, index row, int rows, int end) {
-    constexpr int in_word = 4 / sizeof(T), each = 8; /* rows at a time */
+    constexpr int in_word = 4 / sizeof(T), each = ROWS_AT_ONCE;
     constexpr unsigned last = width * sizeof(T) - 4;
     int const lane = lane_now();
 #pragma unroll 1
@@ -44,11 +47,12 @@ inline void write_words(unsigned from, T *to, index row, int rows, int end) {
         for (int w = 0; w < width / in_word; w += 32) {
             unsigned const own = (w + lane) * 4, next = own < last ? own + 4 : last;
             unsigned x[each];
+            int const first = each % 8 ? rows - left : 0; /* it is the place among eight rows that counts */
 #pragma unroll
             for (int r = 0; r < each; ++r) {
-                x[r] = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(own, r));
+                x[r] = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(own, first + r));
                 if (HEADS) {
-                    unsigned const y = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(next, r));
+                    unsigned const y = word_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(next, first + r));
                     if ((unsigned long long)(to + r * row) % 4) x[r] = __funnelshift_r(x[r], y, 16);
                 }
             }

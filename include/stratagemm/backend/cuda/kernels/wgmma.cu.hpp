@@ -23,16 +23,16 @@
 
 STRATAGEMM_BEGIN
 
-// One instruction: 64 x n, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8, e4m3, e5m2.
-// Its first operand is in shared memory, or in registers.
-inline std::string cuda_wgmma_instruction(std::string const& type, int n, bool from_registers) {
+// An instruction: 64 x columns from `from` to `to`, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8,
+// e4m3, e5m2. Its first operand is in shared memory, or in registers.
+inline std::string cuda_wgmma_instruction(std::string const& type, int from, int to, bool from_registers) {
     bool const integer = type == "s8", turns = type == "f16" || type == "bf16";
-    int const sums = n / 2;
+    int const sums = (to - from) / 2;
     std::string list, outputs;
     for (int i = 0; i < sums; ++i) {
         list += (i ? ", %" : "%") + std::to_string(i);
-        outputs +=
-            std::string(i ? ", \"+" : "\"+") + (integer ? 'r' : 'f') + "\"(d[" + std::to_string(i) + "])";
+        outputs += std::string(i ? ", \"+" : "\"+") + (integer ? 'r' : 'f') + "\"(d[" +
+                   std::to_string(from / 2 + i) + "])";
     }
     int next = sums;
     auto const operand = [&] { return '%' + std::to_string(next++); };
@@ -44,17 +44,26 @@ inline std::string cuda_wgmma_instruction(std::string const& type, int n, bool f
     }
     std::string const second = operand(), adds_up = operand(), turn_a = operand(), turn_b = operand();
     std::string const given = from_registers ? R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))" : R"("l"(a))";
-    return std::string("inline void multiply(") + (integer ? "unsigned" : "float") + " (&d)[" +
-           std::to_string(sums) + (from_registers ? "], unsigned const (&a)[4]" : "], unsigned long long a") +
-           ", unsigned long long b, int adds_up) {\n    asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
-           adds_up + ", 0;\\nwgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + 'k' +
+    // However B lies, 128 of its columns have 16 KiB.
+    return "    asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " + adds_up +
+           ", 0;\\nwgmma.mma_async.sync.aligned.m64n" + std::to_string(to - from) + 'k' +
            (turns                       ? "16"
             : integer || type[0] == 'e' ? "32"
                                         : "8") +
            (integer ? ".s32." : ".f32.") + type + '.' + type + " {" + list + "}, " + first + ", " + second +
            ", p" + (integer ? "" : ", 1, 1") + (turns ? ", " + turn_a + ", " + turn_b : "") +
-           ";\\n}\" : " + outputs + " : " + given + ", \"l\"(b), \"r\"(adds_up)" +
-           (turns ? ", \"n\"(!A_ALONG_K), \"n\"(!B_ALONG_K)" : "") + ");\n}\n";
+           ";\\n}\" : " + outputs + " : " + given + ", \"l\"(b + " + std::to_string(from * 128 / 16) +
+           "), \"r\"(adds_up)" + (turns ? ", \"n\"(!A_ALONG_K), \"n\"(!B_ALONG_K)" : "") + ");\n";
+}
+// For n columns: one, or two for more than 256, which it does not have.
+inline std::string cuda_wgmma_instructions(std::string const& type, int n, bool from_registers) {
+    int const first = n > 256 ? 128 : n;
+    std::string text =
+        std::string("inline void multiply(") + (type == "s8" ? "unsigned" : "float") + " (&d)[" +
+        std::to_string(n / 2) + (from_registers ? "], unsigned const (&a)[4]" : "], unsigned long long a") +
+        ", unsigned long long b, int adds_up) {\n" + cuda_wgmma_instruction(type, 0, first, from_registers);
+    if (first < n) text += cuda_wgmma_instruction(type, first, n, from_registers);
+    return text + "}\n";
 }
 
 inline constexpr char cuda_wgmma_text[] = R"cu(
@@ -64,7 +73,9 @@ inline constexpr char cuda_wgmma_text[] = R"cu(
 #define ELEMENT ((int)sizeof(IN))
 #define LINE (128 / ELEMENT) /* elements */
 #define A_BYTES (TILE_M * 128)
-#define B_BYTES (TILE_N * 128)
+#define B_BYTES ((B_ALONG_K ? TILE_N : (TILE_N + LINE - 1) / LINE * LINE) * 128)
+/* Boxes of lines along k that a block fetches of B: hardware takes up to 256 lines at a time. */
+#define B_BOXES (TILE_N / CLUSTER > 256 ? 2 : 1)
 static_assert(TILE_K == LINE, "a line of shared memory is the depth of a tile");
 static_assert(STAGES >= 2, "one is read, one is fetched");
 /* Registers of a thread that multiplies, and of one that fetches. */
@@ -74,7 +85,7 @@ static_assert(CONSUMERS <= 2 || (CONSUMERS == 3 && SUMS <= 96), "registers for s
 static_assert(!(TOGETHER && FROM_REGISTERS), "which has other sums");
 static_assert(CLUSTER == 1 || !(TAIL || TOGETHER), "blocks of a cluster compute tiles below each other");
 static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * (A_BYTES + B_BYTES), "stages have room for sums");
-static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER) == 0 : TILE_N % LINE == 0, "blocks of a cluster fetch parts of B");
+static_assert(TILE_N % (8 * CLUSTER * B_BOXES) == 0, "blocks of a cluster fetch parts of B");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
    is a tile of TILE_K lines for each 128 bytes. */
@@ -390,14 +401,16 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                             fetch(a + x * TILE_K * 128, a_map, i0 + x * LINE, l, batch_a, full(stage));
                     /* Each block of the cluster fetches a part of B for all of them. */
                     if (B_ALONG_K) {
-                        constexpr int lines = TILE_N / CLUSTER;
-                        unsigned const to = b + rank * lines * 128;
-                        if (CLUSTER > 1)
-                            fetch_for_all(to, b_map, l, j0 + rank * lines, batch_b, full(stage), (1 << CLUSTER) - 1);
-                        else
-                            fetch(to, b_map, l, j0, batch_b, full(stage));
+                        constexpr int lines = TILE_N / CLUSTER / B_BOXES;
+#pragma unroll
+                        for (int x = rank * B_BOXES; x < (rank + 1) * B_BOXES; ++x)
+                            if (CLUSTER > 1)
+                                fetch_for_all(b + x * lines * 128, b_map, l, j0 + x * lines, batch_b, full(stage),
+                                              (1 << CLUSTER) - 1);
+                            else
+                                fetch(b + x * lines * 128, b_map, l, j0 + x * lines, batch_b, full(stage));
                     } else {
-                        constexpr int boxes = TILE_N / LINE;
+                        constexpr int boxes = B_BYTES / (LINE * 128);
 #pragma unroll 1
                         for (int x = rank * boxes / CLUSTER; x < (rank + 1) * boxes / CLUSTER; ++x)
                             if (CLUSTER > 1)
