@@ -156,20 +156,28 @@ struct host {
                 std::swap(g.a_row, b_col), std::swap(g.a_col, g.b_row);
                 std::swap(g.c_row, c_col), std::swap(g.e_row, e_col);
             }
+            if ((g.m | g.n | g.k) >= 2 * most || c_col != 1 || (g.beta != T(0) && e_col != 1)) return false;
             index_t const work = g.m * g.n * g.k;
+            bool const dots =
+                !invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col);
+            block_function<T> own = nullptr;
+            if (g.a_row == 1 && g.a_col != 1 && work <= 4 * most) {
+                bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
+                                 is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
+                bool const generated = are_columns_faster(size, g.m, g.n, g.k, b_col != 1, dots);
+                if ((few || generated) && multiply_turned(g, b_col, generated, few, threads, own)) {
+                    if (own && g.count == 1) repeat(p, own, !turned, invariant);
+                    return true;
+                }
+            }
             bool const is_large =
                 work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, g.k, size));
-            if ((g.m | g.n | g.k) >= 2 * most || c_col != 1 || (g.beta != T(0) && e_col != 1) ||
-                (is_large && (work > 4 * most || smaller(g.m, g.n) > few_dots(size) || invariant)))
-                return false;
+            if (is_large && (work > 4 * most || smaller(g.m, g.n) > few_dots(size) || !dots)) return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            if (is_large && (p.count > 1 || !are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)))
-                return false;
             if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
                 return false;
-            block_function<T> own = nullptr;
-            bool const done = multiply_small(g, b_col, invariant, threads, own);
+            bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && g.count == 1) repeat(p, own, turned, invariant);
             return done;
         } else {

@@ -32,9 +32,10 @@ std::vector<T> guarded(index_t rows, index_t columns, index_t distance, random_s
 
 // The kernel of a shape, after as many calls as it takes.
 template <class T>
-sg::block_function<T> generate(sg::block_args<T> const& g, bool dots = false) {
+sg::block_function<T> generate(sg::block_args<T> const& g,
+                               sg::generated_form form = sg::generated_form::tiles) {
     auto const kernels = std::make_unique<sg::generated_kernels>();
-    sg::generated_shape const shape = sg::generated_shape_of(g, dots);
+    sg::generated_shape const shape = sg::generated_shape_of(g, form);
     for (int calls = 0; calls < 1000; ++calls) {
         kernels->miss(shape);
         if (auto const* const found = kernels->find(shape))
@@ -89,6 +90,78 @@ void compare_products(random_source& from, int trials) {
     }
 }
 
+// C' is written: a column after the other, whose elements lie side by side.
+template <class T>
+void compare_turned(random_source& from, int trials) {
+    auto const& table = sg::kernels<T, T>();
+    for (int x = 0; x < trials; ++x) {
+        index_t const m = x % 7 == 0 ? 2 : side(from, 70), n = side(from, 150), k = side(from, 60),
+                      pad = from.below(3), count = from.below(4) == 0 ? 3 : 1;
+        sg::block_args<T> g{};
+        g.m = m, g.n = n, g.k = k, g.count = count;
+        g.a_row = from.below(2) == 0 ? 1 : k + pad, g.a_col = g.a_row == 1 ? m + pad : 1;
+        g.b_row = n + pad, g.b_strip = table.strip, g.c_row = g.e_row = n;
+        int const end = from.below(3); // plain, scaled, added
+        g.alpha = end == 0 ? T(1) : T(0.7), g.beta = end == 2 ? T(-0.3) : T(0);
+        g.a_step = g.a_row == 1 ? k * g.a_col : m * g.a_row, g.b_step = k * g.b_row, g.c_step = m * n;
+        auto const a =
+            g.a_row == 1 ? guarded<T>(count * k, m, g.a_col, from) : guarded<T>(count * m, k, g.a_row, from);
+        auto const b = guarded<T>(count * k, n, g.b_row, from), c = guarded<T>(count * m, n, n, from);
+        g.a = a.data() + 32, g.b = b.data() + 32;
+        INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", " << count << " products, strides "
+                       << g.a_row << " " << g.a_col << " " << g.b_row << ", padding " << pad << ", end "
+                       << end);
+        auto expected = c;
+        for (index_t p = 0; p < count; ++p) { // the compiled kernel adds an E of its own
+            sg::block_args<T> one = g;
+            one.count = 1, one.a += p * g.a_step, one.b += p * g.b_step;
+            one.c = expected.data() + 32 + p * g.c_step, one.e = end == 2 ? one.c : nullptr;
+            table.block(one);
+        }
+        // The same results and the same marks around them, with rows and columns exchanged.
+        sg::block_args<T> turned = g;
+        turned.c_row = turned.e_row = m + pad, turned.c_step = n * turned.c_row;
+        auto const place = [&](index_t p, index_t i, index_t j) {
+            return static_cast<std::size_t>(32 + p * turned.c_step + j * turned.c_row + i);
+        };
+        auto across = guarded<T>(count * n, m, turned.c_row, from), expected_across = across;
+        for (index_t p = 0; p < count; ++p)
+            for (index_t i = 0; i < m; ++i)
+                for (index_t j = 0; j < n; ++j) {
+                    auto const at = static_cast<std::size_t>(32 + p * g.c_step + i * n + j);
+                    across[place(p, i, j)] = c[at], expected_across[place(p, i, j)] = expected[at];
+                }
+        auto const kernel = generate(turned, sg::generated_form::turned);
+        REQUIRE(kernel);
+        REQUIRE(same_bits(result_of(turned, kernel, across), expected_across));
+    }
+}
+
+// Some products of a sum, and then the others.
+template <class T>
+void compare_continued(random_source& from, int trials) {
+    auto const& table = sg::kernels<T, T>();
+    for (int x = 0; x < trials; ++x) {
+        index_t const m = side(from, 30), n = side(from, 150), k = 1 + side(from, 40),
+                      first = 1 + from.below(static_cast<int>(k) - 1), pad = from.below(3);
+        sg::block_args<T> g{};
+        g.m = m, g.n = n, g.k = k, g.alpha = T(1), g.beta = T(0);
+        g.a_row = k + pad, g.a_col = 1, g.b_row = n + pad, g.b_strip = table.strip,
+        g.c_row = g.e_row = n + pad;
+        auto const a = guarded<T>(m, k, g.a_row, from), b = guarded<T>(k, n, g.b_row, from),
+                   c = guarded<T>(m, n, g.c_row, from);
+        g.a = a.data() + 32, g.b = b.data() + 32;
+        INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", " << first << " first, padding "
+                       << pad);
+        sg::block_args<T> begun = g, rest = g;
+        begun.k = first, rest.k = k - first, rest.a += first, rest.b += first * g.b_row;
+        auto const begins = generate(begun), goes_on = generate(rest, sg::generated_form::continued);
+        REQUIRE((begins && goes_on));
+        REQUIRE(
+            same_bits(result_of(rest, goes_on, result_of(begun, begins, c)), result_of(g, table.block, c)));
+    }
+}
+
 template <class T>
 void compare_dots(random_source& from, int trials) {
     auto const& table = sg::kernels<T, T>();
@@ -104,7 +177,7 @@ void compare_dots(random_source& from, int trials) {
         g.a = a.data() + 32, g.b = b.data() + 32;
         INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", padding " << pad << ", beta "
                        << g.beta);
-        auto const kernel = generate(g, true);
+        auto const kernel = generate(g, sg::generated_form::dots);
         REQUIRE(kernel);
         REQUIRE(same_bits(result_of(g, kernel, c), result_of(g, table.dot_products, c)));
     }
@@ -117,6 +190,39 @@ TEST_CASE("generated: a kernel has the bits of compiled ones") {
     random_source from(1);
     compare_products<float>(from, 2000);
     compare_products<double>(from, 2000);
+}
+
+TEST_CASE("generated: a kernel that writes columns of C has the bits of compiled ones") {
+    if (!has_avx512()) return;
+    random_source from(6);
+    compare_turned<float>(from, 2000);
+    compare_turned<double>(from, 2000);
+}
+
+TEST_CASE("generated: a kernel goes on with sums") {
+    if (!has_avx512()) return;
+    random_source from(7);
+    compare_continued<float>(from, 1000);
+    compare_continued<double>(from, 1000);
+}
+
+// B does not fit a near cache, so rows of it are read eight or sixteen at a time: by compiled kernels, by generated ones
+// for the columns that have them, and by these alone.
+TEST_CASE("generated: few rows times a large matrix have the same bits with each call") {
+    random_source from(8);
+    index_t const m = 3, n = 1501, k = 1450;
+    auto const a = support::fractions<float>(m, k, from.next()),
+               b = support::fractions<float>(k, n, from.next());
+    sg::matrix<float> first(m, n), later(m, n), block(m, 7);
+    sg::gemm(sg::host{.threads = 1, .invariant = true}, a, b, first);
+    for (int i = 0; i < 40; ++i) {
+        sg::gemm(sg::host{.threads = 1 + i % 2}, a, b, later);
+        REQUIRE(std::memcmp(first.data(), later.data(), sizeof(float) * static_cast<std::size_t>(m * n)) ==
+                0);
+    }
+    sg::gemm(sg::host{.invariant = true}, a, b.view().block(0, 1400, k, 7), block);
+    for (index_t i = 0; i < m; ++i)
+        REQUIRE(std::memcmp(&block(i, 0), &first(i, 1400), 7 * sizeof(float)) == 0);
 }
 
 TEST_CASE("generated: dot products have the bits of compiled ones") {

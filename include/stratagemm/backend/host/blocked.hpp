@@ -131,6 +131,18 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;
 }
 
+// Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer cycles than
+// kernels that write rows, for which a B along k is copied, or A if products become dot products. About: half a cycle for
+// 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row.
+inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k, bool b_along_k, bool dots) {
+    index_t const rows = divide_up(m * size, 32), columns = divide_up(n * size, 32);
+    index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
+    if (dots) return across < m * n * (divide_up(k * size, 64) + 2) + m * k / 2 + 100;
+    index_t const masked = n * size % 16 != 0 ? 2 * m : 0;
+    return across <
+           columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
+}
+
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
 // otherwise 0.
 template <class Packet>
@@ -192,6 +204,9 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
     return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
 }
 
+// Bytes of a B that some cache is likely to hold.
+inline constexpr index_t near_memory = 8 << 20;
+
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the second-level
 // cache holds it, or its lines are close to each other.
 inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
@@ -245,7 +260,7 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
 template <class Table, class T>
 [[gnu::noinline]] block_function<T> multiply_dots(Table const& table, block_args<T> const& g) {
     bool const factors = g.alpha != T(1) || (g.beta != T(0) && g.beta != T(1));
-    auto const own = factors ? nullptr : generated_next(g, true);
+    auto const own = factors ? nullptr : generated_next(g, generated_form::dots);
     (own ? own : table.dot_products)(g);
     return own;
 }
@@ -276,10 +291,12 @@ template <class T>
     return part.k == g.k && g.beta == T(0) && !turns_a && !turns_b ? own : nullptr;
 }
 
-// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one.
+// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. Cold: its time is that of
+// kernels, and code for size takes less memory to compile.
 template <class TA, class Packing>
-void multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,
-                     accumulated<typename Packing::packet>* partial = nullptr, index_t partial_row = 0) {
+[[gnu::cold]] void
+multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,
+                accumulated<typename Packing::packet>* partial = nullptr, index_t partial_row = 0) {
     using packet = typename Packing::packet;
     using acc = accumulated<packet>;
     using sizes = block_sizes<packet>;

@@ -107,7 +107,7 @@ private:
         unsigned char* const begin = static_cast<unsigned char*>(memory) + 128 + place % 32 * 64;
         made->code = reinterpret_cast<void (*)()>(begin);
         assembler to(begin, static_cast<unsigned char*>(memory) + room);
-        if (s.kind & 1)
+        if (s.kind & static_cast<int>(generated_form::dots))
             dots_generator(s, to).write();
         else
             product_generator(s, to).write();
@@ -130,18 +130,19 @@ private:
 };
 inline generated_kernels generated;
 
-// `flag`: of a kernel, whether it computes dot products; of an entry, .invariant of its caller.
+// `flag`: of a kernel, its generated_form; of an entry, .invariant of its caller.
 template <class T>
-index_t generated_kind(T alpha, T beta, bool flag) {
+index_t generated_kind(T alpha, T beta, int flag) {
     generated_end const end = beta != T(0)    ? generated_end::added
                               : alpha != T(1) ? generated_end::scaled
                                               : generated_end::plain;
     return 32 * index_t{sizeof(T)} + static_cast<int>(end) + flag;
 }
 template <class T>
-generated_shape generated_shape_of(block_args<T> const& g, bool dots) {
-    return {
-        g.m, g.n, g.k, g.a_row, g.a_col, g.b_row, g.b_strip, g.c_row, generated_kind(g.alpha, g.beta, dots)};
+generated_shape generated_shape_of(block_args<T> const& g, generated_form form) {
+    return {g.m,       g.n,     g.k,
+            g.a_row,   g.a_col, g.b_row,
+            g.b_strip, g.c_row, generated_kind(g.alpha, g.beta, static_cast<int>(form))};
 }
 
 template <class A, class B, class C>
@@ -211,11 +212,12 @@ template <class T, class A, class B, class C>
 // The kernel that was generated for a product whose columns of B are side by side, or for dot products whose operands both
 // lie along k, and that adds C itself; or null. If there was none, there may be one the next time.
 template <class T>
-[[gnu::noinline]] block_function<T> generated_next([[maybe_unused]] block_args<T> const& g,
-                                                   [[maybe_unused]] bool dots = false) {
+[[gnu::noinline]] block_function<T>
+generated_next([[maybe_unused]] block_args<T> const& g,
+               [[maybe_unused]] generated_form form = generated_form::tiles) {
 #if STRATAGEMM_GENERATES
     if (g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row)) return nullptr;
-    generated_shape const s = generated_shape_of(g, dots);
+    generated_shape const s = generated_shape_of(g, form);
     if (auto const* const found = generated.find(s)) return reinterpret_cast<block_function<T>>(found->code);
     generated.miss(s);
 #endif

@@ -485,7 +485,7 @@ void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
                 if constexpr (std::is_same_v<T, From>) {                                                     \
                     constexpr int bytes = NAME::lanes<T> * sizeof(T);                                        \
-                    if constexpr (bytes > 16 || !portable_is_last_resort)                                    \
+                    if constexpr (bytes < 64 && (bytes > 16 || !portable_is_last_resort))                    \
                         own.rows_times_rows = NAME::rows_times_rows<T>;                                      \
                 }                                                                                            \
             }                                                                                                \
@@ -508,7 +508,7 @@ template <class T, class From>
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (std::is_same_v<T, From>) {
             t.dot_products = host_avx2::dot_products<T>, t.row_times_rows = host_avx2::row_times_rows<T>,
-            t.turn = host_avx2::turn<T>;
+            t.rows_times_rows = host_avx2::rows_times_rows<T>, t.turn = host_avx2::turn<T>;
             t.small = host_avx2::small<T>, t.squares = host_avx2::squares<T>;
         }
         if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>) t.quads = host_avx2::quads;

@@ -41,7 +41,7 @@ template <class T>
 // Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it, or rows are so
 // short that the blocked loops are faster.
 template <class T>
-[[gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
+[[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
     alignas(64) T copy[room];
     auto const& table = real_packing<T, T>::kernels();
@@ -62,31 +62,6 @@ template <class T>
         kernel_of_piece(g, true)(g);
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
         g.a += g.k * g.a_col, g.b = b + g.k * b_row;
-    }
-    return true;
-}
-
-// A C of few columns, whose A has contiguous columns, as its transpose: columns of A fill vectors.
-// False: there is no kernel for it.
-template <class T>
-[[gnu::noinline]] bool multiply_small_turned(block_args<T> const& g, index_t b_col) {
-    constexpr index_t room = 8192 / sizeof(T);
-    alignas(64) T sums[room];
-    auto const& table = real_packing<T, T>::kernels();
-    block_args<T> part = g;
-    index_t const width = smaller(room / g.n / 64 * 64, g.m), length = pieces_of<T>(g.k).length;
-    part.m = g.n, part.a_row = b_col, part.a_col = g.b_row;
-    part.b_row = g.a_col, part.c = sums, part.c_row = part.e_row = width;
-    for (index_t i = 0; i < g.m; i += width) {
-        part.n = smaller(width, g.m - i), part.e = nullptr, part.beta = T(0);
-        for (index_t p = 0; p < g.k; p += length) {
-            part.k = smaller(length, g.k - p), part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
-            auto const kernel = kernel_of_piece(part, table.masked);
-            if (!kernel) return false;
-            kernel(part);
-            part.e = sums, part.beta = T(1);
-        }
-        gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
     }
     return true;
 }
@@ -114,16 +89,52 @@ template <class T>
         multiply_small_batch(g, kernel, threads);
 }
 
-// False: the product is left to the blocked loops. `own`: a generated kernel that did all of it; calls of such a product need
-// not come here again.
+// A product whose A has contiguous columns, as its transpose: columns of A fill vectors. Generated kernels, if each piece of k
+// has one, write columns of C; otherwise C, of few columns and no batch, is turned from a buffer. False: neither may be.
+// `own`: as below.
 template <class T>
-[[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool invariant,
-                                                  int threads, block_function<T>& own) {
-    constexpr index_t size = sizeof(T);
-    if (g.a_row == 1 && g.a_col != 1 && is_turned_at_once(size, g.m, g.n, g.k, b_col != 1) && g.count == 1 &&
-        g.beta == T(0) && g.alpha == T(1) && multiply_small_turned(g, b_col))
-        return true;
-    if (!invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col)) {
+[[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool generated,
+                                                  bool buffers, int threads, block_function<T>& own) {
+    constexpr index_t room = 8192 / sizeof(T);
+    alignas(64) T sums[room];
+    auto const& table = real_packing<T, T>::kernels();
+    index_t const length = pieces_of<T>(g.k).length;
+    index_t width = g.m;
+    block_args<T> part = g;
+    part.m = g.n, part.a_row = b_col, part.a_col = g.b_row, part.b_row = g.a_col;
+    part.a_step = g.b_step, part.b_step = g.a_step;
+    auto const take = [&](index_t i, index_t p) {
+        part.n = smaller(width, g.m - i), part.k = smaller(length, g.k - p);
+        part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
+        if (p > 0) part.e = part.c, part.e_row = part.c_row, part.e_step = part.c_step, part.beta = T(1);
+    };
+    for (index_t p = 0; p < g.k && generated; p += length) {
+        take(0, p);
+        generated = generated_next(part, generated_form::turned);
+    }
+    if (!generated && !buffers) return false;
+    if (!generated) width = smaller(room / g.n / 64 * 64, g.m), part.c = sums, part.c_row = width;
+    for (index_t i = 0; i < g.m; i += width) {
+        part.e = g.e, part.e_row = g.e_row, part.e_step = g.e_step, part.beta = g.beta;
+        for (index_t p = 0; p < g.k; p += length) {
+            take(i, p);
+            auto const kernel = generated ? generated_next(part, generated_form::turned)
+                                          : kernel_of_piece(part, table.masked);
+            if (!kernel) return false;
+            run_small(part, kernel, threads);
+            own = generated && length >= g.k ? kernel : nullptr;
+        }
+        if (!generated) gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
+    }
+    return true;
+}
+
+// False: the product is left to the blocked loops. `dots`: it is done by dot products. `own`: a generated kernel that did all
+// of it; calls of such a product need not come here again.
+template <class T>
+[[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool dots, int threads,
+                                                  block_function<T>& own) {
+    if (dots) {
         own = multiply_by_dots(g, b_col);
         return true;
     }

@@ -16,7 +16,7 @@ bool is_dots_job(host_job<TA, Packing> const& job) {
 }
 
 // A job of dot products; or of up to three rows whose B has contiguous rows, or up to 20 if these are too large for tiles
-// to read where they are.
+// to read where they are. With generated tiles that is what no cache holds.
 template <class TA, class Packing>
 bool is_vector_job(host_job<TA, Packing> const& job) {
     if constexpr (!Packing::in_place || Packing::widen != 1) {
@@ -26,9 +26,41 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
         if (is_dots_job(job)) return true;
         if (job.b.col_stride != 1 || !Packing::kernels().rows_times_rows) return false;
         constexpr index_t size = sizeof(typename Packing::packet);
+        index_t const row_bytes = magnitude(job.b.row_stride) * size;
+        // From a cache, generated tiles read a B as it lies, in columns of a few vectors.
+        if (Packing::kernels().masked && job.b.rows * row_bytes <= near_memory) return false;
         return job.a.rows <= 20 &&
-               (job.a.rows < 4 || (job.b.row_stride * size > 2048 &&
-                                   !is_near(job.a.rows, job.b.rows, job.b.row_stride * size)));
+               (job.a.rows < 4 || (row_bytes > 2048 && !is_near(job.a.rows, job.b.rows, row_bytes)));
+    }
+}
+
+// A few rows times a piece of a matrix that comes from memory: eight rows of B at a time are read as they lie, while the sums
+// stay in the first-level cache. A generated kernel goes on with these; columns that have none yet are left to a compiled one.
+template <class Table, class T>
+[[gnu::cold, gnu::noinline]] void multiply_rows(Table const& table, block_args<T> const& g) {
+    constexpr index_t room = 16384 / sizeof(T);
+    alignas(64) T sums[room];
+    block_args<T> part = g;
+    index_t const width = smaller(room / g.m / 16 * 16, g.n);
+    for (index_t j = 0; j < g.n; j += width) {
+        part.n = smaller(width, g.n - j), part.b = g.b + j, part.c = g.c + j;
+        part.e = g.e ? g.e + j : nullptr;
+        block_args<T> step = part;
+        step.b_strip = 128 / index_t{sizeof(T)}, step.c = sums, step.c_row = width, step.alpha = T(1),
+        step.beta = T(0);
+        bool done = table.masked;
+        for (index_t p = 0; p < g.k && done; p += step.k) {
+            step.k = smaller(g.m < 8 ? 8 : 16, g.k - p), step.a = g.a + p * g.a_col,
+            step.b = part.b + p * g.b_row;
+            auto const kernel =
+                generated_next(step, p == 0 ? generated_form::tiles : generated_form::continued);
+            if (kernel) kernel(step);
+            done = kernel;
+        }
+        if (done)
+            part.b = sums, part.b_row = width, table.add(part), part.b_row = g.b_row;
+        else
+            table.rows_times_rows(part);
     }
 }
 
@@ -39,8 +71,6 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
     bool const dots = is_dots_job(job);
-    auto const kernel =
-        job.a.rows == 1 && table.row_times_rows ? table.row_times_rows : table.rows_times_rows;
     block_args<T> g{};
     g.alpha = job.alpha, g.a_row = job.a.row_stride, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
     index_t const step = dots ? job.a.cols : pieces_of<T>(job.a.cols).length;
@@ -60,8 +90,10 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
                 g.k = smaller(step, job.a.cols - p), g.a = &job.a(i, p), g.b = &job.b(p, j);
                 if (dots)
                     multiply_by_dots(g, job.b.col_stride);
+                else if (job.a.rows == 1 && table.row_times_rows)
+                    table.row_times_rows(g);
                 else
-                    kernel(g);
+                    multiply_rows(table, g);
                 g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
             }
             if (job.write) job.write(job.problem, job.swapped, scratch.sum, g.n, i, j, g.m, g.n);

@@ -34,12 +34,12 @@ public:
         int bytes() const { return 16 << length; }
         int element() const { return wide ? 8 : 4; }
     };
-    // `masked`: the elements that k1 has; others of a vector are read as zero
-    void load(vectors t, int to, x86_memory from, bool masked) {
-        with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, masked ? 0x81 : 0, t.bytes());
+    // `mask`: 1 or 2 for the elements that k1 or k2 has, 0 for all; others of a vector are read as zero
+    void load(vectors t, int to, x86_memory from, int mask) {
+        with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, mask ? 0x80 + mask : 0, t.bytes());
     }
-    void store(vectors t, x86_memory to, int from, bool masked) {
-        with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, masked ? 0x01 : 0, t.bytes());
+    void store(vectors t, x86_memory to, int from, int mask) {
+        with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, mask, t.bytes());
     }
     void broadcast(vectors t, int to, x86_memory from) { // not of doubles in 16 bytes
         with_memory(t, t.wide ? 0x19 : 0x18, of_map(2, true), to, 0, from, 0, t.element());
@@ -48,13 +48,16 @@ public:
     void multiply_add(vectors t, int sum, int x, int y) {
         with_registers(t, 0xb8, of_map(2, true), sum, x, y);
     }
-    void multiply_add(vectors t, int sum, int x, x86_memory y, bool masked) {
-        with_memory(t, 0xb8, of_map(2, true), sum, x, y, masked ? 0x01 : 0, t.bytes());
+    void multiply_add(vectors t, int sum, int x, x86_memory y, int mask) {
+        with_memory(t, 0xb8, of_map(2, true), sum, x, y, mask, t.bytes());
     }
     void multiply_add_element(vectors t, int sum, int x, x86_memory y) {
         with_memory(t, 0xb8, of_map(2, true), sum, x, y, 0x10, t.element());
     }
     void multiply(vectors t, int to, int x, int y) { with_registers(t, 0x59, of_map(1, t.wide), to, x, y); }
+    void multiply_element(vectors t, int to, int x, x86_memory y) {
+        with_memory(t, 0x59, of_map(1, t.wide), to, x, y, 0x10, t.element());
+    }
     void add(vectors t, int to, int x, int y) { with_registers(t, 0x58, of_map(1, t.wide), to, x, y); }
     // 16 or 32 bytes of a vector of 64
     void extract(vectors t, int to, int from, int which) {
@@ -73,10 +76,14 @@ public:
     void take_halves(vectors t, int to, int x, int y, bool high) {
         take_16_bytes(t, to, x, y, high ? 0xee : 0x44);
     }
+    // Of every 16 bytes of x and y, the elements of the low or high halves: one of x, one of y, and so on.
+    void take_pairs(vectors t, int to, int x, int y, bool high) {
+        with_registers(t, high ? 0x15 : 0x14, of_map(1, t.wide), to, x, y);
+    }
     void clear(vectors t, int to) { with_registers({false, t.length}, 0xef, of_map(1, true), to, to, to); }
-    void set_mask(index_t bits) { // k1, through ecx
+    void set_mask(int mask, index_t bits) { // through ecx
         move(rcx, bits);
-        put(0xc992f8c5, 4);
+        put(0x92f8c5, 3), put(0xc1 + 8 * mask, 1);
     }
     void prefetch(x86_memory line, bool to_write) {
         if (line.base > rdi) put(0x41, 1);

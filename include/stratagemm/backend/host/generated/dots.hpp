@@ -88,7 +88,7 @@ private:
         }
         for (index_t p = done; p < steps; ++p) write_step(rows, columns, a, b, p - done, false);
         if (s_.k % lanes_ != 0) {
-            to_.set_mask((index_t{1} << s_.k % lanes_) - 1);
+            to_.set_mask(1, (index_t{1} << s_.k % lanes_) - 1);
             write_step(rows, columns, a, b, steps - done, true);
         }
         if (columns == s_.n && s_.c_row == columns && rows * columns <= lanes_) {
@@ -134,7 +134,7 @@ private:
         if (in_16 == 4) all = join(3, all, join(3, elements[2], elements[3]));
 
         assembler::vectors const t{t_.wide, length};
-        to_.set_mask((index_t{1} << columns) - 1);
+        to_.set_mask(1, (index_t{1} << columns) - 1);
         for (int r = 0; r < rows; ++r) {
             x86_memory const c{rdx, ((row + r) * s_.c_row + column) * size_};
             int part = all;

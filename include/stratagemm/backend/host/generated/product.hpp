@@ -12,12 +12,14 @@ STRATAGEMM_BEGIN
 
 // C = A B, C = alpha A B, or C = alpha A B + beta C.
 enum class generated_end { plain = 0, scaled = 8, added = 16 };
+// `turned`: not columns of C are side by side but rows, and columns are c_row apart. `continued`: sums go on from C.
+enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4 };
 
 // What a generated kernel has as constants. C has columns of stride one; so has B, which lies in strips of so many columns
 // where these are apart.
 struct generated_shape {
     index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
-    index_t kind; // 32 times the bytes of an element, a generated_end, and 1 for dot products
+    index_t kind; // 32 times the bytes of an element, a generated_end, and a generated_form
 };
 inline bool operator==(generated_shape const& x, generated_shape const& y) {
     return ((x.m ^ y.m) | (x.n ^ y.n) | (x.k ^ y.k) | (x.a_row ^ y.a_row) | (x.a_col ^ y.a_col) |
@@ -45,15 +47,17 @@ class product_generator {
 public:
     product_generator(generated_shape const& s, assembler& to)
         : s_(s), to_(to), size_(s.kind / 32), end_(static_cast<generated_end>(s.kind & 24)),
-          t_(vector_of(s.n)), lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)),
-          rest_(s.n % lanes_), last_(rest_ > 0 ? vector_of(rest_) : t_),
-          masked_(rest_ * size_ % last_.bytes() != 0) {}
+          turned_((s.kind & static_cast<int>(generated_form::turned)) != 0),
+          continues_((s.kind & static_cast<int>(generated_form::continued)) != 0),
+          c_row_(turned_ ? 1 : s.c_row), c_col_(turned_ ? s.c_row : 1), t_(vector_of(s.n)),
+          lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_),
+          last_(rest_ > 0 ? vector_of(rest_) : t_), masked_(rest_ * size_ % last_.bytes() != 0) {}
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch has.
     // Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps of k, tiles of
     // a row, rows of tiles, and products; r11 is the argument.
     [[gnu::cold, gnu::noinline]] void write() {
-        if (masked_) to_.set_mask((index_t{1} << rest_) - 1);
+        if (masked_) to_.set_mask(1, (index_t{1} << rest_) - 1);
         to_.push(rbx);
         to_.move(r11, rdi);
         to_.load(rbx, STRATAGEMM_ARGUMENT(t_.wide, count));
@@ -65,7 +69,7 @@ public:
         evenly const strips(vectors_, widest()), tiles(s_.m, tallest(divide_up(vectors_, strips.parts)));
         write_rows(strips, tiles.least + 1, tiles.larger);
         write_rows(strips, tiles.least, tiles.parts - tiles.larger);
-        a_ahead_ -= s_.m * s_.a_row, c_ahead_ -= s_.m * s_.c_row;
+        a_ahead_ -= s_.m * s_.a_row, c_ahead_ -= s_.m * c_row_;
 
         unsigned char* const leave = to_.leave_loop(rbx);
         go();
@@ -87,9 +91,11 @@ private:
         return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2};
     }
 
-    // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and three are left
-    // when the sums are done.
-    static index_t tallest(index_t width) { return width == 1 ? 28 : (31 - width) / width; }
+    // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is left
+    // when the sums are done, or five to turn them.
+    index_t tallest(index_t width) const {
+        return smaller(turned_ ? 24 / width : 28, width == 1 ? 28 : (31 - width) / width);
+    }
 
     // Where a vector of a row of B lies: B may consist of strips of two.
     bool has_strips() const { return s_.b_strip != 128 / size_; }
@@ -98,29 +104,31 @@ private:
     }
 
     // Cycles of tiles of so many vectors that are as high as all rows, about: two multiply-adds or loads a cycle, six
-    // instructions, a result after four, a store.
-    double cycles(index_t width) const {
+    // instructions, a result after four, a store. In sixths.
+    index_t cycles(index_t width) const {
         if (width == 0) return 0;
         evenly const tiles(s_.m, tallest(width));
-        double all = 0;
+        index_t all = 0;
         for (int more = 0; more < 2; ++more) {
             index_t const rows = tiles.least + more, sums = rows * width, loads = rows + width;
-            index_t const step =
-                larger_of(larger_of(3 * sums, 3 * loads), larger_of(width > 1 ? loads + sums : loads, 24));
-            all += static_cast<double>(more ? tiles.larger : tiles.parts - tiles.larger) *
-                   static_cast<double>(6 * (10 + sums) + s_.k * step);
+            index_t const far =
+                s_.k * s_.n * size_ > 32768 ? 6 * width : 0; // B comes from the second-level cache
+            index_t const step = far + larger_of(larger_of(3 * sums, 3 * loads),
+                                                 larger_of(width > 1 ? loads + sums : loads, 24));
+            index_t const stores = turned_ ? divide_up(rows, 16 / size_) * width * lanes_ : sums;
+            all += (more ? tiles.larger : tiles.parts - tiles.larger) * (6 * (10 + stores) + s_.k * step);
         }
         return all;
     }
     // The width of strips that takes the fewest.
     [[gnu::cold, gnu::noinline]] index_t widest() const {
         if (has_strips()) return smaller(2, vectors_);
-        double least = 0;
-        index_t best = 0;
+        index_t best = 0, least = 0;
         for (index_t width = 1; width <= vectors_ && width <= 12; ++width) {
+            if (continues_ && width > 1) break; // B is read once
             evenly const strips(vectors_, width);
-            double const all = static_cast<double>(strips.larger) * cycles(strips.least + 1) +
-                               static_cast<double>(strips.parts - strips.larger) * cycles(strips.least);
+            index_t const all = strips.larger * cycles(strips.least + 1) +
+                                (strips.parts - strips.larger) * cycles(strips.least);
             if (best == 0 || all < least) best = width, least = all;
         }
         return best;
@@ -134,7 +142,7 @@ private:
         write_strips(rows, strips.least + 1, strips.larger, false);
         write_strips(rows, strips.least, strips.parts - strips.larger, rest_ > 0);
         b_ahead_ -= column(vectors_), a_ahead_ += rows * s_.a_row,
-            c_ahead_ += rows * s_.c_row - vectors_ * lanes_;
+            c_ahead_ += rows * c_row_ - vectors_ * lanes_ * c_col_;
         if (count > 1) go();
         to_.end_loop(rax, count, loop);
     }
@@ -155,10 +163,11 @@ private:
     [[gnu::cold, gnu::noinline]] void write_tile(int rows, int width, bool ends) {
         go();
         int const sums = rows * width;
-        for (int x = 0; x < sums; ++x) {
-            to_.clear(t_, x);
-            if (s_.m * s_.n * size_ > 32768)
-                to_.prefetch(of_c(x / width, x % width), true); // of a C in no near cache
+        index_t const lines = s_.m * s_.n * size_ <= 32768 ? 0 : turned_ ? width * lanes_ : sums;
+        for (index_t x = 0; x < sums || x < lines; ++x) {
+            if (x < sums) begin(x / width, static_cast<int>(x), x % width, ends && x % width == width - 1);
+            if (x < lines) // of a C in no near cache
+                to_.prefetch(turned_ ? of_c(0, x) : of_c(x / width, x % width * lanes_), true);
         }
         // What fits well into the cache of decoded instructions is written out.
         index_t const step = width > 1 ? sums + rows + width : sums + 1;
@@ -173,26 +182,67 @@ private:
             to_.end_loop(rcx, s_.k / unrolled, loop);
             write_steps(rows, width, ends, r8, r9, s_.k % unrolled);
         }
-        // As finish_part() in kernels.hpp.
-        int const alpha = 29, beta = 30, other = 31;
-        assembler::vectors const all{t_.wide, t_.length > 0 ? t_.length : 1};
-        bool const adds = end_ == generated_end::added;
-        if (end_ != generated_end::plain) to_.broadcast(all, alpha, STRATAGEMM_ARGUMENT(t_.wide, alpha));
-        if (adds) to_.broadcast(all, beta, STRATAGEMM_ARGUMENT(t_.wide, beta));
-        for (int x = 0; x < sums; ++x) {
-            x86_memory const c = of_c(x / width, x % width);
-            bool const last = ends && x % width == width - 1, masked = last && masked_;
+        for (int x = 0; x < (turned_ ? width : sums); ++x) {
+            int const v = x % width;
+            bool const last = ends && v == width - 1;
             assembler::vectors const t = last ? last_ : t_;
-            if (adds) {
-                to_.load(t, other, c, masked);
-                to_.multiply(t, other, other, beta);
-                to_.multiply_add(t, other, x, alpha);
-            } else if (end_ == generated_end::scaled) {
-                to_.multiply(t, x, x, alpha);
-            }
-            to_.store(t, c, adds ? other : x, masked);
+            if (turned_)
+                store_turned(t, rows, width, v, last ? rest_ : lanes_);
+            else
+                store(t, of_c(x / width, v * lanes_), x, last && masked_);
         }
-        b_ahead_ += column(width), c_ahead_ += width * lanes_;
+        b_ahead_ += column(width), c_ahead_ += width * lanes_ * c_col_;
+    }
+    void begin(index_t row, int sum, index_t v, bool last) {
+        if (continues_)
+            to_.load(last ? last_ : t_, sum, of_c(row, v * lanes_), last && masked_);
+        else
+            to_.clear(t_, sum);
+    }
+    // As finish_part() in kernels.hpp.
+    [[gnu::cold, gnu::noinline]] void store(assembler::vectors t, x86_memory c, int sum, int mask) {
+        constexpr int result = 31;
+        if (end_ == generated_end::added) {
+            to_.load(t, result, c, mask);
+            to_.multiply_element(t, result, result, STRATAGEMM_ARGUMENT(t_.wide, beta));
+            to_.multiply_add_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
+        } else if (end_ == generated_end::scaled) {
+            to_.multiply_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
+        }
+        to_.store(t, c, end_ == generated_end::plain ? sum : result, mask);
+    }
+
+    // Vector v of each row, of which so many elements are columns of C: of four floats or two doubles, 16 bytes of a register
+    // become those of a column. Two columns of two floats that are side by side are 16 bytes, too.
+    [[gnu::cold, gnu::noinline]] void store_turned(assembler::vectors t, int rows, int width, int v,
+                                                   index_t columns) {
+        int const in_16 = static_cast<int>(16 / size_), low = 24, low_2 = 25, joined = 26, part = 27;
+        int const together = in_16 == 4 && s_.m == 2 && s_.c_row == 2 ? 2 : 1;
+        for (int r = 0, in_mask = 0; r < rows; r += in_16) {
+            int const high = rows - r < in_16 ? rows - r : in_16;
+            auto const sum = [&](int i) { return (r + (i < high ? i : high - 1)) * width + v; };
+            for (int i = 0; i < high; i += 2) {
+                to_.take_pairs(t, low + i / 2, sum(i), sum(i + 1), false);
+                to_.take_pairs(t, sum(i), sum(i), sum(i + 1), true);
+            }
+            for (int q = 0; q < in_16; q += together) {
+                int from = q < in_16 / 2 ? low : sum(0);
+                if (in_16 == 4 && together == 1) {
+                    int const second = high <= 2 ? from : from == low ? low_2 : sum(2);
+                    to_.take_pairs({true, t.length}, joined, from, second, q % 2 == 1);
+                    from = joined;
+                }
+                for (int l = 0; l < 1 << t.length; ++l) {
+                    index_t const column = in_16 * l + q;
+                    if (column >= columns) break;
+                    int const used = high * static_cast<int>(smaller(together, columns - column));
+                    if (used < in_16 && used != in_mask) to_.set_mask(2, (1 << used) - 1), in_mask = used;
+                    if (l > 0) to_.extract({t_.wide, 0}, part, from, l);
+                    store({t_.wide, 0}, of_c(r, v * lanes_ + column), l > 0 ? part : from,
+                          used < in_16 ? 2 : 0);
+                }
+            }
+        }
     }
     [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool ends, gpr a, gpr b,
                                                   index_t steps) {
@@ -206,9 +256,12 @@ private:
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
                     bool const last = ends && v == width - 1, masked = last && masked_;
                     assembler::vectors const t = last ? last_ : t_;
-                    // The next rows of a B that comes from the second-level cache, which one row of A waits for.
+                    // The next rows of a B that comes from the second-level cache, which one row of A waits for, or from
+                    // memory.
                     if (in_memory && s_.k * s_.n * size_ > 32768)
                         to_.prefetch({b, of_b.distance + 4 * s_.b_row * size_}, false);
+                    else if (r < 0 && continues_)
+                        to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
                     if (r < 0)
                         to_.load(t, row + v, of_b, masked);
                     else if (width == 1)
@@ -221,7 +274,7 @@ private:
             }
     }
 
-    x86_memory of_c(int r, int v) const { return {rdx, (r * s_.c_row + v * lanes_) * size_}; }
+    x86_memory of_c(index_t r, index_t column) const { return {rdx, (r * c_row_ + column * c_col_) * size_}; }
     // Moves on to where what comes next begins.
     [[gnu::cold, gnu::noinline]] void go() {
         to_.add(rdi, a_ahead_ * size_), to_.add(rsi, b_ahead_ * size_), to_.add(rdx, c_ahead_ * size_);
@@ -232,6 +285,8 @@ private:
     assembler& to_;
     index_t size_;
     generated_end end_;
+    bool turned_, continues_;
+    index_t c_row_, c_col_; // distances of rows and columns
     assembler::vectors t_;
     index_t lanes_, vectors_, rest_; // elements; vectors and further elements of a row
     assembler::vectors last_;        // of which the rest is
