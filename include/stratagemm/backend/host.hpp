@@ -164,8 +164,8 @@ struct host {
             if (g.a_row == 1 && g.a_col != 1 && work <= 4 * most) {
                 bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
                                  is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
-                bool const generated = are_columns_faster(size, g.m, g.n, g.k, b_col != 1, dots);
-                if ((few || generated) && multiply_turned(g, b_col, generated, few, threads, own)) {
+                bool const columns = are_columns_faster(size, g.m, g.n, g.k, b_col != 1, dots);
+                if ((few || columns) && multiply_turned(g, b_col, columns, few, threads, own)) {
                     if (own && g.count == 1) repeat(p, own, !turned, invariant);
                     return true;
                 }

@@ -197,9 +197,9 @@ private:
 
     bool count_turned(host_part const& p) {
         if (!p.a_across || !p.in_place) return false;
-        bool const generated = tiles_.masked && p.work() <= 0x1p20 &&
-                               are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, is_dots(p));
-        if (!generated && !is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) return false;
+        bool const columns = tiles_.masked && p.work() <= 0x1p20 &&
+                             are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, is_dots(p));
+        if (!columns && !is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) return false;
         count_tiles({p.n, p.m, p.k, p.size, false, false, true});
         turn(p.m, p.n, p.size);
         read(p.a() + p.b() + 2 * p.c());

@@ -93,7 +93,7 @@ template <class T>
 // has one, write columns of C; otherwise C, of few columns and no batch, is turned from a buffer. False: neither may be.
 // `own`: as below.
 template <class T>
-[[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool generated,
+[[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool columns,
                                                   bool buffers, int threads, block_function<T>& own) {
     constexpr index_t room = 8192 / sizeof(T);
     alignas(64) T sums[room];
@@ -108,23 +108,23 @@ template <class T>
         part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
         if (p > 0) part.e = part.c, part.e_row = part.c_row, part.e_step = part.c_step, part.beta = T(1);
     };
-    for (index_t p = 0; p < g.k && generated; p += length) {
+    for (index_t p = 0; p < g.k && columns; p += length) {
         take(0, p);
-        generated = generated_next(part, generated_form::turned);
+        columns = generated_next(part, generated_form::turned);
     }
-    if (!generated && !buffers) return false;
-    if (!generated) width = smaller(room / g.n / 64 * 64, g.m), part.c = sums, part.c_row = width;
+    if (!columns && !buffers) return false;
+    if (!columns) width = smaller(room / g.n / 64 * 64, g.m), part.c = sums, part.c_row = width;
     for (index_t i = 0; i < g.m; i += width) {
         part.e = g.e, part.e_row = g.e_row, part.e_step = g.e_step, part.beta = g.beta;
         for (index_t p = 0; p < g.k; p += length) {
             take(i, p);
-            auto const kernel = generated ? generated_next(part, generated_form::turned)
-                                          : kernel_of_piece(part, table.masked);
+            auto const kernel =
+                columns ? generated_next(part, generated_form::turned) : kernel_of_piece(part, table.masked);
             if (!kernel) return false;
             run_small(part, kernel, threads);
-            own = generated && length >= g.k ? kernel : nullptr;
+            own = columns && length >= g.k ? kernel : nullptr;
         }
-        if (!generated) gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
+        if (!columns) gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
     }
     return true;
 }
