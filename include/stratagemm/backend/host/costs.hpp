@@ -159,7 +159,6 @@ private:
 
     bool is_few(host_part const& p) const {
         index_t const row = p.n * p.size;
-        if (p.m > 1 && tiles_.masked && p.k * row <= near_memory) return false;
         return !p.b_across && p.m <= 20 && (p.m < 4 || (row > 2048 && !is_near(p.m, p.k, row)));
     }
     void count_few(host_part const& p) {
@@ -196,10 +195,7 @@ private:
     }
 
     bool count_turned(host_part const& p) {
-        if (!p.a_across || !p.in_place) return false;
-        bool const columns = tiles_.masked && p.work() <= 0x1p20 &&
-                             are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, is_dots(p));
-        if (!columns && !is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) return false;
+        if (!p.a_across || !p.in_place || !is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) return false;
         count_tiles({p.n, p.m, p.k, p.size, false, false, true});
         turn(p.m, p.n, p.size);
         read(p.a() + p.b() + 2 * p.c());
