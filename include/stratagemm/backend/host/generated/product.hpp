@@ -111,8 +111,8 @@ private:
         index_t all = 0;
         for (int more = 0; more < 2; ++more) {
             index_t const rows = tiles.least + more, sums = rows * width, loads = rows + width;
-            index_t const far =
-                s_.k * s_.n * size_ > 32768 ? 6 * width : 0; // B comes from the second-level cache
+            // B comes from the second-level cache once for each row of tiles; from memory, narrow strips would be worse.
+            index_t const far = turned_ && s_.k * s_.n * size_ > 32768 ? 6 * width : 0;
             index_t const step = far + larger_of(larger_of(3 * sums, 3 * loads),
                                                  larger_of(width > 1 ? loads + sums : loads, 24));
             index_t const stores = turned_ ? divide_up(rows, 16 / size_) * width * lanes_ : sums;
