@@ -92,10 +92,10 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     return working > queued ? working : queued;
 }
 
-// Tiles of wgmma as wide as a round of blocks needs, or one where blocks share k: built-in tiles have multiples of 64
-// columns, up to 256, and of two warpgroups this has up to 304. Widths are multiples of 16, which instructions of all types
-// take, so that rows of 16-bit tiles begin with sectors of 32 bytes of memory. Calls f(tile, rate); the rate is a part of
-// the rate of `tile`.
+// Tiles of wgmma as wide as a round of blocks needs, or as wide as a round needs where blocks share k. Built-in tiles
+// have multiples of 64 columns, up to 256. These have multiples of 16, which instructions of all types take, and up to
+// 304 for two warpgroups: so rows of 16-bit tiles begin with sectors of 32 bytes of memory. Calls f(tile, rate); the
+// rate is a part of the rate of `tile`.
 template <class F>
 void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
                       bool b_along_k, F const& f) {

@@ -106,8 +106,8 @@ private:
     // Until the first tile has come. Blocks of a cluster begin together.
     double begins() const { return shifts() || t_.cluster > 1 ? 6500 : 5300; }
 
-    // For tensor cores, lines that begin within those of the cache take longer to fetch, 128 bytes of each at a time, if all
-    // multiprocessors do, or a `share` of them that is not small.
+    // For tensor cores, lines that begin within lines of the cache take longer to fetch, 128 bytes of each at a time,
+    // if all multiprocessors fetch, or a `share` of them that is not small.
     double slowed(std::ptrdiff_t line, double share) const {
         double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
@@ -139,8 +139,8 @@ private:
         return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
                size_ / bytes_per_cycle;
     }
-    // Doubles, by warps of their own: those that multiply wait for a part of it. Lines along k are short. Two blocks beside
-    // each other wait for each other's copies, too.
+    // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Lines along k are
+    // short. Two blocks on a multiprocessor wait for each other's copies, too.
     bool copied_by_threads() const { return is(cuda_engine::fp64) && takes_lines(); }
     double copying_by_threads(std::ptrdiff_t depth) const {
         auto const each = [&](bool along_k, std::ptrdiff_t line) {
@@ -252,8 +252,8 @@ private:
         return rate_ * by_layout;
     }
 
-    // Of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the multiprocessors. Nothing is
-    // multiplied while the last tiles are stored.
+    // Cycles of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the
+    // multiprocessors. Nothing is multiplied while the last tiles are stored.
     double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
         double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate(beside) *
                                    (beside < blocks_ ? slowed_alone(beside) : 1);

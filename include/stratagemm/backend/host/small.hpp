@@ -89,9 +89,9 @@ template <class T>
         multiply_small_batch(g, kernel, threads);
 }
 
-// A product whose A has contiguous columns, as its transpose: columns of A fill vectors. Generated kernels, if each piece of k
-// has one, write columns of C; otherwise C, of few columns and no batch, is turned from a buffer. False: neither may be.
-// `own`: as below.
+// A product whose A has contiguous columns, as its transpose: columns of A fill vectors. With `columns`, generated
+// kernels write columns of C, if each piece of k has one. Otherwise, with `buffers`, C is turned from a buffer, which
+// needs few columns, no batch, and factors one and zero. False: neither was done. `own`: as multiply_small() sets it.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool columns,
                                                   bool buffers, int threads, block_function<T>& own) {

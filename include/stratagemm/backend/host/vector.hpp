@@ -15,8 +15,8 @@ bool is_dots_job(host_job<TA, Packing> const& job) {
                                               job.b.row_stride, job.b.col_stride);
 }
 
-// A job of dot products; or of up to three rows whose B has contiguous rows, or up to 20 if these are too large for tiles
-// to read where they are. With generated tiles that is what no cache holds.
+// A job of dot products; or of up to three rows whose B has contiguous rows, or of up to 20 if rows of B are too long for
+// tiles to read B where it is. Where tiles are generated, only of a B that no cache holds.
 template <class TA, class Packing>
 bool is_vector_job(host_job<TA, Packing> const& job) {
     if constexpr (!Packing::in_place || Packing::widen != 1) {

@@ -54,7 +54,7 @@ public:
     void multiply_add_element(vectors t, int sum, int x, x86_memory y) {
         with_memory(t, 0xb8, of_map(2, true), sum, x, y, 0x10, t.element());
     }
-    void multiply(vectors t, int to, int x, int y) { with_registers(t, 0x59, of_map(1, t.wide), to, x, y); }
+    // to = x y, where y is one element in memory for all
     void multiply_element(vectors t, int to, int x, x86_memory y) {
         with_memory(t, 0x59, of_map(1, t.wide), to, x, y, 0x10, t.element());
     }
