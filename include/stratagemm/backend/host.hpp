@@ -172,10 +172,11 @@ struct host {
             }
             bool const is_large =
                 work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, g.k, size));
-            if (is_large && (work > 4 * most || smaller(g.m, g.n) > few_dots(size) || !dots)) return false;
+            if (is_large && (work > 4 * most || !dots)) return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            if (work >= 1 << 15 && !turned && g.count == 1 && is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
+            if (work >= 1 << 15 && !turned && !dots && g.count == 1 &&
+                is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
                 return false;
             bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && g.count == 1) repeat(p, own, turned, invariant);
@@ -381,10 +382,11 @@ private:
     template <class Packing, class Problem>
     bool is_narrow(Problem const& p) const {
         if constexpr (Packing::in_place && Packing::widen == 1) {
-            if (is_flat<typename Problem::a_type>(p.c.rows, p.c.cols, p.a.cols, p.b.row_stride,
-                                                  p.b.col_stride) &&
-                p.c.col_stride == 1)
-                return true;
+            using T = typename Problem::a_type;
+            index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols, b_row = p.b.row_stride,
+                          b_col = p.b.col_stride;
+            if (!invariant && are_dots<T>(m, n, k, p.a.col_stride, b_row, b_col)) return false;
+            if (is_flat<T>(m, n, k, b_row, b_col) && p.c.col_stride == 1) return true;
             if (p.c.cols > 24 || p.c.cols > p.c.rows || p.a.cols < 32) return false;
             return p.a.row_stride == 1 && p.a.col_stride != 1 && p.c.rows >= 2 * p.c.cols;
         } else {
@@ -452,9 +454,9 @@ private:
         return {};
     }
 
-    // Once, not where it is called.
+    // Once, not where it is called; for size, as multiply_region().
     template <class Problem>
-    [[gnu::noinline]] status multiply_one(Problem const& p, int team, arena& workspace) const {
+    [[gnu::cold, gnu::noinline]] status multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
         if constexpr (std::is_same_v<TA, std::int8_t>) {
             if (current_isa().isa >= host_isa::avx512 && current_isa().vnni)

@@ -166,7 +166,7 @@ template <class T>
 void compare_dots(random_source& from, int trials) {
     auto const& table = sg::kernels<T, T>();
     for (int x = 0; x < trials; ++x) {
-        index_t m = side(from, 9), n = side(from, 60), k = side(from, 400), pad = from.below(3);
+        index_t m = side(from, 30), n = side(from, 60), k = side(from, 400), pad = from.below(3);
         if (from.below(2) == 0) std::swap(m, n);
         sg::block_args<T> g{};
         g.m = m, g.n = n, g.k = k;
@@ -246,8 +246,9 @@ TEST_CASE("generated: results do not change when a shape gets its kernel") {
     struct {
         index_t m, n, k;
         bool turns_b;
-    } const shapes[] = {
-        {3, 4, 4, false}, {1, 7, 140, true}, {5, 9, 33, true}, {24, 40, 500, false}, {7, 100, 1700, true}};
+    } const shapes[] = {{3, 4, 4, false},     {1, 7, 140, true},    {5, 9, 33, true},
+                        {24, 40, 500, false}, {7, 100, 1700, true}, {24, 12, 698, true},
+                        {64, 20, 1248, true}, {3, 120, 3500, true}};
     for (auto const& s : shapes) {
         auto const a = support::fractions<float>(s.m, s.k, from.next()),
                    b = s.turns_b ? support::fractions<float>(s.n, s.k, from.next())

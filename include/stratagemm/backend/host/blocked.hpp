@@ -90,24 +90,27 @@ k_pieces pieces_of(index_t depth) {
     return {count, divide_up(divide_up(depth, count), 4) * 4};
 }
 
-// Dot products have a short side of at most so many rows or columns of elements of so many bytes. A chain of a lane, in a
-// piece of k, is no longer than what error_bound() counts with.
+// Of dot products whose short operand has to be turned, or that are compiled, the short side has at most so many rows or
+// columns of elements of so many bytes.
 constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
-template <class T>
-index_t longest_dots() {
-    return block_sizes<T>::k * (dot_vector / 8);
-}
-// Whether a product of elements of so many bytes has few rows or columns, its other operand lies along k, and k is so long
-// that elements of C are best done as dot products: their vectors do not care how short the side is, but to sum the
-// elements of these takes time, and so does to turn the short operand. The limits are those of AVX-512 within the caches.
-// Where kernels are generated, up to eleven rows or columns are dot products if no operand is to be turned. But eight
-// doubles fill a vector, and then tiles are faster for all but a small C.
+// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`. Of nine rows and
+// columns that are multiplied with each other, pieces are 27 KiB of the first-level cache. Up to four read the other operand
+// only once, so that longer pieces are better.
+constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6144 : 3072) / size; }
+// Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them, and no
+// operand that lies along k has to be turned; but to sum the elements of a vector takes time.
+//
+// With AVX-512, and both operands along k, the fewer cycles decide, about: of dot products one for a vector of a product, and
+// some for the sum and for a vector that is not whole; of tiles, half a cycle for 32 bytes of a row of C, and what turning B
+// takes. The other limits were measured within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
                      bool with_avx512) {
-    index_t const few = smaller(m, n);
-    if (with_avx512 && a_along_k && b_along_k && few > few_dots(size) && few <= 11)
-        return k * size >= (m * n <= 1000 ? 128 : 256) &&
-               (size == 4 || few <= 6 || m * n <= (few == 8 ? 256 : 1000));
+    if (with_avx512 && a_along_k && b_along_k && smaller(m, n) > 1) {
+        index_t const bytes = k * size,
+                      ends = 3 * divide_up(k, longest_dots(size, smaller(m, n))) + (bytes % 64 != 0);
+        return m * n * (2 * divide_up(bytes, 64) + ends) <
+               m * divide_up(n * size, 32) * k + n * (bytes + 8 * size) / 5 + 300;
+    }
     if (m <= few_dots(size) && b_along_k) {
         if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
         return k * size >= (m <= 4 ? 64 : m <= 6 ? 128 : 256);
@@ -265,16 +268,18 @@ template <class Table, class T>
     return own;
 }
 
-// Few rows or few columns as dot products. What is short is copied first if it does not lie along k. Returns a generated
-// kernel that did all of it and adds nothing, or null.
+// Dot products of a C, or of part of one, whose short side is `few`. What is short is copied first if it does not lie along
+// k. Returns a generated kernel that did all of it and adds nothing, or null.
 template <class T>
-[[gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col) {
+[[gnu::cold, gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col, index_t few) {
     constexpr index_t length = block_sizes<T>::k;
     alignas(64) T copy[few_dots(sizeof(T)) * length];
     auto const& table = real_packing<T, T>::kernels();
     bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
     block_args<T> part = g;
-    part.k = smaller(turns_a || turns_b ? length : longest_dots<T>(), g.k), part.b_strip = b_col;
+    index_t const most = turns_a || turns_b ? length : longest_dots(sizeof(T), few),
+                  lanes = 64 / index_t{sizeof(T)};
+    part.k = divide_up(divide_up(g.k, divide_up(g.k, most)), lanes) * lanes, part.b_strip = b_col;
     block_function<T> own = nullptr;
     for (index_t p = 0; p < g.k; p += part.k) {
         part.k = smaller(part.k, g.k - p), part.a = g.a + p * g.a_col, part.b = g.b + p * g.b_row;

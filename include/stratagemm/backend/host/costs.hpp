@@ -246,7 +246,7 @@ inline bool is_at_once(host_part const& p) {
     constexpr double most = 64 * 64 * 64;
     bool const is_short = p.k <= 64 && p.a() <= 16384 && p.b() + p.c() <= 1 << 20 && p.work() <= 4 * most;
     if (p.work() > most && !is_short) return is_dots(p) && p.work() <= 4 * most;
-    return !(p.is_flat() && p.work() >= 1 << 15);
+    return is_dots(p) || !p.is_flat() || p.work() < 1 << 15;
 }
 
 // What one of so many threads gets of a product that they share.

@@ -76,7 +76,7 @@ struct generated_kernels {
     }
 
     // Counts a call that had no entry, and makes one when there were enough.
-    void miss(generated_shape const& s) {
+    [[gnu::cold, gnu::noinline]] void miss(generated_shape const& s) {
         static unsigned const enough = calls_before();
         if (enough == 0 || __atomic_load_n(&refused, __ATOMIC_RELAXED)) return;
         unsigned const place = place_of(s),

@@ -135,7 +135,7 @@ template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool dots, int threads,
                                                   block_function<T>& own) {
     if (dots) {
-        own = multiply_by_dots(g, b_col);
+        own = multiply_by_dots(g, b_col, smaller(g.m, g.n));
         return true;
     }
     auto const kernel = only_kernel(g, b_col);

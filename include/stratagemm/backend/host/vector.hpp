@@ -89,7 +89,7 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
             for (index_t p = 0; p < job.a.cols; p += step) {
                 g.k = smaller(step, job.a.cols - p), g.a = &job.a(i, p), g.b = &job.b(p, j);
                 if (dots)
-                    multiply_by_dots(g, job.b.col_stride);
+                    multiply_by_dots(g, job.b.col_stride, smaller(job.a.rows, job.b.cols));
                 else if (job.a.rows == 1 && table.row_times_rows)
                     table.row_times_rows(g);
                 else
@@ -105,7 +105,7 @@ void multiply_vector(host_job<TA, Packing> const& job, int team, host_arena& are
     using scratch = host_scratch<Packing>;
     if constexpr (!host_has_teams) team = 1;
     host_arena::scope const scope(arena);
-    index_t const m = job.rows(), n = job.cols(), depth = job.depth();
+    index_t const m = job.rows(), n = job.cols(), depth = job.depth(), unit = is_dots_job(job) ? 4 : 64;
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
     host_each(team, team, [&](int thread, int x) {
@@ -114,7 +114,7 @@ void multiply_vector(host_job<TA, Packing> const& job, int team, host_arena& are
         if (m > n)
             r.i0 = cut(m, x, team, 4), r.i1 = cut(m, x + 1, team, 4);
         else
-            r.j0 = cut(n, x, team, 64), r.j1 = cut(n, x + 1, team, 64);
+            r.j0 = cut(n, x, team, unit), r.j1 = cut(n, x + 1, team, unit);
         multiply_vector_part(job, r, scratch(part, m, n, depth));
     });
 }

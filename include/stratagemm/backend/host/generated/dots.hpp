@@ -20,10 +20,10 @@ public:
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
                  ++columns) {
-                // Half cycles, about: two multiply-adds or loads a cycle, and some for loads that the nearest cache does not
-                // have; a result after four; a shuffle a cycle.
+                // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest cache does
+                // not have; a result after four; a shuffle a cycle.
                 index_t const loads = rows + columns,
-                              step = larger_of(8, larger_of(rows * columns, loads)) + loads / 4,
+                              step = larger_of(8, larger_of(rows * columns, loads)) + loads / 2,
                               vectors = divide_up(rows, down_of(rows)) * divide_up(columns, across_of(rows)),
                               all = divide_up(s.m, rows) * divide_up(s.n, columns) *
                                     (step * divide_up(s.k, lanes_) + 40 * vectors + 2 * rows * columns);
@@ -37,9 +37,13 @@ public:
         to_.load(rsi, STRATAGEMM_ARGUMENT(t_.wide, b));
         to_.load(rdx, STRATAGEMM_ARGUMENT(t_.wide, c));
         to_.load(rdi, STRATAGEMM_ARGUMENT(t_.wide, a));
-        evenly const across(s_.n, columns_);
-        write_columns(across.least + 1, across.larger);
-        write_columns(across.least, across.parts - across.larger);
+        // The inner loop is over the smaller operand, which stays in a cache while the other is read once.
+        side const down{s_.m, rows_, rax, rdi, s_.a_row, s_.c_row},
+            across{s_.n, columns_, r10, rsi, s_.b_strip, 1};
+        if (s_.m > s_.n)
+            write_side(down, &across, 0);
+        else
+            write_side(across, &down, 0);
         to_.leave();
     }
 
@@ -50,24 +54,34 @@ private:
 
     static constexpr int most_sums = 20, row_of_a = 20, column_of_b = 28, other = 29;
 
-    [[gnu::cold, gnu::noinline]] void write_columns(index_t columns, index_t count) {
-        if (count == 0) return;
-        unsigned char* const loop = to_.begin_loop(r10, count);
-        evenly const down(s_.m, rows_);
-        write_rows(down.least + 1, columns, down.larger);
-        write_rows(down.least, columns, down.parts - down.larger);
-        to_.add(rdi, -s_.m * s_.a_row * size_);
-        to_.add(rsi, columns * s_.b_strip * size_);
-        to_.add(rdx, (columns - s_.m * s_.c_row) * size_);
-        to_.end_loop(r10, count, loop);
-    }
-    void write_rows(index_t rows, index_t columns, index_t count) {
-        if (count == 0) return;
-        unsigned char* const loop = to_.begin_loop(rax, count);
-        write_tile(static_cast<int>(rows), static_cast<int>(columns));
-        to_.add(rdi, rows * s_.a_row * size_);
-        to_.add(rdx, rows * s_.c_row * size_);
-        to_.end_loop(rax, count, loop);
+    // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what points to the
+    // operand, and how far apart they are.
+    struct side {
+        index_t all, most;
+        gpr counter, operand;
+        index_t apart, apart_in_c;
+    };
+    // For each tile of this side, those of the inner side, or one of `other` rows or columns.
+    [[gnu::cold, gnu::noinline]] void write_side(side const& x, side const* inner, index_t other) {
+        evenly const parts(x.all, x.most);
+        for (int more = 1; more >= 0; --more) {
+            index_t const count = more ? parts.larger : parts.parts - parts.larger,
+                          length = parts.least + more;
+            if (count == 0) continue;
+            unsigned char* const loop = to_.begin_loop(x.counter, count);
+            index_t in_c = length * x.apart_in_c;
+            if (inner) {
+                write_side(*inner, nullptr, length);
+                to_.add(inner->operand, -inner->all * inner->apart * size_);
+                in_c -= inner->all * inner->apart_in_c;
+            } else {
+                bool const rows = x.counter == rax;
+                write_tile(static_cast<int>(rows ? length : other), static_cast<int>(rows ? other : length));
+            }
+            to_.add(x.operand, length * x.apart * size_);
+            to_.add(rdx, in_c * size_);
+            to_.end_loop(x.counter, count, loop);
+        }
     }
 
     // Sums are registers 0, 1 and so on, those of a row side by side.
