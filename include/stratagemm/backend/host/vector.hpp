@@ -16,7 +16,7 @@ bool is_dots_job(host_job<TA, Packing> const& job) {
 }
 
 // A job of dot products; or of up to three rows whose B has contiguous rows, or of up to 20 if rows of B are too long for
-// tiles to read B where it is. Where tiles are generated, only of a B that no cache holds.
+// tiles to read B where it is. Where tiles are generated, of up to 64 rows, but only of a B that no cache holds.
 template <class TA, class Packing>
 bool is_vector_job(host_job<TA, Packing> const& job) {
     if constexpr (!Packing::in_place || Packing::widen != 1) {
@@ -28,8 +28,9 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
         constexpr index_t size = sizeof(typename Packing::packet);
         index_t const row_bytes = magnitude(job.b.row_stride) * size;
         // From a cache, generated tiles read a B as it lies, in columns of a few vectors.
-        if (Packing::kernels().masked && job.b.rows * row_bytes <= near_memory) return false;
-        return job.a.rows <= 20 &&
+        bool const generates = Packing::kernels().masked;
+        if (generates && job.b.rows * row_bytes <= near_memory) return false;
+        return job.a.rows <= (generates ? 64 : 20) &&
                (job.a.rows < 4 || (row_bytes > 2048 && !is_near(job.a.rows, job.b.rows, row_bytes)));
     }
 }
@@ -38,7 +39,7 @@ bool is_vector_job(host_job<TA, Packing> const& job) {
 // stay in the first-level cache. A generated kernel goes on with these; columns that have none yet are left to a compiled one.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] void multiply_rows(Table const& table, block_args<T> const& g) {
-    constexpr index_t room = 16384 / sizeof(T);
+    constexpr index_t room = 32768 / sizeof(T);
     alignas(64) T sums[room];
     block_args<T> part = g;
     index_t const width = smaller(room / g.m / 16 * 16, g.n);
