@@ -446,8 +446,10 @@ private:
 #endif
         bool const shares_k = job.rows() > 1 && pieces_apart<typename Packing::packet>(job.rows(), job.cols(),
                                                                                        job.depth(), team) > 0;
-        if (is_vector_job(job) && !shares_k) {
-            if constexpr (Packing::in_place && Packing::widen == 1) multiply_vector(job, team, workspace);
+        bool const dots = is_dots_job(job);
+        if (is_vector_job(job, dots) && !shares_k) {
+            if constexpr (Packing::in_place && Packing::widen == 1)
+                multiply_vector(job, dots, team, workspace);
         } else {
             multiply(job, team, workspace);
         }

@@ -90,6 +90,9 @@ k_pieces pieces_of(index_t depth) {
     return {count, divide_up(divide_up(depth, count), 4) * 4};
 }
 
+// Bytes of an operand that some cache is likely to hold.
+inline constexpr index_t near_memory = 8 << 20;
+
 // Of dot products whose short operand has to be turned, or that are compiled, the short side has at most so many rows or
 // columns of elements of so many bytes.
 constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
@@ -102,14 +105,16 @@ constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6
 //
 // With AVX-512, and both operands along k, the fewer cycles decide, about: of dot products one for a vector of a product, and
 // some for the sum and for a vector that is not whole; of tiles, half a cycle for 32 bytes of a row of C, and what turning B
-// takes. The other limits were measured within the caches.
+// takes. Few columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows side by side as a
+// tile has, and fetch none ahead. The other limits were measured within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
                      bool with_avx512) {
     if (with_avx512 && a_along_k && b_along_k && smaller(m, n) > 1) {
         index_t const bytes = k * size,
                       ends = 3 * divide_up(k, longest_dots(size, smaller(m, n))) + (bytes % 64 != 0);
+        index_t const wait = n <= 12 && m * bytes > 2 * near_memory ? m * bytes / 2 : 0;
         return m * n * (2 * divide_up(bytes, 64) + ends) <
-               m * divide_up(n * size, 32) * k + n * (bytes + 8 * size) / 5 + 300;
+               m * divide_up(n * size, 32) * k + n * (bytes + 8 * size) / 5 + 300 + wait;
     }
     if (m <= few_dots(size) && b_along_k) {
         if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
@@ -182,14 +187,14 @@ struct host_scratch {
                                   : smaller(rows, tallest_max) * Packing::tall * smaller(cols, 4 * strip_max);
     }
 
-    [[gnu::noinline]] static std::size_t bytes(index_t rows, index_t cols, index_t depth) {
+    [[gnu::cold, gnu::noinline]] static std::size_t bytes(index_t rows, index_t cols, index_t depth) {
         auto part = [](index_t count, std::size_t size) {
             return host_arena::rounded(static_cast<std::size_t>(count) * size);
         };
         return part(a_count(rows, depth), sizeof(packet)) + part(b_count(cols, depth), sizeof(packet)) +
                part(sum_count(rows, cols), sizeof(acc)) + part(parts_count(rows, cols), sizeof(acc));
     }
-    host_scratch(host_arena& arena, index_t rows, index_t cols, index_t depth)
+    [[gnu::cold, gnu::noinline]] host_scratch(host_arena& arena, index_t rows, index_t cols, index_t depth)
         : a(arena.take<packet>(a_count(rows, depth))), b(arena.take<packet>(b_count(cols, depth))),
           sum(arena.take<acc>(sum_count(rows, cols))), parts(arena.take<acc>(parts_count(rows, cols))) {}
 };
@@ -206,9 +211,6 @@ inline bool rows_collide(index_t stride_bytes) { return magnitude(stride_bytes) 
 inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
     return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
 }
-
-// Bytes of a B that some cache is likely to hold.
-inline constexpr index_t near_memory = 8 << 20;
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the second-level
 // cache holds it, or its lines are close to each other.
@@ -271,7 +273,8 @@ template <class Table, class T>
 // Dot products of a C, or of part of one, whose short side is `few`. What is short is copied first if it does not lie along
 // k. Returns a generated kernel that did all of it and adds nothing, or null.
 template <class T>
-[[gnu::cold, gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col, index_t few) {
+[[gnu::cold, gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col,
+                                                                index_t few) {
     constexpr index_t length = block_sizes<T>::k;
     alignas(64) T copy[few_dots(sizeof(T)) * length];
     auto const& table = real_packing<T, T>::kernels();

@@ -19,8 +19,8 @@ STRATAGEMM_BEGIN
     EXTERN template block_function<ELEMENT> only_kernel(block_args<ELEMENT>&, index_t, bool);                \
     EXTERN template block_function<ELEMENT> multiply_by_dots(block_args<ELEMENT> const&, index_t, index_t);  \
     EXTERN template bool multiply_small_pieces(block_args<ELEMENT>&, index_t);                               \
-    EXTERN template void multiply_vector(host_job<ELEMENT, real_packing<ELEMENT, ELEMENT>> const&, int,      \
-                                         host_arena&);
+    EXTERN template void multiply_vector(host_job<ELEMENT, real_packing<ELEMENT, ELEMENT>> const&, bool,     \
+                                         int, host_arena&);
 #define STRATAGEMM_HOST_CONVERTED(EXTERN, ELEMENT)                                                           \
     EXTERN template kernel_table<float, ELEMENT> const& kernels();                                           \
     STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, float>)

@@ -107,7 +107,7 @@ int next_height(tile_set<T> const& t, index_t left) {
 // C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
 // last strip of B is padded and its tiles go through a buffer.
 template <class T>
-[[gnu::noinline]] void multiply_by_tiles(tile_set<T> const& t, block_args<T> const& g) {
+[[gnu::cold, gnu::noinline]] void multiply_by_tiles(tile_set<T> const& t, block_args<T> const& g) {
     using Acc = accumulated<T>;
     constexpr int most_rows = 16, most_columns = 16; // of a buffer
     int const strip = t.strip;

@@ -9,7 +9,8 @@ STRATAGEMM_BEGIN
 // The compiled kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are
 // b_col apart; `ready`: B has whole strips. Sets the distance between strips of B.
 template <class T>
-[[gnu::noinline]] block_function<T> only_kernel(block_args<T>& g, index_t b_col, bool ready = false) {
+[[gnu::cold, gnu::noinline]] block_function<T> only_kernel(block_args<T>& g, index_t b_col,
+                                                           bool ready = false) {
     auto const& table = real_packing<T, T>::kernels();
     auto kernel = table.block;
     if (!kernel) return kernel; // see isa_status()

@@ -15,15 +15,15 @@ bool is_dots_job(host_job<TA, Packing> const& job) {
                                               job.b.row_stride, job.b.col_stride);
 }
 
-// A job of dot products; or of up to three rows whose B has contiguous rows, or of up to 20 if rows of B are too long for
+// A job of dot products, as `dots` says; or of up to three rows whose B has contiguous rows, or of up to 20 if rows of B are too long for
 // tiles to read B where it is. Where tiles are generated, of up to 64 rows, but only of a B that no cache holds.
 template <class TA, class Packing>
-bool is_vector_job(host_job<TA, Packing> const& job) {
+bool is_vector_job(host_job<TA, Packing> const& job, bool dots) {
     if constexpr (!Packing::in_place || Packing::widen != 1) {
         return false;
     } else {
         if (job.a.cols <= 1) return false;
-        if (is_dots_job(job)) return true;
+        if (dots) return true;
         if (job.b.col_stride != 1 || !Packing::kernels().rows_times_rows) return false;
         constexpr index_t size = sizeof(typename Packing::packet);
         index_t const row_bytes = magnitude(job.b.row_stride) * size;
@@ -66,12 +66,11 @@ template <class Table, class T>
 }
 
 template <class TA, class Packing>
-void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
-                          host_scratch<Packing> const& scratch) {
+[[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
+                                        host_scratch<Packing> const& scratch) {
     using T = typename Packing::packet;
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
-    bool const dots = is_dots_job(job);
     block_args<T> g{};
     g.alpha = job.alpha, g.a_row = job.a.row_stride, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
     index_t const step = dots ? job.a.cols : pieces_of<T>(job.a.cols).length;
@@ -102,11 +101,11 @@ void multiply_vector_part(host_job<TA, Packing> const& job, host_region r,
 }
 
 template <class TA, class Packing>
-void multiply_vector(host_job<TA, Packing> const& job, int team, host_arena& arena) {
+[[gnu::cold]] void multiply_vector(host_job<TA, Packing> const& job, bool dots, int team, host_arena& arena) {
     using scratch = host_scratch<Packing>;
     if constexpr (!host_has_teams) team = 1;
     host_arena::scope const scope(arena);
-    index_t const m = job.rows(), n = job.cols(), depth = job.depth(), unit = is_dots_job(job) ? 4 : 64;
+    index_t const m = job.rows(), n = job.cols(), depth = job.depth(), unit = dots ? 4 : 64;
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
     host_each(team, team, [&](int thread, int x) {
@@ -116,7 +115,7 @@ void multiply_vector(host_job<TA, Packing> const& job, int team, host_arena& are
             r.i0 = cut(m, x, team, 4), r.i1 = cut(m, x + 1, team, 4);
         else
             r.j0 = cut(n, x, team, unit), r.j1 = cut(n, x + 1, team, unit);
-        multiply_vector_part(job, r, scratch(part, m, n, depth));
+        multiply_vector_part(job, dots, r, scratch(part, m, n, depth));
     });
 }
 

@@ -15,7 +15,7 @@ public:
     dots_generator(generated_shape const& s, assembler& to)
         : s_(s), to_(to), size_(s.kind / 32),
           adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
-          lanes_(64 / size_) {
+          lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
         index_t least = 0;
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
@@ -40,7 +40,7 @@ public:
         // The inner loop is over the smaller operand, which stays in a cache while the other is read once.
         side const down{s_.m, rows_, rax, rdi, s_.a_row, s_.c_row},
             across{s_.n, columns_, r10, rsi, s_.b_strip, 1};
-        if (s_.m > s_.n)
+        if (rows_first_)
             write_side(down, &across, 0);
         else
             write_side(across, &down, 0);
@@ -48,6 +48,13 @@ public:
     }
 
 private:
+    // Whether what the outer loop reads is fetched ahead, since it comes from beyond the second-level cache and is multiplied
+    // with a few rows or columns. One or two wait for memory even so, and to ask for more is slower; many do not wait.
+    bool fetches(generated_shape const& s) const {
+        index_t const few = smaller(s.m, s.n), bytes = larger_of(s.m, s.n) * s.k * size_;
+        return few >= 3 && few <= 16 && bytes > index_t{1} << 20;
+    }
+
     // Sums that one vector is made of, where rows of C are apart.
     static index_t down_of(index_t rows) { return smaller(rows, 4); }
     index_t across_of(index_t rows) const { return lanes_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
@@ -116,9 +123,15 @@ private:
     }
     [[gnu::cold, gnu::noinline]] void write_step(int rows, int columns, gpr a, gpr b, index_t p,
                                                  bool masked) {
-        for (int r = 0; r < rows; ++r) to_.load(t_, row_of_a + r, {a, r * s_.a_row * size_ + p * 64}, masked);
+        for (int r = 0; r < rows; ++r) {
+            x86_memory const of_a{a, r * s_.a_row * size_ + p * 64};
+            to_.load(t_, row_of_a + r, of_a, masked);
+            if (fetches_ && rows_first_) to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
+        }
         for (int s = 0; s < columns; ++s) {
             x86_memory const of_b{b, s * s_.b_strip * size_ + p * 64};
+            if (fetches_ && !rows_first_)
+                to_.prefetch({b, of_b.distance + columns * s_.b_strip * size_}, false);
             if (rows == 1) {
                 to_.multiply_add(t_, s, row_of_a, of_b, masked);
             } else {
@@ -181,6 +194,7 @@ private:
     bool adds_;
     assembler::vectors t_;
     index_t lanes_, rows_ = 1, columns_ = 1;
+    bool rows_first_, fetches_;
 };
 
 #undef STRATAGEMM_ARGUMENT
