@@ -387,8 +387,8 @@ private:
                           b_col = p.b.col_stride;
             if (!invariant && are_dots<T>(m, n, k, p.a.col_stride, b_row, b_col)) return false;
             if (is_flat<T>(m, n, k, b_row, b_col) && p.c.col_stride == 1) return true;
-            if (p.c.cols > 24 || p.c.cols > p.c.rows || p.a.cols < 32) return false;
-            return p.a.row_stride == 1 && p.a.col_stride != 1 && p.c.rows >= 2 * p.c.cols;
+            if (p.a.row_stride != 1 || p.a.col_stride == 1) return false;
+            return is_slim(m, n, k, Packing::kernels().masked);
         } else {
             return false;
         }

@@ -139,6 +139,12 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;
 }
 
+// Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read where it
+// is. To write C is more work, which a short k does not pay for.
+[[gnu::cold, gnu::noinline]] inline bool is_slim(index_t m, index_t n, index_t k, bool with_avx512) {
+    return (n <= 24 && m >= 2 * n && k >= 32) || (with_avx512 && n <= 64 && m >= 3 * n && k >= 128);
+}
+
 // Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer cycles than
 // kernels that write rows, for which a B along k is copied, or A if products become dot products. About: half a cycle for
 // 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row.
@@ -223,7 +229,7 @@ inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
 // A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is another.
 // Returns a generated kernel that did all of it, or null.
 template <class Table, class T>
-[[gnu::noinline]] block_function<T> multiply_block(Table const& table, block_args<T> const& g) {
+[[gnu::cold, gnu::noinline]] block_function<T> multiply_block(Table const& table, block_args<T> const& g) {
     if constexpr (std::is_floating_point_v<T>) {
         block_args<T> own = g;
         bool const apart = g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row);
@@ -263,7 +269,7 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
 
 // Dot products whose operands lie along k. Returns a generated kernel that did them, or null.
 template <class Table, class T>
-[[gnu::noinline]] block_function<T> multiply_dots(Table const& table, block_args<T> const& g) {
+[[gnu::cold, gnu::noinline]] block_function<T> multiply_dots(Table const& table, block_args<T> const& g) {
     bool const factors = g.alpha != T(1) || (g.beta != T(0) && g.beta != T(1));
     auto const own = factors ? nullptr : generated_next(g, generated_form::dots);
     (own ? own : table.dot_products)(g);
@@ -493,7 +499,7 @@ template <class TA, class Packing>
 
 // One product, by `team` threads. The arena holds bytes_for() the same arguments.
 template <class TA, class Packing>
-void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
+[[gnu::cold]] void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
     using packet = typename Packing::packet;
     using scratch = host_scratch<Packing>;
     auto const& table = Packing::kernels();

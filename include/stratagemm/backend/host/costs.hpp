@@ -212,9 +212,8 @@ private:
         return true;
     }
 
-    static bool is_narrow(host_part const& p) {
-        bool const few = p.n <= 24 && p.n <= p.m && p.k >= 32;
-        return p.is_flat() || (few && p.a_across && p.m >= 2 * p.n);
+    bool is_narrow(host_part const& p) const {
+        return p.is_flat() || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.masked));
     }
 
     void count_blocks(host_part const& p) {

@@ -92,8 +92,8 @@ struct real_packing {
         gather(kernels(), to, depth, a.data + i * a.row_stride + p * a.col_stride, a.row_stride, a.col_stride,
                rows, depth);
     }
-    [[gnu::noinline]] static void pack_b(view<From const> const& b, index_t p, index_t j, index_t depth,
-                                         index_t cols, T* to) {
+    [[gnu::cold, gnu::noinline]] static void pack_b(view<From const> const& b, index_t p, index_t j,
+                                                    index_t depth, index_t cols, T* to) {
         table const& t = kernels();
         From const* const from = b.data + p * b.row_stride + j * b.col_stride;
         if (std::is_same_v<From, T> && b.col_stride == 1) { // row by row: each is read from end to end
