@@ -103,18 +103,20 @@ constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6
 // Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them, and no
 // operand that lies along k has to be turned; but to sum the elements of a vector takes time.
 //
-// With AVX-512, and both operands along k, the fewer cycles decide, about: of dot products one for a vector of a product, and
-// some for the sum and for a vector that is not whole; of tiles, half a cycle for 32 bytes of a row of C, and what turning B
-// takes. Few columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows side by side as a
-// tile has, and fetch none ahead. The other limits were measured within the caches.
+// With AVX-512, and an A along k, the fewer cycles decide, about: of dot products one for a vector of a product, some for the
+// sum and for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of tiles, half a
+// cycle for 32 bytes of a row of C, four at least, and what turning a B along k takes. Few columns of tiles wait for the rows
+// of an A that comes from memory, too: they read as many rows side by side as a tile has, and fetch none ahead. The other
+// limits were measured within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
                      bool with_avx512) {
-    if (with_avx512 && a_along_k && b_along_k && smaller(m, n) > 1) {
-        index_t const bytes = k * size,
-                      ends = 3 * divide_up(k, longest_dots(size, smaller(m, n))) + (bytes % 64 != 0);
-        index_t const wait = n <= 12 && m * bytes > 2 * near_memory ? m * bytes / 2 : 0;
-        return m * n * (2 * divide_up(bytes, 64) + ends) <
-               m * divide_up(n * size, 32) * k + n * (bytes + 8 * size) / 5 + 300 + wait;
+    if (with_avx512 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
+        index_t const bytes = k * size, tiles = larger_of(m * divide_up(n * size, 32), 8) * k,
+                      turn = n * (bytes + 8 * size) / 5 + 300, turn_few = 8 * k + 180,
+                      wait = n <= 12 && m * bytes > 2 * near_memory ? m * bytes / 2 : 0,
+                      ends = 3 * divide_up(k, longest_dots(size, smaller(m, n))) + (bytes % 64 != 0),
+                      dots = m * n * (2 * divide_up(bytes, 64) + ends);
+        return b_along_k ? dots < tiles + turn + wait : dots + turn_few < tiles + wait;
     }
     if (m <= few_dots(size) && b_along_k) {
         if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
