@@ -92,9 +92,12 @@ private:
     }
 
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is left
-    // when the sums are done, or five to turn them.
+    // when the sums are done, or five to turn them. Rows of C that share their places in the nearest cache, which holds eight
+    // such lines, are written eight at a time where k is so short that writing C takes most of the time.
     index_t tallest(index_t width) const {
-        return smaller(turned_ ? 24 / width : 28, width == 1 ? 28 : (31 - width) / width);
+        index_t const rows = smaller(turned_ ? 24 / width : 28, width == 1 ? 28 : (31 - width) / width);
+        bool const collide = s_.k <= 32 && s_.m * s_.n * size_ > 32768 && c_row_ * size_ % 2048 == 0;
+        return collide ? smaller(rows, 8) : rows;
     }
 
     // Where a vector of a row of B lies: B may consist of strips of two.
