@@ -1,4 +1,4 @@
-// bench_fit TABLE ISA FILE [ISA FILE]...: fits the costs of what products on the host are made of to measurements that
+// bench_fit TABLE COLUMN FILE [COLUMN FILE]...: fits the costs of what products on the host are made of to measurements that
 // bench_host --estimate --data=FILE wrote, and writes them into TABLE, which is host/costs_table.hpp. Then it prints how
 // far off they are. Costs of what no measured shape does stay.
 //
@@ -11,6 +11,7 @@
 #include <cmath>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ namespace {
 
 namespace sg = stratagemm;
 constexpr int kinds = static_cast<int>(sg::host_cost::kinds);
+constexpr char const* columns[] = {"portable", "avx2", "avx512", "zen4"}; // of the table
+constexpr int most = static_cast<int>(std::size(columns));
 
 struct measured {
     std::string type;
@@ -121,12 +124,13 @@ struct table {
         }
         if (first + kinds > lines.size()) throw std::runtime_error(file + " has no table");
     }
-    void set(int kind, double const (&cycles)[3]) {
+    void set(int kind, double const (&cycles)[most]) {
         std::string& line = lines[first + std::size_t(kind)];
         std::ostringstream out;
         out.precision(5);
-        out << "    {" << rounded(cycles[0]) << ", " << rounded(cycles[1]) << ", " << rounded(cycles[2])
-            << line.substr(line.find('}'));
+        for (int column = 0; column < most; ++column)
+            out << (column == 0 ? "    {" : ", ") << rounded(cycles[column]);
+        out << line.substr(line.find('}'));
         line = out.str();
     }
     static double rounded(double x) { return x < 100 ? x : std::round(x); }
@@ -140,20 +144,19 @@ struct table {
 } // namespace
 
 int main(int argc, char** argv) try {
-    if (argc < 4 || argc % 2 != 0) throw std::runtime_error("bench_fit TABLE ISA FILE [ISA FILE]...");
+    if (argc < 4 || argc % 2 != 0) throw std::runtime_error("bench_fit TABLE COLUMN FILE [COLUMN FILE]...");
     table to(argv[1]);
-    double cycles[kinds][3];
-    for (int k = 0; k < kinds; ++k) std::copy_n(sg::host_costs[k], 3, cycles[k]);
+    double cycles[kinds][most];
+    for (int k = 0; k < kinds; ++k) std::copy_n(sg::host_costs[k], most, cycles[k]);
     for (int i = 2; i < argc; i += 2) {
-        auto isa = sg::host_isa::portable;
-        while (isa < sg::host_isa::avx512 && argv[i] != std::string(name_of(isa)))
-            isa = static_cast<sg::host_isa>(static_cast<int>(isa) + 1);
-        auto const all = read(isa, argv[i + 1]);
+        auto const column = std::find(std::begin(columns), std::end(columns), std::string(argv[i])) - columns;
+        if (column == most) throw std::runtime_error(std::string("the table has no column for ") + argv[i]);
+        auto const all = read(static_cast<sg::host_isa>(std::min<long>(column, 2)), argv[i + 1]);
         costs x;
-        for (int k = 0; k < kinds; ++k) x.of[k] = cycles[k][static_cast<int>(isa)];
+        for (int k = 0; k < kinds; ++k) x.of[k] = cycles[k][column];
         x = fit(all, x);
-        for (int k = 0; k < kinds; ++k) cycles[k][static_cast<int>(isa)] = x.of[k];
-        std::cout << name_of(isa) << "\n";
+        for (int k = 0; k < kinds; ++k) cycles[k][column] = x.of[k];
+        std::cout << argv[i] << "\n";
         report(all, x);
     }
     for (int k = 0; k < kinds; ++k) to.set(k, cycles[k]);

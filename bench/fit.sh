@@ -1,14 +1,15 @@
 #!/bin/sh
 # bench/fit.sh [files]: measures random shapes on the host, with each instruction set that the machine has, into
-# bench/results/estimate-ISA.txt, and fits host/costs_table.hpp to them. With "files" it fits to what is there.
+# bench/results/estimate-ISA.txt, or estimate-zen4.txt for AVX-512 on AMD processors of family 25, and fits
+# host/costs_table.hpp to them. With "files" it fits to what is there.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
 table=$root/include/stratagemm/backend/host/costs_table.hpp
 
-# measure ISA COUNT THREADS
+# measure ISA COUNT THREADS COLUMN
 measure() {
-    file=$root/bench/results/estimate-$1.txt
+    file=$root/bench/results/estimate-$4.txt
     new=$(mktemp)
     for threads in $3; do
         STRATAGEMM_ISA=$1 "$build/bench/bench_host" --estimate --seed=11 --count="$2" --threads="$threads" --rounds=11 \
@@ -29,11 +30,12 @@ measure() {
 
 if [ "${1-}" != files ]; then
     sh "$root/bench/build.sh" bench_host
-    measure avx512 300 "1 2"
-    measure avx2 150 1
-    measure portable 100 1
+    measure avx512 300 "1 2" "$(awk '/^vendor_id.*AMD/ { amd = 1 } /^cpu family.* 25$/ && amd { zen = 1 }
+        END { print zen ? "zen4" : "avx512" }' /proc/cpuinfo)"
+    measure avx2 150 1 avx2
+    measure portable 100 1 portable
 fi
 sh "$root/bench/build.sh" bench_fit
 cd "$root/bench/results"
-"$build/bench/bench_fit" "$table" avx512 estimate-avx512.txt avx2 estimate-avx2.txt portable estimate-portable.txt
+"$build/bench/bench_fit" "$table" avx512 estimate-avx512.txt zen4 estimate-zen4.txt avx2 estimate-avx2.txt portable estimate-portable.txt
 if command -v clang-format >/dev/null; then clang-format -i "$table"; fi

@@ -24,7 +24,9 @@ struct host_counts {
 
     double& operator[](host_cost what) { return of[static_cast<int>(what)]; }
     double seconds(host_isa isa) const {
-        int const column = isa > host_isa::avx512 ? 2 : static_cast<int>(isa);
+        int const column = isa < host_isa::avx512                            ? static_cast<int>(isa)
+                           : isa == host_isa::avx512 && cpu_halves_vectors() ? 3
+                                                                             : 2;
         double cycles = 0;
         for (int i = 0; i < static_cast<int>(host_cost::kinds); ++i) cycles += of[i] * host_costs[i][column];
         return cycles / host_clock_of(isa);

@@ -54,9 +54,12 @@ inline bool cpu_has(host_isa isa) {
     }
     return false;
 }
+// Whether vectors of AVX-512 are multiplied in two halves, as Zen 4 does.
+inline bool cpu_halves_vectors() { return __builtin_cpu_is("amdfam19h"); }
 inline bool cpu_has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
 #else
 inline bool cpu_has(host_isa isa) { return isa == host_isa::portable; }
+inline bool cpu_halves_vectors() { return false; }
 inline bool cpu_has_vnni() { return false; }
 #endif
 

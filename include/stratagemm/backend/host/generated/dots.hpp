@@ -68,8 +68,8 @@ private:
         gpr counter, operand;
         index_t apart, apart_in_c;
     };
-    // For each tile of this side, those of the inner side, or one of `other` rows or columns.
-    [[gnu::cold, gnu::noinline]] void write_side(side const& x, side const* inner, index_t other) {
+    // For each tile of this side, those of the inner side; without one, a tile that has `outer` rows or columns.
+    [[gnu::cold, gnu::noinline]] void write_side(side const& x, side const* inner, index_t outer) {
         evenly const parts(x.all, x.most);
         for (int more = 1; more >= 0; --more) {
             index_t const count = more ? parts.larger : parts.parts - parts.larger,
@@ -83,7 +83,7 @@ private:
                 in_c -= inner->all * inner->apart_in_c;
             } else {
                 bool const rows = x.counter == rax;
-                write_tile(static_cast<int>(rows ? length : other), static_cast<int>(rows ? other : length));
+                write_tile(static_cast<int>(rows ? length : outer), static_cast<int>(rows ? outer : length));
             }
             to_.add(x.operand, length * x.apart * size_);
             to_.add(rdx, in_c * size_);
