@@ -66,13 +66,14 @@ private:
             job.write = write_turned<P>, job.problem = &p;
         else
             job.c = p.c.data, job.c_row = how.turned ? p.c.rows : p.c.row_stride;
-        if (how.what == way::rows && !sg::is_vector_job(job)) return false;
+        bool const dots = sg::is_dots_job(job);
+        if (how.what == way::rows && !sg::is_vector_job(job, dots)) return false;
         auto const need =
             sg::multiply_bytes<packing>(job.rows(), job.cols(), job.depth(), how.threads) + 4096;
         auto memory = sg::reserve_host({need}, "choices");
         if (!memory) return false;
         if (how.what == way::rows)
-            sg::multiply_vector(job, how.threads, *memory);
+            sg::multiply_vector(job, dots, how.threads, *memory);
         else
             sg::multiply(job, how.threads, *memory);
         return true;
@@ -102,8 +103,7 @@ private:
             table.small(g);
         } else {
             if (!table.dot_products || !across || g.k <= 1 || g.a_col != 1) return false;
-            g.b_strip = b.col_stride;
-            sg::multiply_dots(table, g);
+            sg::multiply_by_dots(g, b.col_stride, std::min(g.m, g.n));
         }
         if (buffered) sg::gather(table, p.c.data, p.c.row_stride, sums, 1, g.n, g.n, g.m);
         return true;
