@@ -292,7 +292,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             for (int j = 0; j < COLS; ++j) add(v[s], all_of(b + l + s * STEP + j * p.b.col, 32), j);
     }
     /* Whole pieces that are left are asked for together, if there are registers. */
-    constexpr int LEFT = AT_ONCE > 1 ? AHEAD - 1 : 1;
+    constexpr int LEFT = AT_ONCE > 1 && sizeof(IN) > 1 ? AHEAD - 1 : 1;
     while (l - from + PIECE <= end) {
         run_of<IN, EACH> v[LEFT][MICRO_M];
         auto const whole = [&](int s) { return l - from + s * STEP + PIECE <= end; };
@@ -384,8 +384,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         return y;
     };
     int l = start + TERMS * NEXT * t;
-    bool const reads_first = i0 < 0 && start == 0, reads_last = i0 + EACH > p.m && end == p.k;
-    int const until = __any_sync(~0u, reads_last) ? end - 1 : end;
+    int const until = from + 8 * EACH > p.m && end == p.k ? end - 1 : end;
     auto const pieces = [&](auto const &ahead) {
         constexpr int AHEAD = sizeof(ahead);
         for (; l - TERMS * NEXT * t + (AHEAD - 1) * STEP + SPAN < until; l += AHEAD * STEP) {
@@ -402,7 +401,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         }
     };
     /* Not beyond the ends of A, before its first line and after its last one. */
-    bool careful = __any_sync(~0u, reads_first);
+    bool careful = from < 0 && start == 0;
     for (;; l += STEP, careful = false) {
         char const many[STAGES] = {}, one[1] = {};
         if (!careful) pieces(many), pieces(one);
