@@ -105,10 +105,9 @@ struct cuda_narrow_parts {
                              lines = on_tensor_cores ? t.stages * (element == 8 ? 64 : 128)
                                                      : 256 / t.micro_n * at_a_time;
         std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
-        // Two blocks may read the same sector of a line. Doubles on the tensor cores were that much slower.
+        // Two blocks may read the same sector of a line.
         double const wide = static_cast<double>(t.m) * static_cast<double>(element),
-                     twice =
-                         (shifted ? (wide + 32) / wide : 1) * (on_tensor_cores && element == 8 ? 1.15 : 1);
+                     twice = shifted ? (wide + 32) / wide : 1;
         // Columns that are not multiplied by the tensor cores are felt.
         double const multiplying = on_tensor_cores || s.n == 1 ? 0 : 700 * static_cast<double>(s.n);
         double const bytes = static_cast<double>(s.m) * static_cast<double>(s.k * s.count) *
@@ -125,9 +124,10 @@ struct cuda_narrow_parts {
             auto const times = static_cast<double>(some);
             double const rounds = static_cast<double>(((of_each - 1) / lines + 1) * ((beside + 1) / 2));
             double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
-            // Some multiprocessors have one block more than others.
-            double const idle = 1 - static_cast<double>(blocks) / static_cast<double>(beside * units),
-                         all_bytes = filling * (1 + 0.25 * idle);
+            // Of few blocks, some multiprocessors have one more than others.
+            double const idle =
+                beside > 2 ? 0 : 1 - static_cast<double>(blocks) / static_cast<double>(beside * units);
+            double const all_bytes = filling * (1 + 0.25 * idle);
             double const most = waits > all_bytes ? waits : all_bytes, least = waits + all_bytes - most;
             double const square = least / most * (least / most);
             double const reading = most * (1 + 0.12 * square * square * square);
