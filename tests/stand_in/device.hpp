@@ -40,6 +40,7 @@ extern "C" STAND_IN_SEEN void stand_in_begin(stand_in_thread* now) {
 #define __global__
 #define __shared__ static
 #define __grid_constant__
+#define __device__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 struct alignas(16) float4 {

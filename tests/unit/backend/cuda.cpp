@@ -525,6 +525,18 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
     check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
     check(sg::half(), float(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
     check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2}, 60, 61, 1500, true);
+    // Few rows or columns: with B along k, along n in aligned lines, and in lines that begin anywhere.
+    sg::cuda_tile const narrow{cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, 2};
+    for (sg::index_t const side : {200, 203}) {
+        check(sg::half(), float(), narrow, 1, side, 701, false);
+        check(sg::half(), float(), narrow, 3, side, 701, false);
+        check(1.0f, 1.0f, narrow, 1, side, 701, false);
+        check(1.0f, 1.0f, narrow, 3, side, 701, false);
+        check(1.0, 1.0, narrow, 2, side, 701, false);
+        check(std::int8_t(), std::int32_t(), narrow, 3, side, 701, false);
+    }
+    check(sg::half(), float(), narrow, 3, 203, 704, true);
+    check(1.0f, 1.0f, narrow, 203, 3, 701, false);
     if (gpu.where().capability == 90) {
         check(sg::half(), float(), {cuda_engine::wgmma, 128, 64, 64, 1, 1, 3, 2}, 120, 56, 808, false);
         check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60, 61, 1500,

@@ -76,6 +76,75 @@ struct cuda_order {
     }
 };
 
+// Whether few columns are multiplied by the tensor cores, if A may be read as vectors.
+inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff_t n, bool along_k) {
+    if (type == 'h' || type == 'w') return d.capability >= 80 && (along_k || n > 2);
+    return type == 'd' && d.capability >= 90 && n > 4;
+}
+
+// What a narrow product takes where A lies along m, and into how many parts k is best divided. A block asks for so many
+// lines at a time, and waits for them; all blocks together are no faster than memory.
+struct cuda_narrow_parts {
+    std::ptrdiff_t parts = 1;
+    bool together = false;
+    double cycles = 1e300;
+
+    // The lines of a part: as many as warps ask for at a time, if the last part does not become much shorter by that.
+    static std::ptrdiff_t part_of(std::ptrdiff_t k, std::ptrdiff_t parts) {
+        std::ptrdiff_t const unit = k >= 2048 * parts ? 256 : k >= 512 * parts ? 128 : 32;
+        return ((k - 1) / parts / unit + 1) * unit;
+    }
+
+    cuda_narrow_parts(char type, std::size_t element, cuda_sides const& s, cuda_device const& d) {
+        std::size_t const scalar = element < 4 ? 4 : element;
+        bool const shifted = static_cast<std::size_t>(s.m) * element % 16 != 0,
+                   on_tensor_cores = narrow_on_tensor_cores(type, d, s.n, false);
+        cuda_tile const t = tile_for_narrow(s.m * s.count, s.n, s.k, element, scalar,
+                                            {false, on_tensor_cores, shifted}, d.units);
+        std::ptrdiff_t const each = t.m / (t.micro_n - shifted), at_a_time = each * s.n > 32 ? 4 : 8,
+                             lines = on_tensor_cores ? t.stages * (element == 8 ? 64 : 128)
+                                                     : 256 / t.micro_n * at_a_time;
+        std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
+        // Two blocks may read the same sector of a line.
+        double const wide = static_cast<double>(t.m) * static_cast<double>(element),
+                     twice = shifted ? (wide + 32) / wide : 1;
+        // Columns that are not multiplied by the tensor cores are felt.
+        double const multiplying = on_tensor_cores || s.n == 1 ? 0 : 700 * static_cast<double>(s.n);
+        double const bytes = static_cast<double>(s.m) * static_cast<double>(s.k * s.count) *
+                             static_cast<double>(element),
+                     filling = bytes / d.bytes_per_cycle / static_cast<double>(units) * twice;
+        auto const consider = [&](std::ptrdiff_t some, bool by_cluster) {
+            std::ptrdiff_t const of_each = part_of(s.k, some), blocks = tiles * some;
+            std::ptrdiff_t const beside = (blocks - 1) / units + 1;
+            if (by_cluster) {
+                // Multiprocessors are neighbours in some 16, among which clusters find room.
+                std::ptrdiff_t const room = 16 * beside / some * (units / 16);
+                if (beside > 2 || 20 * tiles > 19 * room) return;
+            }
+            auto const times = static_cast<double>(some);
+            double const rounds = static_cast<double>(((of_each - 1) / lines + 1) * ((beside + 1) / 2));
+            double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
+            // Of few blocks, some multiprocessors have one more than others.
+            double const idle =
+                beside > 2 ? 0 : 1 - static_cast<double>(blocks) / static_cast<double>(beside * units);
+            double const all_bytes = filling * (1 + 0.25 * idle);
+            double const most = waits > all_bytes ? waits : all_bytes, least = waits + all_bytes - most;
+            double const square = least / most * (least / most);
+            double const reading = most * (1 + 0.12 * square * square * square);
+            double const adding = some == 1 ? 0 : by_cluster ? 4800 + 220 * times : 7000 + 150 * times;
+            double const all = 3300 + reading + adding,
+                         queued = launching(some > 1 && !by_cluster ? 2 : 1, false);
+            double const needs = all > queued ? all : queued;
+            if (needs < cycles) cycles = needs, together = by_cluster, parts = some;
+        };
+        consider(1, false);
+        for (std::ptrdiff_t p = 2; s.count == 1 && tiles * (p - 1) < 4 * units && p * 128 <= s.k; ++p) {
+            consider(p, false);
+            if (d.capability >= 90 && p <= 8) consider(p, true);
+        }
+    }
+};
+
 // Of kernels/ordered.cu.hpp, with A along k: what a block does with a step of its pieces, and all with memory.
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, int units) {
@@ -254,55 +323,65 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              static_cast<double>(element) * static_cast<double>(s.count);
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
-        // The parts of k, unless the blocks of a kernel divide it themselves: where A lies along k they do, if there are
-        // enough rows or not so many terms. A block reads 128 bytes of each column of A. With several columns of B, parts
-        // are chosen so that rounds of blocks are full. A vector gets as few parts as keep memory busy: no multiprocessor
-        // may read its blocks, at up to 40 bytes a cycle, for longer than memory takes for all of A, and no block may wait
-        // for its lines for longer than that.
-        std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
-                             places = std::ptrdiff_t{2} * d.units;
-        bool const divides_k = lying.a_along_k && (s.m >= d.units || s.k < 8192);
-        std::ptrdiff_t const most = s.count > 1 || divides_k ? 1 : s.k / 256;
-        std::ptrdiff_t parts = 1;
-        double least = 1e300;
-        for (std::ptrdiff_t p = 1; p <= most && (p == 1 || blocks * (p - 1) < 2 * places); ++p) {
-            auto const rounds = static_cast<double>((blocks * p - 1) / places + 1);
-            double time = rounds / static_cast<double>(p) * (1 + 0.02 * static_cast<double>(p));
-            if (s.n == 1) {
-                auto const each = static_cast<double>((blocks * p - 1) / d.units + 1),
-                           lines = static_cast<double>(s.k / p);
-                double const reading = bytes / (20 * d.units),
-                             longest = lines * (3.2 * each > 4.3 ? 3.2 * each : 4.3);
-                time = (reading > longest ? reading : longest) +
-                       (p > 1 ? 4000 + 50 * static_cast<double>(p) : 0);
+        // The parts of k. Where A lies along k the blocks of a kernel divide it themselves, if there are enough rows or not
+        // so many terms. If not, a product of several columns gets parts such that rounds of blocks are full; a vector gets
+        // as few parts as keep memory busy: no multiprocessor may read its blocks, at up to 40 bytes a cycle, for longer
+        // than memory takes for all of A, and no block may wait for its lines for longer than that.
+        bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
+        std::ptrdiff_t parts = given ? only.parts : 1;
+        double reading = 0;
+        if (given) {
+            narrow.together =
+                only.cluster > 1 && d.capability >= 90 && parts > 1 && parts <= 8 && s.count == 1;
+        } else if (!lying.a_along_k) {
+            cuda_narrow_parts const by_model(type, element, s, d);
+            parts = by_model.parts, narrow.together = by_model.together, reading = by_model.cycles;
+        } else if (s.m < d.units && s.k >= 8192 && s.count == 1) {
+            std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
+                                 places = std::ptrdiff_t{2} * d.units;
+            double least = 1e300;
+            for (std::ptrdiff_t p = 1; p <= s.k / 256 && (p == 1 || blocks * (p - 1) < 2 * places); ++p) {
+                auto const rounds = static_cast<double>((blocks * p - 1) / places + 1);
+                double time = rounds / static_cast<double>(p) * (1 + 0.02 * static_cast<double>(p));
+                if (s.n == 1) {
+                    auto const each = static_cast<double>((blocks * p - 1) / d.units + 1),
+                               lines = static_cast<double>(s.k / p);
+                    double const all = bytes / (20 * d.units),
+                                 longest = lines * (3.2 * each > 4.3 ? 3.2 * each : 4.3);
+                    time = (all > longest ? all : longest) + (p > 1 ? 4000 + 50 * static_cast<double>(p) : 0);
+                }
+                if (time < least) least = time, parts = p;
             }
-            if (time < least) least = time, parts = p;
         }
-        narrow.part = parts > 1 ? (s.k / parts + 31) / 32 * 32 : 0;
-        // Where no line can begin at a multiple of 16 bytes, A is read word by word, or element by element, and tiles may
-        // be faster (bench/results/lines-h100-2026-11-25.txt).
-        std::size_t const line = static_cast<std::size_t>(lying.a_along_k ? s.k : s.m) * element;
-        bool const dense = line % 16 == 0 || s.n == 1;
-        bool const words = element < 4 && lying.a_along_k && line % 4 == 0;
-        // B is copied unless it lies along k, aligned.
-        bool const copied = !lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0;
+        if (parts > 1 && s.count == 1) narrow.part = cuda_narrow_parts::part_of(s.k, parts);
+        if (narrow.part >= s.k) narrow.part = 0;
+        narrow.together &= narrow.part > 0;
+        if (given) return narrow;
+        bool const gathers = narrow.part > 0 && !narrow.together;
+        // Lines along k that begin within 16 bytes are read word by word, or element by element, and tiles may be faster
+        // (bench/results/lines-h100-2026-11-25.txt).
+        std::size_t const line = static_cast<std::size_t>(s.k) * element;
+        bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
+        bool const words = element < 4 && line % 4 == 0;
+        // Where A lies along k, B is copied unless it does, too, aligned.
+        bool const copied =
+            lying.a_along_k && (!lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
         // Bytes in a cycle. Several columns of doubles may be multiplied sooner by the tensor cores of tiles.
-        bool const surely = dense && !(element == 8 && s.n > 1);
+        bool const by_threads =
+            !lying.a_along_k && s.n > 1 && !narrow_on_tensor_cores(type, d, s.n, lying.a_along_k);
+        bool const surely = dense && !by_threads && !(element == 8 && s.n > 1);
         double const by_vectors = surely ? 20 : 12;
-        double const by_elements = element == 1      ? 3
-                                   : element == 2    ? 4.5
-                                   : lying.a_along_k ? 12
-                                   : s.n <= 4        ? 7.5
-                                                     : 4;
+        double const by_elements = element == 1 ? 3 : element == 2 ? 4.5 : 12;
         double const rate = dense ? by_vectors : words ? 10 : by_elements;
         // Sums of a row that is read by elements are added up by the threads of a warp.
-        double const rows =
-            dense || words || !lying.a_along_k ? 0 : static_cast<double>(s.m) * static_cast<double>(s.count);
-        narrow.cycles = 5000 + bytes / (rate * d.units) + rows * 50 * static_cast<double>(s.n) / d.units +
-                        (parts > 1 ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0);
+        double const rows = dense || words ? 0 : static_cast<double>(s.m) * static_cast<double>(s.count);
+        narrow.cycles = lying.a_along_k ? 5000 + bytes / (rate * d.units) +
+                                              rows * 50 * static_cast<double>(s.n) / d.units +
+                                              (gathers ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0)
+                                        : reading;
         if (bytes > 1e6 && surely) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer.
-        double const queued = launching(1 + (parts > 1) + copied, false);
+        double const queued = launching(1 + gathers + copied, false);
         if (narrow.cycles < queued) narrow.cycles = queued;
         if (narrow.cycles < best.cycles) best = narrow;
     }

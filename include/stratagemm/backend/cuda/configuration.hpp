@@ -73,10 +73,11 @@ struct cuda_form {
     short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool direct = false;               // of simt: a large tile reads lines along k as they lie
-    bool shifted = false;              // of mma: what is not dense is read in aligned pieces, and shifted
-    bool together = false;             // parts of k are the blocks of a cluster, which add them up
-    bool invariant = false;            // nothing is contracted but multiply-adds, and no sum is -0
-    bool pieces = false;               // k is summed in pieces (device/order.hpp), of an argument's depth
+    // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines begin anywhere.
+    bool shifted = false;
+    bool together = false;  // parts of k are the blocks of a cluster, which add them up
+    bool invariant = false; // nothing is contracted but multiply-adds, and no sum is -0
+    bool pieces = false;    // k is summed in pieces (device/order.hpp), of an argument's depth
 
     friend bool operator==(cuda_form const&, cuda_form const&) = default;
     friend auto operator<=>(cuda_form const&, cuda_form const&) = default;
@@ -184,20 +185,28 @@ constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
     }
 }
 // For m x n x k with so few columns. Along k: rows of a warp, and warps that share the terms of these, so that there
-// are enough warps; else: threads side by side. `units`: multiprocessors.
+// are enough warps; else: threads side by side, few enough for many blocks. `units`: multiprocessors.
+struct cuda_narrow_form {
+    bool along_k = true, on_tensor_cores = false;
+    bool shifted = false; // lines along m begin anywhere
+};
 inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element,
-                                 std::size_t scalar, bool along_k, bool on_tensor_cores, int units) {
+                                 std::size_t scalar, cuda_narrow_form const& f, int units) {
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
     auto const size = static_cast<std::ptrdiff_t>(element);
-    if (!along_k) {
+    if (!f.along_k) {
         t.k = 1024;
-        while (static_cast<std::size_t>(t.k * n) * scalar > 32768) t.k = static_cast<short>(t.k / 2);
-        std::ptrdiff_t const each = size == 1 ? 8 : 16 / size;
-        t.micro_n = !on_tensor_cores && 2 * m / (32 * each) >= 3 * units ? 32 : 8;
-        if (on_tensor_cores) t.micro_m = 16;
-        t.m = static_cast<short>(t.micro_n * each);
+        while (static_cast<std::size_t>(t.k * ((n + 3) / 4 * 4)) * scalar > 32768)
+            t.k = static_cast<short>(t.k / 2);
+        std::ptrdiff_t const each = size == 1 ? 8 : 16 / size, rows = 8 * each;
+        if (f.on_tensor_cores)
+            t.micro_m = 16, t.micro_n = 8, t.stages = 2;
+        else
+            t.micro_n = m >= 6 * rows * units ? 32 : n == 1 && size > 1 && 3 * m < 2 * rows * units ? 4 : 8;
+        t.m = static_cast<short>((t.micro_n - f.shifted) * each);
         return t;
     }
+    bool const on_tensor_cores = f.on_tensor_cores;
     std::ptrdiff_t const piece = (on_tensor_cores ? 4 : 32) * 16 / size, wanted = 32 * units;
     t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 ? 2 : 4;
     while (!on_tensor_cores && t.micro_m > 1 && m < t.micro_m * units)
@@ -206,6 +215,11 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         t.stages = static_cast<short>(2 * t.stages);
     t.m = static_cast<short>(8 / t.stages * t.micro_m);
     return t;
+}
+
+// Dynamic shared memory: the sums of a block that others of its cluster read.
+inline std::size_t shared_bytes_of_narrow(cuda_tile const& t, std::size_t scalar, cuda_form const& f) {
+    return f.together ? (static_cast<std::size_t>(t.m * t.n) * scalar + 15) / 16 * 16 : 0;
 }
 
 // The kernel for few columns that sums in the order of device/order.hpp (kernels/ordered.cu.hpp): m rows of C and micro_m
@@ -354,7 +368,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     if (f.invariant) define("INVARIANT", 1);
     if (f.pieces) define("PIECES", 1);
     if (f.spreads) define("SPREADS", 1);
-    if (t.engine == cuda_engine::mma) define("SHIFTED", f.shifted);
+    if (t.engine == cuda_engine::mma || t.engine == cuda_engine::narrow) define("SHIFTED", f.shifted);
     if (t.engine == cuda_engine::simt && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
     if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);

@@ -176,14 +176,14 @@ public:
             choice.tile = tile_for_ordered(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, x.part, sizeof(In),
                                            lying_a().along_k, session_.device());
         } else if (choice.tile.engine == cuda_engine::narrow) {
-            bool const along_k = lying_a().along_k;
-            int const units = session_.device().units, capability = session_.device().capability;
-            bool const on_tensor_cores =
-                form_of(choice).dense &&
-                (sizeof(In) == 2 ? capability >= 80 && (along_k || p_.c.cols > 2)
-                                 : std::is_same_v<In, double> && capability >= 90 && p_.c.cols > 4);
-            choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In),
-                                          sizeof(Scalar), along_k, on_tensor_cores, units);
+            cuda_form const lying = form_of(choice);
+            choice.tile = tile_for_narrow(
+                p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In), sizeof(Scalar),
+                {lying.a_along_k,
+                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.c.cols, lying.a_along_k) &&
+                     lying.dense,
+                 lying.shifted},
+                session_.device().units);
         }
         cuda_form form = form_of(choice);
         if (choice.together) x.part = static_cast<int>(choice.part);
@@ -391,13 +391,21 @@ private:
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
-            // One kernel for both, but of an invariant product.
-            f.b_along_k = choice.invariant && (p_.b.cols == 1 || lying_b().along_k);
+            // One kernel for both, but of an invariant product, and where B need not be copied to lie along k.
+            if (choice.invariant)
+                f.b_along_k = p_.b.cols == 1 || lying_b().along_k;
+            else
+                f.b_along_k = !a.along_k && p_.b.cols > 2 && lying_b().along_k && !lying_b().is_sum() &&
+                              cuda_lines_of(lying_b()).can_be_fetched();
             auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
                                 static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In);
             f.words =
                 begins % 16 != 0 && begins % 4 == 0 && sizeof(In) < 4 && a.along_k && a.view.col_stride == 1;
-            f.dense = f.words || (begins % 16 == 0 && a.view.col_stride == 1);
+            // Vectors may go beyond the rows of a line along m, to what is between it and the next.
+            bool const lines = a.view.col_stride == 1 && (a.along_k || a.view.row_stride >= a.view.cols);
+            f.dense = f.words || (begins % 16 == 0 && lines);
+            f.shifted = !f.dense && !f.invariant && lines && !a.along_k && begins % sizeof(In) == 0;
+            f.dense |= f.shifted, f.b_along_k &= f.dense && !f.shifted;
         }
         return form_for(tile, sizeof(In), f);
     }
@@ -485,17 +493,17 @@ private:
                       : tiles_of(on_c, sides()) * (form.partial || form.together ? parts : p_.count);
         auto const cluster = static_cast<unsigned>(form.together ? parts : tile.cluster);
         cuda_packing<In> copies;
-        bool const by_lines = !form.invariant && (form.a_along_k || tile.micro_m == 16);
+        bool const by_lines = !form.invariant && (form.a_along_k || (tile.micro_m == 16 && form.b_along_k));
         if (tile.engine == cuda_engine::narrow && by_lines) {
             cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
                                                copies, memory); // which has been formed, if it is a sum
             if (status s = copies.run(session_, stream_); !s) return s;
             cuda_arguments<Scalar> lying = x;
             lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
-            return launch(**compiled, form, tiles, threads_of(tile), lying);
+            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles), cluster);
         }
         if (!reads_lines(tile.engine))
-            return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles));
+            return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles), cluster);
 
         cuda_lines<In> a = cuda_lines_of(lying_a()), b = cuda_lines_of(lying_b());
         if (form.dense) {

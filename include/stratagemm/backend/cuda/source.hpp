@@ -77,9 +77,14 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         source.shared_bytes = shared_bytes_of_ordered(tile, sizeof(In), form.a_along_k);
         return source;
     }
-    if (tile.engine == cuda_engine::narrow)
-        return cuda_source_of<In, Out>("narrow", cuda_narrow_text, epilogue,
-                                       cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
+    if (tile.engine == cuda_engine::narrow) {
+        std::string const body =
+            (form.together ? cuda_fetches_text : "") + std::string(cuda_copies_text) + cuda_narrow_text;
+        cuda_source source = cuda_source_of<In, Out>(
+            "narrow", body.c_str(), epilogue, cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
+        source.shared_bytes = shared_bytes_of_narrow(tile, sizeof(accumulator_t<In>), form);
+        return source;
+    }
     std::string body = std::string(cuda_fetches_text) + cuda_pipeline_text;
     switch (tile.engine) {
     case cuda_engine::simt: body += cuda_simt_text; break;

@@ -5,8 +5,15 @@
 // only. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block; B lies along
 // k, too, in aligned lines. Else: a thread has some rows that are next to each other, MICRO_N threads beside it have those
 // that follow, all other threads of the block share the terms, and a B of several columns passes through shared memory,
-// TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those of 128 bytes; B lies along k. Sums are
-// always added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace.
+// TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those of 128 bytes, and STAGES pieces of each are
+// under way at a time; there, B_ALONG_K says that B lies along k in aligned lines. Sums are
+// always added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER: the blocks of a
+// cluster have a part of k each, and add up what they have.
+//
+//
+// SHIFTED: lines along m begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own
+// place within a vector, and the next eight begin at the same places. A warp takes every eighth line only, so that all of
+// its vectors hold the same rows: those of the block, and some before them.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -43,12 +50,25 @@ inline run_of<IN, EACH> all_of_a(IN const *from, index next) {
     return all_of(from, next);
 #endif
 }
-inline run_of<IN, EACH> some_of(IN const *from, index next, int there) {
+inline run_of<IN, EACH> some_of(IN const *from, index next, int there, int begin = 0) {
     run_of<IN, EACH> v = {};
 #pragma unroll
     for (int e = 0; e < EACH; ++e)
-        if (e < there) v.x[e] = from[e * next];
+        if (e >= begin && e < there) v.x[e] = from[e * next];
     return v;
+}
+/* Which element of an aligned vector this is. */
+inline int place_in_vector(IN const *x) { return (int)((unsigned long long)x / sizeof(IN) % EACH); }
+/* Whether rows from i0 on of line l along m may be read as a vector. What is before and after the rows of a line belongs to
+   other lines or lies between them, and counts for no row, but nothing is read before the first line or after the last. */
+inline bool is_within(arguments const &p, int i0, int l) {
+    return ((i0 >= 0) | (l > 0)) & ((i0 + EACH <= p.m) | (l + 1 < p.k));
+}
+/* What is read where there is nothing. With a branch for each vector instead, one would be waited for after another. */
+struct alignas(16) no_elements { unsigned word[4]; };
+__device__ no_elements const nothing = {};
+inline run_of<IN, EACH> all_if(bool there, IN const *from, index next) {
+    return all_of(there ? from : (IN const *)&nothing, there ? next : 0);
 }
 template <class T> inline T from_lane(T x, int lane) {
     union { T whole; unsigned word[sizeof(T) / 4]; } v = {x};
@@ -83,6 +103,49 @@ inline void finish(arguments const &p, epilogue_state const &state, scalar sum, 
     store(p, state, sum, i, j, number);
 #endif
 }
+#ifndef TOGETHER
+#define TOGETHER 0
+#endif
+#if TOGETHER
+/* Of the sums of a block, which other blocks of the cluster read. */
+constexpr int RUN = 16 / sizeof(scalar), RUNS = (TILE_M * COLS + RUN - 1) / RUN;
+inline void add_up_blocks(arguments const &p, epilogue_state const &state, scalar const *sums, int first, int number) {
+    int const parts = (p.k - 1) / p.part + 1;
+    cluster_ends();
+    for (int r = block_in_cluster() * 256 + threadIdx.x; r < RUNS; r += parts * 256) {
+        union { uint4 words; scalar x[RUN]; } part[8];
+#pragma unroll
+        for (int b = 0; b < 8; ++b)
+            if (b < parts) part[b].words = words_of_block(shared_address(sums + r * RUN), b);
+#pragma unroll
+        for (int w = 0; w < RUN; ++w) {
+            scalar sum = part[0].x[w];
+#pragma unroll
+            for (int b = 1; b < 8; ++b)
+                if (b < parts) sum = sum + part[b].x[w];
+            int const x = r * RUN + w, i = first + x % TILE_M, j = x / TILE_M;
+            if (j < COLS && i < p.m) finish(p, state, sum, i, j, number);
+        }
+    }
+    cluster_ends();
+}
+#endif
+/* Calls `sum` for each sum of a block, and stores what it gives. */
+template <class SUM>
+inline void finish_block(arguments const &p, epilogue_state const &state, int first, int number, SUM const &sum) {
+#if TOGETHER
+    extern __shared__ __align__(16) char memory[];
+    scalar *const sums = (scalar *)memory;
+    for (int x = threadIdx.x; x < TILE_M * COLS; x += 256) sums[x] = sum(x % TILE_M, x / TILE_M);
+    add_up_blocks(p, state, sums, first, number);
+#else
+    for (int x = threadIdx.x; x < TILE_M * COLS; x += 256) {
+        int const i = x % TILE_M, j = x / TILE_M;
+        scalar const together = sum(i, j);
+        if (first + i < p.m) finish(p, state, together, first + i, j, number);
+    }
+#endif
+}
 
 #if ON_TENSOR_CORES
 /* 16 x 8 sums of the terms that four lanes have: of rows 0 to 7 of X in x0, of the others in x1, and of columns of Y.
@@ -111,7 +174,7 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 #endif
 
 /* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. */
-constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS == 1;
+constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS <= 2;
 constexpr int AT_ONCE = ON_TENSOR_CORES || HAS_LONG_VECTORS                           ? 2
                         : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
                                                                                     : 1;
@@ -120,9 +183,14 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     wait_for_earlier();
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     /* number: of the product in a batch, or of the part of k. */
+#if TOGETHER
+    int const first = blockIdx.x / ((p.k - 1) / p.part + 1) * TILE_M, number = 0, batch = 0;
+    int const begin = block_in_cluster() * p.part, end = min(p.k, begin + p.part);
+#else
     int const blocks = (p.m - 1) / TILE_M + 1, number = blockIdx.x / blocks, first = blockIdx.x % blocks * TILE_M;
     int const batch = PARTIAL ? 0 : number, begin = PARTIAL ? number * p.part : 0;
     int const end = PARTIAL ? min(p.k, begin + p.part) : p.k;
+#endif
 #if A_ALONG_K
     int const row = first + warp / STAGES * MICRO_M, slice = warp % STAGES;
     IN const *const b = element<IN>(p.b, 0, 0, batch);
@@ -152,24 +220,34 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s) add(x[s], y[s], z[s]);
     }
-#pragma unroll 1
-    for (int s = 0; s < AHEAD; ++s) {
-        int const at = piece(s), there = end - at;
-        if (there + EACH * t >= PIECE)
-            add(all_of_a(a0 + at, 1), all_of_a(a1 + at, 1), all_of(column + at, 1));
-        else if (there + EACH * t > 0)
-            add(some_of(a0 + at, 1, there), some_of(a1 + at, 1, there), some_of(column + at, 1, there));
+    /* Whole pieces that are left, asked for together, and a part of one after them. */
+    int left = 0;
+    {
+        some x[AHEAD], y[AHEAD], z[AHEAD];
+#pragma unroll
+        for (int s = 0; s < AHEAD - 1; ++s) {
+            x[s] = y[s] = z[s] = {};
+            if (piece(s) - EACH * t + PIECE > end) continue;
+            x[s] = all_of_a(a0 + piece(s), 1), y[s] = all_of_a(a1 + piece(s), 1), z[s] = all_of(column + piece(s), 1);
+            left = s + 1;
+        }
+#pragma unroll
+        for (int s = 0; s < AHEAD - 1; ++s) add(x[s], y[s], z[s]);
     }
-    __shared__ __align__(16) scalar room[8 * SUMS];
+    if (int const at = piece(left), there = end - at; there + EACH * t > 0)
+        add(some_of(a0 + at, 1, there), some_of(a1 + at, 1, there), some_of(column + at, 1, there));
+    struct alignas(16) all_sums { scalar x[8 * SUMS]; };
+    __shared__ all_sums of_warps;
+    scalar *const room = of_warps.x;
 #pragma unroll
     for (int e = 0; e < 4; ++e) room[warp * SUMS + (2 * t + e % 2) * 16 + g + e / 2 * 8] = sum[e];
     __syncthreads();
-    for (int x = lane + 32 * slice; x < SUMS; x += 32 * STAGES) {
-        int const i = row + x % 16, j = x / 16;
-        scalar together = room[(warp - slice) * SUMS + x];
-        for (int w = 1; w < STAGES; ++w) together = together + room[(warp - slice + w) * SUMS + x];
-        if (i < p.m && j < COLS) finish(p, state, together, i, j, number);
-    }
+    finish_block(p, state, first, number, [&](int i, int j) {
+        scalar const *const sums = room + i / 16 * STAGES * SUMS + j * 16 + i % 16;
+        scalar together = sums[0];
+        for (int w = 1; w < STAGES; ++w) together = together + sums[w * SUMS];
+        return together;
+    });
 #else
     constexpr int PIECE = 32 * EACH, SUMS = power_of_two(MICRO_M * COLS); /* those beyond are zero */
     constexpr int AT_END = SUMS > 32 ? SUMS / 32 : 1; /* of a lane */
@@ -213,12 +291,25 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
             for (int j = 0; j < COLS; ++j) add(v[s], all_of(b + l + s * STEP + j * p.b.col, 32), j);
     }
-    for (; l - from + PIECE <= end; l += STEP) {
-        run_of<IN, EACH> v[MICRO_M];
+    /* Whole pieces that are left are asked for together, if there are registers. */
+    constexpr int LEFT = AT_ONCE > 1 && sizeof(IN) > 1 ? AHEAD - 1 : 1;
+    while (l - from + PIECE <= end) {
+        run_of<IN, EACH> v[LEFT][MICRO_M];
+        auto const whole = [&](int s) { return l - from + s * STEP + PIECE <= end; };
 #pragma unroll
-        for (int r = 0; r < MICRO_M; ++r) v[r] = all_of_a(a[r] + l * p.a.col, apart_a);
+        for (int s = 0; s < LEFT; ++s)
+            if (whole(s))
 #pragma unroll
-        for (int j = 0; j < COLS; ++j) add(v, all_of(b + l + j * p.b.col, 32), j);
+                for (int r = 0; r < MICRO_M; ++r) v[s][r] = all_of_a(a[r] + (l + s * STEP) * p.a.col, apart_a);
+        int left = 0;
+#pragma unroll
+        for (int s = 0; s < LEFT; ++s)
+            if (whole(s)) {
+                left = s + 1;
+#pragma unroll
+                for (int j = 0; j < COLS; ++j) add(v[s], all_of(b + l + s * STEP + j * p.b.col, 32), j);
+            }
+        l += left * STEP;
     }
     for (; l - from < end; l += STEP) {
         int const there = DENSE ? end - l : (end - l + 31) / 32;
@@ -231,28 +322,47 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int which = 0;
     bool const here = add_lanes<SUMS, 16>(sum, which, lane);
 #if STAGES > 1
-    __shared__ __align__(16) char memory[8 * SUMS * sizeof(scalar)];
-    scalar *const room = (scalar *)memory + warp * SUMS + which;
+    struct alignas(16) all_sums { scalar x[8 * SUMS]; };
+    __shared__ all_sums of_warps;
+    scalar *const room = of_warps.x + warp * SUMS + which;
 #pragma unroll
     for (int x = 0; x < AT_END; ++x)
         if (here) room[x] = sum[x];
     __syncthreads();
-    if (slice > 0) return;
+    if (!TOGETHER && slice > 0) return;
+    if (slice == 0)
 #pragma unroll
-    for (int x = 0; x < AT_END; ++x)
-        for (int w = 1; w < STAGES; ++w) sum[x] = sum[x] + room[w * SUMS + x];
+        for (int x = 0; x < AT_END; ++x)
+            for (int w = 1; w < STAGES; ++w) sum[x] = sum[x] + room[w * SUMS + x];
+#endif
+#if TOGETHER
+    extern __shared__ __align__(16) char memory[];
+    scalar *const sums = (scalar *)memory;
 #endif
 #pragma unroll
     for (int x = 0; x < AT_END; ++x) {
         int const i = row + (which + x) / COLS, j = (which + x) % COLS;
-        if (here && which + x < MICRO_M * COLS && i < p.m) finish(p, state, sum[x], i, j, number);
+        if (!here || which + x >= MICRO_M * COLS) continue;
+#if TOGETHER
+        if (slice == 0) sums[i - first + j * TILE_M] = sum[x];
+#else
+        if (i < p.m) finish(p, state, sum[x], i, j, number);
+#endif
     }
+#if TOGETHER
+    add_up_blocks(p, state, sums, first, number);
+#endif
 #endif
 #elif ON_TENSOR_CORES
-    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. */
-    static_assert(TILE_M == 8 * EACH, "rows of a block");
-    constexpr int PIECE = 4 * TERMS, STEP = 8 * PIECE, SUMS = TILE_M * 8;
-    int const g = lane / 4, t = lane % 4, i0 = first + g * EACH, there = min(p.m - i0, EACH);
+    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the terms of a
+       lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read what others do. */
+    static_assert(TILE_M == (8 - SHIFTED) * EACH, "rows of a block");
+    constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = 8 * PIECE;
+    constexpr int SUMS = TILE_M * 8;
+    int const g = lane / 4, t = lane % 4, start = begin + warp * (SHIFTED ? 1 : PIECE);
+    int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, start, batch)) : 0, from = first - shift;
+    bool const some = from + g * EACH < min(p.m, first + TILE_M);
+    int const i0 = some ? from + g * EACH : from;
     IN const *const a = element<IN>(p.a, i0, 0, batch);
     IN const *const b = element<IN>(p.b, 0, min(g, COLS - 1), batch);
     scalar sum[EACH][4] = {};
@@ -266,91 +376,156 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             multiply(sum[e], y, terms{}, column);
         }
     };
-    int l = begin + warp * PIECE + TERMS * t;
+    auto const factors = [&](int l) {
+        if (B_ALONG_K && !SHIFTED) return *(terms const *)(b + l);
+        terms y;
+#pragma unroll
+        for (int e = 0; e < TERMS; ++e) y.x[e] = b[(l + e * NEXT) * p.b.row];
+        return y;
+    };
+    int l = start + TERMS * NEXT * t;
+    int const until = from + 8 * EACH > p.m && end == p.k ? end - 1 : end;
     auto const pieces = [&](auto const &ahead) {
         constexpr int AHEAD = sizeof(ahead);
-        for (; l - TERMS * t + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
+        for (; l - TERMS * NEXT * t + (AHEAD - 1) * STEP + SPAN < until; l += AHEAD * STEP) {
             run_of<IN, EACH> x[AHEAD][TERMS];
             terms y[AHEAD];
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
-                for (int e = 0; e < TERMS; ++e) x[s][e] = all_of(a + (l + s * STEP + e) * p.a.col, 1);
+                for (int e = 0; e < TERMS; ++e) x[s][e] = all_of(a + (l + s * STEP + e * NEXT) * p.a.col, 1);
 #pragma unroll
-            for (int s = 0; s < AHEAD; ++s) y[s] = *(terms const *)(b + l + s * STEP);
+            for (int s = 0; s < AHEAD; ++s) y[s] = factors(l + s * STEP);
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s) add(x[s], y[s]);
         }
     };
-    if (first + TILE_M <= p.m) {
-        char const two[2] = {}, one[1] = {};
-        pieces(two), pieces(one);
-    }
-    for (; l - TERMS * t < end; l += STEP) {
+    /* Not beyond the ends of A, before its first line and after its last one. */
+    bool careful = from < 0 && start == 0;
+    for (;; l += STEP, careful = false) {
+        char const many[STAGES] = {}, one[1] = {};
+        if (!careful) pieces(many), pieces(one);
+        if (l - TERMS * NEXT * t >= end) break;
         run_of<IN, EACH> x[TERMS];
         terms y = {};
 #pragma unroll
         for (int e = 0; e < TERMS; ++e) {
-            x[e] = some_of(a + (l + e) * p.a.col, 1, l + e < end ? there : 0);
-            if (l + e < end) y.x[e] = b[l + e];
+            int const at = l + e * NEXT;
+            x[e] = all_if((at < end) & is_within(p, i0, at), a + at * p.a.col, 1);
         }
+#pragma unroll
+        for (int e = 0; e < TERMS; ++e)
+            if (l + e * NEXT < end) y.x[e] = b[(l + e * NEXT) * p.b.row];
+        if (i0 < 0 || i0 + EACH > p.m)
+#pragma unroll
+            for (int e = 0; e < TERMS; ++e)
+                if (int const at = l + e * NEXT; at < end && !is_within(p, i0, at))
+                    x[e] = some_of(a + at * p.a.col, 1, p.m - i0, -i0);
         add(x, y);
     }
-    __shared__ __align__(16) scalar room[8 * SUMS];
+    struct alignas(16) all_sums { scalar x[8 * SUMS]; };
+    __shared__ all_sums of_warps;
+    scalar *const room = of_warps.x;
 #pragma unroll
     for (int e = 0; e < EACH; ++e)
 #pragma unroll
-        for (int c = 0; c < 2; ++c) room[warp * SUMS + g * TILE_M + (2 * t + c) * EACH + e] = sum[e][c];
+        for (int c = 0; c < 2; ++c) {
+            int const i = (2 * t + c) * EACH + e - shift;
+            if (!SHIFTED || (i >= 0 && i < TILE_M)) room[warp * SUMS + g * TILE_M + i] = sum[e][c];
+        }
     __syncthreads();
-    for (int x = threadIdx.x; x < TILE_M * COLS; x += 256) {
-        int const i = first + x % TILE_M, j = x / TILE_M;
-        scalar together = room[x];
+    finish_block(p, state, first, number, [&](int i, int j) {
+        scalar together = room[j * TILE_M + i];
 #pragma unroll
-        for (int w = 1; w < 8; ++w) together = together + room[w * SUMS + x];
-        if (i < p.m) finish(p, state, together, i, j, number);
-    }
+        for (int w = 1; w < 8; ++w) together = together + room[w * SUMS + j * TILE_M + i];
+        return together;
+    });
 #else
     constexpr int SIDE_BY_SIDE = MICRO_N, DOWN = 256 / SIDE_BY_SIDE;
-    static_assert(TILE_M == SIDE_BY_SIDE * EACH, "rows of a block");
-    int const at = threadIdx.x % SIDE_BY_SIDE, slice = threadIdx.x / SIDE_BY_SIDE;
-    int const i0 = first + (DENSE ? at * EACH : at);
-    int const there = i0 >= p.m ? 0 : DENSE ? min(p.m - i0, EACH) : (p.m - i0 - 1) / SIDE_BY_SIDE + 1;
+    static_assert(TILE_M == (SIDE_BY_SIDE - SHIFTED) * EACH, "rows of a block");
+    /* Of the lines of a warp, each is eight after the one before. */
+    int const at = lane % SIDE_BY_SIDE, slice = warp + lane / SIDE_BY_SIDE * 8;
+    int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, begin + warp, batch)) : 0;
+    int const i0 = first + (DENSE ? at * EACH - shift : at);
+    bool const some = i0 < min(p.m, first + TILE_M);
+    bool const all = DENSE ? some : i0 + (EACH - 1) * SIDE_BY_SIDE < p.m;
+    int const there = i0 >= p.m ? 0 : (p.m - i0 - 1) / SIDE_BY_SIDE + 1; /* if it is not DENSE */
     scalar sum[EACH][COLS] = {};
     index const apart = DENSE ? 1 : SIDE_BY_SIDE * p.a.row;
     constexpr int AHEAD = EACH * COLS > 32 ? 4 : 8;
+    /* Lines that hold rows of this thread together with what is before the first line of A, or after its last one. */
+    bool const reads_first = DENSE && some && i0 < 0 && begin + slice == 0;
+    bool const reads_last = DENSE && some && i0 + EACH > p.m && end == p.k;
+    auto const careful = [&](IN const *line) {
+        return DENSE ? some_of(line, 1, p.m - i0, -i0) : some_of(line, apart, there);
+    };
+    /* Of lines that are left, so many are asked for together. */
+    constexpr int LEFT = EACH * COLS > 24 ? 2 : 4;
+    /* Lines l, l + DOWN, ..., which are those of k from `from` on, as far as there are such before `until`. */
+    auto const left_of = [&](auto &v, IN const *a, int from, int l, int until) {
+        constexpr int N = sizeof(v) / sizeof(v[0]);
+#pragma unroll
+        for (int x = 0; x < N; ++x) {
+            int const at = l + x * DOWN;
+            v[x] = all_if((at < until) & all & (!DENSE | is_within(p, i0, from + at)), a + at * p.a.col, apart);
+        }
+        if (DENSE ? i0 < 0 || i0 + EACH > p.m : !all)
+#pragma unroll
+            for (int x = 0; x < N; ++x)
+                if (int const at = l + x * DOWN; at < until && !(DENSE && is_within(p, i0, from + at)))
+                    v[x] = careful(a + at * p.a.col);
+    };
 #if COLS == 1
     /* A single column of B is read in place, without barriers, so that loads are always in flight. */
-    __shared__ __align__(16) char memory[256 * EACH * sizeof(scalar)];
-    scalar *const room = (scalar *)memory;
+    struct alignas(16) all_sums { scalar x[8 * TILE_M]; };
+    __shared__ all_sums of_warps;
+    scalar *const room = of_warps.x;
     IN const *const a = element<IN>(p.a, i0, begin, batch), *const b = element<IN>(p.b, begin, 0, batch);
+    run_of<IN, EACH> head = {};
+    if (reads_first) head = careful(element<IN>(p.a, i0, 0, batch));
     int const until = end - begin;
-    auto const add = [&](int l, auto const &load) {
-        run_of<IN, EACH> v[AHEAD];
-        IN y[AHEAD];
+    auto const add = [&](auto const &ahead, int l, auto const &load, auto const &is_there) {
+        constexpr int N = sizeof(ahead);
+        run_of<IN, EACH> v[N];
+        IN y[N];
+        load(v);
 #pragma unroll
-        for (int x = 0; x < AHEAD; ++x) v[x] = load(l + x * DOWN);
+        for (int x = 0; x < N; ++x) y[x] = b[min(l + x * DOWN, until - 1) * p.b.row];
 #pragma unroll
-        for (int x = 0; x < AHEAD; ++x) y[x] = b[min(l + x * DOWN, until - 1) * p.b.row];
-#pragma unroll
-        for (int x = 0; x < AHEAD; ++x) {
-            scalar const factor = l + x * DOWN < until ? number_of_b(p, y[x]) : scalar();
+        for (int x = 0; x < N; ++x) {
+            scalar const factor = is_there(l + x * DOWN) ? number_of_b(p, y[x]) : scalar();
 #pragma unroll
             for (int e = 0; e < EACH; ++e) sum[e][0] = multiply_add(number_of_a(p, v[x].x[e]), factor, sum[e][0]);
         }
     };
+    char const many[AHEAD] = {}, few[LEFT] = {};
     int l = slice;
-    if (there >= EACH)
-        for (; l + (AHEAD - 1) * DOWN < until; l += AHEAD * DOWN)
-            add(l, [&](int at) { return all_of(a + at * p.a.col, apart); });
-    for (; l < until; l += AHEAD * DOWN)
-        add(l, [&](int at) {
-            if (there >= EACH && at < until) return all_of(a + at * p.a.col, apart);
-            return some_of(a + at * p.a.col, apart, at < until ? there : 0);
-        });
+    if (all) {
+        int const safe = reads_last ? until - 1 : until;
+        if (reads_first) l += DOWN;
+        auto const load = [&](auto &v) {
+#pragma unroll
+            for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
+        };
+        for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN) add(many, l, load, [](int) { return true; });
+    }
+    if (some)
+#pragma unroll 1
+        for (; l < until; l += LEFT * DOWN)
+            add(few, l, [&](auto &v) { left_of(v, a, begin, l, until); }, [&](int at) { return at < until; });
+    if (reads_first)
+#pragma unroll
+        for (int e = 0; e < EACH; ++e)
+            sum[e][0] = multiply_add(number_of_a(p, head.x[e]), number_of_b(p, b[0]), sum[e][0]);
 #else
-    constexpr int WIDTH = COLS % 4 == 0 && sizeof(scalar) == 4 ? 4 : COLS % 2 == 0 && sizeof(scalar) <= 8 ? 2 : 1;
-    __shared__ __align__(16) char memory[(TILE_K * COLS > 256 * EACH ? TILE_K * COLS : 256 * EACH) * sizeof(scalar)];
-    scalar *const room = (scalar *)memory;
+    run_of<IN, EACH> head = {};
+    if (reads_first) head = careful(element<IN>(p.a, i0, 0, batch));
+    /* Columns that are read at a time. The last ones of a row may have no meaning. */
+    constexpr int WIDTH = sizeof(scalar) == 4 && COLS > 2 ? 4 : sizeof(scalar) <= 8 ? 2 : 1;
+    constexpr int ROW = (COLS + WIDTH - 1) / WIDTH * WIDTH, ROOM = TILE_K * ROW > 8 * TILE_M ? TILE_K * ROW : 8 * TILE_M;
+    struct alignas(16) all_sums { scalar x[ROOM]; };
+    __shared__ all_sums of_warps;
+    scalar *const room = of_warps.x;
     bool const down = COLS > 1 && (p.b.row < 0 ? -p.b.row : p.b.row) > (p.b.col < 0 ? -p.b.col : p.b.col);
     for (int from = begin; from < end; from += TILE_K) {
         IN const *const b = element<IN>(p.b, from, 0, batch);
@@ -358,7 +533,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll 8
         for (int t = threadIdx.x; t < TILE_K * COLS; t += 256) {
             int const l = down ? t / COLS : t % TILE_K, j = down ? t % COLS : t / TILE_K;
-            room[l * COLS + j] = from + l < end ? number_of_b(p, b[l * p.b.row + j * p.b.col]) : scalar();
+            room[l * ROW + j] = from + l < end ? number_of_b(p, b[l * p.b.row + j * p.b.col]) : scalar();
         }
         __syncthreads();
         int const until = min(end - from, TILE_K);
@@ -366,27 +541,42 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         auto const add = [&](int l, auto const &v) {
 #pragma unroll
             for (int j0 = 0; j0 < COLS; j0 += WIDTH) {
-                run_of<scalar, WIDTH> const y = *(run_of<scalar, WIDTH> const *)(room + l * COLS + j0);
+                run_of<scalar, WIDTH> const y = *(run_of<scalar, WIDTH> const *)(room + l * ROW + j0);
 #pragma unroll
-                for (int j = 0; j < WIDTH; ++j)
+                for (int j = 0; j < WIDTH && j0 + j < COLS; ++j)
 #pragma unroll
                     for (int e = 0; e < EACH; ++e)
                         sum[e][j0 + j] = multiply_add(number_of_a(p, v.x[e]), y.x[j], sum[e][j0 + j]);
             }
         };
         int l = slice;
-        if (there >= EACH)
-            for (; l + (AHEAD - 1) * DOWN < until; l += AHEAD * DOWN) {
+        if (all) {
+            int const safe = reads_last && from + until == p.k ? until - 1 : until;
+            if (reads_first && from == 0) add(l, head), l += DOWN;
+            for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN) {
                 run_of<IN, EACH> v[AHEAD];
 #pragma unroll
                 for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
 #pragma unroll
                 for (int x = 0; x < AHEAD; ++x) add(l + x * DOWN, v[x]);
             }
-        for (; l < until; l += DOWN) add(l, some_of(a + l * p.a.col, apart, there));
+        }
+        if (some)
+#pragma unroll 1
+            for (; l < until; l += LEFT * DOWN) {
+                run_of<IN, EACH> v[LEFT];
+                left_of(v, a, from, l, until);
+#pragma unroll
+                for (int x = 0; x < LEFT; ++x)
+                    if (l + x * DOWN < until) add(l + x * DOWN, v[x]);
+            }
     }
 #endif
     /* A column at a time: those of a warp that have the same rows, then the warps. */
+#if TOGETHER
+    extern __shared__ __align__(16) char memory[];
+    scalar *const sums = (scalar *)memory;
+#endif
 #pragma unroll
     for (int j = 0; j < COLS; ++j) {
         __syncthreads();
@@ -395,16 +585,24 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             scalar one = sum[e][j];
 #pragma unroll
             for (int apart = SIDE_BY_SIDE; apart < 32; apart *= 2) one = one + from_lane(one, lane ^ apart);
-            if (lane < SIDE_BY_SIDE) room[warp * TILE_M + (DENSE ? at * EACH + e : e * SIDE_BY_SIDE + at)] = one;
+            int const i = DENSE ? at * EACH + e - shift : e * SIDE_BY_SIDE + at;
+            if (lane < SIDE_BY_SIDE && (!SHIFTED || (i >= 0 && i < TILE_M))) room[warp * TILE_M + i] = one;
         }
         __syncthreads();
-        for (int r = threadIdx.x; r < TILE_M && first + r < p.m; r += 256) {
+        for (int r = threadIdx.x; r < TILE_M && (TOGETHER || first + r < p.m); r += 256) {
             scalar together = room[r];
 #pragma unroll
             for (int w = 1; w < 8; ++w) together = together + room[w * TILE_M + r];
+#if TOGETHER
+            sums[j * TILE_M + r] = together;
+#else
             finish(p, state, together, first + r, j, number);
+#endif
         }
     }
+#if TOGETHER
+    add_up_blocks(p, state, sums, first, number);
+#endif
 #endif
 }
 )cu";

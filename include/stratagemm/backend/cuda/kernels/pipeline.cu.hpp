@@ -62,6 +62,14 @@ inline int block_in_cluster() {
 inline void cluster_begins() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+/* From the same place in the shared memory of another block of the cluster. */
+inline uint4 words_of_block(unsigned at, int block) {
+    uint4 x;
+    asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
+                 "ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [there];\n}"
+                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at), "r"(block));
+    return x;
+}
 /* What a block has told another has come there before this is passed. */
 inline void cluster_ends() {
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -196,15 +204,10 @@ template <int THREADS, int N, class FINISH> void add_up(unsigned room, int threa
     int const parts = blocks_of_cluster(), own = block_in_cluster();
     int const last = runs * (own + 1) / parts;
     for (int r = runs * own / parts; r < last; ++r) {
-        union { run_of_sums run; unsigned word[4]; } part[MOST_PARTS];
+        union { run_of_sums run; uint4 words; } part[MOST_PARTS];
 #pragma unroll
         for (int b = 0; b < MOST_PARTS; ++b)
-            if (b < parts)
-                asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
-                             "ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [there];\n}"
-                             : "=r"(part[b].word[0]), "=r"(part[b].word[1]), "=r"(part[b].word[2]),
-                               "=r"(part[b].word[3])
-                             : "r"(room + (r * THREADS + thread) * 16), "r"(b));
+            if (b < parts) part[b].words = words_of_block(room + (r * THREADS + thread) * 16, b);
         scalar sum[each] = {};
 #pragma unroll
         for (int b = 0; b < MOST_PARTS; ++b)
