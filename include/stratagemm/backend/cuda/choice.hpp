@@ -129,7 +129,8 @@ void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides 
             cuda_tile other = tile;
             other.cluster = static_cast<short>(below), other.beside = static_cast<short>(beside);
             int const blocks = other.blocks_of_cluster();
-            if (blocks == 1 || blocks > 8 || 2 * rows <= below || 2 * cols <= beside) continue;
+            bool const half_empty = 2 * rows <= below || 2 * cols <= beside;
+            if (blocks == 1 || blocks > 8 || half_empty) continue;
             std::ptrdiff_t const all =
                 ((rows - 1) / below + 1) * ((cols - 1) / beside + 1) * blocks * s.count;
             if (all <= units_for(other, d.units)) f(other);

@@ -309,8 +309,8 @@ constexpr int lines_fetched(cuda_tile const& t) { return t.n / t.cluster / (t.n 
 constexpr int terms_fetched(cuda_tile const& t) {
     return (t.n + t.k - 1) / t.k % t.cluster == 0 ? t.k : t.k / t.cluster;
 }
-// Multiprocessors that clusters of such blocks fill. The multiprocessors of a cluster are neighbours, so that more than two
-// leave over some of them: of 132, clusters of four and of eight took 120 at a time.
+// Multiprocessors that clusters of such blocks fill. Those of a cluster are neighbours, so that more than two leave over
+// some of them: of 132, clusters of four and of eight took 120 at a time.
 constexpr int units_for(cuda_tile const& t, int units) {
     int const blocks = t.blocks_of_cluster(), filled = blocks > 2 ? units * 10 / 11 : units;
     return filled < blocks ? blocks : filled / blocks * blocks;

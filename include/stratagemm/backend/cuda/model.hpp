@@ -172,7 +172,7 @@ private:
             return gathers() ? longer(1150, 18 * (t_.m / unit_of(line_of_a()) + t_.n / unit_of(line_of_b())))
                              : 1150;
         case cuda_engine::fp64: return 220;
-        case cuda_engine::wgmma: // of so many that are on their way
+        case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma:
@@ -305,9 +305,9 @@ private:
         return rounds(tiles_, s_.k, result_);
     }
 
-    // Blocks of a cluster read each other's sums, and each stores a part of C. Of this, half comes after what memory has
-    // given last. The more multiprocessors take part, the
-    // longer a cluster waits until enough of them are free in one place.
+    // Blocks of a cluster read each other's sums, and each stores a part of C. Half of this comes after what memory has
+    // given last. The more multiprocessors take part, the longer a cluster waits until enough of them are free in one
+    // place.
     double adding_up() const {
         if (!how_.together) return 0;
         double const area = real(t_.m) * t_.n, stored = area * result_ / parts_;
@@ -329,7 +329,8 @@ private:
         double const bytes = ((m * k + k * n) * size_ + m * n * result_) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
-        // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same of the memory.
+        // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same share of the
+        // memory's rate.
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
         double const uneven = !on_tensor_cores()   ? 0.1 * idle

@@ -1,8 +1,8 @@
 // The product on the tensor cores of sm_90a: warpgroup multiplications of tiles that the tensor memory
 // accelerator brings to shared memory. One warpgroup fetches, the others multiply; blocks stay and take tile
 // after tile, so that the next one is fetched while this one is stored. The blocks of a cluster take tiles that lie
-// together: CLUSTER of them below each other, which share the tiles of B, by BESIDE beside each other, which share those of
-// A. Each fetches a part of what it shares for all that share it.
+// together: CLUSTER of them below each other, which share the tiles of B, by BESIDE beside each other, which share those
+// of A. Each fetches a part of what it shares for all that share it.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is
 // 128 bytes, swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared
@@ -90,7 +90,7 @@ static_assert(!(TOGETHER && FROM_REGISTERS), "which has other sums");
 static_assert(BLOCKS == 1 || !(TAIL || TOGETHER), "blocks of a cluster compute tiles that lie together");
 static_assert(BESIDE == 1 || !FROM_REGISTERS, "which fetches A for itself");
 static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * (A_BYTES + B_BYTES), "stages have room for sums");
-static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER * B_BOXES) == 0 : B_LINES % 8 == 0, "blocks of a cluster fetch parts of B");
+static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER * B_BOXES) == 0 : B_LINES % 8 == 0, "blocks fetch parts of B");
 static_assert(TILE_M % (8 * BESIDE) == 0 && TILE_K % (8 * BESIDE) == 0, "and of A");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
