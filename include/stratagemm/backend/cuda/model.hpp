@@ -256,6 +256,8 @@ private:
         if (gathers()) {
             bool const both_in_pieces = unit_of(line_of_a()) < 4 && unit_of(line_of_b()) < 4;
             if (sums > 32) by_layout = (both_in_pieces ? 0.78 : 0.86) - (sums > 64 ? 0.09 : 0);
+            // Three warps leave a scheduler to the one that gathers.
+            if (threads_of(t_) == 96) by_layout = 0.9;
             if (beside < blocks_) by_layout *= 0.85;
         } else if (form_.direct) {
             by_layout = 0.92;

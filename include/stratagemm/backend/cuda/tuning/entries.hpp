@@ -45,7 +45,7 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"s", {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, 1, 112},
     {"s", {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, 2, 113},
     {"s", {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8}, 2, 109},
-    {"s", {cuda_engine::simt, 96, 96, 32, 8, 12, 3, 8}, 2, 100},
+    {"s", {cuda_engine::simt, 96, 96, 32, 8, 12, 3, 8}, 2, 80},
     {"s", {cuda_engine::simt, 128, 64, 32, 8, 8, 3, 8}, 3, 104},
     {"s", {cuda_engine::simt, 64, 128, 32, 8, 8, 3, 8}, 3, 103},
     {"s", {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 8}, 4, 92},
