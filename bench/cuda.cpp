@@ -2,7 +2,7 @@
 // strassen{cuda} against cuBLAS and its base; and, where it names verified, verified{cuda} against its base. Beside
 // the options of program.hpp and sweep.hpp:
 //
-//   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS
+//   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS,BESIDE
 //                      one tile, by the number of its engine, for every product that can use it
 //   --invariant        cuda{.invariant = true} against cuda{} instead of cuBLAS: what the order costs
 //
@@ -118,8 +118,9 @@ std::vector<bench_case> cases() {
 }
 
 sg::cuda_tile parse_tile(char const* text) {
-    std::vector<short> parts = {0, 0, 0, 0, 1, 1, 1, 1, 1, 0};
+    std::vector<short> parts = {0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 1};
     for (short& part : parts) {
+        if (!*text) break;
         char* end = nullptr;
         part = static_cast<short>(std::strtol(text, &end, 10));
         text = *end == ',' ? end + 1 : end;

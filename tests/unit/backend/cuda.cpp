@@ -551,9 +551,9 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         return;
     }
     auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile, sg::index_t m,
-                                               sg::index_t n, sg::index_t k, bool adds,
-                                               bool b_along_k = true) {
-        CAPTURE(sg::describe(tile), m, n, k, adds, b_along_k);
+                                               sg::index_t n, sg::index_t k, bool adds, bool b_along_k = true,
+                                               bool a_along_k = true) {
+        CAPTURE(sg::describe(tile), m, n, k, adds, b_along_k, a_along_k);
         sg::cuda with{.tile = tile};
         if (tile.engine == sg::cuda_engine::wgmma)
             with.tile.parts = 1; // and not as many as there is room for
@@ -561,7 +561,10 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
             CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find(sg::describe(tile)) !=
                   std::string::npos);
         auto const value = [](sg::index_t x) { return static_cast<float>(x); };
-        sg::matrix<T> const a(m, k, [&](auto i, auto j) { return T(value((3 * i + 2 * j) % 5 - 2)); });
+        sg::matrix<T> const a(a_along_k ? m : k, a_along_k ? k : m, [&](auto i, auto j) {
+            auto const [i_of_c, l] = a_along_k ? std::pair{i, j} : std::pair{j, i};
+            return T(value((3 * i_of_c + 2 * l) % 5 - 2));
+        });
         sg::matrix<T> const b(b_along_k ? n : k, b_along_k ? k : n, [&](auto i, auto j) {
             auto const [l, j_of_c] = b_along_k ? std::pair{j, i} : std::pair{i, j};
             return T(value((5 * j_of_c + l) % 3 - 1));
@@ -572,10 +575,14 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         sg::cuda::matrix<Out> dc(gpu, e);
         int const beta = adds ? 3 : 0;
         auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto& to) {
-            if (b_along_k)
+            if (b_along_k && a_along_k)
                 sg::gemm(policy, 2, x, sg::transposed(y), beta, to);
-            else
+            else if (b_along_k)
+                sg::gemm(policy, 2, sg::transposed(x), sg::transposed(y), beta, to);
+            else if (a_along_k)
                 sg::gemm(policy, 2, x, y, beta, to);
+            else
+                sg::gemm(policy, 2, sg::transposed(x), y, beta, to);
         };
         multiply(sg::host{}, a, b, exact);
         multiply(with, da, db, dc);
@@ -586,6 +593,20 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         CHECK(wrong == 0);
     };
     using sg::cuda_engine;
+    // Blocks of a cluster share what they fetch, below and beside each other; some of them have no tile.
+    for (auto const& [below, beside] :
+         {std::pair<short, short>{1, 2}, {2, 2}, {4, 1}, {1, 4}, {2, 4}, {4, 2}, {8, 1}, {1, 8}})
+        for (bool const along_k : {false, true}) {
+            auto const tile = [&](short rows, short cols, short depth) {
+                return sg::cuda_tile{cuda_engine::wgmma, rows, cols, depth, 1, 1, 3, 8, below, 0, beside};
+            };
+            check(sg::half(), sg::half(), tile(64, 64, 64), 328, 330, 200, false, along_k);
+            check(sg::half(), float(), tile(64, 128, 64), 328, 336, 208, true, along_k, below == 2);
+            check(sg::bfloat16(), sg::bfloat16(), tile(64, 128, 64), 136, 600, 264, false, along_k, false);
+            if (below <= 2)
+                check(sg::bfloat16(), sg::bfloat16(), tile(64, 80, 64), 200, 168, 136, false, along_k);
+            check(std::int8_t(), std::int32_t(), tile(64, 64, 128), 328, 330, 400, along_k);
+        }
     for (bool const adds : {false, true}) {
         for (sg::index_t const n : {336, 334, 331}) { // rows of C that the hardware stores, words, and others
             for (int const wide : {144, 160, 176, 208, 224, 240, 272, 288, 304}) {

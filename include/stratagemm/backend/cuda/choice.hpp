@@ -168,7 +168,7 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
 template <class F>
 void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
                       bool b_along_k, F const& f) {
-    if (tile.n < 192 || s.m < 1 || s.n < 1 || s.count < 1) return;
+    if (tile.n < (element == 2 ? 128 : 192) || s.m < 1 || s.n < 1 || s.count < 1) return;
     std::ptrdiff_t const rows = ((s.m - 1) / tile.m / tile.cluster + 1) * tile.cluster * s.count;
     std::ptrdiff_t const widest = tile.m == 128 && tile.n == 256 ? 304 : tile.n;
     std::ptrdiff_t last = 0;
@@ -179,12 +179,31 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
         if (n > widest || n == tile.n || n <= tile.n - 64 || n == last) return;
         last = n;
         cuda_tile other = tile;
-        other.n = static_cast<short>(n), other.stages = 6;
+        other.n = static_cast<short>(n), other.stages = 8;
         while (other.stages > 2 && !can_run(other, d, element, b_along_k)) --other.stages;
         f(other, 1 - 0.0011 * static_cast<double>(n < tile.n ? tile.n - n : n - tile.n));
     };
     for (std::ptrdiff_t parts = 8; parts > 1 && s.count == 1; --parts) with(d.units / parts);
     for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) with(rounds * d.units);
+}
+
+// Clusters that share small tiles of A and B, all of which run at a time. Calls f(tile).
+template <class F>
+void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
+                        F const& f) {
+    if (element == 4 || tile.cluster > 1 || tile.m * tile.n > 128 * 128) return;
+    std::ptrdiff_t const rows = (s.m - 1) / tile.m + 1, cols = (s.n - 1) / tile.n + 1;
+    for (int const below : {1, 2, 4, 8})
+        for (int const beside : {1, 2, 4, 8}) {
+            cuda_tile other = tile;
+            other.cluster = static_cast<short>(below), other.beside = static_cast<short>(beside);
+            int const blocks = other.blocks_of_cluster();
+            bool const half_empty = 2 * rows <= below || 2 * cols <= beside;
+            if (blocks == 1 || blocks > 8 || half_empty) continue;
+            std::ptrdiff_t const all =
+                ((rows - 1) / below + 1) * ((cols - 1) / beside + 1) * blocks * s.count;
+            if (all <= units_for(other, d.units)) f(other);
+        }
 }
 
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
@@ -209,8 +228,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     // that up to one of five is left over.
     auto const can_be_together = [&](cuda_tile const& tile, std::ptrdiff_t parts) {
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
-        return d.capability >= 90 && 5 * tiles * parts <= 4 * d.units &&
-               adds_up_together(tile, element, parts);
+        bool const all_run = parts == 2 ? tiles * parts <= d.units : 5 * tiles * parts <= 4 * d.units;
+        return d.capability >= 90 && all_run && adds_up_together(tile, element, parts);
     };
     bool const fetched = static_cast<std::size_t>(lying.a_along_k ? s.k : s.m) * element % 16 == 0 &&
                          static_cast<std::size_t>(lying.b_along_k ? s.k : s.n) * element % 16 == 0;
@@ -250,6 +269,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             return;
         }
         with_parts(0, 0);
+        if (tile.beside > 1 || tile.cluster > 2) return;
         std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts / 4) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
@@ -394,10 +414,16 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (engine == cuda_engine::mma && d.capability == 90 && element != 2 &&
             (lines_along_k || !lying.a_along_k || !lying.b_along_k))
             continue;
-        consider(e.tile, e.blocks, static_cast<double>(e.rate));
+        auto const consider_clusters = [&](cuda_tile const& given, double rate) {
+            consider(given, e.blocks, rate);
+            if (engine == cuda_engine::wgmma)
+                for_other_clusters(d, given, s, element,
+                                   [&](cuda_tile const& tile) { consider(tile, e.blocks, 0.93 * rate); });
+        };
+        consider_clusters(e.tile, static_cast<double>(e.rate));
         if (engine == cuda_engine::wgmma && (element == 2 || (element == 1 && lying.b_along_k)))
             for_other_widths(d, e.tile, s, element, lying.b_along_k, [&](cuda_tile const& tile, double part) {
-                consider(tile, e.blocks, static_cast<double>(e.rate) * part);
+                consider_clusters(tile, static_cast<double>(e.rate) * part);
             });
     }
     if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;

@@ -28,16 +28,18 @@ struct cuda_tile {
     short micro_m = 1, micro_n = 1; // of C for each thread; for a warp in fp64 and mma; not used by wgmma
     short stages = 1;               // of shared memory
     short group = 1;                // rows of tiles that are walked through together; of small, products
-    short cluster = 1;              // blocks that share what is fetched; wgmma only
+    short cluster = 1;              // blocks below each other that share what is fetched of B; wgmma only
     short parts = 0;                // of k, summed each by itself; 0: as the model says
+    short beside = 1;               // blocks beside each other that share what is fetched of A; wgmma only
 
     friend bool operator==(cuda_tile const&, cuda_tile const&) = default;
     friend auto operator<=>(cuda_tile const&, cuda_tile const&) = default;
 
     // From the list of its parameters, in the order above; values_of() is the list.
     static cuda_tile of(std::vector<short> const& v) {
-        return {static_cast<cuda_engine>(v[0]), v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9]};
+        return {static_cast<cuda_engine>(v[0]), v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10]};
     }
+    constexpr int blocks_of_cluster() const { return cluster * beside; }
 };
 inline std::vector<short> values_of(cuda_tile const& t) {
     return {static_cast<short>(t.engine),
@@ -49,7 +51,8 @@ inline std::vector<short> values_of(cuda_tile const& t) {
             t.stages,
             t.group,
             t.cluster,
-            t.parts};
+            t.parts,
+            t.beside};
 }
 
 // Along which side the lines of the operands lie: k, or m (A) and n (B).
@@ -118,7 +121,8 @@ constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engin
 
 // Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
 constexpr bool divides_last_round(cuda_tile const& t, std::size_t element) {
-    return fetches(t.engine) && t.cluster == 1 && !(t.engine == cuda_engine::wgmma && element == 4);
+    return fetches(t.engine) && t.blocks_of_cluster() == 1 &&
+           !(t.engine == cuda_engine::wgmma && element == 4);
 }
 
 // Whether a thread has registers for two sums of each element, that of a piece of k and that of the pieces before.
@@ -136,7 +140,7 @@ constexpr bool sums_pieces(cuda_tile const& t) {
 constexpr bool adds_up_together(cuda_tile const& t, std::size_t element, std::ptrdiff_t parts) {
     bool const has_code = t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
                           (t.engine == cuda_engine::wgmma && element < 4 && t.m <= 128); // registers
-    return has_code && t.cluster == 1 && parts > 1 && parts <= 8 &&
+    return has_code && t.blocks_of_cluster() == 1 && parts > 1 && parts <= 8 &&
            t.m * t.n * 4 <= t.stages * (t.m + t.n) * t.k * static_cast<int>(element);
 }
 
@@ -315,6 +319,16 @@ inline constexpr std::size_t cuda_warp_results = 4096, cuda_warp_results_fp64 = 
 
 // Lines of B along k that wgmma fetches at a time: each block of a cluster its part, and hardware takes up to 256.
 constexpr int lines_fetched(cuda_tile const& t) { return t.n / t.cluster / (t.n / t.cluster > 256 ? 2 : 1); }
+// Of B not along k: each block takes some of the boxes of 128 bytes, or, if it cannot be so, some lines of all.
+constexpr int terms_fetched(cuda_tile const& t) {
+    return (t.n + t.k - 1) / t.k % t.cluster == 0 ? t.k : t.k / t.cluster;
+}
+// Multiprocessors that clusters of such blocks fill. Those of a cluster are neighbours, so that more than two leave over
+// some of them: of 132, clusters of four and of eight took 120 at a time.
+constexpr int units_for(cuda_tile const& t, int units) {
+    int const blocks = t.blocks_of_cluster(), filled = blocks > 2 ? units * 10 / 11 : units;
+    return filled < blocks ? blocks : filled / blocks * blocks;
+}
 // Columns of B that are fetched for a tile: wgmma fetches those that do not lie along k as lines of 128 bytes.
 constexpr int columns_fetched(cuda_tile const& t, std::size_t element, bool b_along_k) {
     int const line = 128 / static_cast<int>(element);
@@ -341,9 +355,13 @@ inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t elemen
     // Sums in three registers of four leave none over, and not all compilers of machine code get by with
     // that.
     if (t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 128 && d.capability != 90) return false;
-    if (t.cluster > 1 && t.engine != cuda_engine::wgmma) return false;
-    if (t.engine == cuda_engine::wgmma && lines_fetched(t) % 8 != 0)
-        return false; // where swizzled lines begin
+    if (t.blocks_of_cluster() > 1 && t.engine != cuda_engine::wgmma) return false;
+    if (t.engine == cuda_engine::wgmma) {
+        // Swizzled lines begin in eights.
+        if (b_along_k ? lines_fetched(t) % 8 != 0 : t.k / t.cluster % 8 != 0) return false;
+        if (t.m % (8 * t.beside) != 0 || t.k % (8 * t.beside) != 0) return false;
+        if (t.blocks_of_cluster() > 8 || (t.beside > 1 && element == 4)) return false;
+    }
     return shared_bytes_of(t, element, b_along_k) <= d.shared_bytes;
 }
 
@@ -360,6 +378,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("TILE_M", t.m), define("TILE_N", t.n), define("TILE_K", t.k);
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
+    if (t.engine == cuda_engine::wgmma) define("BESIDE", t.beside);
     if (t.engine == cuda_engine::fp64)
         define("FETCHERS", fetchers_of(t, f)),
             define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
@@ -403,7 +422,9 @@ inline std::string describe(cuda_tile const& t) {
                std::to_string(threads_of(t)) + " threads";
     text += ", tiles of " + std::to_string(t.m) + 'x' + std::to_string(t.n) + 'x' + std::to_string(t.k) +
             ", " + std::to_string(threads_of(t)) + " threads";
-    return t.cluster > 1 ? text + ", clusters of " + std::to_string(t.cluster) : text;
+    if (t.blocks_of_cluster() == 1) return text;
+    text += ", clusters of " + std::to_string(t.cluster);
+    return t.beside > 1 ? text + 'x' + std::to_string(t.beside) : text;
 }
 
 STRATAGEMM_END

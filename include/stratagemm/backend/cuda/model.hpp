@@ -39,14 +39,16 @@ public:
         : form_(
               form_for(given, element,
                        {.a_along_k = lying.a_along_k, .b_along_k = lying.b_along_k, .direct = how.shifted})),
-          t_(lying_on_c(given, form_, element)), s_(s), how_(how), blocks_(blocks), units_(d.units),
-          rate_(rate), memory_(d.bytes_per_cycle), element_(element), lying_(lying),
-          row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
-          sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
-          tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster * up(s.n, t_.n) * real(s.count)) {}
+          t_(lying_on_c(given, form_, element)), s_(s), how_(how), blocks_(blocks),
+          units_(units_for(given, d.units)), rate_(rate), memory_(d.bytes_per_cycle * d.units),
+          element_(element), lying_(lying), row_bytes_(static_cast<std::size_t>(s.n) * result),
+          size_(real(element)), result_(real(result)), sum_size_(element < 4 ? 4 : size_),
+          parts_(real(how.parts(s.k))), whole_(real(how.whole)),
+          tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster *
+                 up(s.n, std::ptrdiff_t{t_.n} * t_.beside) * t_.beside * real(s.count)) {}
 
     double cycles() const {
-        double const summing = longer(summing_tiles(), moving());
+        double const summing = longer(summing_tiles(), moving()) + adding_up() / 2;
         double const working = begins() + summing + gathering() + copying();
         bool const gathers = how_.part > 0 && !how_.together;
         return longer(working, launching(1 + gathers + (copied() > 0), fetches(t_.engine)));
@@ -104,11 +106,15 @@ private:
     double copying() const { return copied() > 0 ? 5500 + 2 * copied() / 14 / units_ : 0; }
 
     // Until the first tile has come. Blocks of a cluster begin together.
-    double begins() const { return shifts() || t_.cluster > 1 ? 6500 : 5300; }
+    double begins() const { return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300; }
 
+    // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
+    bool begins_within() const {
+        return is(cuda_engine::wgmma) && columns_fetched(t_, element_, form_.b_along_k) > t_.n;
+    }
     // For tensor cores, lines that begin within lines of the cache take longer to fetch, 128 bytes of each at a time,
     // if all multiprocessors fetch, or a `share` of them that is not small.
-    double slowed(std::ptrdiff_t line, double share) const {
+    double slowed(std::ptrdiff_t line, double share, bool begins_within = false) const {
         double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
         // Sectors of 32 bytes that two lines share are fetched for both.
@@ -116,7 +122,10 @@ private:
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
-        bool const within = bytes % 128 != 0;
+        bool const within = bytes % 128 != 0 || begins_within;
+        // Two multiprocessors share a path to the second-level cache, which small tiles keep busy.
+        if (!within && is(cuda_engine::wgmma) && element_ < 4 && t_.m * t_.n <= 128 * 128)
+            return 1.2 * share > 1 ? 1.2 * share : 1;
         if (by_words() || shifts()) share = 1; // a multiprocessor's own threads take so long
         return within && most * share > 1 ? most * share : 1.0;
     }
@@ -136,8 +145,10 @@ private:
             return (of_a + of_b) * terms * size_ / 15.5;
         }
         double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : 60;
-        return (rows * slowed(line_of_a(), share) + cols * slowed(line_of_b(), share) / t_.cluster) * terms *
-               size_ / bytes_per_cycle;
+        double const asked = rows * slowed(line_of_a(), share) / t_.beside +
+                             cols * slowed(line_of_b(), share, begins_within()) / t_.cluster;
+        double const all_of_it = rows + cols; // whoever asks for it
+        return (asked > all_of_it ? asked : all_of_it) * terms * size_ / bytes_per_cycle;
     }
     // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Lines along k are
     // short. Two blocks on a multiprocessor wait for each other's copies, too.
@@ -161,7 +172,9 @@ private:
             return gathers() ? longer(1150, 18 * (t_.m / unit_of(line_of_a()) + t_.n / unit_of(line_of_b())))
                              : 1150;
         case cuda_engine::fp64: return 220;
-        case cuda_engine::wgmma: return reads_pages() || streams() ? 650 : 400;
+        case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
+            if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
+            return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma:
             return shifts()        ? (beside > 1 && s_.n > t_.n ? 1800 : 3600)
                    : streams()     ? 900
@@ -243,6 +256,8 @@ private:
         if (gathers()) {
             bool const both_in_pieces = unit_of(line_of_a()) < 4 && unit_of(line_of_b()) < 4;
             if (sums > 32) by_layout = (both_in_pieces ? 0.78 : 0.86) - (sums > 64 ? 0.09 : 0);
+            // Three warps leave a scheduler to the one that gathers.
+            if (threads_of(t_) == 96) by_layout = 0.9;
             if (beside < blocks_) by_layout *= 0.85;
         } else if (form_.direct) {
             by_layout = 0.92;
@@ -287,14 +302,16 @@ private:
         if (how_.whole > 0)
             return rounds(whole_, s_.k, result_, false, true) +
                    rounds((tiles_ - whole_) * parts_, how_.part, sum_size_, true);
-        if (how_.together) return rounds(tiles_ * parts_, how_.part, 0) + adding_up();
+        if (how_.together) return rounds(tiles_ * parts_, how_.part, 0) + adding_up() / 2;
         if (how_.part > 0) return rounds(tiles_ * parts_, how_.part, sum_size_);
         return rounds(tiles_, s_.k, result_);
     }
 
-    // Blocks of a cluster read each other's sums, and each stores a part of C. The more multiprocessors take part, the
-    // longer a cluster waits until enough of them are free in one place.
+    // Blocks of a cluster read each other's sums, and each stores a part of C. Half of this comes after what memory has
+    // given last. The more multiprocessors take part, the longer a cluster waits until enough of them are free in one
+    // place.
     double adding_up() const {
+        if (!how_.together) return 0;
         double const area = real(t_.m) * t_.n, stored = area * result_ / parts_;
         double const share = tiles_ * parts_ < units_ ? tiles_ * parts_ / units_ : 1;
         return 1500 + 3000 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
@@ -314,7 +331,16 @@ private:
         double const bytes = ((m * k + k * n) * size_ + m * n * result_) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
-        return (bytes / memory_ + sums() * sum_size_ * parts_ / 8) / units_ * (1 + 0.1 * idle);
+        // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same share of the
+        // memory's rate.
+        std::ptrdiff_t const half = (units_ + 1) / 2;
+        double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
+        double const uneven = !on_tensor_cores()   ? 0.1 * idle
+                              : items > units_     ? (is(cuda_engine::wgmma) ? 0.4 : 0.1) * idle
+                              : 0.45 * pairs < 0.1 ? 0.45 * pairs
+                                                   : 0.1;
+        double const within = begins_within() ? 0.05 : 0;
+        return (bytes / memory_ + sums() * sum_size_ * parts_ / 8 / units_) * (1 + uneven + within);
     }
     // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {

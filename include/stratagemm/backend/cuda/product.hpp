@@ -125,10 +125,10 @@ public:
         x.alpha = p.alpha, x.beta = p.beta;
         return x;
     }
-    // A cluster takes tiles below each other, as many as it has blocks.
+    // A cluster takes tiles that lie together, as many as it has blocks.
     static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
-        index_t const blocks = tile.cluster;
-        return ((s.m - 1) / (tile.m * blocks) + 1) * blocks * ((s.n - 1) / tile.n + 1);
+        index_t const below = tile.cluster, beside = tile.beside;
+        return ((s.m - 1) / (tile.m * below) + 1) * below * (((s.n - 1) / (tile.n * beside) + 1) * beside);
     }
 
     // What a product may take besides: sums of parts of k, and copies of the operands.
@@ -491,7 +491,7 @@ private:
         index_t const tiles =
             form.tail ? choice.whole + tail_of(choice, sides()) * parts
                       : tiles_of(on_c, sides()) * (form.partial || form.together ? parts : p_.count);
-        auto const cluster = static_cast<unsigned>(form.together ? parts : tile.cluster);
+        auto const cluster = static_cast<unsigned>(form.together ? parts : tile.blocks_of_cluster());
         cuda_packing<In> copies;
         bool const by_lines = !form.invariant && (form.a_along_k || (tile.micro_m == 16 && form.b_along_k));
         if (tile.engine == cuda_engine::narrow && by_lines) {
@@ -520,21 +520,25 @@ private:
         if (!fetches(tile.engine))
             return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
-        auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side) {
+        auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side,
+                             index_t terms) {
             if (along_k) return cuda_map_of(session_, to, l, line, side, true);
             bool const swizzled = tile.engine != cuda_engine::simt;
-            return cuda_map_of(session_, to, l, swizzled ? line : side, tile.k, swizzled);
+            return cuda_map_of(session_, to, l, swizzled ? line : side, terms, swizzled);
         };
         CUtensorMap a_map{}, b_map{};
         if (form.dense) {
-            if (status s = map(a_map, a, form.a_along_k, on_c.m); !s) return s;
-            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? lines_fetched(on_c) : on_c.n); !s)
+            if (status s = map(a_map, a, form.a_along_k, on_c.m / tile.beside, tile.k / tile.beside); !s)
+                return s;
+            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? lines_fetched(on_c) : on_c.n,
+                               terms_fetched(on_c));
+                !s)
                 return s;
         }
         if (!choice.invariant) told.flags |= first_steps(on_c, form);
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
-        index_t const most = session_.device().units * (*compiled)->resident / tile.cluster * tile.cluster;
+        index_t const most = index_t{units_for(tile, session_.device().units)} * (*compiled)->resident;
         grid.blocks = static_cast<unsigned>(tiles < most || form.together ? tiles : most);
         grid.each = spread_out(grid.blocks);
         if (tile.engine != cuda_engine::wgmma)

@@ -1,7 +1,8 @@
 // The product on the tensor cores of sm_90a: warpgroup multiplications of tiles that the tensor memory
 // accelerator brings to shared memory. One warpgroup fetches, the others multiply; blocks stay and take tile
-// after tile, so that the next one is fetched while this one is stored. Two blocks of a cluster (CLUSTER) may
-// share the tiles of B.
+// after tile, so that the next one is fetched while this one is stored. The blocks of a cluster take tiles that lie
+// together: CLUSTER of them below each other, which share the tiles of B, by BESIDE beside each other, which share those
+// of A. Each fetches a part of what it shares for all that share it.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is
 // 128 bytes, swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared
@@ -74,8 +75,11 @@ inline constexpr char cuda_wgmma_text[] = R"cu(
 #define LINE (128 / ELEMENT) /* elements */
 #define A_BYTES (TILE_M * 128)
 #define B_BYTES ((B_ALONG_K ? TILE_N : (TILE_N + LINE - 1) / LINE * LINE) * 128)
+#define BLOCKS (CLUSTER * BESIDE) /* of a cluster */
 /* Boxes of lines along k that a block fetches of B: hardware takes up to 256 lines at a time. */
 #define B_BOXES (TILE_N / CLUSTER > 256 ? 2 : 1)
+/* Lines along n are in boxes of 128 bytes. If blocks cannot share these out evenly, each fetches some lines of all. */
+#define B_LINES (B_BYTES / (LINE * 128) % CLUSTER == 0 ? TILE_K : TILE_K / CLUSTER)
 static_assert(TILE_K == LINE, "a line of shared memory is the depth of a tile");
 static_assert(STAGES >= 2, "one is read, one is fetched");
 /* Registers of a thread that multiplies, and of one that fetches. */
@@ -83,9 +87,11 @@ static_assert(STAGES >= 2, "one is read, one is fetched");
 #define FETCHING_REGISTERS (CONSUMERS < 3 ? 40 : 32)
 static_assert(CONSUMERS <= 2 || (CONSUMERS == 3 && SUMS <= 96), "registers for so many warpgroups");
 static_assert(!(TOGETHER && FROM_REGISTERS), "which has other sums");
-static_assert(CLUSTER == 1 || !(TAIL || TOGETHER), "blocks of a cluster compute tiles below each other");
+static_assert(BLOCKS == 1 || !(TAIL || TOGETHER), "blocks of a cluster compute tiles that lie together");
+static_assert(BESIDE == 1 || !FROM_REGISTERS, "which fetches A for itself");
 static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * (A_BYTES + B_BYTES), "stages have room for sums");
-static_assert(TILE_N % (8 * CLUSTER * B_BOXES) == 0, "blocks of a cluster fetch parts of B");
+static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER * B_BOXES) == 0 : B_LINES % 8 == 0, "blocks fetch parts of B");
+static_assert(TILE_M % (8 * BESIDE) == 0 && TILE_K % (8 * BESIDE) == 0, "and of A");
 
 /* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
    is a tile of TILE_K lines for each 128 bytes. */
@@ -354,24 +360,25 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     int const group = threadIdx.x / 128;
-    int const rank = CLUSTER > 1 ? block_in_cluster() : 0;
+    int const rank = BLOCKS > 1 ? block_in_cluster() : 0, own_i = rank % CLUSTER, own_j = rank / CLUSTER;
 
     if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(1), empty(s).initialise(CONSUMERS * CLUSTER);
+        for (int s = 0; s < STAGES; ++s)
+            full(s).initialise(1), empty(s).initialise(CONSUMERS * (CLUSTER + BESIDE - 1));
         barriers_are_ready();
         fetch_map(a_map), fetch_map(b_map);
         if (p.flags & c_is_mapped) fetch_map(c_map);
     }
-    if (CLUSTER > 1)
+    if (BLOCKS > 1)
         cluster_begins();
     else
         __syncthreads();
     wait_for_earlier();
 
-    /* A cluster takes tiles below each other. */
-    int const tiles_m = ((p.m - 1) / TILE_M + CLUSTER) / CLUSTER, tiles_n = (p.n - 1) / TILE_N + 1;
+    /* Of clusters. */
+    int const tiles_m = ((p.m - 1) / TILE_M + CLUSTER) / CLUSTER, tiles_n = ((p.n - 1) / TILE_N + BESIDE) / BESIDE;
     int const tiles = TAIL ? tiles_of(p) : tiles_m * tiles_n * batches_of(p);
-    int const first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
+    int const first = blockIdx.x / BLOCKS, stride = gridDim.x / BLOCKS;
     auto const place_of = [&](int number) {
         return TAIL || TOGETHER ? tile_at(p, number) : place_of_tile(number, tiles_m, tiles_n);
     };
@@ -383,9 +390,26 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     if (group == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(FETCHING_REGISTERS));
         if (threadIdx.x == 0) {
+            /* To this block, or to all that share it. */
+            auto const fetch_a = [&](unsigned to, int along, int across, int batch) {
+                unsigned short all = 0;
+                for (int x = 0; x < BESIDE; ++x) all |= 1 << (x * CLUSTER + own_i);
+                if (BESIDE > 1)
+                    fetch_for_all(to, a_map, along, across, batch, full(stage), all);
+                else
+                    fetch(to, a_map, along, across, batch, full(stage));
+            };
+            auto const fetch_b = [&](unsigned to, int along, int across, int batch) {
+                unsigned short const all = ((1 << CLUSTER) - 1) << own_j * CLUSTER;
+                if (CLUSTER > 1)
+                    fetch_for_all(to, b_map, along, across, batch, full(stage), all);
+                else
+                    fetch(to, b_map, along, across, batch, full(stage));
+            };
             for (int number = first; number < tiles; number += stride) {
                 place const t = place_of(number);
-                int const i0 = (t.i * CLUSTER + rank) * TILE_M, j0 = t.j * TILE_N, l0 = first_term(p, t);
+                int const i0 = (t.i * CLUSTER + own_i) * TILE_M, j0 = (t.j * BESIDE + own_j) * TILE_N;
+                int const l0 = first_term(p, t);
                 int const steps = steps_of(p, t), batch_a = matrix_of(p.a, t.batch), batch_b = matrix_of(p.b, t.batch);
                 int const end = l0 + steps * TILE_K;
                 int l = l0 + first_step(p, t.i, t.j, steps) * TILE_K;
@@ -393,31 +417,27 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                     empty(stage).wait(parity ^ 1);
                     full(stage).expect(A_BYTES + B_BYTES);
                     unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
-                    if (A_ALONG_K)
-                        fetch(a, a_map, l, i0, batch_a, full(stage));
-                    else
+                    if (A_ALONG_K) {
+                        constexpr int lines = TILE_M / BESIDE;
+                        fetch_a(a + own_j * lines * 128, l, i0 + own_j * lines, batch_a);
+                    } else {
+                        constexpr int lines = TILE_K / BESIDE;
 #pragma unroll 1
                         for (int x = 0; x < TILE_M / LINE; ++x)
-                            fetch(a + x * TILE_K * 128, a_map, i0 + x * LINE, l, batch_a, full(stage));
-                    /* Each block of the cluster fetches a part of B for all of them. */
+                            fetch_a(a + (x * TILE_K + own_j * lines) * 128, i0 + x * LINE, l + own_j * lines, batch_a);
+                    }
                     if (B_ALONG_K) {
                         constexpr int lines = TILE_N / CLUSTER / B_BOXES;
 #pragma unroll
-                        for (int x = rank * B_BOXES; x < (rank + 1) * B_BOXES; ++x)
-                            if (CLUSTER > 1)
-                                fetch_for_all(b + x * lines * 128, b_map, l, j0 + x * lines, batch_b, full(stage),
-                                              (1 << CLUSTER) - 1);
-                            else
-                                fetch(b + x * lines * 128, b_map, l, j0 + x * lines, batch_b, full(stage));
+                        for (int x = own_i * B_BOXES; x < (own_i + 1) * B_BOXES; ++x)
+                            fetch_b(b + x * lines * 128, l, j0 + x * lines, batch_b);
                     } else {
-                        constexpr int boxes = B_BYTES / (LINE * 128);
+                        constexpr int boxes = B_BYTES / (LINE * 128), shared = B_LINES == TILE_K ? CLUSTER : 1;
+                        int const from = B_LINES == TILE_K ? 0 : own_i * B_LINES;
+                        int const x0 = B_LINES == TILE_K ? own_i * boxes / CLUSTER : 0;
 #pragma unroll 1
-                        for (int x = rank * boxes / CLUSTER; x < (rank + 1) * boxes / CLUSTER; ++x)
-                            if (CLUSTER > 1)
-                                fetch_for_all(b + x * TILE_K * 128, b_map, j0 + x * LINE, l, batch_b, full(stage),
-                                              (1 << CLUSTER) - 1);
-                            else
-                                fetch(b + x * TILE_K * 128, b_map, j0 + x * LINE, l, batch_b, full(stage));
+                        for (int x = x0; x < x0 + boxes / shared; ++x)
+                            fetch_b(b + (x * TILE_K + from) * 128, j0 + x * LINE, l + from, batch_b);
                     }
                     l += TILE_K;
                     if (l == end) l = l0;
@@ -439,8 +459,11 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
         unsigned const a_part = (group - 1) * 64 * 128 / (A_ALONG_K ? 1 : LINE) * (A_ALONG_K ? 1 : TILE_K);
 #endif
         auto const release = [&](int which) {
-            if (CLUSTER > 1) {
-                if (threadIdx.x % 128 < CLUSTER) empty(which).arrive_at(threadIdx.x % 128);
+            if (BLOCKS > 1) {
+                /* Those in its row and its column fetch for this block. */
+                int const x = threadIdx.x % 128, y = x - CLUSTER;
+                if (x < CLUSTER + BESIDE - 1)
+                    empty(which).arrive_at(y < 0 ? own_j * CLUSTER + x : (y + (y >= own_j)) * CLUSTER + own_i);
             } else if (threadIdx.x % 128 == 0) {
                 empty(which).arrive();
             }
@@ -472,7 +495,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             release(before);
             in_pieces<scalar[SUMS]>(p, TILE_K).finish(sum);
             for_each_target(p, is_part(t), [&](arguments const &to) {
-                store_turned(staging, group, own, sum, {t.i * CLUSTER + rank, t.j, t.batch}, c_map, to, state);
+                store_turned(staging, group, own, sum, {t.i * CLUSTER + own_i, t.j, t.batch}, c_map, to, state);
             });
 #else
 #if PROMOTES
@@ -519,7 +542,8 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             pieces.finish(sum);
 #endif
 
-            int const i = (t.i * CLUSTER + rank) * TILE_M + (group - 1) * 64 + warp * 16, j0 = t.j * TILE_N;
+            int const i = (t.i * CLUSTER + own_i) * TILE_M + (group - 1) * 64 + warp * 16;
+            int const j0 = (t.j * BESIDE + own_j) * TILE_N;
 #if TOGETHER
             /* Where tiles were, once all groups have read theirs. */
             int const thread = threadIdx.x - 128;
@@ -561,7 +585,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     if (group > 0) boxes_are_read_but_for<0>();
     /* Nobody leaves while another block may still tell it something. */
     __syncwarp();
-    if (CLUSTER > 1 || TOGETHER) cluster_ends();
+    if (BLOCKS > 1 || TOGETHER) cluster_ends();
 }
 )cu";
 

@@ -21,7 +21,7 @@ inline bool is_legal(cuda_tile const& t, std::size_t element, std::size_t scalar
     if (t.engine == cuda_engine::wgmma)
         return (t.m == 64 || t.m == 128 || (t.m == 192 && t.n <= 192)) && t.n >= 64 && t.k == line &&
                t.micro_m == 1 && t.micro_n == 1 && t.stages >= 2;
-    if (t.cluster != 1 || threads < 64 || threads > 512) return false;
+    if (t.blocks_of_cluster() != 1 || threads < 64 || threads > 512) return false;
     std::size_t const sums = static_cast<std::size_t>(t.micro_m * t.micro_n) * scalar;
     switch (t.engine) {
     case cuda_engine::simt: {
@@ -71,7 +71,8 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
                 {2, 3, 4, 5, 6, 8},
                 {1, 4, 8, 16},
                 {1, 2},
-                {1, 2, 3, 4, 6, 8, 12, 16, 32}};
+                {1, 2, 3, 4, 6, 8, 12, 16, 32},
+                {1, 2}};
     p.legal = [d, type, element, scalar, s](search_point const& x) {
         cuda_tile const t = cuda_tile::of(x);
         bool const deep = t.parts == 1 || s.k >= std::ptrdiff_t{4} * t.k * t.parts;
@@ -80,8 +81,9 @@ inline search_problem cuda_candidates(cuda_device const& d, char type, std::size
     };
     for (cuda_entry const& e : cuda_entries)
         if (std::strchr(e.types, type)) {
-            p.known.push_back(values_of(e.tile));
-            p.known.back().back() = 1;
+            cuda_tile t = e.tile;
+            t.parts = 1;
+            p.known.push_back(values_of(t));
         }
     return p;
 }
