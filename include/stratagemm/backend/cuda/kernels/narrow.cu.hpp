@@ -6,10 +6,9 @@
 // k, too, in aligned lines. Else: a thread has some rows that are next to each other, MICRO_N threads beside it have those
 // that follow, all other threads of the block share the terms, and a B of several columns passes through shared memory,
 // TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those of 128 bytes, and STAGES pieces of each are
-// under way at a time; there, B_ALONG_K says that B lies along k in aligned lines. Sums are
-// always added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER: the blocks of a
-// cluster have a part of k each, and add up what they have.
-//
+// under way at a time; there, B_ALONG_K says that B lies along k in aligned lines. Sums are always added up in one order.
+// PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER: the blocks of a cluster have a part of k each, and
+// add up what they have.
 //
 // SHIFTED: lines along m begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own
 // place within a vector, and the next eight begin at the same places. A warp takes every eighth line only, so that all of

@@ -360,7 +360,9 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     int const group = threadIdx.x / 128;
-    int const rank = BLOCKS > 1 ? block_in_cluster() : 0, own_i = rank % CLUSTER, own_j = rank / CLUSTER;
+    int const rank = BLOCKS > 1 ? block_in_cluster() : 0;
+    /* Without blocks beside it, its place among them is a constant, which takes no register. */
+    int const own_i = BESIDE > 1 ? rank % CLUSTER : rank, own_j = BESIDE > 1 ? rank / CLUSTER : 0;
 
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s)
