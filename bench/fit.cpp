@@ -1,6 +1,6 @@
-// bench_fit TABLE COLUMN FILE [COLUMN FILE]...: fits the costs of what products on the host are made of to measurements that
-// bench_host --estimate --data=FILE wrote, and writes them into TABLE, which is host/costs_table.hpp. Then it prints how
-// far off they are. Costs of what no measured shape does stay.
+// bench_fit TABLE COLUMN FILE [COLUMN FILE]...: fits the costs of what products on the host are made of to
+// measurements that bench_host --estimate --data=FILE wrote, and writes them into TABLE, which is
+// host/costs_table.hpp. Then it prints how far off they are. Costs of what no measured shape does stay.
 //
 // The costs are those, none below zero, that least squares of relative errors give, weighted again and again so that
 // it is the sum of |log2(predicted / measured)| that is least: few shapes that take a path of their own do not count

@@ -37,5 +37,6 @@ if [ "${1-}" != files ]; then
 fi
 sh "$root/bench/build.sh" bench_fit
 cd "$root/bench/results"
-"$build/bench/bench_fit" "$table" avx512 estimate-avx512.txt zen4 estimate-zen4.txt avx2 estimate-avx2.txt portable estimate-portable.txt
+"$build/bench/bench_fit" "$table" avx512 estimate-avx512.txt zen4 estimate-zen4.txt avx2 estimate-avx2.txt \
+    portable estimate-portable.txt
 if command -v clang-format >/dev/null; then clang-format -i "$table"; fi

@@ -1,12 +1,12 @@
 // The kernels of the CUDA backend, without a device:
 //   cuda_kernels write ARCHITECTURE FOLDER      the final source of every kernel that is built in for it
 //   cuda_kernels check PART/PARTS ARCHITECTURE...   compiles them with NVRTC; fails if a product spills
-// The largest tile of each engine and element type, where registers are scarce, is compiled in all its forms for every
-// architecture. sm_90a has all engines: for it the other tiles are compiled, too, for whole sums of row-major operands,
-// with and without a rest of k. What has no tile is compiled for sm_90a and for the oldest, sm_75; for the others only if
-// these two have another text of it.
-// PARTS processes, numbered from 0, share a check: each takes every PARTS-th kernel.
-// Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a, sm_100a.
+// The largest tile of each engine and element type, where registers are scarce, is compiled in all its forms for
+// every architecture. sm_90a has all engines: for it the other tiles are compiled, too, for whole sums of row-major
+// operands, with and without a rest of k. What has no tile is compiled for sm_90a and for the oldest, sm_75; for the
+// others only if these two have another text of it. PARTS processes, numbered from 0, share a check: each takes every
+// PARTS-th kernel. Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a,
+// sm_100a.
 #include <stratagemm/algorithm/split/warpgroups.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
@@ -218,9 +218,9 @@ void add_sampled(std::vector<kernel>& to) {
     sparse("-pieces-dense", sg::choose_pieces(8192, sizeof(Out)));
 }
 
-// Lists of events: of one row, and of the most rows beside which all of B may be read, by rows and by columns. NVRTC keeps
-// more in registers for later devices than there are, and of the plain list of 8 rows, for long rows, some for earlier
-// ones; nobody has measured there.
+// Lists of events: of one row, and of the most rows beside which all of B may be read, by rows and by columns. NVRTC
+// keeps more in registers for later devices than there are, and of the plain list of 8 rows, for long rows, some for
+// earlier ones; nobody has measured there.
 template <class T>
 void add_events(std::vector<kernel>& to, int capability) {
     using Out = sg::accumulator_t<T>;

@@ -132,8 +132,8 @@ struct host {
             return false;
     }
 
-    // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to. It does
-    // nothing else, since anything else would cost as much as the product.
+    // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to.
+    // It does nothing else, since anything else would cost as much as the product.
     template <class Problem>
     [[gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;
@@ -365,8 +365,8 @@ private:
         return transposed(v);
     }
 
-    // Whether k is so short that most of the time goes to C, and A stays in the first-level cache, the rest in the second:
-    // blocks would not help.
+    // Whether k is so short that most of the time goes to C, and A stays in the first-level cache, the rest in the
+    // second: blocks would not help.
     static bool is_short(index_t m, index_t n, index_t k, index_t size) {
         return k <= 64 && m * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
     }

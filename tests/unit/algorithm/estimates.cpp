@@ -1,4 +1,5 @@
-// Every policy over the host: its estimate, and that the same call gives the same bits while the machine's load changes.
+// Every policy over the host: its estimate, and that the same call gives the same bits while the machine's load
+// changes.
 #include "catch.hpp"
 #include "eager.hpp"
 #include "unit/support.hpp"

@@ -1,5 +1,5 @@
-// What the conformance suite does not see: devices, streams of one's own, graphs, errors. What a CPU cannot stand in for
-// (tests/stand_in), or not in a minute, is tagged [real].
+// What the conformance suite does not see: devices, streams of one's own, graphs, errors. What a CPU cannot stand in
+// for (tests/stand_in), or not in a minute, is tagged [real].
 #include "catch.hpp"
 #include "random.hpp"
 #include "unit/backend/invariance.hpp"
@@ -675,8 +675,8 @@ TEMPLATE_TEST_CASE("elements of complex products have the same bits, whatever is
     for (int x = 0; x < 30; ++x)
         invariance::compare<TestType, TestType>(gpu, from, side(9), side(9), side(11), 14);
 }
-// What the order of the tensor cores rests on (choice.hpp): wgmma and mma round alike, whatever the order of the 16 terms of
-// an instruction, and doubles are summed one after another, of eight terms the even ones first.
+// What the order of the tensor cores rests on (choice.hpp): wgmma and mma round alike, whatever the order of the 16
+// terms of an instruction, and doubles are summed one after another, of eight terms the even ones first.
 TEMPLATE_TEST_CASE("wgmma and mma have the same bits", "[real]", sg::bfloat16, sg::half) {
     sg::index_t const n = 256;
     SUCCEED();
@@ -800,8 +800,8 @@ TEST_CASE("a batch of more small products than are done at a time") {
 
 namespace {
 
-// Products of all sizes: more than a launch takes at a time, some with nothing to sum, and one that is worth a launch of
-// its own.
+// Products of all sizes: more than a launch takes at a time, some with nothing to sum, and one that is worth a launch
+// of its own.
 struct many {
     struct one {
         sg::matrix<float> exact;

@@ -1,5 +1,5 @@
-// Kernels that are generated for a shape have the bits of the compiled ones, write C and nothing else, and read A and B and
-// nothing else.
+// Kernels that are generated for a shape have the bits of the compiled ones, write C and nothing else, and read A and
+// B and nothing else.
 #include "catch.hpp"
 #include "unit/support.hpp"
 
@@ -206,23 +206,25 @@ TEST_CASE("generated: a kernel goes on with sums") {
     compare_continued<double>(from, 1000);
 }
 
-// B does not fit a near cache, so rows of it are read eight or sixteen at a time: by compiled kernels, by generated ones
-// for the columns that have them, and by these alone.
+// B does not fit a near cache, so rows of it are read eight or sixteen at a time: by compiled kernels, by generated
+// ones for the columns that have them, and by these alone.
 TEST_CASE("generated: few rows times a large matrix have the same bits with each call") {
     random_source from(8);
-    index_t const m = 3, n = 1501, k = 1450;
-    auto const a = support::fractions<float>(m, k, from.next()),
-               b = support::fractions<float>(k, n, from.next());
-    sg::matrix<float> first(m, n), later(m, n), block(m, 7);
-    sg::gemm(sg::host{.threads = 1, .invariant = true}, a, b, first);
-    for (int i = 0; i < 40; ++i) {
-        sg::gemm(sg::host{.threads = 1 + i % 2}, a, b, later);
-        REQUIRE(std::memcmp(first.data(), later.data(), sizeof(float) * static_cast<std::size_t>(m * n)) ==
-                0);
+    for (index_t const m : {3, 23, 64}) {
+        index_t const n = 1501, k = 1450;
+        auto const a = support::fractions<float>(m, k, from.next()),
+                   b = support::fractions<float>(k, n, from.next());
+        sg::matrix<float> first(m, n), later(m, n), block(m, 7);
+        sg::gemm(sg::host{.threads = 1, .invariant = true}, a, b, first);
+        for (int i = 0; i < (m == 3 ? 40 : 4); ++i) {
+            sg::gemm(sg::host{.threads = 1 + i % 2}, a, b, later);
+            REQUIRE(std::memcmp(first.data(), later.data(),
+                                sizeof(float) * static_cast<std::size_t>(m * n)) == 0);
+        }
+        sg::gemm(sg::host{.invariant = true}, a, b.view().block(0, 1400, k, 7), block);
+        for (index_t i = 0; i < m; ++i)
+            REQUIRE(std::memcmp(&block(i, 0), &first(i, 1400), 7 * sizeof(float)) == 0);
     }
-    sg::gemm(sg::host{.invariant = true}, a, b.view().block(0, 1400, k, 7), block);
-    for (index_t i = 0; i < m; ++i)
-        REQUIRE(std::memcmp(&block(i, 0), &first(i, 1400), 7 * sizeof(float)) == 0);
 }
 
 TEST_CASE("generated: dot products have the bits of compiled ones") {

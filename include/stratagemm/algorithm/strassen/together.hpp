@@ -91,77 +91,59 @@ private:
         std::string text = "#define SUMS";
         for (int i = 0; i < down; ++i)
             for (int j = 0; j < right; ++j)
-                add(text, {" scalar const x", pair(i, j, "_"), " = BLOCK(",
-                           transposed ? pair(j, i) : pair(i, j), ");"});
+                text += " scalar const " + name('x', i, j) + " = BLOCK(" +
+                        (transposed ? pair(j, i) : pair(i, j)) + ");";
         for (int r = 0; r < products(); ++r)
-            add(text, {" SUM(", std::to_string(r), ", ",
-                       sum(of_a ? table_.a : table_.b, rows, cols, r, 0, 0, 0), ");"});
-        add(text, {"\n"});
-        return text;
+            text += " SUM(" + std::to_string(r) + ", " +
+                    sum(of_a ? table_.a : table_.b, rows, cols, r, 0, 0, 0) + ");";
+        return text + '\n';
     }
     std::string of_result(bool transposed) const {
         int const down = power(table_.m, levels_), right = power(table_.n, levels_);
-        std::string text;
-        add(text, {"#define SUMS", added(0, 0, "c"), "\n#define TARGETS(f)"});
+        std::string text = "#define SUMS" + added(0, 0, "c") + "\n#define TARGETS(f)";
         for (int i = 0; i < down; ++i)
             for (int j = 0; j < right; ++j)
-                add(text, {" f(", transposed ? pair(j, i) : pair(i, j), ", c", std::to_string(i * right + j),
-                           ");"});
-        add(text, {"\n"});
-        return text;
+                text += " f(" + (transposed ? pair(j, i) : pair(i, j)) + ", c" +
+                        std::to_string(i * right + j) + ");";
+        return text + '\n';
     }
 
     static int power(int x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
-    // Appends all of these. Every program that includes this compiles it, and overloads of + would cost ten times as much.
-    static void add(std::string& text, std::initializer_list<std::string_view> parts) {
-        for (std::string_view const part : parts) text.append(part.data(), part.size());
-    }
-    static std::string pair(int i, int j, std::string_view between = ", ") {
-        std::string text;
-        add(text, {std::to_string(i), between, std::to_string(j)});
-        return text;
+    static std::string pair(int i, int j) { return std::to_string(i) + ", " + std::to_string(j); }
+    static std::string name(char matrix, int i, int j) {
+        return matrix + std::to_string(i) + '_' + std::to_string(j);
     }
 
     // The sum that product r of the levels from `level` on multiplies, of the block (i, j) of that level.
     std::string sum(bilinear::list const* lists, int rows, int cols, int r, int level, int i, int j) const {
-        std::string text;
-        if (level == levels_) {
-            add(text, {"x", pair(i, j, "_")});
-            return text;
-        }
+        if (level == levels_) return name('x', i, j);
         int const below = power(table_.products, levels_ - 1 - level);
         bilinear::list const& terms = lists[r / below];
-        add(text, {terms[0] < 0 ? "(ZERO" : "("});
+        std::string text = terms[0] < 0 ? "(ZERO" : "(";
         for (int t = 0; terms[t]; ++t) {
             int const block = bilinear::block(terms[t]) - 1;
-            add(text, {terms[t] < 0 ? " - "
-                       : t > 0      ? " + "
-                                    : "",
-                       sum(lists, rows, cols, r % below, level + 1, i * rows + block / cols,
-                           j * cols + block % cols)});
+            text += terms[t] < 0 ? " - " : t > 0 ? " + " : "";
+            text += sum(lists, rows, cols, r % below, level + 1, i * rows + block / cols,
+                        j * cols + block % cols);
         }
-        add(text, {")"});
-        return text;
+        return text + ')';
     }
 
     // Statements that declare and set `name` and the number of each smallest block of what product `first` of the levels
     // above comes to.
     std::string added(int level, int first, std::string const& name) const {
-        std::string text;
-        if (level == levels_) {
-            add(text, {" scalar const ", name, "0 = PRODUCT_OF(", std::to_string(first), ");"});
-            return text;
-        }
+        if (level == levels_)
+            return " scalar const " + name + "0 = PRODUCT_OF(" + std::to_string(first) + ");";
         int const below_down = power(table_.m, levels_ - 1 - level),
                   below_right = power(table_.n, levels_ - 1 - level), right = below_right * table_.n;
+        std::string text;
         for (int q = 0; q < below_down * table_.m * right; ++q)
-            add(text, {q == 0 ? " scalar " : ", ", name, std::to_string(q)});
-        add(text, {";"});
+            text += (q == 0 ? " scalar " : ", ") + name + std::to_string(q);
+        text += ';';
         bool reached[bilinear::most_blocks + 1] = {};
         for (int r = 0; r < table_.products; ++r) {
-            std::string part;
-            add(part, {name, "_"});
-            add(text, {" {", added(level + 1, first * table_.products + r, part)});
+            std::string const part = name + '_';
+            text += " {" + added(level + 1, first * table_.products + r, part);
             for (int t = 0; table_.c[r][t]; ++t) {
                 bool const taken = table_.c[r][t] < 0;
                 int const block = bilinear::block(table_.c[r][t]);
@@ -169,14 +151,14 @@ private:
                 for (int q = 0; q < below_down * below_right; ++q) {
                     int const i = (block - 1) / table_.n * below_down + q / below_right,
                               j = (block - 1) % table_.n * below_right + q % below_right;
-                    std::string to;
-                    add(to, {name, std::to_string(i * right + j)});
-                    add(text, {" ", to, " = "});
-                    if (again || taken) add(text, {again ? std::string_view(to) : "ZERO"});
-                    add(text, {taken ? " - " : again ? " + " : "", part, std::to_string(q), ";"});
+                    std::string const to = name + std::to_string(i * right + j);
+                    ((text += ' ') += to) += " = ";
+                    if (again || taken) text += again ? to : "ZERO";
+                    text += taken ? " - " : again ? " + " : "";
+                    ((text += part) += std::to_string(q)) += ';';
                 }
             }
-            add(text, {" }"});
+            text += " }";
         }
         return text;
     }

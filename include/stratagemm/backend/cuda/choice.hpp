@@ -44,9 +44,9 @@ inline bool engine_takes(cuda_engine e, char type, cuda_device const& d) {
 }
 
 // The order in which an invariant product sums k. Up to `shallow` terms, and of types without them, it is that of the
-// CUDA cores, one multiply-add after another. Deeper products of the other types have the order of the tensor cores: they
-// round once for each instruction, which has 16 terms of 16-bit types. mma and wgmma gave the same bits on sm_90, whatever
-// the order of these terms (bench/results/invariant-h100-2026-11-25.txt).
+// CUDA cores, one multiply-add after another. Deeper products of the other types have the order of the tensor cores:
+// they round once for each instruction, which has 16 terms of 16-bit types. mma and wgmma gave the same bits on
+// sm_90, whatever the order of these terms (bench/results/invariant-h100-2026-11-25.txt).
 struct cuda_order {
     static constexpr std::ptrdiff_t shallow = 16;
     bool on_tensor_cores = false;
@@ -108,7 +108,7 @@ struct cuda_narrow_parts {
         // Two blocks may read the same sector of a line.
         double const wide = static_cast<double>(t.m) * static_cast<double>(element),
                      twice = shifted ? (wide + 32) / wide : 1;
-        // Columns that are not multiplied by the tensor cores are felt.
+        // Columns that the tensor cores do not multiply take time of their own.
         double const multiplying = on_tensor_cores || s.n == 1 ? 0 : 700 * static_cast<double>(s.n);
         double const bytes = static_cast<double>(s.m) * static_cast<double>(s.k * s.count) *
                              static_cast<double>(element),
@@ -224,8 +224,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (invariant) best.piece = order.piece;
     // Of integers it is nearly always what they are summed in; of fp8 nearly always of 16 bits.
     std::size_t const result = type == 'b' ? 4 : element == 1 ? 2 : element;
-    // Each block of a cluster should have a multiprocessor for itself. The multiprocessors of a cluster are neighbours, so
-    // that up to one of five is left over.
+    // Each block of a cluster should have a multiprocessor for itself. The multiprocessors of a cluster are
+    // neighbours, so that up to one of five is left over.
     auto const can_be_together = [&](cuda_tile const& tile, std::ptrdiff_t parts) {
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
         bool const all_run = parts == 2 ? tiles * parts <= d.units : 5 * tiles * parts <= 4 * d.units;
@@ -343,10 +343,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              static_cast<double>(element) * static_cast<double>(s.count);
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
-        // The parts of k. Where A lies along k the blocks of a kernel divide it themselves, if there are enough rows or not
-        // so many terms. If not, a product of several columns gets parts such that rounds of blocks are full; a vector gets
-        // as few parts as keep memory busy: no multiprocessor may read its blocks, at up to 40 bytes a cycle, for longer
-        // than memory takes for all of A, and no block may wait for its lines for longer than that.
+        // The parts of k. Where A lies along k the blocks of a kernel divide it themselves, if there are enough rows
+        // or not so many terms. If not, a product of several columns gets parts such that rounds of blocks are full;
+        // a vector gets as few parts as keep memory busy: no multiprocessor may read its blocks, at up to 40 bytes a
+        // cycle, for longer than memory takes for all of A, and no block may wait for its lines for longer than that.
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
         std::ptrdiff_t parts = given ? only.parts : 1;
         double reading = 0;
@@ -378,8 +378,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         narrow.together &= narrow.part > 0;
         if (given) return narrow;
         bool const gathers = narrow.part > 0 && !narrow.together;
-        // Lines along k that begin within 16 bytes are read word by word, or element by element, and tiles may be faster
-        // (bench/results/lines-h100-2026-11-25.txt).
+        // Lines along k that begin within 16 bytes are read word by word, or element by element, and tiles may be
+        // faster (bench/results/lines-h100-2026-11-25.txt).
         std::size_t const line = static_cast<std::size_t>(s.k) * element;
         bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
         bool const words = element < 4 && line % 4 == 0;

@@ -76,7 +76,8 @@ struct cuda_form {
     short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool direct = false;               // of simt: a large tile reads lines along k as they lie
-    // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines begin anywhere.
+    // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines begin
+    // anywhere.
     bool shifted = false;
     bool together = false;  // parts of k are the blocks of a cluster, which add them up
     bool invariant = false; // nothing is contracted but multiply-adds, and no sum is -0
@@ -135,8 +136,8 @@ constexpr bool sums_pieces(cuda_tile const& t) {
     }
 }
 
-// Whether the parts of k of a tile may be the blocks of a cluster: it has eight blocks at most, and their sums have to fit
-// where tiles were.
+// Whether the parts of k of a tile may be the blocks of a cluster: it has eight blocks at most, and their sums have
+// to fit where tiles were.
 constexpr bool adds_up_together(cuda_tile const& t, std::size_t element, std::ptrdiff_t parts) {
     bool const has_code = t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
                           (t.engine == cuda_engine::wgmma && element < 4 && t.m <= 128); // registers
@@ -152,8 +153,8 @@ constexpr int fetchers_of(cuda_tile const& t) {
 }
 
 // Whether the lines of A and B may begin anywhere. The threads of four warps, or of one in simt, then copy what the
-// hardware cannot fetch. Large tiles do without: their warps have no registers left, and a copy of the operands costs them
-// little.
+// hardware cannot fetch. Large tiles do without: their warps have no registers left, and a copy of the operands costs
+// them little.
 constexpr bool takes_any_lines(cuda_tile const& t) {
     return (t.engine == cuda_engine::fp64 && fetchers_of(t) == 1) ||
            (t.engine == cuda_engine::simt && t.micro_m * t.micro_n <= 96);
@@ -226,8 +227,8 @@ inline std::size_t shared_bytes_of_narrow(cuda_tile const& t, std::size_t scalar
     return f.together ? (static_cast<std::size_t>(t.m * t.n) * scalar + 15) / 16 * 16 : 0;
 }
 
-// The kernel for few columns that sums in the order of device/order.hpp (kernels/ordered.cu.hpp): m rows of C and micro_m
-// pieces of k at a time for a block. Its bytes of shared memory:
+// The kernel for few columns that sums in the order of device/order.hpp (kernels/ordered.cu.hpp): m rows of C and
+// micro_m pieces of k at a time for a block. Its bytes of shared memory:
 inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element, bool a_along_k) {
     auto const m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
                k = static_cast<std::size_t>(t.k), pieces = static_cast<std::size_t>(t.micro_m);
@@ -235,8 +236,8 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit. Where A
-// does not lie along k, a warp reads at least 32 bytes of each line of A.
+// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit.
+// Where A does not lie along k, a warp reads at least 32 bytes of each line of A.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d) {
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
@@ -323,8 +324,8 @@ constexpr int lines_fetched(cuda_tile const& t) { return t.n / t.cluster / (t.n 
 constexpr int terms_fetched(cuda_tile const& t) {
     return (t.n + t.k - 1) / t.k % t.cluster == 0 ? t.k : t.k / t.cluster;
 }
-// Multiprocessors that clusters of such blocks fill. Those of a cluster are neighbours, so that more than two leave over
-// some of them: of 132, clusters of four and of eight took 120 at a time.
+// Multiprocessors that clusters of such blocks fill. Those of a cluster are neighbours, so that more than two leave
+// over some of them: of 132, clusters of four and of eight took 120 at a time.
 constexpr int units_for(cuda_tile const& t, int units) {
     int const blocks = t.blocks_of_cluster(), filled = blocks > 2 ? units * 10 / 11 : units;
     return filled < blocks ? blocks : filled / blocks * blocks;

@@ -26,14 +26,14 @@ using cuda_sides = device_sides;
 // Cycles that pass until the host has queued so many launches, and made maps of operands: small products wait for that.
 inline double launching(int launches, bool maps) { return 7500.0 * launches - 1500 + (maps ? 1500 : 0); }
 
-// Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another launch,
-// and what it takes to write and to read them. Where only the last round is in parts, it is a round of its own. All
-// times are in cycles. The constants are those that fit measurements on an H200 best
+// Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another
+// launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
+// own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and 240 products on an H100 (widths- and wide-h100-2026-11-25.txt).
 class cuda_model {
 public:
-    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the operands has
-    // `element` bytes, and one of C `result` bytes.
+    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
+    // operands has `element` bytes, and one of C `result` bytes.
     cuda_model(cuda_tile const& given, int blocks, double rate, cuda_sides const& s, cuda_choice const& how,
                cuda_device const& d, std::size_t element, std::size_t result, cuda_layout const& lying)
         : form_(
@@ -83,8 +83,8 @@ private:
         return copied_of(s_.m, lying_.a_along_k, form_.a_along_k) +
                copied_of(s_.n, lying_.b_along_k, form_.b_along_k);
     }
-    // Threads of a block copy what the hardware cannot fetch, if it lies as the tile takes it: lines of any kind, words, or
-    // aligned pieces that they shift.
+    // Threads of a block copy what the hardware cannot fetch, if it lies as the tile takes it: lines of any kind,
+    // words, or aligned pieces that they shift.
     bool copies_itself() const {
         return how_.whole == 0 && not_fetchable() > 0 && form_.a_along_k == lying_.a_along_k &&
                form_.b_along_k == lying_.b_along_k;
@@ -183,7 +183,8 @@ private:
         default: return element_ == 4 ? 480 + 1.85 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }
-    // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other pages.
+    // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other
+    // pages.
     bool reads_pages() const {
         double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
         return !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
@@ -239,8 +240,8 @@ private:
 
     // ---- rounds -------------------------------------------------------------------------------------------
 
-    // Fewer blocks than a multiprocessor has room for do not keep it busy: each warp waits for what it has read, the longer
-    // the fewer sums it has to go on with meanwhile.
+    // Fewer blocks than a multiprocessor has room for do not keep it busy: each warp waits for what it has read, the
+    // longer the fewer sums it has to go on with meanwhile.
     double slowed_alone(double beside) const {
         if (is(cuda_engine::fp64)) return 1.4;
         if (!is(cuda_engine::simt)) return 1;
@@ -248,8 +249,8 @@ private:
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
     }
 
-    // Multiply-adds in a cycle of `beside` blocks, where operands do not lie as the tile takes them soonest. With a warp that
-    // gathers, threads have fewer registers, which those with most sums feel, and few blocks.
+    // Multiply-adds in a cycle of `beside` blocks, where operands do not lie as the tile takes them soonest. With a
+    // warp that gathers, threads have fewer registers, which those with most sums feel, and few blocks.
     double rate(double beside) const {
         int const sums = t_.micro_m * t_.micro_n;
         double by_layout = 1;
@@ -281,8 +282,8 @@ private:
         double const stores = storing(stored) * beside;
         return 300 + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }
-    // The first blocks are spread out evenly. Those that take a tile of a last round are on any multiprocessor, and it ends
-    // when the one with most of them has done its own. `goes_on`: others come before these.
+    // The first blocks are spread out evenly. Those that take a tile of a last round are on any multiprocessor, and
+    // it ends when the one with most of them has done its own. `goes_on`: others come before these.
     double rounds(double tiles, std::ptrdiff_t depth, double stored, bool goes_on = false,
                   bool others_follow = false) const {
         auto const places = real(units_ * blocks_);
@@ -331,8 +332,8 @@ private:
         double const bytes = ((m * k + k * n) * size_ + m * n * result_) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
-        // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same share of the
-        // memory's rate.
+        // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same share of
+        // the memory's rate.
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
         double const uneven = !on_tensor_cores()   ? 0.1 * idle

@@ -93,21 +93,21 @@ k_pieces pieces_of(index_t depth) {
 // Bytes of an operand that some cache is likely to hold.
 inline constexpr index_t near_memory = 8 << 20;
 
-// Of dot products whose short operand has to be turned, or that are compiled, the short side has at most so many rows or
-// columns of elements of so many bytes.
+// Of dot products whose short operand has to be turned, or that are compiled, the short side has at most so many rows
+// or columns of elements of so many bytes.
 constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
-// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`. Of nine rows and
-// columns that are multiplied with each other, pieces are 27 KiB of the first-level cache. Up to four read the other operand
-// only once, so that longer pieces are better.
+// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`. Of nine
+// rows and columns that are multiplied with each other, pieces are 27 KiB of the first-level cache. Up to four read
+// the other operand only once, so that longer pieces are better.
 constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6144 : 3072) / size; }
-// Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them, and no
-// operand that lies along k has to be turned; but to sum the elements of a vector takes time.
+// Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them,
+// and no operand that lies along k has to be turned; but to sum the elements of a vector takes time.
 //
-// With AVX-512, and an A along k, the fewer cycles decide, about: of dot products one for a vector of a product, some for the
-// sum and for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of tiles, half a
-// cycle for 32 bytes of a row of C, four at least, and what turning a B along k takes. Few columns of tiles wait for the rows
-// of an A that comes from memory, too: they read as many rows side by side as a tile has, and fetch none ahead. The other
-// limits were measured within the caches.
+// With AVX-512, and an A along k, the fewer cycles decide, about: of dot products one for a vector of a product, some
+// for the sum and for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of
+// tiles, half a cycle for 32 bytes of a row of C, four at least, and what turning a B along k takes. Few columns of
+// tiles wait for the rows of an A that comes from memory, too: they read as many rows side by side as a tile has, and
+// fetch none ahead. The other limits were measured within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
                      bool with_avx512) {
     if (with_avx512 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
@@ -132,24 +132,24 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
            table.dot_products;
 }
 
-// Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at once:
-// columns of A fill vectors. To write C is then more work, which a short k does not pay for; nor does a C of few rows, if
-// rows of B are contiguous and need not be turned either way. In cycles, about.
+// Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at
+// once: columns of A fill vectors. To write C is then more work, which a short k does not pay for; nor does a C of
+// few rows, if rows of B are contiguous and need not be turned either way. In cycles, about.
 inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, bool b_across) {
     if (n <= 1 || n > 8 || m * size < 32 || k < (n * size > 32 ? 3 : 2) * n || m * k < 128) return false;
     index_t const vectors = divide_up(m * size, 64);
     return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;
 }
 
-// Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read where it
-// is. To write C is more work, which a short k does not pay for.
+// Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
+// where it is. To write C is more work, which a short k does not pay for.
 [[gnu::cold, gnu::noinline]] inline bool is_slim(index_t m, index_t n, index_t k, bool with_avx512) {
     return (n <= 24 && m >= 2 * n && k >= 32) || (with_avx512 && n <= 64 && m >= 3 * n && k >= 128);
 }
 
-// Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer cycles than
-// kernels that write rows, for which a B along k is copied, or A if products become dot products. About: half a cycle for
-// 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row.
+// Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
+// cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products. About:
+// half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row.
 inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k, bool b_along_k, bool dots) {
     index_t const rows = divide_up(m * size, 32), columns = divide_up(n * size, 32);
     index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
@@ -220,16 +220,16 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
     return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
 }
 
-// Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the second-level
-// cache holds it, or its lines are close to each other.
+// Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
+// second-level cache holds it, or its lines are close to each other.
 inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
            (distance <= 2048 && bytes <= 600000);
 }
 
-// A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is another.
-// Returns a generated kernel that did all of it, or null.
+// A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is
+// another. Returns a generated kernel that did all of it, or null.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] block_function<T> multiply_block(Table const& table, block_args<T> const& g) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -278,8 +278,8 @@ template <class Table, class T>
     return own;
 }
 
-// Dot products of a C, or of part of one, whose short side is `few`. What is short is copied first if it does not lie along
-// k. Returns a generated kernel that did all of it and adds nothing, or null.
+// Dot products of a C, or of part of one, whose short side is `few`. What is short is copied first if it does not lie
+// along k. Returns a generated kernel that did all of it and adds nothing, or null.
 template <class T>
 [[gnu::cold, gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col,
                                                                 index_t few) {
@@ -307,8 +307,8 @@ template <class T>
     return part.k == g.k && g.beta == T(0) && !turns_a && !turns_b ? own : nullptr;
 }
 
-// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. Cold: its time is that of
-// kernels, and code for size takes less memory to compile.
+// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. Cold: its time is
+// that of kernels, and code for size takes less memory to compile.
 template <class TA, class Packing>
 [[gnu::cold]] void
 multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,

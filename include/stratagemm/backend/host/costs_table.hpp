@@ -26,8 +26,8 @@ enum class host_cost {
     kinds
 };
 
-// Cycles a second of the machine that was measured; those of Zen 4 are counted in this clock, too. One with a tile unit is counted in the fast clock that its rate is
-// relative to (rates.hpp).
+// Cycles a second of the machine that was measured; the costs of Zen 4 are counted in this clock, too. A machine with a
+// tile unit is counted in the fast clock that the rate of the unit is relative to (rates.hpp).
 inline double host_clock_of(host_isa isa) { return isa == host_isa::amx ? 3.4e9 : 2.75e9; }
 
 // Cycles of each: portable, AVX2, AVX-512, AVX-512 of Zen 4.

@@ -1,9 +1,10 @@
 // Kernels for products of one shape, whose code is written into memory at run time.
 //
-// A product of some thousand multiply-adds takes hardly longer than to find out how large it is and how to divide it, and
-// compiled tiles do not suit all sides of a larger one. So a shape that is large, or is multiplied again and again, gets a
-// kernel in which sides and strides are constants: no tile is partly used, and no loop counts what is known. Kernels are of
-// AVX-512; each sums in the order of compiled kernels (blocked.hpp), so that no result shows which of them ran.
+// A product of some thousand multiply-adds takes hardly longer than to find out how large it is and how to divide it,
+// and compiled tiles do not suit all sides of a larger one. So a shape that is large, or is multiplied again and
+// again, gets a kernel in which sides and strides are constants: no tile is partly used, and no loop counts what is
+// known. Kernels are of AVX-512; each sums in the order of compiled kernels (blocked.hpp), so that no result shows
+// which of them ran.
 //
 // STRATAGEMM_GENERATED in the environment is "never", or "always", which does not wait; unset, a small product gets its
 // kernel after some dozen calls. Where the system gives no executable memory, compiled kernels run.
@@ -39,7 +40,8 @@ inline unsigned hash_of(index_t a, index_t b, index_t c, index_t d, index_t e, i
                                  52);
 }
 
-// A product that a kernel of its own multiplies, as its caller states it. Calls of it need no check but of the addresses.
+// A product that a kernel of its own multiplies, as its caller states it. Calls of it need no check but of the
+// addresses.
 struct alignas(128) repeated_product {
     index_t kind; // of generated_shape, as its caller states it; 0 until all members are written
     index_t m, n, k, a_row, a_col, b_row, b_col, c_row, c_col;
@@ -102,8 +104,8 @@ private:
         if (memory == MAP_FAILED) return __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
         auto* const made = static_cast<entry*>(memory);
         made->shape = s;
-        // Code begins with a cache line, and not always with the same of a page, which shares its place in the cache with
-        // those of all pages.
+        // Code begins with a cache line, and not always with the same of a page, which shares its place in the cache
+        // with those of all pages.
         unsigned char* const begin = static_cast<unsigned char*>(memory) + 128 + place % 32 * 64;
         made->code = reinterpret_cast<void (*)()>(begin);
         assembler to(begin, static_cast<unsigned char*>(memory) + room);
@@ -209,8 +211,8 @@ template <class T, class A, class B, class C>
 #endif
 }
 
-// The kernel that was generated for a product whose columns of B are side by side, or for dot products whose operands both
-// lie along k, and that adds C itself; or null. If there was none, there may be one the next time.
+// The kernel that was generated for a product whose columns of B are side by side, or for dot products whose operands
+// both lie along k, and that adds C itself; or null. If there was none, there may be one the next time.
 template <class T>
 [[gnu::noinline]] block_function<T>
 generated_next([[maybe_unused]] block_args<T> const& g,

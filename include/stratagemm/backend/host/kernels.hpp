@@ -81,8 +81,8 @@ template <class T>
     for (index_t l = 0; l < width; ++l) c[l] = beta == T(0) ? alpha * sums[l] : alpha * sums[l] + beta * e[l];
 }
 
-// The tiles of an instruction set: functions of a block, its A, B, E and C, of how many rows and columns, and the rows of A
-// that are read next.
+// The tiles of an instruction set: functions of a block, its A, B, E and C, of how many rows and columns, and the
+// rows of A that are read next.
 template <class T>
 struct tile_set {
     using function = void (*)(block_args<T> const&, T const*, T const*, accumulated<T> const*,
@@ -93,8 +93,8 @@ struct tile_set {
     function tall_narrow, narrow; // of one, or null
 };
 
-// How many rows the next tile takes of `left`: the largest height, except where taking the second one now makes the rest
-// come out even.
+// How many rows the next tile takes of `left`: the largest height, except where taking the second one now makes the
+// rest come out even.
 template <class T>
 int next_height(tile_set<T> const& t, index_t left) {
     if (left < t.tallest) return left >= t.second ? t.second : static_cast<int>(left);

@@ -6,8 +6,8 @@
 
 STRATAGEMM_BEGIN
 
-// The compiled kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of B are
-// b_col apart; `ready`: B has whole strips. Sets the distance between strips of B.
+// The compiled kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of
+// B are b_col apart; `ready`: B has whole strips. Sets the distance between strips of B.
 template <class T>
 [[gnu::cold, gnu::noinline]] block_function<T> only_kernel(block_args<T>& g, index_t b_col,
                                                            bool ready = false) {
@@ -39,8 +39,8 @@ template <class T>
     return own ? own : compiled;
 }
 
-// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it, or rows are so
-// short that the blocked loops are faster.
+// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it, or rows
+// are so short that the blocked loops are faster.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
@@ -130,8 +130,8 @@ template <class T>
     return true;
 }
 
-// False: the product is left to the blocked loops. `dots`: it is done by dot products. `own`: a generated kernel that did all
-// of it; calls of such a product need not come here again.
+// False: the product is left to the blocked loops. `dots`: it is done by dot products. `own`: a generated kernel that
+// did all of it; calls of such a product need not come here again.
 template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool dots, int threads,
                                                   block_function<T>& own) {

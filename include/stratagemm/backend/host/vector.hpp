@@ -15,8 +15,9 @@ bool is_dots_job(host_job<TA, Packing> const& job) {
                                               job.b.row_stride, job.b.col_stride);
 }
 
-// A job of dot products, as `dots` says; or of up to three rows whose B has contiguous rows, or of up to 20 if rows of B are too long for
-// tiles to read B where it is. Where tiles are generated, of up to 64 rows, but only of a B that no cache holds.
+// Whether a job reads B once, in the order in which B lies: `dots`, a job of dot products; up to three rows whose B
+// has contiguous rows; or up to 20, if rows of B are too long for tiles to read B where it is. Where tiles are
+// generated, the limit is 64 rows, and B is one that no cache holds.
 template <class TA, class Packing>
 bool is_vector_job(host_job<TA, Packing> const& job, bool dots) {
     if constexpr (!Packing::in_place || Packing::widen != 1) {
@@ -35,8 +36,9 @@ bool is_vector_job(host_job<TA, Packing> const& job, bool dots) {
     }
 }
 
-// A few rows times a piece of a matrix that comes from memory: eight rows of B at a time are read as they lie, while the sums
-// stay in the first-level cache. A generated kernel goes on with these; columns that have none yet are left to a compiled one.
+// A few rows times a piece of a matrix that comes from memory: eight rows of B at a time are read as they lie, while
+// the sums stay in the first-level cache. A generated kernel goes on with these; columns that have none yet are left
+// to a compiled one.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] void multiply_rows(Table const& table, block_args<T> const& g) {
     constexpr index_t room = 32768 / sizeof(T);

@@ -2,17 +2,17 @@
 // as a column (cuda_product turns the product).
 //
 // DENSE: A may be read as vectors; WORDS: as several words for each, because its lines begin at multiples of 4 bytes
-// only. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block; B lies along
-// k, too, in aligned lines. Else: a thread has some rows that are next to each other, MICRO_N threads beside it have those
-// that follow, all other threads of the block share the terms, and a B of several columns passes through shared memory,
-// TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those of 128 bytes, and STAGES pieces of each are
-// under way at a time; there, B_ALONG_K says that B lies along k in aligned lines. Sums are always added up in one order.
-// PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER: the blocks of a cluster have a part of k each, and
-// add up what they have.
+// only. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block; B lies
+// along k, too, in aligned lines. Else: a thread has some rows that are next to each other, MICRO_N threads beside it
+// have those that follow, all other threads of the block share the terms, and a B of several columns passes through
+// shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those of 128 bytes, and STAGES
+// pieces of each are under way at a time; there, B_ALONG_K says that B lies along k in aligned lines. Sums are always
+// added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER: the blocks of a
+// cluster have a part of k each, and add up what they have.
 //
-// SHIFTED: lines along m begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own
-// place within a vector, and the next eight begin at the same places. A warp takes every eighth line only, so that all of
-// its vectors hold the same rows: those of the block, and some before them.
+// SHIFTED: lines along m begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its
+// own place within a vector, and the next eight begin at the same places. A warp takes every eighth line only, so
+// that all of its vectors hold the same rows: those of the block, and some before them.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -58,12 +58,13 @@ inline run_of<IN, EACH> some_of(IN const *from, index next, int there, int begin
 }
 /* Which element of an aligned vector this is. */
 inline int place_in_vector(IN const *x) { return (int)((unsigned long long)x / sizeof(IN) % EACH); }
-/* Whether rows from i0 on of line l along m may be read as a vector. What is before and after the rows of a line belongs to
-   other lines or lies between them, and counts for no row, but nothing is read before the first line or after the last. */
+/* Whether rows from i0 on of line l along m may be read as a vector. What is before and after the rows of a line belongs
+   to other lines or lies between lines, and counts for no row, but nothing is read before the first line or after the
+   last. */
 inline bool is_within(arguments const &p, int i0, int l) {
     return ((i0 >= 0) | (l > 0)) & ((i0 + EACH <= p.m) | (l + 1 < p.k));
 }
-/* What is read where there is nothing. With a branch for each vector instead, one would be waited for after another. */
+/* What is read in place of a vector that does not exist. With a branch for each vector, loads would wait for each other. */
 struct alignas(16) no_elements { unsigned word[4]; };
 __device__ no_elements const nothing = {};
 inline run_of<IN, EACH> all_if(bool there, IN const *from, index next) {
@@ -353,8 +354,8 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #endif
 #endif
 #elif ON_TENSOR_CORES
-    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the terms of a
-       lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read what others do. */
+    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the terms of
+       a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read what others do. */
     static_assert(TILE_M == (8 - SHIFTED) * EACH, "rows of a block");
     constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = 8 * PIECE;
     constexpr int SUMS = TILE_M * 8;

@@ -1,8 +1,8 @@
-// The product on the tensor cores of sm_90a: warpgroup multiplications of tiles that the tensor memory
-// accelerator brings to shared memory. One warpgroup fetches, the others multiply; blocks stay and take tile
-// after tile, so that the next one is fetched while this one is stored. The blocks of a cluster take tiles that lie
-// together: CLUSTER of them below each other, which share the tiles of B, by BESIDE beside each other, which share those
-// of A. Each fetches a part of what it shares for all that share it.
+// The product on the tensor cores of sm_90a: warpgroup multiplications of tiles that the tensor memory accelerator
+// brings to shared memory. One warpgroup fetches, the others multiply; blocks stay and take tile after tile, so that
+// the next one is fetched while this one is stored. The blocks of a cluster take tiles that lie together: CLUSTER of
+// them below each other, which share the tiles of B, by BESIDE beside each other, which share those of A. Each
+// fetches a part of what it shares for all that share it.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is
 // 128 bytes, swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared
@@ -24,8 +24,8 @@
 
 STRATAGEMM_BEGIN
 
-// An instruction: 64 x columns from `from` to `to`, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32, s8,
-// e4m3, e5m2. Its first operand is in shared memory, or in registers.
+// An instruction: 64 x columns from `from` to `to`, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32,
+// s8, e4m3, e5m2. Its first operand is in shared memory, or in registers.
 inline std::string cuda_wgmma_instruction(std::string const& type, int from, int to, bool from_registers) {
     bool const integer = type == "s8", turns = type == "f16" || type == "bf16";
     int const sums = (to - from) / 2;
@@ -361,7 +361,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
     int const group = threadIdx.x / 128;
     int const rank = BLOCKS > 1 ? block_in_cluster() : 0;
-    /* Without blocks beside it, its place among them is a constant, which takes no register. */
+    /* The place of a block without others beside it is a constant, which takes no register. */
     int const own_i = BESIDE > 1 ? rank % CLUSTER : rank, own_j = BESIDE > 1 ? rank / CLUSTER : 0;
 
     if (threadIdx.x == 0) {
@@ -392,7 +392,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     if (group == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(FETCHING_REGISTERS));
         if (threadIdx.x == 0) {
-            /* To this block, or to all that share it. */
+            /* Fetches lines of A, or of B, to this block, or to all blocks that share them. */
             auto const fetch_a = [&](unsigned to, int along, int across, int batch) {
                 unsigned short all = 0;
                 for (int x = 0; x < BESIDE; ++x) all |= 1 << (x * CLUSTER + own_i);
@@ -462,7 +462,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #endif
         auto const release = [&](int which) {
             if (BLOCKS > 1) {
-                /* Those in its row and its column fetch for this block. */
+                /* The blocks in the row and in the column of this block fetch for it. */
                 int const x = threadIdx.x % 128, y = x - CLUSTER;
                 if (x < CLUSTER + BESIDE - 1)
                     empty(which).arrive_at(y < 0 ? own_j * CLUSTER + x : (y + (y >= own_j)) * CLUSTER + own_i);

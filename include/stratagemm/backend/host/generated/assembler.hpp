@@ -64,8 +64,8 @@ public:
         with_registers({t.wide, 2}, t.length == 0 ? 0x19 : 0x1b, of_map(3, true), from, 0, to);
         put(which, 1);
     }
-    // Of every 16 bytes of x, then of y, the even elements or the odd ones; of both, all even or odd pieces of 16 bytes, or
-    // all low or high halves.
+    // Of every 16 bytes of x, then of y, the even elements or the odd ones; of both, all even or odd pieces of 16
+    // bytes, or all low or high halves.
     void take_elements(vectors t, int to, int x, int y, bool odd) {
         with_registers(t, 0xc6, of_map(1, t.wide), to, x, y);
         put(t.wide ? (odd ? 0xff : 0x00) : odd ? 0xdd : 0x88, 1);
@@ -155,7 +155,8 @@ private:
     // The prefix of an operation on 64 bits.
     void rex(int reg, int base) { put(0x48 + (reg > rdi ? 4 : 0) + (base > rdi ? 1 : 0), 1); }
 
-    // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and whether it has the prefix 66.
+    // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and whether it has the
+    // prefix 66.
     static int of_map(int map, bool has_66) { return map + 8 * has_66; }
     // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address; `last`: of
     // the last byte, all but the length and the second source.

@@ -1,5 +1,5 @@
-// Dot products of a few rows and a matrix whose columns are contiguous, or the other way round: which tiles there are, and
-// their instructions. The order of sums is that of dots() in dots.inl.hpp.
+// Dot products of a few rows and a matrix whose columns are contiguous, or the other way round: which tiles there
+// are, and their instructions. The order of sums is that of dots() in dots.inl.hpp.
 #pragma once
 
 #include "product.hpp"
@@ -20,8 +20,8 @@ public:
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
                  ++columns) {
-                // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest cache does
-                // not have; a result after four; a shuffle a cycle.
+                // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest
+                // cache does not have; a result after four; a shuffle a cycle.
                 index_t const loads = rows + columns,
                               step = larger_of(8, larger_of(rows * columns, loads)) + loads / 2,
                               vectors = divide_up(rows, down_of(rows)) * divide_up(columns, across_of(rows)),
@@ -48,8 +48,9 @@ public:
     }
 
 private:
-    // Whether what the outer loop reads is fetched ahead, since it comes from beyond the second-level cache and is multiplied
-    // with a few rows or columns. One or two wait for memory even so, and to ask for more is slower; many do not wait.
+    // Whether what the outer loop reads is fetched ahead, since it comes from beyond the second-level cache and is
+    // multiplied with a few rows or columns. One or two rows are as slow as memory anyway, and slower with more
+    // requests; many rows take longer than memory does.
     bool fetches(generated_shape const& s) const {
         index_t const few = smaller(s.m, s.n), bytes = larger_of(s.m, s.n) * s.k * size_;
         return few >= 3 && few <= 16 && bytes > index_t{1} << 20;
@@ -61,8 +62,8 @@ private:
 
     static constexpr int most_sums = 20, row_of_a = 20, column_of_b = 28, other = 29;
 
-    // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what points to the
-    // operand, and how far apart they are.
+    // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what
+    // points to the operand, and how far apart they are.
     struct side {
         index_t all, most;
         gpr counter, operand;
@@ -142,8 +143,8 @@ private:
         }
     }
 
-    // Stores some sums, whose elements are added up, all in one vector: element e of its 16 bytes l is a sum of sums[l]. Rows
-    // of C begin with a part of the vector of 16, 32 or 64 bytes.
+    // Stores some sums, whose elements are added up, all in one vector: element e of its 16 bytes l is a sum of
+    // sums[l]. Rows of C begin with a part of the vector of 16, 32 or 64 bytes.
     [[gnu::cold, gnu::noinline]] void write_sums(int row, index_t rows, int column, index_t columns,
                                                  int sums_of_row) {
         int const size = static_cast<int>(size_), in_16 = 16 / size;
@@ -170,7 +171,8 @@ private:
             to_.store(t, c, part, true);
         }
     }
-    // x and y, of which each element becomes the sum of two: those 32 bytes apart, 16 bytes apart, or neighbours. None is -1.
+    // x and y, of which each element becomes the sum of two: those 32 bytes apart, 16 bytes apart, or neighbours.
+    // None is -1.
     int join(int apart, int x, int y) {
         if (x < 0) x = y;
         if (y < 0) y = x;

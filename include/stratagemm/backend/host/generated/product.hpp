@@ -1,8 +1,8 @@
 // A small product C = A B as straight code and counted loops: which tiles there are, and their instructions.
 //
-// As in kernel.inl.hpp, a tile is a block of rows and vectors of C that stays in registers while k runs. Here strips of
-// columns and tiles in a strip are as even as the sides allow, and only the last vector of a row is masked. It is as short
-// as its elements allow: processors that multiply 64 bytes in two halves (Zen 4) take half as long for 32.
+// As in kernel.inl.hpp, a tile is a block of rows and vectors of C that stays in registers while k runs. Here strips
+// of columns and tiles in a strip are as even as the sides allow, and only the last vector of a row is masked. It is
+// as short as its elements allow: processors that multiply 64 bytes in two halves (Zen 4) take half as long for 32.
 #pragma once
 
 #include "../kernels.hpp"
@@ -15,8 +15,8 @@ enum class generated_end { plain = 0, scaled = 8, added = 16 };
 // `turned`: not columns of C are side by side but rows, and columns are c_row apart. `continued`: sums go on from C.
 enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4 };
 
-// What a generated kernel has as constants. C has columns of stride one; so has B, which lies in strips of so many columns
-// where these are apart.
+// What a generated kernel has as constants. C has columns of stride one; so has B, which lies in strips of so many
+// columns where these are apart.
 struct generated_shape {
     index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
     index_t kind; // 32 times the bytes of an element, a generated_end, and a generated_form
@@ -53,9 +53,9 @@ public:
           lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_),
           last_(rest_ > 0 ? vector_of(rest_) : t_), masked_(rest_ * size_ % last_.bytes() != 0) {}
 
-    // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch has.
-    // Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps of k, tiles of
-    // a row, rows of tiles, and products; r11 is the argument.
+    // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch
+    // has. Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps
+    // of k, tiles of a row, rows of tiles, and products; r11 is the argument.
     [[gnu::cold, gnu::noinline]] void write() {
         if (masked_) to_.set_mask(1, (index_t{1} << rest_) - 1);
         to_.push(rbx);
@@ -91,9 +91,10 @@ private:
         return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2};
     }
 
-    // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is left
-    // when the sums are done, or five to turn them. Rows of C that share their places in the nearest cache, which holds eight
-    // such lines, are written eight at a time where k is so short that writing C takes most of the time.
+    // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
+    // left when the sums are done, or five to turn them. Rows of C that share their places in the nearest cache,
+    // which holds eight such lines, are written eight at a time where k is so short that writing C takes most of the
+    // time.
     index_t tallest(index_t width) const {
         index_t const rows = smaller(turned_ ? 24 / width : 28, width == 1 ? 28 : (31 - width) / width);
         bool const collide = s_.k <= 32 && s_.m * s_.n * size_ > 32768 && c_row_ * size_ % 2048 == 0;
@@ -114,7 +115,8 @@ private:
         index_t all = 0;
         for (int more = 0; more < 2; ++more) {
             index_t const rows = tiles.least + more, sums = rows * width, loads = rows + width;
-            // B comes from the second-level cache once for each row of tiles; from memory, narrow strips would be worse.
+            // B comes from the second-level cache once for each row of tiles; from memory, narrow strips would be
+            // worse.
             index_t const far = turned_ && s_.k * s_.n * size_ > 32768 ? 6 * width : 0;
             index_t const step = far + larger_of(larger_of(3 * sums, 3 * loads),
                                                  larger_of(width > 1 ? loads + sums : loads, 24));
@@ -215,8 +217,8 @@ private:
         to_.store(t, c, end_ == generated_end::plain ? sum : result, mask);
     }
 
-    // Vector v of each row, of which so many elements are columns of C: of four floats or two doubles, 16 bytes of a register
-    // become those of a column. Two columns of two floats that are side by side are 16 bytes, too.
+    // Vector v of each row, of which so many elements are columns of C: of four floats or two doubles, 16 bytes of a
+    // register become those of a column. Two columns of two floats that are side by side are 16 bytes, too.
     [[gnu::cold, gnu::noinline]] void store_turned(assembler::vectors t, int rows, int width, int v,
                                                    index_t columns) {
         int const in_16 = static_cast<int>(16 / size_), low = 24, low_2 = 25, joined = 26, part = 27;
@@ -259,8 +261,8 @@ private:
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
                     bool const last = ends && v == width - 1, masked = last && masked_;
                     assembler::vectors const t = last ? last_ : t_;
-                    // The next rows of a B that comes from the second-level cache, which one row of A waits for, or from
-                    // memory.
+                    // The next rows of a B that comes from the second-level cache, which one row of A waits for, or
+                    // from memory.
                     if (in_memory && s_.k * s_.n * size_ > 32768)
                         to_.prefetch({b, of_b.distance + 4 * s_.b_row * size_}, false);
                     else if (r < 0 && continues_)
