@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -368,6 +369,39 @@ TEST_CASE("generated: a product that comes again is checked as the first was") {
         REQUIRE(is_right(policy, s.alpha, with(va, &floats::data, c + s.m * s.n), vb, s.beta, vc));
         REQUIRE(is_right(policy, s.alpha, va, with(vb, &floats::data, c - s.k * s.n), s.beta, vc));
     }
+}
+
+TEST_CASE("generated: two products with the same place have an entry each") {
+    constexpr index_t most = 4096;
+    std::vector<float> memory(3 * most);
+    float *const a = memory.data(), *const b = a + most, *const c = b + most;
+    struct product {
+        floats a, b, c;
+        bool again() const { return sg::multiply_again<float>(false, 1, a, b, 0, c); }
+    };
+    std::map<unsigned, std::vector<product>> at; // by place
+    unsigned busiest = 0;
+    for (index_t m = 1; m <= 7; ++m)
+        for (index_t n = 1; n <= 31; ++n)
+            for (index_t k = 1; k <= 31; ++k) {
+                product const p{{a, m, k, k, 1}, {b, k, n, n, 1}, {c, m, n, n, 1}};
+                auto const place = static_cast<unsigned>(
+                    sg::hash_of_product(sg::generated_kind(1.0f, 0.0f, 0), p.a, p.b, p.c) >> 53);
+                at[place].push_back(p);
+                if (at[place].size() > at[busiest].size()) busiest = place;
+            }
+    REQUIRE(at[busiest].size() >= 3);
+    sg::host const policy{.threads = 1};
+    int found = 0;
+    for (auto const& p : at[busiest]) {
+        INFO(p.a.rows << "x" << p.b.cols << "x" << p.a.cols);
+        for (int i = 0; i < 100; ++i) REQUIRE(is_right(policy, 1, p.a, p.b, 0, p.c));
+        found += p.again();
+        REQUIRE(is_right(policy, 1, p.a, p.b, 0, p.c));
+    }
+    if (sg::current_isa().isa >= sg::host_isa::avx512) REQUIRE(found == 2);
+    for (auto const& p : at[busiest]) found -= p.again();
+    REQUIRE(found == 0);
 }
 
 #endif

@@ -28,22 +28,22 @@ using block_function = void (*)(block_args<T> const&);
 
 #if STRATAGEMM_GENERATES
 
-// Twelve bits that depend on nine numbers.
-inline unsigned hash_of(index_t a, index_t b, index_t c, index_t d, index_t e, index_t f, index_t g,
-                        index_t h, index_t i) {
+// A number that depends on nine others, in its high bits most.
+inline std::uint64_t hash_of(index_t a, index_t b, index_t c, index_t d, index_t e, index_t f, index_t g,
+                             index_t h, index_t i) {
     auto const three = [](index_t x, index_t y, index_t z) {
         return static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(y) << 21) +
                (static_cast<std::uint64_t>(z) << 42);
     };
-    return static_cast<unsigned>((three(a, b, c) * 0x9e3779b97f4a7c15 + three(d, e, f) * 0xc2b2ae3d27d4eb4f +
-                                  three(g, h, i) * 0xff51afd7ed558ccd) >>
-                                 52);
+    return three(a, b, c) * 0x9e3779b97f4a7c15 + three(d, e, f) * 0xc2b2ae3d27d4eb4f +
+           three(g, h, i) * 0xff51afd7ed558ccd;
 }
 
 // A product that a kernel of its own multiplies, as its caller states it. Calls of it need no check but of the
 // addresses.
 struct alignas(128) repeated_product {
-    index_t kind; // of generated_shape, as its caller states it; 0 until all members are written
+    std::uint64_t hash; // of the product; 0 until all members are written
+    index_t kind;       // of generated_shape, as its caller states it
     index_t m, n, k, a_row, a_col, b_row, b_col, c_row, c_col;
     std::uintptr_t a_bytes, b_bytes, c_bytes; // from the first byte to the end
     void (*code)();
@@ -61,10 +61,11 @@ struct generated_kernels {
     bool any, refused;
     entry const* kernel[places];
     unsigned tried[places];
-    repeated_product repeated[places];
+    repeated_product repeated[places / 2][2]; // by eleven bits of their hash
 
     static unsigned place_of(generated_shape const& s) {
-        return hash_of(s.m, s.n, s.k, s.a_row, s.b_row, s.a_col, s.kind, s.c_row, s.b_strip);
+        return static_cast<unsigned>(
+            hash_of(s.m, s.n, s.k, s.a_row, s.b_row, s.a_col, s.kind, s.c_row, s.b_strip) >> 52);
     }
     // What a shape has, or null.
     entry const* find(generated_shape const& s) const {
@@ -148,10 +149,10 @@ generated_shape generated_shape_of(block_args<T> const& g, generated_form form) 
 }
 
 template <class A, class B, class C>
-[[gnu::always_inline]] inline repeated_product& repeated_entry(index_t kind, A const& a, B const& b,
-                                                               C const& c) {
-    return generated.repeated[hash_of(c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride,
-                                      c.row_stride, b.col_stride, c.col_stride + kind)];
+[[gnu::always_inline]] inline std::uint64_t hash_of_product(index_t kind, A const& a, B const& b,
+                                                            C const& c) {
+    return hash_of(c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride, c.row_stride,
+                   b.col_stride, c.col_stride + kind);
 }
 
 // Calls of this product, which is no batch, will be multiplied by this kernel, unless a stride of A or B is negative.
@@ -159,21 +160,23 @@ template <class Problem, class T>
 [[gnu::cold, gnu::noinline]] void repeat(Problem const& p, block_function<T> code, bool turned,
                                          bool invariant) {
     index_t const kind = generated_kind(p.alpha, p.beta, invariant);
-    repeated_product& x = repeated_entry(kind, p.a, p.b, p.c);
-    bool const back = (p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride) < 0;
-    if (back || __atomic_load_n(&x.taken, __ATOMIC_RELAXED) ||
-        __atomic_test_and_set(&x.taken, __ATOMIC_RELAXED))
-        return; // read first: a product whose place another has comes here with each call
+    std::uint64_t const hash = hash_of_product(kind, p.a, p.b, p.c);
+    if ((p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride) < 0) return;
     auto const bytes = [](index_t rows, index_t row, index_t cols, index_t col) {
         return static_cast<std::uintptr_t>(((rows - 1) * row + (cols - 1) * col + 1) * index_t{sizeof(T)});
     };
-    x.m = p.c.rows, x.n = p.c.cols, x.k = p.a.cols;
-    x.a_row = p.a.row_stride, x.a_col = p.a.col_stride, x.b_row = p.b.row_stride, x.b_col = p.b.col_stride;
-    x.c_row = p.c.row_stride, x.c_col = p.c.col_stride;
-    x.a_bytes = bytes(x.m, x.a_row, x.k, x.a_col), x.b_bytes = bytes(x.k, x.b_row, x.n, x.b_col);
-    x.c_bytes = bytes(x.m, x.c_row, x.n, x.c_col);
-    x.code = reinterpret_cast<void (*)()>(code), x.turned = turned;
-    __atomic_store_n(&x.kind, kind, __ATOMIC_RELEASE);
+    for (repeated_product& x : generated.repeated[hash >> 53]) {
+        // Read first: a product whose entries others have comes here with each call.
+        if (__atomic_load_n(&x.taken, __ATOMIC_RELAXED) || __atomic_test_and_set(&x.taken, __ATOMIC_RELAXED))
+            continue;
+        x.m = p.c.rows, x.n = p.c.cols, x.k = p.a.cols, x.kind = kind;
+        x.a_row = p.a.row_stride, x.a_col = p.a.col_stride, x.b_row = p.b.row_stride;
+        x.b_col = p.b.col_stride, x.c_row = p.c.row_stride, x.c_col = p.c.col_stride;
+        x.a_bytes = bytes(x.m, x.a_row, x.k, x.a_col), x.b_bytes = bytes(x.k, x.b_row, x.n, x.b_col);
+        x.c_bytes = bytes(x.m, x.c_row, x.n, x.c_col);
+        x.code = reinterpret_cast<void (*)()>(code), x.turned = turned;
+        return __atomic_store_n(&x.hash, hash, __ATOMIC_RELEASE);
+    }
 }
 
 #endif
@@ -187,10 +190,13 @@ template <class T, class A, class B, class C>
     if (!__atomic_load_n(&generated.any, __ATOMIC_RELAXED)) return false;
     alpha *= a.scale * b.scale;
     index_t const kind = generated_kind(alpha, beta, invariant);
-    repeated_product const* const x = &repeated_entry(kind, a, b, c);
-    if (__atomic_load_n(&x->kind, __ATOMIC_ACQUIRE) != kind) return false;
-    index_t const differs = (c.rows ^ x->m) | (a.rows ^ x->m) | (c.cols ^ x->n) | (b.cols ^ x->n) |
-                            (a.cols ^ x->k) | (b.rows ^ x->k) | (a.row_stride ^ x->a_row) |
+    std::uint64_t const hash = hash_of_product(kind, a, b, c);
+    repeated_product const* x = generated.repeated[hash >> 53];
+    if (__atomic_load_n(&x->hash, __ATOMIC_ACQUIRE) != hash &&
+        __atomic_load_n(&(++x)->hash, __ATOMIC_ACQUIRE) != hash)
+        return false;
+    index_t const differs = (kind ^ x->kind) | (c.rows ^ x->m) | (a.rows ^ x->m) | (c.cols ^ x->n) |
+                            (b.cols ^ x->n) | (a.cols ^ x->k) | (b.rows ^ x->k) | (a.row_stride ^ x->a_row) |
                             (a.col_stride ^ x->a_col) | (b.row_stride ^ x->b_row) |
                             (b.col_stride ^ x->b_col) | (c.row_stride ^ x->c_row) |
                             (c.col_stride ^ x->c_col) | index_t{c.conjugate};
