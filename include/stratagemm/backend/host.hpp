@@ -121,15 +121,22 @@ struct host {
 
     // C = alpha A B + beta C, if the kernel of this product is known from a call before. False for any other product,
     // valid or not.
-    template <class S, class A, class B, class C>
-    [[gnu::always_inline]] bool again(S alpha, A const& a, B const& b, S beta, C const& c) const {
+    template <class S, class A, class B, class C, class... Batch>
+    [[gnu::always_inline]] bool again(S alpha, A const& a, B const& b, S beta, C const& c,
+                                      Batch const&... batch) const {
         using T = typename C::value_type;
         constexpr bool real = std::is_same_v<T, float> || std::is_same_v<T, double>;
-        if constexpr (real && std::is_convertible_v<A, view<T const>> &&
-                      std::is_convertible_v<B, view<T const>> && std::is_same_v<C, view<T>>)
-            return multiply_again<T>(invariant, alpha, a, b, beta, c);
-        else
+        if constexpr (is_batch<C>::value) {
+            bool const agree = (!is_batch<A>::value || count_of(a) == c.count) &&
+                               (!is_batch<B>::value || count_of(b) == c.count) && c.count > 1;
+            return agree && again(alpha, first_of(a), first_of(b), beta, c.first,
+                                  batch_steps{c.count, step_of(a), step_of(b), c.stride});
+        } else if constexpr (real && std::is_convertible_v<A, view<T const>> &&
+                             std::is_convertible_v<B, view<T const>> && std::is_same_v<C, view<T>>) {
+            return multiply_again<T>(invariant, alpha, a, b, beta, c, batch...);
+        } else {
             return false;
+        }
     }
 
     // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to.
@@ -160,13 +167,14 @@ struct host {
             index_t const work = g.m * g.n * g.k;
             bool const dots =
                 !invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col);
+            bool const for_one_thread = g.count == 1 || team_of_batch(g, 2) == 1;
             block_function<T> own = nullptr;
             if (g.a_row == 1 && g.a_col != 1 && work <= 4 * most) {
                 bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
                                  is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
                 bool const columns = are_columns_faster(size, g.m, g.n, g.k, b_col != 1, dots);
                 if ((few || columns) && multiply_turned(g, b_col, columns, few, threads, own)) {
-                    if (own && g.count == 1) repeat(p, own, !turned, invariant);
+                    if (own && for_one_thread) repeat(p, own, !turned, invariant);
                     return true;
                 }
             }
@@ -179,7 +187,7 @@ struct host {
                 is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
                 return false;
             bool const done = multiply_small(g, b_col, dots, threads, own);
-            if (own && g.count == 1) repeat(p, own, turned, invariant);
+            if (own && for_one_thread) repeat(p, own, turned, invariant);
             return done;
         } else {
             return false;

@@ -371,6 +371,123 @@ TEST_CASE("generated: a product that comes again is checked as the first was") {
     }
 }
 
+namespace {
+
+using float_batch = sg::batch<float>;
+
+// is_right() for each product of a batch, of operands that may be one matrix for all.
+template <class A, class B>
+bool is_right(sg::host const& policy, float alpha, A const& a, B const& b, float beta, float_batch const& c) {
+    auto const at = [](auto const& v, index_t i) {
+        floats one = sg::first_of(v);
+        one.data += i * sg::step_of(v);
+        return one;
+    };
+    support::random_source from(4);
+    std::vector<float> expected;
+    for (index_t p = 0; p < c.count; ++p)
+        for (floats const& v : {at(a, p), at(b, p), at(c, p)})
+            for (index_t i = 0; i < v.rows; ++i)
+                for (index_t j = 0; j < v.cols; ++j) v(i, j) = static_cast<float>(from.below(9)) - 4;
+    for (index_t p = 0; p < c.count; ++p) {
+        floats const x = at(a, p), y = at(b, p), z = at(c, p);
+        for (index_t i = 0; i < z.rows; ++i)
+            for (index_t j = 0; j < z.cols; ++j) {
+                float sum = 0;
+                for (index_t q = 0; q < x.cols; ++q) sum += x.scale * x(i, q) * y.scale * y(q, j);
+                expected.push_back(alpha * sum + (beta == 0 ? 0 : beta * z(i, j)));
+            }
+    }
+    if (alpha == 1 && beta == 0)
+        sg::gemm(policy, a, b, c);
+    else
+        sg::gemm(policy, alpha, a, b, beta, c);
+    std::size_t next = 0;
+    for (index_t p = 0; p < c.count; ++p) {
+        floats const z = at(c, p);
+        for (index_t i = 0; i < z.rows; ++i)
+            for (index_t j = 0; j < z.cols; ++j)
+                if (!(z(i, j) == expected[next++])) return false;
+    }
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("generated: a batch that comes again is checked as the first was") {
+    constexpr index_t most = 16384;
+    std::vector<float> memory(3 * most);
+    float *const a = memory.data(), *const b = a + most, *const c = b + most;
+    struct sides {
+        index_t m, n, k, count, apart; // elements between the matrices of each operand
+        bool turns_c, one_b;
+        float alpha, beta;
+    };
+    sides const all[] = {
+        {4, 4, 4, 7, 0, false, false, 1, 0},   {4, 4, 4, 7, 0, false, true, 1, 0},
+        {4, 4, 4, 7, 16, false, false, 1, 0},  {8, 8, 8, 5, 0, false, false, 1, 0},
+        {5, 7, 6, 9, 3, false, false, 1, 0},   {5, 7, 6, 9, 3, true, false, 1, 0},
+        {16, 16, 16, 6, 0, false, true, 2, 1}, {3, 20, 9, 2, 1, true, true, 1, -2},
+    };
+    for (auto const& s : all) {
+        INFO(s.m << "x" << s.n << "x" << s.k << ", " << s.count << " products, " << s.apart << " apart, "
+                 << s.turns_c << s.one_b);
+        float_batch const va{{a, s.m, s.k, s.k, 1}, s.count, s.m * s.k + s.apart},
+            vb{{b, s.k, s.n, s.n, 1}, s.count, s.one_b ? 0 : s.k * s.n + s.apart},
+            vc{{c, s.m, s.n, s.turns_c ? 1 : s.n, s.turns_c ? s.m : 1}, s.count, s.m * s.n + s.apart};
+        for (int threads : {1, 2}) {
+            sg::host const policy{.threads = threads};
+            for (int i = 0; i < 100; ++i) REQUIRE(is_right(policy, s.alpha, va, vb, s.beta, vc));
+            // One B for all is a product of one taller A, if the matrices of A are side by side.
+            if (sg::current_isa().isa >= sg::host_isa::avx512 && !s.one_b)
+                REQUIRE(policy.again(s.alpha, va, vb, s.beta, vc));
+
+            // Neighbours of the batch, in each member that a call has.
+            auto const with = [](float_batch v, auto member, auto value) {
+                v.*member = value;
+                return v;
+            };
+            auto const of = [&](auto const& x, auto const& y, auto const& z) {
+                return is_right(policy, s.alpha, x, y, s.beta, z);
+            };
+            for (index_t count : {index_t{0}, index_t{1}, s.count - 1, s.count + 1}) {
+                auto const member = &float_batch::count;
+                REQUIRE(of(with(va, member, count), with(vb, member, count), with(vc, member, count)));
+                if (count == s.count + 1) {
+                    REQUIRE(!sg::try_gemm(policy, s.alpha, with(va, member, count), vb, s.beta, vc));
+                    REQUIRE(!sg::try_gemm(policy, s.alpha, va, with(vb, member, count), s.beta, vc));
+                    REQUIRE(!sg::try_gemm(policy, s.alpha, va, vb, s.beta, with(vc, member, count)));
+                }
+            }
+            REQUIRE(of(with(va, &float_batch::stride, va.stride + 1), vb, vc));
+            REQUIRE(of(va, with(vb, &float_batch::stride, s.k * s.n + s.apart + 2), vc));
+            REQUIRE(of(va, vb, with(vc, &float_batch::stride, vc.stride + 3)));
+            REQUIRE(of(with(va, &float_batch::stride, index_t{0}), vb, vc));
+            REQUIRE(of(va.first, vb, vc));
+            REQUIRE(of(va, vb.first, vc));
+            REQUIRE(!sg::try_gemm(policy, s.alpha, va, vb, s.beta, vc.first));
+            REQUIRE(
+                !sg::try_gemm(policy, s.alpha, va, vb, s.beta, with(vc, &float_batch::stride, index_t{1})));
+            REQUIRE(of(va, vb, vc));
+
+            // The last elements of C, and the ones behind it.
+            auto const moved = [](float_batch v, float* to) {
+                v.first.data = to;
+                return v;
+            };
+            index_t const c_end = (s.count - 1) * vc.stride + s.m * s.n,
+                          a_end = (s.count - 1) * va.stride + s.m * s.k,
+                          b_end = (s.count - 1) * vb.stride + s.k * s.n;
+            REQUIRE(!sg::try_gemm(policy, s.alpha, moved(va, c + c_end - 1), vb, s.beta, vc));
+            REQUIRE(!sg::try_gemm(policy, s.alpha, va, moved(vb, c + c_end - 1), s.beta, vc));
+            REQUIRE(!sg::try_gemm(policy, s.alpha, moved(va, c - a_end + 1), vb, s.beta, vc));
+            REQUIRE(!sg::try_gemm(policy, s.alpha, va, moved(vb, c - b_end + 1), s.beta, vc));
+            REQUIRE(of(moved(va, c + c_end), vb, vc));
+            REQUIRE(of(va, moved(vb, c - b_end), vc));
+        }
+    }
+}
+
 TEST_CASE("generated: two products with the same place have an entry each") {
     constexpr index_t most = 4096;
     std::vector<float> memory(3 * most);

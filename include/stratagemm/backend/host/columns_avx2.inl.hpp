@@ -48,25 +48,17 @@ STRATAGEMM_TARGET void small(block_args<T> const& g) {
 }
 
 // C = A B for a batch of squares as wide as a vector, contiguous one and all: without strides and edges there is
-// little but loads and multiply-adds. Two steps of k are written out: more of them took longer to compile, and no less
-// to run.
+// little but loads and multiply-adds. No step of k is written out: two took longer to compile, and hardly less to run.
 template <class T, int... I>
-STRATAGEMM_OP void square_step(vec<T> (&acc)[sizeof...(I)], T const* a, T const* b,
-                               std::integer_sequence<int, I...>) {
-    vec<T> const row = load<T>(b);
-    (multiply_add_row<T>(acc[I], a + I * lanes<T>, row), ...);
-}
-template <class T, int... I>
-STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...> rows) {
+STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...>) {
     constexpr int W = lanes<T>;
-    static_assert(W % 2 == 0);
     T const *a = g.a, *b = g.b;
     T* c = g.c;
     for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
         vec<T> acc[W] = {};
-        for (int p = 0; p < W; p += 2) {
-            square_step<T>(acc, a + p, b + p * W, rows);
-            square_step<T>(acc, a + p + 1, b + (p + 1) * W, rows);
+        for (int p = 0; p < W; ++p) {
+            vec<T> const row = load<T>(b + p * W);
+            (multiply_add_row<T>(acc[I], a + I * W + p, row), ...);
         }
         (store<T>(c + I * W, acc[I]), ...);
     }
@@ -94,7 +86,8 @@ STRATAGEMM_TARGET inline void quads(block_args<float> const& g) {
     constexpr int W = lanes<float>;
     float const *a = g.a, *b = g.b;
     float* c = g.c;
-    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
+    index_t const a_step = g.a_step, b_step = g.b_step, c_step = g.c_step;
+    for (index_t x = g.count; x > 0; --x, a += a_step, b += b_step, c += c_step) {
         vec<float> const b0 = repeat_quad(b), b1 = repeat_quad(b + 4), b2 = repeat_quad(b + 8),
                          b3 = repeat_quad(b + 12);
         for (int i = 0; i < 16; i += W) {

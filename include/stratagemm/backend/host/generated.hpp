@@ -39,8 +39,13 @@ inline std::uint64_t hash_of(index_t a, index_t b, index_t c, index_t d, index_t
            three(g, h, i) * 0xff51afd7ed558ccd;
 }
 
-// A product that a kernel of its own multiplies, as its caller states it. Calls of it need no check but of the
-// addresses.
+// How many products a batch has, and how far they are apart; zeros for one product.
+struct batch_steps {
+    index_t count, a, b, c;
+};
+
+// A product, or a batch of products, that a kernel of its own multiplies, as its caller states it. Calls of it need no
+// check but of the addresses.
 struct alignas(128) repeated_product {
     std::uint64_t hash; // of the product; 0 until all members are written
     index_t kind;       // of generated_shape, as its caller states it
@@ -48,6 +53,7 @@ struct alignas(128) repeated_product {
     std::uintptr_t a_bytes, b_bytes, c_bytes; // from the first byte to the end
     void (*code)();
     bool turned, taken; // code multiplies C' = B' A'; a product writes its entry, or has
+    batch_steps batch;
 };
 
 // Kernels, and how often shapes without one were multiplied. Both are found by a hash of the shape. Nothing is ever
@@ -58,7 +64,7 @@ struct generated_kernels {
         generated_shape shape;
         void (*code)(); // null: it has none
     };
-    bool any, refused;
+    bool any, refused; // there is a kernel, or an entry of a product; none can be made
     entry const* kernel[places];
     unsigned tried[places];
     repeated_product repeated[places / 2][2]; // by eleven bits of their hash
@@ -133,7 +139,7 @@ private:
 };
 inline generated_kernels generated;
 
-// `flag`: of a kernel, its generated_form; of an entry, .invariant of its caller.
+// `flag`: of a kernel, its generated_form; of an entry, .invariant of its caller, and 2 for a batch.
 template <class T>
 index_t generated_kind(T alpha, T beta, int flag) {
     generated_end const end = beta != T(0)    ? generated_end::added
@@ -149,21 +155,29 @@ generated_shape generated_shape_of(block_args<T> const& g, generated_form form) 
 }
 
 template <class A, class B, class C>
-[[gnu::always_inline]] inline std::uint64_t hash_of_product(index_t kind, A const& a, B const& b,
-                                                            C const& c) {
+[[gnu::always_inline]] inline std::uint64_t hash_of_product(index_t kind, A const& a, B const& b, C const& c,
+                                                            batch_steps const& batch = {0, 0, 0, 0}) {
+    auto const steps = static_cast<std::uint64_t>(batch.a + 5 * batch.b + 25 * batch.c);
     return hash_of(c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride, c.row_stride,
-                   b.col_stride, c.col_stride + kind);
+                   b.col_stride, c.col_stride + kind) +
+           static_cast<std::uint64_t>(batch.count) * 0xd6e8feb86659fd93 + steps * 0xa0761d6478bd642f;
 }
 
-// Calls of this product, which is no batch, will be multiplied by this kernel, unless a stride of A or B is negative.
+// Calls of this product, or batch, will be multiplied by this kernel on one thread, unless a stride of A or B or a step
+// is negative.
 template <class Problem, class T>
 [[gnu::cold, gnu::noinline]] void repeat(Problem const& p, block_function<T> code, bool turned,
                                          bool invariant) {
-    index_t const kind = generated_kind(p.alpha, p.beta, invariant);
-    std::uint64_t const hash = hash_of_product(kind, p.a, p.b, p.c);
-    if ((p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride) < 0) return;
-    auto const bytes = [](index_t rows, index_t row, index_t cols, index_t col) {
-        return static_cast<std::uintptr_t>(((rows - 1) * row + (cols - 1) * col + 1) * index_t{sizeof(T)});
+    index_t const kind = generated_kind(p.alpha, p.beta, invariant + (p.count > 1 ? 2 : 0));
+    batch_steps const one{}, all{p.count, p.a_step, p.b_step, p.c_step}, &batch = p.count > 1 ? all : one;
+    std::uint64_t const hash = hash_of_product(kind, p.a, p.b, p.c, batch);
+    if ((p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride | p.a_step | p.b_step | p.c_step) <
+        0)
+        return;
+    auto const bytes = [&](view<T const> const& v, index_t step) {
+        return static_cast<std::uintptr_t>(
+            ((v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride + (p.count - 1) * step + 1) *
+            index_t{sizeof(T)});
     };
     for (repeated_product& x : generated.repeated[hash >> 53]) {
         // Read first: a product whose entries others have comes here with each call.
@@ -172,9 +186,12 @@ template <class Problem, class T>
         x.m = p.c.rows, x.n = p.c.cols, x.k = p.a.cols, x.kind = kind;
         x.a_row = p.a.row_stride, x.a_col = p.a.col_stride, x.b_row = p.b.row_stride;
         x.b_col = p.b.col_stride, x.c_row = p.c.row_stride, x.c_col = p.c.col_stride;
-        x.a_bytes = bytes(x.m, x.a_row, x.k, x.a_col), x.b_bytes = bytes(x.k, x.b_row, x.n, x.b_col);
-        x.c_bytes = bytes(x.m, x.c_row, x.n, x.c_col);
+        x.batch = batch;
+        x.a_bytes = bytes(p.a, p.a_step);
+        x.b_bytes = bytes(p.b, p.b_step);
+        x.c_bytes = bytes(p.c, p.c_step);
         x.code = reinterpret_cast<void (*)()>(code), x.turned = turned;
+        __atomic_store_n(&generated.any, true, __ATOMIC_RELAXED);
         return __atomic_store_n(&x.hash, hash, __ATOMIC_RELEASE);
     }
 }
@@ -182,15 +199,16 @@ template <class Problem, class T>
 #endif
 
 // C = alpha A B + beta C, if repeat() was called for this product. False for any other product, valid or not.
-template <class T, class A, class B, class C>
+template <class T, class A, class B, class C, class... Batch>
 [[gnu::always_inline]] inline bool multiply_again([[maybe_unused]] bool invariant, [[maybe_unused]] T alpha,
                                                   [[maybe_unused]] A const& a, [[maybe_unused]] B const& b,
-                                                  [[maybe_unused]] T beta, [[maybe_unused]] C const& c) {
+                                                  [[maybe_unused]] T beta, [[maybe_unused]] C const& c,
+                                                  [[maybe_unused]] Batch const&... batch) {
 #if STRATAGEMM_GENERATES
     if (!__atomic_load_n(&generated.any, __ATOMIC_RELAXED)) return false;
     alpha *= a.scale * b.scale;
-    index_t const kind = generated_kind(alpha, beta, invariant);
-    std::uint64_t const hash = hash_of_product(kind, a, b, c);
+    index_t const kind = generated_kind(alpha, beta, invariant + int{sizeof...(Batch)} * 2);
+    std::uint64_t const hash = hash_of_product(kind, a, b, c, batch...);
     repeated_product const* x = generated.repeated[hash >> 53];
     if (__atomic_load_n(&x->hash, __ATOMIC_ACQUIRE) != hash &&
         __atomic_load_n(&(++x)->hash, __ATOMIC_ACQUIRE) != hash)
@@ -208,6 +226,13 @@ template <class T, class A, class B, class C>
         at_c - at_b < x->b_bytes || at_b - at_c < x->c_bytes)
         return false;
     block_args<T> g; // what a kernel reads
+    if constexpr (sizeof...(Batch) > 0) {
+        batch_steps const& y = (batch, ...);
+        if (((y.count ^ x->batch.count) | (y.a ^ x->batch.a) | (y.b ^ x->batch.b) | (y.c ^ x->batch.c)) != 0)
+            return false;
+        g.count = y.count, g.c_step = y.c;
+        g.a_step = x->turned ? y.b : y.a, g.b_step = x->turned ? y.a : y.b;
+    }
     g.a = x->turned ? b.data : a.data, g.b = x->turned ? a.data : b.data, g.c = c.data;
     g.alpha = alpha, g.beta = beta;
     reinterpret_cast<block_function<T>>(x->code)(g);

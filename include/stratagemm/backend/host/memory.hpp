@@ -109,7 +109,7 @@ private:
 
 using host_arena = linear_arena<host_memory>;
 
-[[gnu::noinline]] inline result<host_arena> reserve_host(footprint f, char const* layer) {
+[[gnu::cold, gnu::noinline]] inline result<host_arena> reserve_host(footprint f, char const* layer) {
     if (f.host == 0) return host_arena{};
     std::size_t size = f.host;
     std::byte* const p = host_block::acquire(size);

@@ -67,11 +67,15 @@ template <class T>
     return true;
 }
 
-// A batch, by threads. One product is small enough for them to start at a quarter of the work.
+// The threads of a batch. One product is small enough for them to start at a quarter of the work.
+template <class T>
+int team_of_batch(block_args<T> const& g, int threads) {
+    double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
+    return host_operations{threads}.team(4 * static_cast<double>(g.count) * work);
+}
 template <class T>
 [[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, block_function<T> kernel, int threads) {
-    double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
-    int const team = host_operations{threads}.team(4 * static_cast<double>(g.count) * work);
+    int const team = team_of_batch(g, threads);
     host_each(team, team, [&](int, int x) {
         index_t const from = g.count * x / team, to = g.count * (x + 1) / team;
         block_args<T> part = g;
@@ -130,8 +134,8 @@ template <class T>
     return true;
 }
 
-// False: the product is left to the blocked loops. `dots`: it is done by dot products. `own`: a generated kernel that
-// did all of it; calls of such a product need not come here again.
+// False: the product is left to the blocked loops. `dots`: it is done by dot products. `own`: a kernel that did all of
+// it and reads no side or stride; calls of such a product need not come here again.
 template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool dots, int threads,
                                                   block_function<T>& own) {
@@ -146,9 +150,10 @@ template <class T>
         own = multiply_block(table, g);
         return true;
     }
-    // Of batches of squares of four, two rows fill a vector of the compiled kernel, and one of a generated one.
+    // Of batches of squares of four, two rows fill a vector of the compiled kernel, which reads pointers and steps only,
+    // as generated ones do. These have one row in a vector.
     bool const own_e = g.beta == T(0) || g.e_step == g.c_step, quads = g.count > 1 && kernel == table.quads;
-    own = own_e && !quads ? generated_next(g) : nullptr;
+    own = quads ? kernel : own_e ? generated_next(g) : nullptr;
     run_small(g, own ? own : kernel, threads);
     return true;
 }

@@ -12,7 +12,7 @@ class dots_generator {
     using enum x86::gpr;
 
 public:
-    dots_generator(generated_shape const& s, assembler& to)
+    [[gnu::cold]] dots_generator(generated_shape const& s, assembler& to)
         : s_(s), to_(to), size_(s.kind / 32),
           adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
           lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {

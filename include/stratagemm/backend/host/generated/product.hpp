@@ -45,7 +45,7 @@ class product_generator {
     using enum x86::gpr;
 
 public:
-    product_generator(generated_shape const& s, assembler& to)
+    [[gnu::cold]] product_generator(generated_shape const& s, assembler& to)
         : s_(s), to_(to), size_(s.kind / 32), end_(static_cast<generated_end>(s.kind & 24)),
           turned_((s.kind & static_cast<int>(generated_form::turned)) != 0),
           continues_((s.kind & static_cast<int>(generated_form::continued)) != 0),
@@ -109,7 +109,7 @@ private:
 
     // Cycles of tiles of so many vectors that are as high as all rows, about: two multiply-adds or loads a cycle, six
     // instructions, a result after four, a store. In sixths.
-    index_t cycles(index_t width) const {
+    [[gnu::cold, gnu::noinline]] index_t cycles(index_t width) const {
         if (width == 0) return 0;
         evenly const tiles(s_.m, tallest(width));
         index_t all = 0;
@@ -198,7 +198,7 @@ private:
         }
         b_ahead_ += column(width), c_ahead_ += width * lanes_ * c_col_;
     }
-    void begin(index_t row, int sum, index_t v, bool last) {
+    [[gnu::cold]] void begin(index_t row, int sum, index_t v, bool last) {
         if (continues_)
             to_.load(last ? last_ : t_, sum, of_c(row, v * lanes_), last && masked_);
         else
