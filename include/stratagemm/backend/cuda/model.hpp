@@ -207,10 +207,8 @@ private:
         }
         case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
             if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
-            return aligned                  ? (t_.m > 64 || t_.n > 64 ? 14 : 18)
-                   : blocks_ > 1            ? 10
-                   : t_.m > 64 || t_.n > 64 ? 9
-                                            : 12;
+            if (t_.m * t_.n > 96 * 64) return aligned ? 14 : blocks_ > 1 ? 10 : 9;
+            return aligned ? 18 : blocks_ > 1 ? 10 : 12;
         case cuda_engine::blocked: // warps that lie along n store whole lines
             return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 24;
         case cuda_engine::mma: return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;

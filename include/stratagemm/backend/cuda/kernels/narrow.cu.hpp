@@ -38,6 +38,17 @@ inline run_of<IN, EACH> all_of(IN const *from, index next) {
         for (int e = 0; e < EACH; ++e) v.x[e] = from[e * next];
     return v;
 }
+/* A vector of A, which no other thread reads, and which is not read again: it needs no place in the first-level cache. */
+inline run_of<IN, EACH> passing(IN const *from) {
+    if constexpr (EACH * sizeof(IN) == 16) {
+        union { unsigned word[4]; run_of<IN, EACH> v; } u;
+        asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(u.word[0]), "=r"(u.word[1]), "=r"(u.word[2]), "=r"(u.word[3]) : "l"(from));
+        return u.v;
+    } else {
+        return all_of(from, 1);
+    }
+}
 /* The same of A. */
 inline run_of<IN, EACH> all_of_a(IN const *from, index next) {
 #if WORDS
@@ -175,7 +186,9 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 
 /* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. */
 constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS <= 2;
-constexpr int AT_ONCE = ON_TENSOR_CORES || HAS_LONG_VECTORS                           ? 2
+constexpr bool HAS_SHORT_STAGES = ON_TENSOR_CORES && !A_ALONG_K && STAGES == 1;
+constexpr int AT_ONCE = HAS_SHORT_STAGES                                              ? 3
+                        : ON_TENSOR_CORES || HAS_LONG_VECTORS                         ? 2
                         : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
                                                                                     : 1;
 extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
@@ -393,7 +406,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
-                for (int e = 0; e < TERMS; ++e) x[s][e] = all_of(a + (l + s * STEP + e * NEXT) * p.a.col, 1);
+                for (int e = 0; e < TERMS; ++e) x[s][e] = passing(a + (l + s * STEP + e * NEXT) * p.a.col);
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s) y[s] = factors(l + s * STEP);
 #pragma unroll
@@ -505,7 +518,10 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         if (reads_first) l += DOWN;
         auto const load = [&](auto &v) {
 #pragma unroll
-            for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
+            for (int x = 0; x < AHEAD; ++x) {
+                IN const *const line = a + (l + x * DOWN) * p.a.col;
+                v[x] = DENSE ? passing(line) : all_of(line, apart);
+            }
         };
         for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN) add(many, l, load, [](int) { return true; });
     }
