@@ -148,21 +148,23 @@ void add_narrow(std::vector<kernel>& to, int capability) {
     char const letter = sg::type_letter<In>();
     for (std::ptrdiff_t const cols : {std::ptrdiff_t{1}, sg::narrow_most(letter, 100000)})
         for (bool const along_k : {false, true}) {
-            bool const on_tensor_cores = (sizeof(In) == 2 && capability >= 80) ||
+            bool const on_tensor_cores = (sizeof(In) == 2 && capability >= 80 && (along_k || cols > 2)) ||
                                          (std::is_same_v<In, double> && cols > 4 && capability >= 90);
             std::string const name =
                 std::string("narrow-") + letter + '-' + std::to_string(cols) + (along_k ? "-along" : "");
-            auto const add = [&](char const* which, bool words, bool shifted, bool together) {
+            auto const add = [&](char const* which, bool words, bool shifted, bool together,
+                                 std::ptrdiff_t rows = 100000) {
                 sg::cuda_form form;
                 form.a_along_k = along_k, form.b_along_k = on_tensor_cores && !along_k && !shifted;
                 form.dense = true, form.words = words, form.shifted = shifted, form.together = together;
-                sg::cuda_tile const tile = sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar),
+                sg::cuda_tile const tile = sg::tile_for_narrow(rows, cols, 4096, sizeof(In), sizeof(scalar),
                                                                {along_k, on_tensor_cores, shifted}, 132);
                 to.push_back({name + which, sg::cuda_product_source<In, scalar>(tile, form, none), true});
             };
             add("", false, false, false);
             if (sizeof(In) < 4 && along_k) add("-words", true, false, false);
             if (sizeof(In) < 16 && !along_k) add("-shifted", false, true, false);
+            if (sizeof(In) == 2 && !along_k) add("-few", false, false, false, 4000);
             if (capability >= 90) add("-together", false, false, true);
         }
 }

@@ -203,6 +203,14 @@ void ld_shared_v4_b32(char const*, T& x, T& y, T& z, T& w, unsigned at) {
     T const* const from = &stand_in_shared<T>(at);
     x = from[0], y = from[1], z = from[2], w = from[3];
 }
+template <class T>
+void ld_global_L1__no_allocate_v4_u32(char const*, unsigned& x, unsigned& y, unsigned& z, unsigned& w,
+                                      T const* from) {
+    if ((unsigned long long)from % 16 != 0) __builtin_trap();
+    unsigned words[4];
+    __builtin_memcpy(words, from, 16);
+    x = words[0], y = words[1], z = words[2], w = words[3];
+}
 inline void st_shared_b16(char const*, unsigned at, unsigned short x) {
     stand_in_shared<unsigned short>(at) = x;
 }

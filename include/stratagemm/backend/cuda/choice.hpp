@@ -105,6 +105,8 @@ struct cuda_narrow_parts {
                              lines = on_tensor_cores ? t.stages * (element == 8 ? 64 : 128)
                                                      : 256 / t.micro_n * at_a_time;
         std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
+        // Blocks of a multiprocessor that have registers for what they ask for.
+        std::ptrdiff_t const resident = element == 2 && (on_tensor_cores ? t.stages == 1 : s.n == 1) ? 3 : 2;
         // Two blocks may read the same sector of a line.
         double const wide = static_cast<double>(t.m) * static_cast<double>(element),
                      twice = shifted ? (wide + 32) / wide : 1;
@@ -119,15 +121,16 @@ struct cuda_narrow_parts {
             if (by_cluster) {
                 // Multiprocessors are neighbours in some 16, among which clusters find room.
                 std::ptrdiff_t const room = 16 * beside / some * (units / 16);
-                if (beside > 2 || 20 * tiles > 19 * room) return;
+                if (beside > resident || 20 * tiles > 19 * room) return;
             }
             auto const times = static_cast<double>(some);
-            double const rounds = static_cast<double>(((of_each - 1) / lines + 1) * ((beside + 1) / 2));
+            double const rounds =
+                static_cast<double>(((of_each - 1) / lines + 1) * ((beside - 1) / resident + 1));
             double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
             // Of few blocks, some multiprocessors have one more than others.
             double const idle =
                 beside > 2 ? 0 : 1 - static_cast<double>(blocks) / static_cast<double>(beside * units);
-            double const all_bytes = filling * (1 + 0.25 * idle);
+            double const all_bytes = filling * (1 + 0.3 * idle);
             double const most = waits > all_bytes ? waits : all_bytes, least = waits + all_bytes - most;
             double const square = least / most * (least / most);
             double const reading = most * (1 + 0.12 * square * square * square);

@@ -204,8 +204,9 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         while (static_cast<std::size_t>(t.k * ((n + 3) / 4 * 4)) * scalar > 32768)
             t.k = static_cast<short>(t.k / 2);
         std::ptrdiff_t const each = size == 1 ? 8 : 16 / size, rows = 8 * each;
+        // Of many blocks, three are on a multiprocessor, if each has fewer lines under way.
         if (f.on_tensor_cores)
-            t.micro_m = 16, t.micro_n = 8, t.stages = 2;
+            t.micro_m = 16, t.micro_n = 8, t.stages = size == 2 && !f.shifted && m > rows * units ? 1 : 2;
         else
             t.micro_n = m >= 6 * rows * units ? 32 : n == 1 && size > 1 && 3 * m < 2 * rows * units ? 4 : 8;
         t.m = static_cast<short>((t.micro_n - f.shifted) * each);

@@ -103,7 +103,10 @@ private:
     }
     // Bytes of operands that are copied before the product.
     double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
-    double copying() const { return copied() > 0 ? 5500 + 2 * copied() / 14 / units_ : 0; }
+    double copying() const {
+        double const bytes_per_cycle = element_ < 4 ? 14 : 18;
+        return copied() > 0 ? 5500 + 2 * copied() / bytes_per_cycle / units_ : 0;
+    }
 
     // Until the first tile has come. Blocks of a cluster begin together.
     double begins() const { return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300; }
@@ -140,8 +143,8 @@ private:
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
         if (gathers()) {
             // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
-            double const of_a = rows / unit_of(line_of_a()) * (1 + 1 / up(s_.n, t_.n)),
-                         of_b = cols / unit_of(line_of_b()) * (1 + 1 / up(s_.m, t_.m));
+            double const of_a = rows / unit_of(line_of_a()) * (1 + 0.55 / up(s_.n, t_.n)),
+                         of_b = cols / unit_of(line_of_b()) * (1 + 0.55 / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 15.5;
         }
         double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : 60;
@@ -150,16 +153,11 @@ private:
         double const all_of_it = rows + cols; // whoever asks for it
         return (asked > all_of_it ? asked : all_of_it) * terms * size_ / bytes_per_cycle;
     }
-    // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Lines along k are
-    // short. Two blocks on a multiprocessor wait for each other's copies, too.
+    // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Two blocks on a
+    // multiprocessor wait for each other's copies, too.
     bool copied_by_threads() const { return is(cuda_engine::fp64) && takes_lines(); }
     double copying_by_threads(std::ptrdiff_t depth) const {
-        auto const each = [&](bool along_k, std::ptrdiff_t line) {
-            return along_k && static_cast<std::size_t>(line) * element_ % 16 != 0 ? 0.018 : 0.006;
-        };
-        double const of_a = t_.m * each(form_.a_along_k, line_of_a()),
-                     of_b = t_.n * each(form_.b_along_k, line_of_b());
-        return (of_a + of_b) * up(depth, t_.k) * t_.k * size_;
+        return 0.0065 * (t_.m + t_.n) * up(depth, t_.k) * t_.k * size_;
     }
     // Floats that gathering copies at a time, or in the time of one.
     static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 1.3 : 1; }
@@ -204,15 +202,13 @@ private:
         case cuda_engine::simt: {
             // It takes longer where k ends within a step.
             double const within = aligned && s_.k % t_.k != 0 ? 2 / 3.0 : 1;
-            if (form_.direct && !aligned) return t_.micro_n > 12 ? 5 : 7;
+            if (form_.direct && !aligned) return 7;
             return t_.micro_m * t_.micro_n > 128 ? (aligned ? 12 * within : 7) : aligned ? 24 * within : 8.5;
         }
         case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
             if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
-            return aligned                  ? (t_.m > 64 || t_.n > 64 ? 14 : 18)
-                   : blocks_ > 1            ? 10
-                   : t_.m > 64 || t_.n > 64 ? 9
-                                            : 12;
+            if (t_.m * t_.n > 96 * 64) return aligned ? 14 : blocks_ > 1 ? 10 : 9;
+            return aligned ? 18 : blocks_ > 1 ? 10 : 12;
         case cuda_engine::blocked: // warps that lie along n store whole lines
             return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 24;
         case cuda_engine::mma: return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
@@ -243,15 +239,16 @@ private:
     // Fewer blocks than a multiprocessor has room for do not keep it busy: each warp waits for what it has read, the
     // longer the fewer sums it has to go on with meanwhile.
     double slowed_alone(double beside) const {
-        if (is(cuda_engine::fp64)) return 1.4;
+        // Of doubles, four warps keep all tensor cores busy.
+        if (is(cuda_engine::fp64)) return t_.m / t_.micro_m * (t_.n / t_.micro_n) < 4 ? 1.4 : 1;
         if (!is(cuda_engine::simt)) return 1;
         double const warps = beside * real(threads_of(t_)) / 128;
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
     }
 
-    // Multiply-adds in a cycle of `beside` blocks, where operands do not lie as the tile takes them soonest. With a
-    // warp that gathers, threads have fewer registers, which those with most sums feel, and few blocks.
-    double rate(double beside) const {
+    // Multiply-adds in a cycle, where operands do not lie as the tile takes them soonest. With a warp that gathers,
+    // threads have fewer registers, which those with most sums feel.
+    double rate() const {
         int const sums = t_.micro_m * t_.micro_n;
         double by_layout = 1;
         if (gathers()) {
@@ -259,7 +256,6 @@ private:
             if (sums > 32) by_layout = (both_in_pieces ? 0.78 : 0.86) - (sums > 64 ? 0.09 : 0);
             // Three warps leave a scheduler to the one that gathers.
             if (threads_of(t_) == 96) by_layout = 0.9;
-            if (beside < blocks_) by_layout *= 0.85;
         } else if (form_.direct) {
             by_layout = 0.92;
         } else if (is(cuda_engine::fp64) && form_.b_along_k && t_.micro_n == 16 && t_.m >= 64) {
@@ -271,9 +267,9 @@ private:
     // Cycles of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the
     // multiprocessors. Nothing is multiplied while the last tiles are stored.
     double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
-        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate(beside) *
+        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate() *
                                    (beside < blocks_ ? slowed_alone(beside) : 1);
-        double const alone = beside < blocks_ ? (gathers() ? 1.3 : 1) * multiplying : 0,
+        double const alone = beside < blocks_ ? (gathers() ? 1.2 : 1) * multiplying : 0,
                      waits = waiting(depth, beside);
         double const each = copied_by_threads()
                                 ? multiplying + (beside > 1 ? 2 : 1) * copying_by_threads(depth)

@@ -38,6 +38,17 @@ inline run_of<IN, EACH> all_of(IN const *from, index next) {
         for (int e = 0; e < EACH; ++e) v.x[e] = from[e * next];
     return v;
 }
+/* A vector of A, which no other thread reads and which is not read again: it takes no place in the first-level cache. */
+inline run_of<IN, EACH> passing(IN const *from) {
+    if constexpr (EACH * sizeof(IN) == 16) {
+        union { unsigned word[4]; run_of<IN, EACH> v; } u;
+        asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(u.word[0]), "=r"(u.word[1]), "=r"(u.word[2]), "=r"(u.word[3]) : "l"(from));
+        return u.v;
+    } else {
+        return all_of(from, 1);
+    }
+}
 /* The same of A. */
 inline run_of<IN, EACH> all_of_a(IN const *from, index next) {
 #if WORDS
@@ -175,7 +186,9 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 
 /* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. */
 constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS <= 2;
-constexpr int AT_ONCE = ON_TENSOR_CORES || HAS_LONG_VECTORS                           ? 2
+constexpr bool HAS_SHORT_STAGES = ON_TENSOR_CORES && !A_ALONG_K && STAGES == 1;
+constexpr int AT_ONCE = HAS_SHORT_STAGES || (HAS_LONG_VECTORS && COLS == 1 && sizeof(IN) == 2) ? 3
+                        : ON_TENSOR_CORES || HAS_LONG_VECTORS                         ? 2
                         : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
                                                                                     : 1;
 extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
@@ -393,36 +406,45 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
-                for (int e = 0; e < TERMS; ++e) x[s][e] = all_of(a + (l + s * STEP + e * NEXT) * p.a.col, 1);
+                for (int e = 0; e < TERMS; ++e) x[s][e] = passing(a + (l + s * STEP + e * NEXT) * p.a.col);
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s) y[s] = factors(l + s * STEP);
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s) add(x[s], y[s]);
         }
     };
-    /* Not beyond the ends of A, before its first line and after its last one. */
-    bool careful = from < 0 && start == 0;
+    /* Nothing is read before the first line of A and after its last one: these are added by themselves, element by
+       element where a vector is not within A. All rows of a line are, or 0 times infinity would count for some. */
+    int const least = SHIFTED && from < 0 && start == 0 ? 1 : 0;
+    bool careful = least > 0;
     for (;; l += STEP, careful = false) {
         char const many[STAGES] = {}, one[1] = {};
-        if (!careful) pieces(many), pieces(one);
-        if (l - TERMS * NEXT * t >= end) break;
+        if (STAGES > 1 && !careful) pieces(many);
+        if (!careful) pieces(one);
+        if (l - TERMS * NEXT * t >= until) break;
         run_of<IN, EACH> x[TERMS];
         terms y = {};
 #pragma unroll
         for (int e = 0; e < TERMS; ++e) {
             int const at = l + e * NEXT;
-            x[e] = all_if((at < end) & is_within(p, i0, at), a + at * p.a.col, 1);
+            bool const there = (at >= least) & (at < until);
+            x[e] = all_if(there, a + at * p.a.col, 1);
+            if (there) y.x[e] = b[at * p.b.row];
         }
-#pragma unroll
-        for (int e = 0; e < TERMS; ++e)
-            if (l + e * NEXT < end) y.x[e] = b[(l + e * NEXT) * p.b.row];
-        if (i0 < 0 || i0 + EACH > p.m)
-#pragma unroll
-            for (int e = 0; e < TERMS; ++e)
-                if (int const at = l + e * NEXT; at < end && !is_within(p, i0, at))
-                    x[e] = some_of(a + at * p.a.col, 1, p.m - i0, -i0);
         add(x, y);
     }
+    auto const add_line = [&](int at) {
+        run_of<IN, EACH> x[TERMS] = {};
+        terms y = {};
+        if (t == 0) {
+            IN const *const line = a + at * p.a.col;
+            x[0] = is_within(p, i0, at) ? all_of(line, 1) : some_of(line, 1, p.m - i0, -i0);
+            y.x[0] = b[at * p.b.row];
+        }
+        add(x, y);
+    };
+    if (least > 0) add_line(0);
+    if (until < end && warp == (SHIFTED ? (until - begin) % 8 : 0)) add_line(until);
     struct alignas(16) all_sums { scalar x[8 * SUMS]; };
     __shared__ all_sums of_warps;
     scalar *const room = of_warps.x;
@@ -505,7 +527,10 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         if (reads_first) l += DOWN;
         auto const load = [&](auto &v) {
 #pragma unroll
-            for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
+            for (int x = 0; x < AHEAD; ++x) {
+                IN const *const line = a + (l + x * DOWN) * p.a.col;
+                v[x] = DENSE ? passing(line) : all_of(line, apart);
+            }
         };
         for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN) add(many, l, load, [](int) { return true; });
     }

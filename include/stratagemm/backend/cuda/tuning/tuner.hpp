@@ -30,7 +30,7 @@ inline bool is_legal(cuda_tile const& t, std::size_t element, std::size_t scalar
                threads <= 256 && t.k == 32 && t.stages >= 3 && sums <= 768 &&
                threads * t.micro_n <= 16 * (t.m + t.n);
     }
-    case cuda_engine::fp64: return whole(16, 16) && t.k == 16 && t.stages >= 3 && sums <= 32 * 512;
+    case cuda_engine::fp64: return whole(16, 16) && t.k == 16 && t.stages >= 3 && sums <= 32 * 576;
     case cuda_engine::mma: {
         auto const rounds = [&](int bytes, int lines) { // of copies
             int const together = threads * 16 / bytes;
