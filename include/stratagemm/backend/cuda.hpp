@@ -169,7 +169,9 @@ struct cuda {
         double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
         double const work = choice_in_rows(s).cycles / clock,
                      traffic = operand_bytes(s) / leaf().limits().bandwidth;
-        return (work > traffic ? work : traffic) + 5e-6;
+        // Of products that are queued one after another, each begins a microsecond before the one before has ended.
+        double const alone = work > traffic ? work : traffic;
+        return (alone > 3e-6 ? alone : 3e-6) - 1e-6;
     }
 
     // As for matrices in row-major order.
