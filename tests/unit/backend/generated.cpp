@@ -503,11 +503,11 @@ TEST_CASE("generated: two products with the same place have an entry each") {
             for (index_t k = 1; k <= 31; ++k) {
                 product const p{{a, m, k, k, 1}, {b, k, n, n, 1}, {c, m, n, n, 1}};
                 auto const place = static_cast<unsigned>(
-                    sg::hash_of_product(sg::generated_kind(1.0f, 0.0f, 0), p.a, p.b, p.c) >> 53);
+                    sg::hash_of_product(sg::generated_kind(1.0f, 0.0f, 0), p.a, p.b, p.c) >> 52);
                 at[place].push_back(p);
                 if (at[place].size() > at[busiest].size()) busiest = place;
             }
-    REQUIRE(at[busiest].size() >= 3);
+    REQUIRE(at[busiest].size() > 2);
     sg::host const policy{.threads = 1};
     int found = 0;
     for (auto const& p : at[busiest]) {

@@ -67,7 +67,7 @@ struct generated_kernels {
     bool any, refused; // there is a kernel, or an entry of a product; none can be made
     entry const* kernel[places];
     unsigned tried[places];
-    repeated_product repeated[places / 2][2]; // by eleven bits of their hash
+    repeated_product repeated[places][2]; // by twelve bits of their hash
 
     static unsigned place_of(generated_shape const& s) {
         return static_cast<unsigned>(
@@ -179,7 +179,7 @@ template <class Problem, class T>
             ((v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride + (p.count - 1) * step + 1) *
             index_t{sizeof(T)});
     };
-    for (repeated_product& x : generated.repeated[hash >> 53]) {
+    for (repeated_product& x : generated.repeated[hash >> 52]) {
         // Read first: a product whose entries others have comes here with each call.
         if (__atomic_load_n(&x.taken, __ATOMIC_RELAXED) || __atomic_test_and_set(&x.taken, __ATOMIC_RELAXED))
             continue;
@@ -209,7 +209,7 @@ template <class T, class A, class B, class C, class... Batch>
     alpha *= a.scale * b.scale;
     index_t const kind = generated_kind(alpha, beta, invariant + int{sizeof...(Batch)} * 2);
     std::uint64_t const hash = hash_of_product(kind, a, b, c, batch...);
-    repeated_product const* x = generated.repeated[hash >> 53];
+    repeated_product const* x = generated.repeated[hash >> 52];
     if (__atomic_load_n(&x->hash, __ATOMIC_ACQUIRE) != hash &&
         __atomic_load_n(&(++x)->hash, __ATOMIC_ACQUIRE) != hash)
         return false;
