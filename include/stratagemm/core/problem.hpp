@@ -409,8 +409,8 @@ bool rows_are_closer(view<T, Space> const& v) {
 
 // Whether three dimensions nest: each stride reaches past all that the smaller ones span, so that no two
 // elements share an address.
-[[gnu::cold, gnu::noinline]] inline bool nested(index_t rows, index_t row_stride, index_t cols, index_t col_stride,
-                                     index_t count, index_t step) {
+[[gnu::cold, gnu::noinline]] inline bool nested(index_t rows, index_t row_stride, index_t cols,
+                                                index_t col_stride, index_t count, index_t step) {
     if (col_stride == 1 && row_stride >= cols && step > (rows - 1) * row_stride + cols - 1) return true;
     index_t size[] = {rows, cols, count},
             stride[] = {magnitude(row_stride), magnitude(col_stride), magnitude(step)};
@@ -488,7 +488,8 @@ struct outline {
 // Whether two views share bytes. Exact when both lie on one lattice (the same two strides, one of them at
 // least the other's reach); otherwise overlapping bytes count as shared. Of a batch, bytes alone are
 // compared.
-[[gnu::cold, gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w, bool is_batch) {
+[[gnu::cold, gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w,
+                                                       bool is_batch) {
     extent const &ev = v.bytes, &ew = w.bytes;
     if (ev.low == ev.high || ew.low == ew.high || v.buffer != w.buffer) return false;
     index_t const pv = v.address, pw = w.address, size = v.element_size;

@@ -106,7 +106,8 @@ struct cuda_narrow_parts {
                                                      : 256 / t.micro_n * at_a_time;
         std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
         // Blocks of a multiprocessor that have registers for what they ask for.
-        std::ptrdiff_t const resident = element == 2 && (on_tensor_cores ? t.stages == 1 : s.n == 1) ? 3 : 2;
+        bool const three = on_tensor_cores ? t.stages == 1 : s.n == 1 && d.capability >= 80;
+        std::ptrdiff_t const resident = element == 2 && three ? 3 : 2;
         // Two blocks may read the same sector of a line.
         double const wide = static_cast<double>(t.m) * static_cast<double>(element),
                      twice = shifted ? (wide + 32) / wide : 1;

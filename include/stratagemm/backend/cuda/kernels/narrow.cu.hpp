@@ -184,11 +184,13 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 }
 #endif
 
-/* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. */
+/* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. Before
+   sm_80 three of half would not have enough. */
 constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS <= 2;
 constexpr bool HAS_SHORT_STAGES = ON_TENSOR_CORES && !A_ALONG_K && STAGES == 1;
-constexpr int AT_ONCE = HAS_SHORT_STAGES || (HAS_LONG_VECTORS && COLS == 1 && sizeof(IN) == 2) ? 3
-                        : ON_TENSOR_CORES || HAS_LONG_VECTORS                         ? 2
+constexpr bool HAS_ROOM = HAS_LONG_VECTORS && COLS == 1 && sizeof(IN) == 2 && __CUDA_ARCH__ >= 800;
+constexpr int AT_ONCE = HAS_SHORT_STAGES || HAS_ROOM          ? 3
+                        : ON_TENSOR_CORES || HAS_LONG_VECTORS ? 2
                         : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
                                                                                     : 1;
 extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
