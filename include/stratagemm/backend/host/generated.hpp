@@ -10,6 +10,7 @@
 // kernel after some dozen calls. Where the system gives no executable memory, compiled kernels run.
 #pragma once
 
+#include "../../core/operand.hpp"
 #include "generated/dots.hpp"
 
 #include <cstdlib>
