@@ -158,10 +158,11 @@ generated_shape generated_shape_of(block_args<T> const& g, generated_form form) 
 template <class A, class B, class C>
 [[gnu::always_inline]] inline std::uint64_t hash_of_product(index_t kind, A const& a, B const& b, C const& c,
                                                             batch_steps const& batch = {0, 0, 0, 0}) {
-    auto const steps = static_cast<std::uint64_t>(batch.a + 5 * batch.b + 25 * batch.c);
+    auto const count = static_cast<std::uint64_t>(batch.count), of_a = static_cast<std::uint64_t>(batch.a),
+               of_b = static_cast<std::uint64_t>(batch.b), of_c = static_cast<std::uint64_t>(batch.c);
     return hash_of(c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride, c.row_stride,
                    b.col_stride, c.col_stride + kind) +
-           static_cast<std::uint64_t>(batch.count) * 0xd6e8feb86659fd93 + steps * 0xa0761d6478bd642f;
+           count * 0xd6e8feb86659fd93 + (of_a + 5 * of_b + 25 * of_c) * 0xa0761d6478bd642f;
 }
 
 // Calls of this product, or batch, will be multiplied by this kernel on one thread, unless a stride of A or B or a step
