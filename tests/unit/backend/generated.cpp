@@ -269,28 +269,42 @@ TEST_CASE("generated: results do not change when a shape gets its kernel") {
 namespace {
 
 using floats = sg::view<float>;
+using float_batch = sg::batch<float>;
 
-// Whether C = alpha A B + beta C is what a loop gets, of small whole numbers, and nothing beside C is written.
-bool is_right(sg::host const& policy, float alpha, floats const& a, floats const& b, float beta,
-              floats const& c) {
+// Whether C = alpha A B + beta C is what a loop gets, of small whole numbers, for a product or each product of a batch.
+template <class A, class B, class C>
+bool is_right(sg::host const& policy, float alpha, A const& a, B const& b, float beta, C const& c) {
+    auto const at = [](auto const& v, index_t i) {
+        floats one = sg::first_of(v);
+        one.data += i * sg::step_of(v);
+        return one;
+    };
     support::random_source from(4);
     std::vector<float> expected;
-    for (auto const* v : {&a, &b, &c})
-        for (index_t i = 0; i < v->rows; ++i)
-            for (index_t j = 0; j < v->cols; ++j) (*v)(i, j) = static_cast<float>(from.below(9)) - 4;
-    for (index_t i = 0; i < c.rows; ++i)
-        for (index_t j = 0; j < c.cols; ++j) {
-            float sum = 0;
-            for (index_t p = 0; p < a.cols; ++p) sum += a.scale * a(i, p) * b.scale * b(p, j);
-            expected.push_back(alpha * sum + (beta == 0 ? 0 : beta * c(i, j)));
-        }
+    for (index_t p = 0; p < sg::count_of(c); ++p)
+        for (floats const& v : {at(a, p), at(b, p), at(c, p)})
+            for (index_t i = 0; i < v.rows; ++i)
+                for (index_t j = 0; j < v.cols; ++j) v(i, j) = static_cast<float>(from.below(9)) - 4;
+    for (index_t p = 0; p < sg::count_of(c); ++p) {
+        floats const x = at(a, p), y = at(b, p), z = at(c, p);
+        for (index_t i = 0; i < z.rows; ++i)
+            for (index_t j = 0; j < z.cols; ++j) {
+                float sum = 0;
+                for (index_t q = 0; q < x.cols; ++q) sum += x.scale * x(i, q) * y.scale * y(q, j);
+                expected.push_back(alpha * sum + (beta == 0 ? 0 : beta * z(i, j)));
+            }
+    }
     if (alpha == 1 && beta == 0)
         sg::gemm(policy, a, b, c);
     else
         sg::gemm(policy, alpha, a, b, beta, c);
-    for (index_t i = 0, x = 0; i < c.rows; ++i)
-        for (index_t j = 0; j < c.cols; ++j, ++x)
-            if (!(c(i, j) == expected[static_cast<std::size_t>(x)])) return false;
+    std::size_t next = 0;
+    for (index_t p = 0; p < sg::count_of(c); ++p) {
+        floats const z = at(c, p);
+        for (index_t i = 0; i < z.rows; ++i)
+            for (index_t j = 0; j < z.cols; ++j)
+                if (!(z(i, j) == expected[next++])) return false;
+    }
     return true;
 }
 
@@ -370,49 +384,6 @@ TEST_CASE("generated: a product that comes again is checked as the first was") {
         REQUIRE(is_right(policy, s.alpha, va, with(vb, &floats::data, c - s.k * s.n), s.beta, vc));
     }
 }
-
-namespace {
-
-using float_batch = sg::batch<float>;
-
-// is_right() for each product of a batch, of operands that may be one matrix for all.
-template <class A, class B>
-bool is_right(sg::host const& policy, float alpha, A const& a, B const& b, float beta, float_batch const& c) {
-    auto const at = [](auto const& v, index_t i) {
-        floats one = sg::first_of(v);
-        one.data += i * sg::step_of(v);
-        return one;
-    };
-    support::random_source from(4);
-    std::vector<float> expected;
-    for (index_t p = 0; p < c.count; ++p)
-        for (floats const& v : {at(a, p), at(b, p), at(c, p)})
-            for (index_t i = 0; i < v.rows; ++i)
-                for (index_t j = 0; j < v.cols; ++j) v(i, j) = static_cast<float>(from.below(9)) - 4;
-    for (index_t p = 0; p < c.count; ++p) {
-        floats const x = at(a, p), y = at(b, p), z = at(c, p);
-        for (index_t i = 0; i < z.rows; ++i)
-            for (index_t j = 0; j < z.cols; ++j) {
-                float sum = 0;
-                for (index_t q = 0; q < x.cols; ++q) sum += x.scale * x(i, q) * y.scale * y(q, j);
-                expected.push_back(alpha * sum + (beta == 0 ? 0 : beta * z(i, j)));
-            }
-    }
-    if (alpha == 1 && beta == 0)
-        sg::gemm(policy, a, b, c);
-    else
-        sg::gemm(policy, alpha, a, b, beta, c);
-    std::size_t next = 0;
-    for (index_t p = 0; p < c.count; ++p) {
-        floats const z = at(c, p);
-        for (index_t i = 0; i < z.rows; ++i)
-            for (index_t j = 0; j < z.cols; ++j)
-                if (!(z(i, j) == expected[next++])) return false;
-    }
-    return true;
-}
-
-} // namespace
 
 TEST_CASE("generated: a batch that comes again is checked as the first was") {
     constexpr index_t most = 16384;

@@ -38,7 +38,8 @@ inline run_of<IN, EACH> all_of(IN const *from, index next) {
         for (int e = 0; e < EACH; ++e) v.x[e] = from[e * next];
     return v;
 }
-/* A vector of A, which no other thread reads and which is not read again: it takes no place in the first-level cache. */
+/* A vector of A, which no other thread reads and which is not read again: it takes no place in the first-level
+   cache. */
 inline run_of<IN, EACH> passing(IN const *from) {
     if constexpr (EACH * sizeof(IN) == 16) {
         union { unsigned word[4]; run_of<IN, EACH> v; } u;
@@ -75,7 +76,8 @@ inline int place_in_vector(IN const *x) { return (int)((unsigned long long)x / s
 inline bool is_within(arguments const &p, int i0, int l) {
     return ((i0 >= 0) | (l > 0)) & ((i0 + EACH <= p.m) | (l + 1 < p.k));
 }
-/* What is read in place of a vector that does not exist. With a branch for each vector, loads would wait for each other. */
+/* What is read in place of a vector that does not exist. With a branch for each vector, loads would wait for each
+   other. */
 struct alignas(16) no_elements { unsigned word[4]; };
 __device__ no_elements const nothing = {};
 inline run_of<IN, EACH> all_if(bool there, IN const *from, index next) {
@@ -369,8 +371,9 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #endif
 #endif
 #elif ON_TENSOR_CORES
-    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the terms of
-       a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read what others do. */
+    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the terms
+       of a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read what others
+       read. */
     static_assert(TILE_M == (8 - SHIFTED) * EACH, "rows of a block");
     constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = 8 * PIECE;
     constexpr int SUMS = TILE_M * 8;
