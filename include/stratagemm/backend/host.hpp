@@ -169,10 +169,10 @@ struct host {
                 !invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col);
             bool const for_one_thread = g.count == 1 || team_of_batch(g, 2) == 1;
             block_function<T> own = nullptr;
-            if (g.a_row == 1 && g.a_col != 1 && work <= 4 * most) {
+            if (g.a_row == 1 && g.a_col != 1) {
                 bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
                                  is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
-                bool const columns = are_columns_faster(size, g.m, g.n, g.k, b_col != 1, dots);
+                bool const columns = !dots && are_columns_faster(size, g.m, g.n, g.k, b_col != 1, false);
                 if ((few || columns) && multiply_turned(g, b_col, columns, few, threads, own)) {
                     if (own && for_one_thread) repeat(p, own, !turned, invariant);
                     return true;

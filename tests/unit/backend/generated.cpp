@@ -5,6 +5,7 @@
 
 #include <stratagemm/backend/host.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -45,6 +46,21 @@ sg::block_function<T> generate(sg::block_args<T> const& g,
     return nullptr;
 }
 
+// The compiled kernel for each product and each piece of k. It would take the E of the first product for all.
+template <class T>
+void multiply_compiled(sg::block_args<T> const& g) {
+    index_t const length = sg::pieces_of<T>(g.k).length;
+    for (index_t x = 0; x < g.count; ++x)
+        for (index_t p = 0; p < g.k; p += length) {
+            sg::block_args<T> part = g;
+            part.count = 1, part.k = std::min(length, g.k - p);
+            part.a += x * g.a_step + p * g.a_col, part.b += x * g.b_step + p * g.b_row;
+            part.c += x * g.c_step, part.e = part.c;
+            if (p > 0) part.beta = T(1);
+            sg::kernels<T, T>().block(part);
+        }
+}
+
 // What remains of C when a kernel has run.
 template <class T>
 std::vector<T> result_of(sg::block_args<T> g, sg::block_function<T> kernel, std::vector<T> c) {
@@ -64,7 +80,8 @@ template <class T>
 void compare_products(random_source& from, int trials) {
     auto const& table = sg::kernels<T, T>();
     for (int x = 0; x < trials; ++x) {
-        index_t const m = side(from, 70), n = side(from, 150), k = side(from, 150), pad = from.below(3),
+        index_t const m = side(from, 70), n = side(from, 150),
+                      k = from.below(4) == 0 ? side(from, 1000) : side(from, 150), pad = from.below(3),
                       count = from.below(4) == 0 ? 3 : 1, strip = table.strip;
         bool const across = from.below(2) == 0, packed = count == 1 && from.below(3) == 0;
         sg::block_args<T> g{};
@@ -86,8 +103,7 @@ void compare_products(random_source& from, int trials) {
                        << ", end " << end);
         auto const kernel = generate(g);
         REQUIRE(kernel);
-        if (count > 1 && end == 2) g.count = 1; // the compiled kernel adds an E of its own
-        REQUIRE(same_bits(result_of(g, kernel, c), result_of(g, table.block, c)));
+        REQUIRE(same_bits(result_of(g, kernel, c), result_of(g, multiply_compiled<T>, c)));
     }
 }
 
@@ -96,8 +112,9 @@ template <class T>
 void compare_turned(random_source& from, int trials) {
     auto const& table = sg::kernels<T, T>();
     for (int x = 0; x < trials; ++x) {
-        index_t const m = x % 7 == 0 ? 2 : side(from, 70), n = side(from, 150), k = side(from, 60),
-                      pad = from.below(3), count = from.below(4) == 0 ? 3 : 1;
+        index_t const m = x % 7 == 0 ? 2 : side(from, 70), n = side(from, 150),
+                      k = from.below(4) == 0 ? side(from, 1000) : side(from, 60), pad = from.below(3),
+                      count = from.below(4) == 0 ? 3 : 1;
         sg::block_args<T> g{};
         g.m = m, g.n = n, g.k = k, g.count = count;
         g.a_row = from.below(2) == 0 ? 1 : k + pad, g.a_col = g.a_row == 1 ? m + pad : 1;
@@ -112,13 +129,7 @@ void compare_turned(random_source& from, int trials) {
         INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", " << count << " products, strides "
                        << g.a_row << " " << g.a_col << " " << g.b_row << ", padding " << pad << ", end "
                        << end);
-        auto expected = c;
-        for (index_t p = 0; p < count; ++p) { // the compiled kernel adds an E of its own
-            sg::block_args<T> one = g;
-            one.count = 1, one.a += p * g.a_step, one.b += p * g.b_step;
-            one.c = expected.data() + 32 + p * g.c_step, one.e = end == 2 ? one.c : nullptr;
-            table.block(one);
-        }
+        auto const expected = result_of(g, multiply_compiled<T>, c);
         // The same results and the same marks around them, with rows and columns exchanged.
         sg::block_args<T> turned = g;
         turned.c_row = turned.e_row = m + pad, turned.c_step = n * turned.c_row;
@@ -244,25 +255,47 @@ TEST_CASE("generated: a shape that has no place, or strides that no instruction 
     REQUIRE(!generate(g));
 }
 
+namespace {
+
+// A product of the first call, and after a kernel was generated.
+template <class T>
+void compare_calls(index_t m, index_t n, index_t k, bool turns_a, bool turns_b, bool turns_c,
+                   random_source& from) {
+    auto const make = [&](index_t rows, index_t columns, bool turns) {
+        return turns ? support::fractions<T>(columns, rows, from.next())
+                     : support::fractions<T>(rows, columns, from.next());
+    };
+    auto const seen = [](auto const& x, bool turns) { return turns ? sg::transposed(x.view()) : x.view(); };
+    auto const a = make(m, k, turns_a), b = make(k, n, turns_b);
+    auto first = make(m, n, turns_c), later = make(m, n, turns_c);
+    sg::gemm(seen(a, turns_a), seen(b, turns_b), turns_c ? sg::transposed(first.view()) : first.view());
+    for (int i = 0; i < 80; ++i)
+        sg::gemm(seen(a, turns_a), seen(b, turns_b), turns_c ? sg::transposed(later.view()) : later.view());
+    INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", turned: " << turns_a << turns_b
+                   << turns_c);
+    REQUIRE(std::memcmp(first.data(), later.data(), sizeof(T) * static_cast<std::size_t>(m * n)) == 0);
+}
+
+} // namespace
+
 TEST_CASE("generated: results do not change when a shape gets its kernel") {
     random_source from(3);
     struct {
         index_t m, n, k;
-        bool turns_b;
-    } const shapes[] = {{3, 4, 4, false},     {1, 7, 140, true},    {5, 9, 33, true},
-                        {24, 40, 500, false}, {7, 100, 1700, true}, {24, 12, 698, true},
-                        {64, 20, 1248, true}, {3, 120, 3500, true}};
+        bool turns_b, turns_a = false;
+    } const shapes[] = {{3, 4, 4, false},     {1, 7, 140, true},         {5, 9, 33, true},
+                        {24, 40, 500, false}, {7, 100, 1700, true},      {24, 12, 698, true},
+                        {64, 20, 1248, true}, {3, 120, 3500, true},      {2, 2, 391, true, true},
+                        {9, 16, 900, false},  {60, 8, 820, false, true}, {3, 4, 290, true, true}};
     for (auto const& s : shapes) {
-        auto const a = support::fractions<float>(s.m, s.k, from.next()),
-                   b = s.turns_b ? support::fractions<float>(s.n, s.k, from.next())
-                                 : support::fractions<float>(s.k, s.n, from.next());
-        auto const of_b = s.turns_b ? sg::transposed(b.view()) : b.view();
-        sg::matrix<float> first(s.m, s.n), later(s.m, s.n);
-        sg::gemm(a, of_b, first);
-        for (int i = 0; i < 200; ++i) sg::gemm(a, of_b, later);
-        INFO(s.m << "x" << s.n << "x" << s.k);
-        REQUIRE(std::memcmp(first.data(), later.data(),
-                            sizeof(float) * static_cast<std::size_t>(s.m * s.n)) == 0);
+        compare_calls<float>(s.m, s.n, s.k, s.turns_a, s.turns_b, false, from);
+        compare_calls<double>(s.m, s.n, s.k, s.turns_a, s.turns_b, false, from);
+    }
+    for (int x = 0; x < 400; ++x) {
+        index_t const m = 1 + from.below(12), n = 1 + from.below(x % 4 == 0 ? 100 : 12), k = side(from, 500);
+        bool const a = from.below(2) == 0, b = from.below(2) == 0, c = from.below(2) == 0;
+        compare_calls<float>(m, n, k, a, b, c, from);
+        compare_calls<double>(n, m, k, a, b, c, from);
     }
 }
 

@@ -71,7 +71,7 @@ inline index_t second_level_cache() {
 // Sizes of blocks, in packets and accumulators. Only k shows in the results, and it depends on nothing.
 template <class Packet>
 struct block_sizes {
-    static constexpr index_t k = 1536 / sizeof(Packet); // 14 rows of A: 21 KiB of the first-level cache
+    static constexpr index_t k = longest_piece(sizeof(Packet));
     static constexpr index_t n_max = 960;  // a k x n block of B: 1.4 MiB of the second, or half of that
     static constexpr index_t rows = 2048;  // of A, packed at a time, where it is read across
     static constexpr index_t staged = 256; // rows of C summed before they are written
@@ -80,14 +80,9 @@ struct block_sizes {
     static index_t n() { return second_level_cache() < 3 << 19 ? n_max / 2 : n_max; }
 };
 
-// The pieces of k, of one length but for the last.
-struct k_pieces {
-    index_t count, length;
-};
 template <class Packet>
 k_pieces pieces_of(index_t depth) {
-    index_t const count = larger_of(1, divide_up(depth, block_sizes<Packet>::k));
-    return {count, divide_up(divide_up(depth, count), 4) * 4};
+    return pieces_of(depth, index_t{sizeof(Packet)});
 }
 
 // Bytes of an operand that some cache is likely to hold.
@@ -100,6 +95,22 @@ constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
 // rows and columns that are multiplied with each other, pieces are 27 KiB of the first-level cache. Up to four read
 // the other operand only once, so that longer pieces are better.
 constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6144 : 3072) / size; }
+
+// Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
+// cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products. About:
+// half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row. Larger products
+// are multiplied in blocks.
+[[gnu::cold, gnu::noinline]] inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k,
+                                                            bool b_along_k, bool dots) {
+    if (m * n * k > 1 << 20) return false;
+    index_t const rows = divide_up(m * size, 32), columns = divide_up(n * size, 32);
+    index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
+    if (dots) return across < m * n * (divide_up(k * size, 64) + 2) + m * k / 2 + 100;
+    index_t const masked = n * size % 16 != 0 ? 2 * m : 0;
+    return across <
+           columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
+}
+
 // Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them,
 // and no operand that lies along k has to be turned; but to sum the elements of a vector takes time.
 //
@@ -125,11 +136,15 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
     if (m == 1 || n > few_dots(size) || !a_along_k) return false;
     return b_along_k ? k >= (n <= 4 ? 16 : 48) : k >= (n <= 4 ? 32 : 96) * (m < 32 ? 3 : 1);
 }
+// Where columns are faster, elements are no dot products even before there is a kernel: sums would have another order
+// from then on.
 template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
     auto const& table = kernels<T, T>();
-    return are_dots(index_t{sizeof(T)}, m, n, k, a_col == 1, b_row == 1 && b_col != 1, table.masked) &&
-           table.dot_products;
+    constexpr index_t size = sizeof(T);
+    bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && b_col != 1;
+    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, table.masked) &&
+           (a_along_k || !table.masked || !are_columns_faster(size, m, n, k, b_along_k, true));
 }
 
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at
@@ -145,18 +160,6 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 // where it is. To write C is more work, which a short k does not pay for.
 [[gnu::cold, gnu::noinline]] inline bool is_slim(index_t m, index_t n, index_t k, bool with_avx512) {
     return (n <= 24 && m >= 2 * n && k >= 32) || (with_avx512 && n <= 64 && m >= 3 * n && k >= 128);
-}
-
-// Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
-// cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products. About:
-// half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row.
-inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k, bool b_along_k, bool dots) {
-    index_t const rows = divide_up(m * size, 32), columns = divide_up(n * size, 32);
-    index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
-    if (dots) return across < m * n * (divide_up(k * size, 64) + 2) + m * k / 2 + 100;
-    index_t const masked = n * size % 16 != 0 ? 2 * m : 0;
-    return across <
-           columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
 }
 
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
@@ -229,9 +232,9 @@ inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
 }
 
 // A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is
-// another. Returns a generated kernel that did all of it, or null.
+// another.
 template <class Table, class T>
-[[gnu::cold, gnu::noinline]] block_function<T> multiply_block(Table const& table, block_args<T> const& g) {
+[[gnu::cold, gnu::noinline]] void multiply_block(Table const& table, block_args<T> const& g) {
     if constexpr (std::is_floating_point_v<T>) {
         block_args<T> own = g;
         bool const apart = g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row);
@@ -242,12 +245,10 @@ template <class Table, class T>
                 scaled.b = g.e, scaled.b_row = g.e_row, scaled.alpha = g.beta, scaled.beta = T(0);
                 table.add(scaled);
             }
-            kernel(own);
-            return apart ? nullptr : kernel;
+            return kernel(own);
         }
     }
     table.block(g);
-    return nullptr;
 }
 
 // Complex sums, by way of those of their parts, which stay in the first-level cache.

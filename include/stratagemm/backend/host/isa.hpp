@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #if defined(__x86_64__) && defined(__linux__)
-#    include <sys/syscall.h>
 #    include <unistd.h>
 #endif
 
@@ -23,8 +22,8 @@ inline char const* name_of(host_isa isa) {
 // The operating system hands out tile state on request, once per process.
 inline bool request_tiles() {
 #    if defined(__linux__)
-    constexpr long arch_req_xcomp_perm = 0x1023, tile_data = 18;
-    return syscall(SYS_arch_prctl, arch_req_xcomp_perm, tile_data) == 0;
+    constexpr long arch_prctl = 158, arch_req_xcomp_perm = 0x1023, tile_data = 18;
+    return syscall(arch_prctl, arch_req_xcomp_perm, tile_data) == 0;
 #    else
     return false;
 #    endif

@@ -37,6 +37,18 @@ template <class T>
 using lane = std::conditional_t<std::is_same_v<T, double>, double,
                                 std::conditional_t<std::is_same_v<T, float>, float, std::int32_t>>;
 
+// Elements of the longest piece of k, of so many bytes: 14 rows of A are 21 KiB of the first-level cache.
+constexpr index_t longest_piece(index_t size) { return 1536 / size; }
+
+// The pieces of k, of one length but for the last.
+struct k_pieces {
+    index_t count, length;
+};
+inline k_pieces pieces_of(index_t k, index_t size) {
+    index_t const count = larger_of(1, divide_up(k, longest_piece(size)));
+    return {count, divide_up(divide_up(k, count), 4) * 4};
+}
+
 // C = alpha A B + beta E, `count` times. C and E have columns of stride one; A has any strides; B has rows of
 // `b_row` and lies in strips of vectors x lanes columns, `b_strip` apart.
 template <class T>

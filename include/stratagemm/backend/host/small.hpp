@@ -94,42 +94,36 @@ template <class T>
         multiply_small_batch(g, kernel, threads);
 }
 
-// A product whose A has contiguous columns, as its transpose: columns of A fill vectors. With `columns`, generated
-// kernels write columns of C, if each piece of k has one. Otherwise, with `buffers`, C is turned from a buffer, which
-// needs few columns, no batch, and factors one and zero. False: neither was done. `own`: as multiply_small() sets it.
+// A product whose A has contiguous columns, as its transpose: columns of A fill vectors. With `columns`, a generated
+// kernel writes columns of C, if there is one. Otherwise, with `buffers`, C is turned from a buffer, which needs few
+// columns, no batch, and factors one and zero. False: neither was done. `own`: as multiply_small() sets it.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool columns,
                                                   bool buffers, int threads, block_function<T>& own) {
     constexpr index_t room = 8192 / sizeof(T);
     alignas(64) T sums[room];
     auto const& table = real_packing<T, T>::kernels();
-    index_t const length = pieces_of<T>(g.k).length;
-    index_t width = g.m;
     block_args<T> part = g;
-    part.m = g.n, part.a_row = b_col, part.a_col = g.b_row, part.b_row = g.a_col;
+    part.m = g.n, part.n = g.m, part.a = g.b, part.b = g.a;
+    part.a_row = b_col, part.a_col = g.b_row, part.b_row = g.a_col;
     part.a_step = g.b_step, part.b_step = g.a_step;
-    auto const take = [&](index_t i, index_t p) {
-        part.n = smaller(width, g.m - i), part.k = smaller(length, g.k - p);
-        part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
-        if (p > 0) part.e = part.c, part.e_row = part.c_row, part.e_step = part.c_step, part.beta = T(1);
-    };
-    for (index_t p = 0; p < g.k && columns; p += length) {
-        take(0, p);
-        columns = generated_next(part, generated_form::turned);
+    if (columns && (own = generated_next(part, generated_form::turned))) {
+        run_small(part, own, threads);
+        return true;
     }
-    if (!columns && !buffers) return false;
-    if (!columns) width = smaller(room / g.n / 64 * 64, g.m), part.c = sums, part.c_row = width;
+    if (!buffers) return false;
+    index_t const length = pieces_of<T>(g.k).length, width = smaller(room / g.n / 64 * 64, g.m);
+    part.e = part.c = sums, part.e_row = part.c_row = width;
     for (index_t i = 0; i < g.m; i += width) {
-        part.e = g.e, part.e_row = g.e_row, part.e_step = g.e_step, part.beta = g.beta;
+        part.n = smaller(width, g.m - i);
         for (index_t p = 0; p < g.k; p += length) {
-            take(i, p);
-            auto const kernel =
-                columns ? generated_next(part, generated_form::turned) : kernel_of_piece(part, table.masked);
+            part.k = smaller(length, g.k - p), part.beta = T(p > 0);
+            part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
+            auto const kernel = kernel_of_piece(part, table.masked);
             if (!kernel) return false;
-            run_small(part, kernel, threads);
-            own = columns && length >= g.k ? kernel : nullptr;
+            kernel(part);
         }
-        if (!columns) gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
+        gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
     }
     return true;
 }
@@ -144,16 +138,12 @@ template <class T>
         return true;
     }
     auto const kernel = only_kernel(g, b_col);
-    if (!kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     auto const& table = real_packing<T, T>::kernels();
-    if (g.count == 1 && g.beta != T(0) && kernel == table.block) {
-        own = multiply_block(table, g);
-        return true;
-    }
     // Of batches of squares of four, two rows fill a vector of the compiled kernel, which reads pointers and steps only,
     // as generated ones do. These have one row in a vector.
     bool const own_e = g.beta == T(0) || g.e_step == g.c_step, quads = g.count > 1 && kernel == table.quads;
-    own = quads ? kernel : own_e ? generated_next(g) : nullptr;
+    own = quads ? kernel : own_e && b_col == 1 ? generated_next(g) : nullptr;
+    if (!own && !kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     run_small(g, own ? own : kernel, threads);
     return true;
 }

@@ -10,8 +10,8 @@
 
 STRATAGEMM_BEGIN
 
-// C = A B, C = alpha A B, or C = alpha A B + beta C.
-enum class generated_end { plain = 0, scaled = 8, added = 16 };
+// C = A B, C = alpha A B, C = alpha A B + beta C, or, of a kernel's further pieces of k, C = alpha A B + C.
+enum class generated_end { plain = 0, scaled = 8, added = 16, further = 24 };
 // `turned`: not columns of C are side by side but rows, and columns are c_row apart. `continued`: sums go on from C.
 enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4 };
 
@@ -67,9 +67,16 @@ public:
         unsigned char* const product = to_.here();
 
         evenly const strips(vectors_, widest()), tiles(s_.m, tallest(divide_up(vectors_, strips.parts)));
-        write_rows(strips, tiles.least + 1, tiles.larger);
-        write_rows(strips, tiles.least, tiles.parts - tiles.larger);
-        a_ahead_ -= s_.m * s_.a_row, c_ahead_ -= s_.m * c_row_;
+        index_t const k = s_.k, piece = pieces_of(k, size_).length;
+        for (index_t p = 0; p < k; p += piece) {
+            s_.k = smaller(piece, k - p);
+            write_rows(strips, tiles.least + 1, tiles.larger);
+            write_rows(strips, tiles.least, tiles.parts - tiles.larger);
+            a_ahead_ += s_.k * s_.a_col - s_.m * s_.a_row, b_ahead_ += s_.k * s_.b_row,
+                c_ahead_ -= s_.m * c_row_;
+            end_ = generated_end::further;
+        }
+        a_ahead_ -= k * s_.a_col, b_ahead_ -= k * s_.b_row;
 
         unsigned char* const leave = to_.leave_loop(rbx);
         go();
@@ -207,9 +214,10 @@ private:
     // As finish_part() in kernels.hpp.
     [[gnu::cold, gnu::noinline]] void store(assembler::vectors t, x86_memory c, int sum, int mask) {
         constexpr int result = 31;
-        if (end_ == generated_end::added) {
+        if (end_ >= generated_end::added) {
             to_.load(t, result, c, mask);
-            to_.multiply_element(t, result, result, STRATAGEMM_ARGUMENT(t_.wide, beta));
+            if (end_ == generated_end::added)
+                to_.multiply_element(t, result, result, STRATAGEMM_ARGUMENT(t_.wide, beta));
             to_.multiply_add_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
         } else if (end_ == generated_end::scaled) {
             to_.multiply_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
@@ -286,7 +294,7 @@ private:
         a_ahead_ = b_ahead_ = c_ahead_ = 0;
     }
 
-    generated_shape const& s_;
+    generated_shape s_; // of the piece of k that is written
     assembler& to_;
     index_t size_;
     generated_end end_;
