@@ -108,8 +108,8 @@ private:
         return copied() > 0 ? (element_ == 1 ? 7000 : 5500) + 2 * copied() / bytes_per_cycle / units_ : 0;
     }
 
-    // Until the first tile has come. Blocks of a cluster begin together. Products of bytes by `blocked` are of few terms:
-    // most of their blocks begin while others store.
+    // Until the first tile has come. Blocks of a cluster begin together. Products of bytes by `blocked` have few
+    // terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
         return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300;
