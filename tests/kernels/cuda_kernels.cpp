@@ -167,6 +167,18 @@ void add_narrow(std::vector<kernel>& to, int capability) {
             if (sizeof(In) == 2 && !along_k) add("-few", false, false, false, 4000);
             if (capability >= 90) add("-together", false, false, true);
         }
+    if (sizeof(In) != 2 || capability < 80) return;
+    for (std::ptrdiff_t const cols : {2, 16, 32, 64})
+        for (bool const together : {false, true}) {
+            sg::cuda_form form;
+            form.dense = form.shifted = true, form.together = together;
+            if (together && capability < 90) continue;
+            sg::cuda_tile const tile =
+                sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar), {true, true, true}, 132);
+            to.push_back({std::string("narrow-") + letter + '-' + std::to_string(cols) + "-along-shifted" +
+                              (together ? "-together" : ""),
+                          sg::cuda_product_source<In, scalar>(tile, form, none), true});
+        }
 }
 
 // For a result of several targets: the first tile of its engine, and what copies sums. fp64 may spill: it has nothing

@@ -119,9 +119,14 @@ struct cuda {
         footprint f;
         cuda_sides const either[] = {{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}};
         for (cuda_sides const& sides : either)
-            for (cuda_layout const& lying : layouts)
-                f.device = larger(f.device, cuda_product<Problem>::workspace(choice_for<In>(sides, lying),
-                                                                             sides, terms_beside<S> > 0));
+            for (cuda_layout const& lying : layouts) {
+                auto const with = [&](cuda_choice const& choice) {
+                    f.device = larger(f.device,
+                                      cuda_product<Problem>::workspace(choice, sides, terms_beside<S> > 0));
+                    return choice.tile.engine == cuda_engine::narrow && choice.shifted;
+                };
+                if (with(choice_for<In>(sides, lying))) with(choice_for<In>(sides, any_layout));
+            }
         return f;
     }
 
@@ -169,9 +174,10 @@ struct cuda {
         double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
         double const work = choice_in_rows(s).cycles / clock,
                      traffic = operand_bytes(s) / leaf().limits().bandwidth;
-        // Of products that are queued one after another, each begins a microsecond before the one before has ended.
+        // Of products that are queued one after another, each begins a microsecond before the one before has ended,
+        // and none is done sooner than 2.8 us after that one.
         double const alone = work > traffic ? work : traffic;
-        return (alone > 3e-6 ? alone : 3e-6) - 1e-6;
+        return (alone > 3.8e-6 ? alone : 3.8e-6) - 1e-6;
     }
 
     // As for matrices in row-major order.
@@ -239,8 +245,16 @@ struct cuda {
         cuda_group<Problem> const them(session(), stream, all, in_order<typename Problem::a_type>());
         cuda_sharing const sharing = sharing_of(them);
         for (std::size_t i = 0; i < sharing.alone.size(); ++i)
-            if (cuda_sides const& s = them.sides()[i]; sharing.alone[i] && !is_empty(all.first[i]))
-                most.device = larger(most.device, cuda_product<Problem>::workspace(choice_for<In>(s), s));
+            if (cuda_sides const& s = them.sides()[i]; sharing.alone[i] && !is_empty(all.first[i])) {
+                auto const with = [&](cuda_sides const& x) {
+                    most.device = larger(most.device,
+                                         cuda_product<Problem>::workspace(choice_for<In>(x, any_layout), x));
+                };
+                with(s);
+                cuda_sides const other{s.n, s.m, s.k, s.count};
+                for (cuda_sides const& narrow : {s, other})
+                    if (reads_shifted(letter<In>(), sizeof(In), where(), narrow, {})) with(other);
+            }
         return most;
     }
     template <class Problem>
@@ -278,9 +292,12 @@ private:
     cuda_choice choice_in_rows(S const& s) const {
         cuda_sides const sides = sides_for(s);
         bool const turned = sides != cuda_sides{s.m, s.n, s.k, s.count};
-        return choice_for<typename S::a_type>(sides, {.a_along_k = !turned, .b_along_k = turned});
+        bool const b_along_k = turned || sides.n == 1; // as a vector always does
+        return choice_for<typename S::a_type>(sides, {.a_along_k = !turned, .b_along_k = b_along_k});
     }
 
+    // As if nothing could be read as it lies that other layouts need copies for.
+    static constexpr cuda_layout any_layout{true, false, false};
     static constexpr cuda_layout layouts[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
     template <class Problem>
@@ -298,8 +315,8 @@ private:
         };
         cuda_choice choice = choice_for<In>(sides, product.layout());
         // The arena was sized for a product that lies otherwise, as in a group, or before one was tuned.
-        if (!fits(choice)) choice = choice_for<In>(sides);
-        if (!fits(choice)) choice = choice_with<In>(sides, tile, {});
+        if (!fits(choice)) choice = choice_for<In>(sides, any_layout);
+        if (!fits(choice)) choice = choice_with<In>(sides, tile, any_layout);
         if (!fits(choice))
             return failure(errc::memory,
                            "cuda: the workspace was sized for another tile; ask for its size again");
@@ -354,21 +371,29 @@ private:
             cuda_tile only;
             cuda_choice choice;
         };
-        thread_local std::array<known, 64> all;
-        std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
-        for (std::ptrdiff_t const side : {s.m, s.n, s.k, s.count})
-            place = (place ^ static_cast<std::uint64_t>(side)) * 0x9e3779b97f4a7c15u;
-        known& k = all[(place >> 58) ^ static_cast<unsigned>(2 * lying.a_along_k + lying.b_along_k)];
+        // A product asks for its shape both ways and in each layout: two that share a place keep what they have.
+        thread_local std::array<known, 512> all;
         char const type = letter<In>();
-        if (k.device != device || k.type != type || k.lying != lying || k.sides != s ||
-            k.invariant != in_order<In>() || k.only != only)
-            k = {device,
-                 type,
-                 lying,
-                 s,
-                 in_order<In>(),
-                 only,
-                 choose(where(), type, sizeof(In), s, only, lying, in_order<In>())};
+        std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
+        for (std::ptrdiff_t const x :
+             {s.m, s.n, s.k, s.count,
+              std::ptrdiff_t{8} * type + 4 * lying.a_in_lines + 2 * lying.a_along_k + lying.b_along_k})
+            place = (place ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
+        auto const is_of = [&](known const& k) {
+            return k.device == device && k.type == type && k.lying == lying && k.sides == s &&
+                   k.invariant == in_order<In>() && k.only == only;
+        };
+        known &k = all[(place >> 56) * 2], &other = all[(place >> 56) * 2 + 1];
+        if (is_of(other)) return other.choice;
+        if (is_of(k)) return k.choice;
+        other = k;
+        k = {device,
+             type,
+             lying,
+             s,
+             in_order<In>(),
+             only,
+             choose(where(), type, sizeof(In), s, only, lying, in_order<In>())};
         return k.choice;
     }
 };

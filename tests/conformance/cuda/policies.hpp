@@ -52,7 +52,8 @@ inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 
     thin_mma_tile{sg::cuda_engine::mma, 32, 64, 64, 16, 32, 2, 2},
     fp8_tile{sg::cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2},
     mma_fp8_tile{sg::cuda_engine::mma, 64, 64, 128, 32, 32, 2, 2},
-    mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2};
+    mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2},
+    shifted_lines{.engine = sg::cuda_engine::narrow, .group = 8, .cluster = 2, .parts = 2};
 
 // As on a device with one multiprocessor, if it multiplies by warpgroups: one group computes all tiles.
 struct small_device : sg::cuda {
@@ -105,6 +106,7 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("cuda{.tile = int8_tile}", only<std::int8_t>(int8_tile));
     f("cuda{.tile = mma_tile}", only<sg::half, sg::bfloat16>(mma_tile));
     f("cuda{.tile = thin_mma_tile}", only<sg::half, sg::bfloat16, std::int8_t>(thin_mma_tile));
+    f("cuda{.tile = shifted_lines}", only<sg::half, sg::bfloat16>(shifted_lines));
     f("cuda{.tile = fp8_tile}", only<sg::fp8_e4m3, sg::fp8_e5m2>(fp8_tile));
     f("cuda{.tile = mma_fp8_tile}", only<sg::fp8_e4m3, sg::fp8_e5m2>(mma_fp8_tile));
     f("cuda{.tf32 = true, .tile = mma_tf32_tile}", only<float>(mma_tf32_tile, true));

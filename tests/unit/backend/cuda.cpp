@@ -206,7 +206,7 @@ TEST_CASE("a device error from before", "[real]") {
 TEST_CASE("what is chosen for a product does not hang on what was chosen before") {
     // More shapes than are remembered, by policies that choose differently, in one order and in the other.
     auto const choices = [](bool backwards) {
-        std::vector<std::string> all(400);
+        std::vector<std::string> all(1200);
         for (std::size_t x = 0; x < all.size(); ++x) {
             std::size_t const i = backwards ? all.size() - 1 - x : x;
             sg::cuda gpu{.tf32 = i % 4 == 2};

@@ -82,6 +82,64 @@ inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff
     return type == 'd' && d.capability >= 90 && n > 4;
 }
 
+// Whether few columns of 16 bits are multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
+// need a copy of it, which is faster where A is small and B is not. Up to eight columns have another kernel if lines
+// begin at multiples of 4 bytes. `of_any_size`: where it might not be faster, too.
+inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, cuda_sides const& s,
+                          cuda_layout const& lying, bool of_any_size = false) {
+    bool const of_type = type == 'h' || type == 'w', no_overflow = s.k <= device_longest - 65536;
+    std::size_t const line = static_cast<std::size_t>(s.k) * element;
+    bool const may = of_type && d.capability >= 80 && lying.a_along_k && lying.a_in_lines && line % 16 != 0 &&
+                     s.n <= narrow_most_shifted && no_overflow;
+    if (!may || of_any_size) return may;
+    bool const words = line % 4 == 0;
+    double const bytes = static_cast<double>(s.m) * static_cast<double>(line),
+                 least = (words ? 2 : 1) * (s.n > 5 ? 6e5 * static_cast<double>(s.n) : 3e6);
+    return s.count == 1 && s.m >= 1000 && s.k >= 256 && s.n > (words ? 8 : 1) && s.n <= s.m && bytes >= least;
+}
+
+// What it takes, and into how many parts k is best divided. A block brings a part of B to shared memory and then
+// reads rows of A, two blocks on a multiprocessor at a time. All together are no faster than memory
+// (bench/results/shifted-h100-2026-11-26.txt).
+struct cuda_shifted_parts {
+    std::ptrdiff_t parts = 1;
+    bool together = false;
+    double cycles = 1e300;
+
+    static std::ptrdiff_t part_of(std::ptrdiff_t k, std::ptrdiff_t parts) {
+        return ((k - 1) / parts / 32 + 1) * 32;
+    }
+
+    cuda_shifted_parts(std::size_t element, cuda_sides const& s, cuda_device const& d) {
+        cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, true}, d.units);
+        std::ptrdiff_t const tiles = ((s.m - 1) / (t.m * t.group) + 1) * t.group, units = d.units;
+        auto const real = [](std::ptrdiff_t x) { return static_cast<double>(x); };
+        double const all = real(s.m) * real(s.k) * static_cast<double>(element);
+        for (std::ptrdiff_t p = 1; p == 1 || (p * 128 <= s.k && tiles * p <= 2 * units); ++p) {
+            std::ptrdiff_t const depth = part_of(s.k, p), blocks = tiles * p;
+            double const rounds = real((blocks - 1) / (2 * units) + 1),
+                         idle = 1 - real(blocks) / (rounds * real(2 * units));
+            double const filling = 3000 * real((depth + t.group - 2) / t.k + 1) + 0.35 * real(depth * s.n),
+                         alone = rounds * (filling + real(depth * t.m) * static_cast<double>(element) / 22);
+            double const reading = all / (0.7 * d.bytes_per_cycle * real(units)) * (1 + 0.25 * idle);
+            double const most = alone > reading ? alone : reading, least = alone + reading - most;
+            double const square = least / most * (least / most);
+            double const summing = most * (1 + 0.12 * square * square * square) + 0.5 * rounds * filling;
+            for (bool const by_cluster : {false, true}) {
+                if (by_cluster) {
+                    std::ptrdiff_t const beside = (blocks - 1) / units + 1,
+                                         room = 16 * beside / p * (units / 16);
+                    if (d.capability < 90 || p == 1 || p > 8 || beside > 2 || 20 * tiles > 19 * room)
+                        continue;
+                }
+                double const adding = p == 1 ? 0 : by_cluster ? 4800 + 220 * real(p) : 7000 + 150 * real(p);
+                double const needs = 3300 + summing + adding;
+                if (needs < cycles) cycles = needs, together = by_cluster, parts = p;
+            }
+        }
+    }
+};
+
 // What a narrow product takes where A lies along m, and into how many parts k is best divided. A block asks for so many
 // lines at a time, and waits for them; all blocks together are no faster than memory.
 struct cuda_narrow_parts {
@@ -334,6 +392,20 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (small && (!invariant || order.is_of(cuda_engine::small, type, d))) {
         best.tile = tile_for_small(s.m, s.n, s.k, element);
         return best;
+    }
+    bool const asked = only.engine == cuda_engine::narrow && only.group > 1; // as in tile_for_narrow()
+    if (!invariant && reads_shifted(type, element, d, s, lying, asked)) {
+        cuda_shifted_parts const by_model(element, s, d);
+        bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
+        std::ptrdiff_t const parts = s.count > 1 ? 1 : given ? only.parts : by_model.parts;
+        cuda_choice narrow;
+        narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
+        narrow.shifted = true, narrow.cycles = by_model.cycles;
+        if (parts > 1) narrow.part = cuda_shifted_parts::part_of(s.k, parts);
+        if (narrow.part >= s.k) narrow.part = 0;
+        narrow.together = narrow.part > 0 &&
+                          (given ? only.cluster > 1 && d.capability >= 90 && parts <= 8 : by_model.together);
+        return narrow;
     }
     if (invariant && is_narrow(type, s) && order.is_of(cuda_engine::narrow, type, d)) {
         cuda_choice ordered = best;

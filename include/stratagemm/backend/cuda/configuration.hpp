@@ -27,10 +27,12 @@ struct cuda_tile {
     short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
     short micro_m = 1, micro_n = 1; // of C for each thread; for a warp in fp64 and mma; not used by wgmma
     short stages = 1;               // of shared memory
-    short group = 1;                // rows of tiles that are walked through together; of small, products
-    short cluster = 1;              // blocks below each other that share what is fetched of B; wgmma only
-    short parts = 0;                // of k, summed each by itself; 0: as the model says
-    short beside = 1;               // blocks beside each other that share what is fetched of A; wgmma only
+    // Rows of tiles that are walked through together; of small, products; of narrow, how far apart rows of a block
+    // are.
+    short group = 1;
+    short cluster = 1; // blocks below each other that share what is fetched of B; wgmma only
+    short parts = 0;   // of k, summed each by itself; 0: as the model says
+    short beside = 1;  // blocks beside each other that share what is fetched of A; wgmma only
 
     friend bool operator==(cuda_tile const&, cuda_tile const&) = default;
     friend auto operator<=>(cuda_tile const&, cuda_tile const&) = default;
@@ -58,6 +60,7 @@ inline std::vector<short> values_of(cuda_tile const& t) {
 // Along which side the lines of the operands lie: k, or m (A) and n (B).
 struct cuda_layout {
     bool a_along_k = true, b_along_k = false;
+    bool a_in_lines = true; // whose elements are side by side
 
     friend bool operator==(cuda_layout const&, cuda_layout const&) = default;
 };
@@ -76,8 +79,8 @@ struct cuda_form {
     short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool direct = false;               // of simt: a large tile reads lines along k as they lie
-    // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines begin
-    // anywhere.
+    // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines may
+    // begin anywhere.
     bool shifted = false;
     bool together = false;  // parts of k are the blocks of a cluster, which add them up
     bool invariant = false; // nothing is contracted but multiply-adds, and no sum is -0
@@ -193,8 +196,10 @@ constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
 // are enough warps; else: threads side by side, few enough for many blocks. `units`: multiprocessors.
 struct cuda_narrow_form {
     bool along_k = true, on_tensor_cores = false;
-    bool shifted = false; // lines along m begin anywhere
+    bool shifted = false; // lines begin anywhere
 };
+// The most columns where lines along k begin anywhere and are read as vectors. For as many, tiles need a copy of A.
+inline constexpr std::ptrdiff_t narrow_most_shifted = 64;
 inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element,
                                  std::size_t scalar, cuda_narrow_form const& f, int units) {
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
@@ -212,6 +217,13 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         t.m = static_cast<short>((t.micro_n - f.shifted) * each);
         return t;
     }
+    if (f.shifted) {
+        std::ptrdiff_t const pairs = (n + 15) / 16; // of eights of columns
+        t.group = static_cast<short>(16 / size), t.micro_m = 16;
+        t.m = m > 64 * t.group ? 128 : 64;
+        t.k = pairs == 1 ? 1024 : pairs == 2 ? 512 : 256;
+        return t;
+    }
     bool const on_tensor_cores = f.on_tensor_cores;
     std::ptrdiff_t const piece = (on_tensor_cores ? 4 : 32) * 16 / size, wanted = 32 * units;
     t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 ? 2 : 4;
@@ -223,9 +235,14 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
     return t;
 }
 
-// Dynamic shared memory: the sums of a block that others of its cluster read.
-inline std::size_t shared_bytes_of_narrow(cuda_tile const& t, std::size_t scalar, cuda_form const& f) {
-    return f.together ? (static_cast<std::size_t>(t.m * t.n) * scalar + 15) / 16 * 16 : 0;
+// Dynamic shared memory: the sums of a block that others of its cluster read, and before them a part of B where it is
+// shifted.
+inline std::size_t shared_bytes_of_narrow(cuda_tile const& t, std::size_t element, std::size_t scalar,
+                                          cuda_form const& f) {
+    std::size_t const sums = f.together ? (static_cast<std::size_t>(t.m * t.n) * scalar + 15) / 16 * 16 : 0;
+    std::size_t const of_b =
+        f.a_along_k && f.shifted ? static_cast<std::size_t>((t.n + 15) / 16 * 16 * t.k) * element : 0;
+    return sums > of_b ? sums : of_b;
 }
 
 // The kernel for few columns that sums in the order of device/order.hpp (kernels/ordered.cu.hpp): m rows of C and

@@ -105,11 +105,15 @@ private:
     double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
     double copying() const {
         double const bytes_per_cycle = element_ < 4 ? 14 : 18;
-        return copied() > 0 ? 5500 + 2 * copied() / bytes_per_cycle / units_ : 0;
+        return copied() > 0 ? (element_ == 1 ? 7000 : 5500) + 2 * copied() / bytes_per_cycle / units_ : 0;
     }
 
-    // Until the first tile has come. Blocks of a cluster begin together.
-    double begins() const { return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300; }
+    // Until the first tile has come. Blocks of a cluster begin together. Products of bytes by `blocked` have few
+    // terms: most of their blocks begin while others store.
+    double begins() const {
+        if (is(cuda_engine::blocked) && element_ == 1) return 3300;
+        return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300;
+    }
 
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
     bool begins_within() const {

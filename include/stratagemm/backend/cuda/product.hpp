@@ -70,9 +70,17 @@ class cuda_product {
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given, bool invariant,
                  Beside const* beside = nullptr)
-        : session_(session), stream_(stream), turned_(turns(given, invariant)),
+        : session_(session), stream_(stream), turned_(turns(session.device(), given, invariant)),
           p_(turned_ ? given.transposed() : given), epilogue_(given.epilogue), beside_(beside) {}
 
+    // Turned or not, few columns of C may be those of a matrix A that is read as it lies.
+    static bool turns(cuda_device const& d, Problem const& p, bool invariant) {
+        cuda_sides const s = sides_of(p), other{s.n, s.m, s.k, s.count};
+        constexpr char type = type_letter<In>();
+        if (!invariant && reads_shifted(type, sizeof(In), d, s, layout_of(p))) return false;
+        if (!invariant && reads_shifted(type, sizeof(In), d, other, layout_of(p.transposed()))) return true;
+        return turns(p, invariant);
+    }
     static bool turns(Problem const& p, bool invariant) {
         // Of the two products that an imaginary part adds up, the first would be the second.
         if (invariant && complex_like<In>) return false;
@@ -111,7 +119,13 @@ public:
     }
 
     cuda_sides sides() const { return sides_of(p_); }
-    cuda_layout layout() const { return {lying_a().along_k, lying_b().along_k}; }
+    cuda_layout layout() const { return layout_of(p_); }
+    static cuda_layout layout_of(Problem const& p) {
+        cuda_lying<In> const a = cuda_lying_of<In>(p.a, p.a_step, p.count),
+                             b = cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
+        bool const whole = reinterpret_cast<std::uintptr_t>(a.view.data.address) % sizeof(In) == 0;
+        return {a.along_k, b.along_k, whole && a.view.col_stride == 1};
+    }
 
     // As kernels take an oriented one.
     static cuda_arguments<Scalar> arguments_of(Problem const& p, bool turned) {
@@ -127,7 +141,8 @@ public:
     }
     // A cluster takes tiles that lie together, as many as it has blocks.
     static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
-        index_t const below = tile.cluster, beside = tile.beside;
+        index_t const below = tile.engine == cuda_engine::narrow ? tile.group : tile.cluster;
+        index_t const beside = tile.beside;
         return ((s.m - 1) / (tile.m * below) + 1) * below * (((s.n - 1) / (tile.n * beside) + 1) * beside);
     }
 
@@ -404,8 +419,9 @@ private:
             // Vectors may go beyond the rows of a line along m, to what is between it and the next.
             bool const lines = a.view.col_stride == 1 && (a.along_k || a.view.row_stride >= a.view.cols);
             f.dense = f.words || (begins % 16 == 0 && lines);
-            f.shifted = !f.dense && !f.invariant && lines && !a.along_k && begins % sizeof(In) == 0;
-            f.dense |= f.shifted, f.b_along_k &= f.dense && !f.shifted;
+            f.shifted =
+                a.along_k ? choice.shifted : !f.dense && !f.invariant && lines && begins % sizeof(In) == 0;
+            f.words &= !f.shifted, f.dense |= f.shifted, f.b_along_k &= f.dense && !f.shifted;
         }
         return form_for(tile, sizeof(In), f);
     }
@@ -493,7 +509,8 @@ private:
                       : tiles_of(on_c, sides()) * (form.partial || form.together ? parts : p_.count);
         auto const cluster = static_cast<unsigned>(form.together ? parts : tile.blocks_of_cluster());
         cuda_packing<In> copies;
-        bool const by_lines = !form.invariant && (form.a_along_k || (tile.micro_m == 16 && form.b_along_k));
+        bool const by_lines =
+            !form.invariant && ((form.a_along_k && !form.shifted) || (tile.micro_m == 16 && form.b_along_k));
         if (tile.engine == cuda_engine::narrow && by_lines) {
             cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
                                                copies, memory); // which has been formed, if it is a sum

@@ -82,7 +82,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
             (form.together ? cuda_fetches_text : "") + std::string(cuda_copies_text) + cuda_narrow_text;
         cuda_source source = cuda_source_of<In, Out>(
             "narrow", body.c_str(), epilogue, cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
-        source.shared_bytes = shared_bytes_of_narrow(tile, sizeof(accumulator_t<In>), form);
+        source.shared_bytes = shared_bytes_of_narrow(tile, sizeof(In), sizeof(accumulator_t<In>), form);
         return source;
     }
     std::string body = std::string(cuda_fetches_text) + cuda_pipeline_text;

@@ -248,7 +248,9 @@ inline constexpr char cuda_gather_text[] = R"cu(
 /* Four neighbours in a row for each thread; or for SLICES threads of a block, which share the parts, one after another. */
 extern "C" __global__ void __launch_bounds__(256)
 gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
+    /* The next kernel does not start before this one ends. Blocks of a product that come beside those of this kernel
+       leave registers in pieces without room for another block, which then waits for one that multiplies. */
+    wait_until_earlier_end();
     struct alignas(4 * sizeof(scalar) < 16 ? 4 * sizeof(scalar) : 16) four { scalar x[4]; };
     constexpr unsigned each = 256 / SLICES;
     unsigned const number = blockIdx.x * each + threadIdx.x % each, slice = threadIdx.x / each;

@@ -10,9 +10,11 @@
 // added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER: the blocks of a
 // cluster have a part of k each, and add up what they have.
 //
-// SHIFTED: lines along m begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its
-// own place within a vector, and the next eight begin at the same places. A warp takes every eighth line only, so
-// that all of its vectors hold the same rows: those of the block, and some before them.
+// SHIFTED: lines begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own place
+// within a vector, and the next eight begin at the same places. Along m a warp takes every eighth line only, so that
+// all of its vectors hold the same rows: those of the block, and some before them. Along k (16 bits, tensor cores) a
+// block has every GROUP-th row, so that all of its vectors hold the same terms. B then lies in any way, and passes
+// through shared memory with its terms as far from their places as those of A are.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -78,7 +80,7 @@ inline bool is_within(arguments const &p, int i0, int l) {
 }
 /* What is read in place of a vector that does not exist. With a branch for each vector, loads would wait for each
    other. */
-struct alignas(16) no_elements { unsigned word[4]; };
+struct alignas(16) no_elements { unsigned word[8]; };
 __device__ no_elements const nothing = {};
 inline run_of<IN, EACH> all_if(bool there, IN const *from, index next) {
     return all_of(there ? from : (IN const *)&nothing, there ? next : 0);
@@ -116,6 +118,8 @@ inline void finish(arguments const &p, epilogue_state const &state, scalar sum, 
     store(p, state, sum, i, j, number);
 #endif
 }
+/* Of a block, whose rows are GROUP apart. */
+inline int first_row(int block) { return block / GROUP * (TILE_M * GROUP) + block % GROUP; }
 #ifndef TOGETHER
 #define TOGETHER 0
 #endif
@@ -136,7 +140,7 @@ inline void add_up_blocks(arguments const &p, epilogue_state const &state, scala
 #pragma unroll
             for (int b = 1; b < 8; ++b)
                 if (b < parts) sum = sum + part[b].x[w];
-            int const x = r * RUN + w, i = first + x % TILE_M, j = x / TILE_M;
+            int const x = r * RUN + w, i = first + x % TILE_M * GROUP, j = x / TILE_M;
             if (j < COLS && i < p.m) finish(p, state, sum, i, j, number);
         }
     }
@@ -163,7 +167,7 @@ inline void finish_block(arguments const &p, epilogue_state const &state, int fi
 #if ON_TENSOR_CORES
 /* 16 x 8 sums of the terms that four lanes have: of rows 0 to 7 of X in x0, of the others in x1, and of columns of Y.
    Which terms these are is free, if X and Y agree. */
-static_assert(COLS <= 8);
+static_assert(COLS <= 8 || (A_ALONG_K && SHIFTED));
 constexpr int TERMS = sizeof(IN) == 8 ? 2 : 4; /* of a lane */
 template <class T> inline void multiply(double (&c)[4], run_of<T, 2> const &x0, run_of<T, 2> const &x1,
                                         run_of<T, 2> const &y) {
@@ -177,6 +181,19 @@ template <class T> inline void multiply(float (&c)[4], run_of<T, 4> const &x0, r
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a.w[0]), "r"(b.w[0]), "r"(a.w[1]), "r"(b.w[1]), "r"(d.w[0]), "r"(d.w[1]));
+}
+/* 16 bytes that begin so many bytes after two neighbouring aligned pieces do. */
+inline run_of<IN, EACH> shifted_by(unsigned bytes, uint4 const &low, uint4 const &high) {
+    unsigned const x[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    unsigned y[6], z[5];
+#pragma unroll
+    for (int w = 0; w < 6; ++w) y[w] = bytes & 8 ? x[w + 2] : x[w];
+#pragma unroll
+    for (int w = 0; w < 5; ++w) z[w] = bytes & 4 ? y[w + 1] : y[w];
+    union { unsigned word[4]; run_of<IN, EACH> whole; } r;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) r.word[w] = __funnelshift_r(z[w], z[w + 1], bytes % 4 * 8);
+    return r.whole;
 }
 template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int from) {
     run_of<IN, N> y;
@@ -201,14 +218,168 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     /* number: of the product in a batch, or of the part of k. */
 #if TOGETHER
-    int const first = blockIdx.x / ((p.k - 1) / p.part + 1) * TILE_M, number = 0, batch = 0;
+    int const first = first_row(blockIdx.x / ((p.k - 1) / p.part + 1)), number = 0, batch = 0;
     int const begin = block_in_cluster() * p.part, end = min(p.k, begin + p.part);
 #else
-    int const blocks = (p.m - 1) / TILE_M + 1, number = blockIdx.x / blocks, first = blockIdx.x % blocks * TILE_M;
+    int const blocks = ((p.m - 1) / (TILE_M * GROUP) + 1) * GROUP, number = blockIdx.x / blocks;
+    int const first = first_row(blockIdx.x % blocks);
     int const batch = PARTIAL ? 0 : number, begin = PARTIAL ? number * p.part : 0;
     int const end = PARTIAL ? min(p.k, begin + p.part) : p.k;
 #endif
-#if A_ALONG_K
+#if A_ALONG_K && SHIFTED
+    /* C^T = B^T A^T. Terms are counted from the vector of A in which the first one is, so that this has the number
+       `shift`, and vectors begin at multiples of EACH. A warp has eight rows of each 64 of the block. */
+    static_assert(ON_TENSOR_CORES && GROUP * sizeof(IN) == 16, "rows begin at the same place within a vector");
+    constexpr int EIGHTS = TILE_M / 64, PAIRS = (COLS + 15) / 16, STEP = 4 * EACH;
+    constexpr int AHEAD = PAIRS > 2 ? 2 : 4, ROUND = AHEAD * STEP; /* as there are registers for */
+    static_assert(TILE_M % 64 == 0 && EIGHTS <= 2 && TILE_K % ROUND == 0);
+    using some = run_of<IN, EACH>;
+    extern __shared__ __align__(16) char memory[];
+    IN *const of_b = (IN *)memory;
+    /* Vectors of B change places within 128 bytes: eight threads that read or store at a time use all banks. */
+    auto const swizzle = [](int j) { return j % 2 * 4 + j / 2 % 4; };
+    int const g = lane / 4, t = lane % 4, terms = end - begin;
+    int const shift = first < p.m ? place_in_vector(element<IN>(p.a, first, begin, batch)) : 0;
+    int const length = first < p.m ? terms + shift : 0;
+    IN const *a[EIGHTS], *const b = element<IN>(p.b, begin, 0, batch);
+    int eights = 0; /* of these, that are there */
+#pragma unroll
+    for (int r = 0; r < EIGHTS; ++r) {
+        int const i = first + (r * 64 + warp * 8 + g) * GROUP;
+        a[r] = element<IN>(p.a, i < p.m ? i : first, begin, batch) - shift + t * EACH;
+        if (i - g * GROUP < p.m) eights = r + 1;
+    }
+    scalar sum[EIGHTS][PAIRS][4] = {};
+    /* What each thread has of rows, times its terms of B from number u of what is in shared memory on. */
+    auto const add = [&](auto const &x, int u, bool there) {
+        constexpr int ROWS = sizeof(x) / sizeof(some);
+        IN const *const column = of_b + (g * TILE_K + (u / EACH ^ swizzle(g)) * EACH);
+#pragma unroll
+        for (int q = 0; q < PAIRS; ++q) {
+            some y = {}, z = {};
+            if (there) y = *(some const *)(column + q * 16 * TILE_K);
+            if (there && q * 16 + 8 < COLS) z = *(some const *)(column + (q * 16 + 8) * TILE_K);
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r)
+#pragma unroll
+                for (int e = 0; e < EACH; e += TERMS)
+                    multiply(sum[r][q], part_of<TERMS>(y, e), part_of<TERMS>(z, e), part_of<TERMS>(x[r], e));
+        }
+    };
+    auto const multiply_from = [&](auto const &rows, int from, int depth) {
+        constexpr int ROWS = sizeof(rows);
+#pragma unroll 1
+        for (int u = 0; u < depth; u += ROUND) {
+            some x[AHEAD][ROWS];
+            if (from + u >= shift && from + u + ROUND <= length) {
+#pragma unroll
+                for (int s = 0; s < AHEAD; ++s)
+#pragma unroll
+                    for (int r = 0; r < ROWS; ++r) x[s][r] = passing(a[r] + (from + u + s * STEP));
+            } else {
+#pragma unroll
+                for (int s = 0; s < AHEAD; ++s) {
+                    int const at = from + u + s * STEP;
+                    bool const whole = at + t * EACH >= shift && at + (t + 1) * EACH <= length;
+#pragma unroll
+                    for (int r = 0; r < ROWS; ++r) x[s][r] = all_if(whole, a[r] + at, 1);
+                }
+            }
+#pragma unroll
+            for (int s = 0; s < AHEAD; ++s) add(x[s], u + s * STEP + t * EACH, true);
+        }
+    };
+    for (int from = 0; from < length; from += TILE_K) {
+        int const depth = min(TILE_K, (length - from + ROUND - 1) / ROUND * ROUND);
+        /* Vectors that are within a row in part are read element by element. */
+        int const last = length / EACH * EACH;
+        bool const has_head = from == 0 && shift > 0;
+        bool const has_tail = last < length && last >= from && last < from + depth && !(has_head && last == 0);
+        some head[EIGHTS] = {}, tail[EIGHTS] = {};
+#pragma unroll
+        for (int r = 0; r < EIGHTS; ++r) {
+            if (has_head && t == 0) head[r] = some_of(a[r], 1, length, shift);
+            if (has_tail && t == 0) tail[r] = some_of(a[r] + last, 1, length - last);
+        }
+        if (from > 0) __syncthreads();
+        /* Vectors of B: of a column that lies so from 32 aligned bytes, where these are within the column, else
+           element by element. */
+        constexpr int IN_COLUMN = TILE_K / EACH, ALL = IN_COLUMN * COLS, AT_A_TIME = PAIRS > 2 ? 2 : 4;
+        bool const lies_so = p.b.row == 1;
+#pragma unroll 1
+        for (int begins = threadIdx.x; begins < ALL; begins += AT_A_TIME * 256) {
+            auto const number = [&](int v) { return begins + v * 256; };
+            auto const c = [&](int v) { return lies_so ? number(v) % IN_COLUMN : number(v) / COLS; };
+            auto const j = [&](int v) { return lies_so ? number(v) / IN_COLUMN : number(v) % COLS; };
+            auto const is_there = [&](int v) { return (number(v) < ALL) & (c(v) * EACH < depth); };
+            some y[AT_A_TIME];
+            if (lies_so) {
+                uint4 low[AT_A_TIME], high[AT_A_TIME];
+                auto const begins_at = [&](int v) { return b + (from + c(v) * EACH - shift) + j(v) * p.b.col; };
+                auto const is_within = [&](int v) {
+                    int const l = from + c(v) * EACH - shift;
+                    return is_there(v) & (l >= EACH) & (l + 2 * EACH <= terms);
+                };
+#pragma unroll
+                for (int v = 0; v < AT_A_TIME; ++v) {
+                    unsigned long long const at = (unsigned long long)begins_at(v) & ~15ull;
+                    uint4 const *const aligned = is_within(v) ? (uint4 const *)at : (uint4 const *)&nothing;
+                    low[v] = aligned[0], high[v] = aligned[1];
+                }
+#pragma unroll
+                for (int v = 0; v < AT_A_TIME; ++v)
+                    y[v] = shifted_by((unsigned)(unsigned long long)begins_at(v) % 16, low[v], high[v]);
+#pragma unroll
+                for (int v = 0; v < AT_A_TIME; ++v)
+                    if (int const l = from + c(v) * EACH - shift; is_there(v) && !is_within(v))
+                        y[v] = some_of(begins_at(v), 1, terms - l, -l);
+            } else {
+#pragma unroll
+                for (int v = 0; v < AT_A_TIME; ++v) {
+                    int const l = from + c(v) * EACH - shift;
+                    IN const *at = b + l * p.b.row + j(v) * p.b.col;
+                    if (is_there(v) && l >= 0 && l + EACH <= terms)
+#pragma unroll
+                        for (int e = 0; e < EACH; ++e, at += p.b.row) y[v].x[e] = *at;
+                    else
+                        y[v] = some_of(at, p.b.row, is_there(v) ? terms - l : 0, -l);
+                }
+            }
+#pragma unroll
+            for (int v = 0; v < AT_A_TIME; ++v)
+                if (is_there(v)) *(some *)(of_b + (j(v) * TILE_K + (c(v) ^ swizzle(j(v))) * EACH)) = y[v];
+        }
+        __syncthreads();
+        if (has_head) add(head, 0, t == 0);
+        if (has_tail) add(tail, last - from, t == 0);
+        char const all[EIGHTS] = {}, one[1] = {};
+        if (eights == EIGHTS)
+            multiply_from(all, from, depth);
+        else if (eights == 1)
+            multiply_from(one, from, depth);
+    }
+#if TOGETHER
+    scalar *const sums = (scalar *)memory;
+    __syncthreads();
+#endif
+#pragma unroll
+    for (int r = 0; r < EIGHTS; ++r)
+#pragma unroll
+        for (int q = 0; q < PAIRS; ++q)
+#pragma unroll
+            for (int c = 0; c < 4; ++c) {
+                int const x = r * 64 + warp * 8 + 2 * t + c % 2, j = q * 16 + g + c / 2 * 8;
+                if (j >= COLS) continue;
+#if TOGETHER
+                sums[j * TILE_M + x] = sum[r][q][c];
+#else
+                if (first + x * GROUP < p.m) finish(p, state, sum[r][q][c], first + x * GROUP, j, number);
+#endif
+            }
+#if TOGETHER
+    add_up_blocks(p, state, sums, first, number);
+#endif
+#elif A_ALONG_K
     int const row = first + warp / STAGES * MICRO_M, slice = warp % STAGES;
     IN const *const b = element<IN>(p.b, 0, 0, batch);
 #if ON_TENSOR_CORES
