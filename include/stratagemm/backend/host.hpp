@@ -140,9 +140,9 @@ struct host {
     }
 
     // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to.
-    // It does nothing else, since anything else would cost as much as the product.
+    // It does nothing else, since anything else would cost as much as the product. For size, as multiply_region().
     template <class Problem>
-    [[gnu::noinline]] bool at_once(Problem const& p) const {
+    [[gnu::cold, gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;
         constexpr bool plain = is_dense<Problem> && std::is_same_v<typename Problem::epilogue_type, identity>;
         if constexpr (plain && (std::is_same_v<T, float> || std::is_same_v<T, double>)) {

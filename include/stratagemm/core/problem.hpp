@@ -344,9 +344,9 @@ struct extent {
     index_t low = 0, high = 0;
     bool fits = true; // the byte offsets are representable
 };
-[[gnu::noinline]] inline extent checked_extent(index_t rows, index_t cols, index_t row_stride,
-                                               index_t col_stride, index_t count, index_t step,
-                                               index_t element_size) {
+[[gnu::cold, gnu::noinline]] inline extent checked_extent(index_t rows, index_t cols, index_t row_stride,
+                                                          index_t col_stride, index_t count, index_t step,
+                                                          index_t element_size) {
     extent x;
     if (rows == 0 || cols == 0 || count == 0) return x;
     index_t const sizes[] = {rows, cols, count}, strides[] = {row_stride, col_stride, step};
@@ -394,8 +394,8 @@ bool rows_are_closer(view<T, Space> const& v) {
 
 // Whether i rs + j cs is the same for two different (i, j): rs/g and cs/g, with g their greatest common
 // divisor, is the smallest step between such a pair.
-[[gnu::noinline]] inline bool elements_collide(index_t rows, index_t cols, index_t row_stride,
-                                               index_t col_stride) {
+[[gnu::cold, gnu::noinline]] inline bool elements_collide(index_t rows, index_t cols, index_t row_stride,
+                                                          index_t col_stride) {
     if (col_stride == 1 && row_stride >= cols) return false;
     if (row_stride == 1 && col_stride >= rows) return false;
     index_t g = magnitude(row_stride), r = magnitude(col_stride);
@@ -528,7 +528,7 @@ struct outline {
 }
 
 // Why a product cannot be done, if it cannot.
-[[gnu::noinline]] inline status check(outline const& p) {
+[[gnu::cold, gnu::noinline]] inline status check(outline const& p) {
     if (p.count == factor_is_lost)
         return failure(errc::argument,
                        "gemm: alpha or beta is not a number that the scalar type of this product can hold; "

@@ -67,12 +67,18 @@ public:
         unsigned char* const product = to_.here();
 
         evenly const strips(vectors_, widest()), tiles(s_.m, tallest(divide_up(vectors_, strips.parts)));
-        index_t const k = s_.k, piece = pieces_of(k, size_).length;
-        for (index_t p = 0; p < k; p += piece) {
-            s_.k = smaller(piece, k - p);
+        // Eight sums or more keep the units for multiply-adds busy.
+        index_t const k = s_.k,
+                      sums = (tiles.least + (tiles.larger > 0)) * (strips.least + (strips.larger > 0));
+        auto const pieces = pieces_of(k, size_);
+        piece_ = pieces.length;
+        for (index_t p = 0, left = pieces.count, steps; p < k; p += steps, left -= beside_) {
+            beside_ = static_cast<int>(smaller(left, divide_up(8, sums)));
+            s_.k = smaller(piece_, k - p - (beside_ - 1) * piece_);
+            steps = (beside_ - 1) * piece_ + s_.k;
             write_rows(strips, tiles.least + 1, tiles.larger);
             write_rows(strips, tiles.least, tiles.parts - tiles.larger);
-            a_ahead_ += s_.k * s_.a_col - s_.m * s_.a_row, b_ahead_ += s_.k * s_.b_row,
+            a_ahead_ += steps * s_.a_col - s_.m * s_.a_row, b_ahead_ += steps * s_.b_row,
                 c_ahead_ -= s_.m * c_row_;
             end_ = generated_end::further;
         }
@@ -171,38 +177,47 @@ private:
         if (ends) write_tile(static_cast<int>(rows), static_cast<int>(width), true);
     }
 
-    // Sums are registers 0, 1 and so on, a row of B those after them, an element of A the last.
+    // Sums are registers 0, 1 and so on, those of a piece of k after those of another, a row of B those after them, an
+    // element of A the last.
     [[gnu::cold, gnu::noinline]] void write_tile(int rows, int width, bool ends) {
         go();
-        int const sums = rows * width;
+        int const sums = rows * width, all = beside_ * sums;
         index_t const lines = s_.m * s_.n * size_ <= 32768 ? 0 : turned_ ? width * lanes_ : sums;
-        for (index_t x = 0; x < sums || x < lines; ++x) {
-            if (x < sums) begin(x / width, static_cast<int>(x), x % width, ends && x % width == width - 1);
+        for (index_t x = 0; x < all || x < lines; ++x) {
+            if (x < all) begin(x / width, static_cast<int>(x), x % width, ends && x % width == width - 1);
             if (x < lines) // of a C in no near cache
                 to_.prefetch(turned_ ? of_c(0, x) : of_c(x / width, x % width * lanes_), true);
         }
         // What fits well into the cache of decoded instructions is written out.
-        index_t const step = width > 1 ? sums + rows + width : sums + 1;
-        if (s_.k * step <= 320) {
-            write_steps(rows, width, ends, rdi, rsi, s_.k);
-        } else {
+        index_t const step = beside_ * (width > 1 ? sums + rows + width : sums + 1);
+        index_t left = s_.k;
+        gpr a = rdi, b = rsi;
+        if (left * step > 320) {
             index_t const unrolled = larger_of(1, 96 / step);
-            to_.move(r8, rdi), to_.move(r9, rsi);
-            unsigned char* const loop = to_.begin_loop(rcx, s_.k / unrolled);
-            write_steps(rows, width, ends, r8, r9, unrolled);
-            to_.add(r8, unrolled * s_.a_col * size_), to_.add(r9, unrolled * s_.b_row * size_);
-            to_.end_loop(rcx, s_.k / unrolled, loop);
-            write_steps(rows, width, ends, r8, r9, s_.k % unrolled);
+            a = r8, b = r9;
+            to_.move(a, rdi), to_.move(b, rsi);
+            unsigned char* const loop = to_.begin_loop(rcx, left / unrolled);
+            write_steps(rows, width, ends, a, b, 0, unrolled, beside_);
+            to_.add(a, unrolled * s_.a_col * size_), to_.add(b, unrolled * s_.b_row * size_);
+            to_.end_loop(rcx, left / unrolled, loop);
+            left %= unrolled;
         }
-        for (int x = 0; x < (turned_ ? width : sums); ++x) {
-            int const v = x % width;
+        write_steps(rows, width, ends, a, b, 0, left, beside_);
+        // The last piece may be shorter.
+        if (beside_ > 1) write_steps(rows, width, ends, a, b, left, left + piece_ - s_.k, beside_ - 1);
+
+        generated_end const end = end_;
+        for (int x = 0; x < all; ++x) {
+            int const in_piece = x % sums, v = x % width;
             bool const last = ends && v == width - 1;
             assembler::vectors const t = last ? last_ : t_;
-            if (turned_)
-                store_turned(t, rows, width, v, last ? rest_ : lanes_);
-            else
-                store(t, of_c(x / width, v * lanes_), x, last && masked_);
+            if (!turned_)
+                store(t, of_c(in_piece / width, v * lanes_), x, last && masked_);
+            else if (in_piece < width)
+                store_turned(t, x, rows, width, v, last ? rest_ : lanes_);
+            if (in_piece == sums - 1) end_ = generated_end::further;
         }
+        end_ = end;
         b_ahead_ += column(width), c_ahead_ += width * lanes_ * c_col_;
     }
     [[gnu::cold]] void begin(index_t row, int sum, index_t v, bool last) {
@@ -225,15 +240,16 @@ private:
         to_.store(t, c, end_ == generated_end::plain ? sum : result, mask);
     }
 
-    // Vector v of each row, of which so many elements are columns of C: of four floats or two doubles, 16 bytes of a
-    // register become those of a column. Two columns of two floats that are side by side are 16 bytes, too.
-    [[gnu::cold, gnu::noinline]] void store_turned(assembler::vectors t, int rows, int width, int v,
-                                                   index_t columns) {
+    // Vector v of each row, the first of which is in register `first`, and of which so many elements are columns of C: of
+    // four floats or two doubles, 16 bytes of a register become those of a column. Two columns of two floats that are
+    // side by side are 16 bytes, too.
+    [[gnu::cold, gnu::noinline]] void store_turned(assembler::vectors t, int first, int rows, int width,
+                                                   int v, index_t columns) {
         int const in_16 = static_cast<int>(16 / size_), low = 24, low_2 = 25, joined = 26, part = 27;
         int const together = in_16 == 4 && s_.m == 2 && s_.c_row == 2 ? 2 : 1;
         for (int r = 0, in_mask = 0; r < rows; r += in_16) {
             int const high = rows - r < in_16 ? rows - r : in_16;
-            auto const sum = [&](int i) { return (r + (i < high ? i : high - 1)) * width + v; };
+            auto const sum = [&](int i) { return first + (r + (i < high ? i : high - 1)) * width; };
             for (int i = 0; i < high; i += 2) {
                 to_.take_pairs(t, low + i / 2, sum(i), sum(i + 1), false);
                 to_.take_pairs(t, sum(i), sum(i), sum(i + 1), true);
@@ -257,11 +273,14 @@ private:
             }
         }
     }
-    [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool ends, gpr a, gpr b,
-                                                  index_t steps) {
-        int const row = rows * width, element = 31;
+    // Steps of so many pieces of k.
+    [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool ends, gpr a, gpr b, index_t from,
+                                                  index_t to, int pieces) {
+        int const row = beside_ * rows * width, element = 31;
         bool const in_memory = rows == 1 && width > 1;
-        for (index_t p = 0; p < steps; ++p)
+        for (index_t x = from * pieces; x < to * pieces; ++x) {
+            int const piece = static_cast<int>(x % pieces), first = piece * rows * width;
+            index_t const p = x / pieces + piece * piece_;
             for (int r = in_memory ? 0 : -1; r < rows; ++r) {
                 x86_memory const of_a{a, (r * s_.a_row + p * s_.a_col) * size_};
                 if (r >= 0 && width > 1) to_.broadcast(t_, element, of_a);
@@ -278,13 +297,14 @@ private:
                     if (r < 0)
                         to_.load(t, row + v, of_b, masked);
                     else if (width == 1)
-                        to_.multiply_add_element(t, r, row, of_a);
+                        to_.multiply_add_element(t, first + r, row, of_a);
                     else if (in_memory)
-                        to_.multiply_add(t, v, element, of_b, masked);
+                        to_.multiply_add(t, first + v, element, of_b, masked);
                     else
-                        to_.multiply_add(t, r * width + v, element, row + v);
+                        to_.multiply_add(t, first + r * width + v, element, row + v);
                 }
             }
+        }
     }
 
     x86_memory of_c(index_t r, index_t column) const { return {rdx, (r * c_row_ + column * c_col_) * size_}; }
@@ -304,6 +324,8 @@ private:
     index_t lanes_, vectors_, rest_; // elements; vectors and further elements of a row
     assembler::vectors last_;        // of which the rest is
     bool masked_;
+    index_t piece_ = 0; // steps of each piece of k but for the last
+    int beside_ = 1; // pieces whose sums are in registers together, of which s_.k are the steps of the last
     index_t a_ahead_ = 0, b_ahead_ = 0, c_ahead_ = 0;
 };
 
