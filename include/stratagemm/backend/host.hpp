@@ -140,7 +140,8 @@ struct host {
     }
 
     // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to.
-    // It does nothing else, since anything else would cost as much as the product. For size, as multiply_region().
+    // It does nothing else, since anything else would cost as much as the product. It is compiled for size, as
+    // multiply_region() is.
     template <class Problem>
     [[gnu::cold, gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;

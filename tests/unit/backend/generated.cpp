@@ -46,7 +46,8 @@ sg::block_function<T> generate(sg::block_args<T> const& g,
     return nullptr;
 }
 
-// The compiled kernel for each product and each piece of k. It would take the E of the first product for all.
+// C = alpha A B + beta C by the compiled kernel, called for each product of a batch, since a batch would add one E to
+// all products, and for each piece of k.
 template <class T>
 void multiply_compiled(sg::block_args<T> const& g) {
     index_t const length = sg::pieces_of<T>(g.k).length;
@@ -257,7 +258,7 @@ TEST_CASE("generated: a shape that has no place, or strides that no instruction 
 
 namespace {
 
-// A product of the first call, and after a kernel was generated.
+// The first call of a product has the bits of a call after a kernel was generated.
 template <class T>
 void compare_calls(index_t m, index_t n, index_t k, bool turns_a, bool turns_b, bool turns_c,
                    random_source& from) {
@@ -304,7 +305,8 @@ namespace {
 using floats = sg::view<float>;
 using float_batch = sg::batch<float>;
 
-// Whether C = alpha A B + beta C is what a loop gets, of small whole numbers, for a product or each product of a batch.
+// Whether C = alpha A B + beta C is what a loop gets, of small whole numbers, for a product or each product of a
+// batch.
 template <class A, class B, class C>
 bool is_right(sg::host const& policy, float alpha, A const& a, B const& b, float beta, C const& c) {
     auto const at = [](auto const& v, index_t i) {

@@ -98,8 +98,8 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
     return s.count == 1 && s.m >= 1000 && s.k >= 256 && s.n > (words ? 8 : 1) && s.n <= s.m && bytes >= least;
 }
 
-// What it takes, and into how many parts k is best divided. A block brings a part of B to shared memory and then
-// reads rows of A, two blocks on a multiprocessor at a time. All together are no faster than memory
+// What such a product takes, and into how many parts k is best divided. A block brings a part of B to shared memory
+// and then reads rows of A, two blocks on a multiprocessor at a time. All together are no faster than memory
 // (bench/results/shifted-h100-2026-11-26.txt).
 struct cuda_shifted_parts {
     std::ptrdiff_t parts = 1;

@@ -98,8 +98,8 @@ constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6
 
 // Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
 // cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products. About:
-// half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row. Larger products
-// are multiplied in blocks.
+// half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row. Larger
+// products are multiplied in blocks.
 [[gnu::cold, gnu::noinline]] inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k,
                                                             bool b_along_k, bool dots) {
     if (m * n * k > 1 << 20) return false;
@@ -136,8 +136,8 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
     if (m == 1 || n > few_dots(size) || !a_along_k) return false;
     return b_along_k ? k >= (n <= 4 ? 16 : 48) : k >= (n <= 4 ? 32 : 96) * (m < 32 ? 3 : 1);
 }
-// Where columns are faster, elements are no dot products even before there is a kernel: sums would have another order
-// from then on.
+// Where a generated kernel that writes columns is faster, elements of C are no dot products before there is such a
+// kernel either: sums would have another order once there is.
 template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
     auto const& table = kernels<T, T>();

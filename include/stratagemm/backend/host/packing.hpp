@@ -99,7 +99,8 @@ struct real_packing {
         if (std::is_same_v<From, T> && b.col_stride == 1) {
             index_t const whole = cols / t.strip * t.strip, rest = cols - whole;
             if (rest && !t.masked) clear_strip(to + whole * depth, t.strip, depth, rest);
-            // Four rows at a time, so that what is written is side by side. A strip is two vectors, 32 bytes at least.
+            // Four rows at a time, so that what is written is side by side. A strip is two vectors, 32 bytes at
+            // least.
             for (index_t q = 0; q < depth; q += 4)
                 for (index_t s = 0; s < cols; s += t.strip)
                     for (index_t r = q; r < q + 4 && r < depth; ++r) {

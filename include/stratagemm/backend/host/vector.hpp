@@ -79,7 +79,7 @@ template <class TA, class Packing>
     index_t const height = job.write ? sizes::staged : r.i1 - r.i0,
                   width = job.write ? sizes::n() : r.j1 - r.j0;
     // Rows of a B that comes from memory are fetched ahead; from a cache they come as fast without.
-    // One row goes through a cache twice as fast by a kernel that fetches nothing.
+    // One row times a B from a cache is up to twice as fast by the kernel that fetches nothing ahead.
     index_t const b_bytes = job.a.cols * job.b.cols * index_t{sizeof(T)};
     if (!dots && b_bytes > near_memory) g.ahead = job.b.data;
     for (index_t i = r.i0; i < r.i1; i += height)

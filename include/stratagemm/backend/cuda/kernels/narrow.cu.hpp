@@ -542,9 +542,9 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #endif
 #endif
 #elif ON_TENSOR_CORES
-    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the terms
-       of a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read what others
-       read. */
+    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the
+       terms of a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read
+       what others read. */
     static_assert(TILE_M == (8 - SHIFTED) * EACH, "rows of a block");
     constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = 8 * PIECE;
     constexpr int SUMS = TILE_M * 8;

@@ -177,8 +177,8 @@ private:
         if (ends) write_tile(static_cast<int>(rows), static_cast<int>(width), true);
     }
 
-    // Sums are registers 0, 1 and so on, those of a piece of k after those of another, a row of B those after them, an
-    // element of A the last.
+    // Registers 0, 1 and so on are sums, of one piece of k after another; the next are a row of B, and the last is an
+    // element of A.
     [[gnu::cold, gnu::noinline]] void write_tile(int rows, int width, bool ends) {
         go();
         int const sums = rows * width, all = beside_ * sums;
@@ -240,9 +240,9 @@ private:
         to_.store(t, c, end_ == generated_end::plain ? sum : result, mask);
     }
 
-    // Vector v of each row, the first of which is in register `first`, and of which so many elements are columns of C: of
-    // four floats or two doubles, 16 bytes of a register become those of a column. Two columns of two floats that are
-    // side by side are 16 bytes, too.
+    // Columns of C from vector v of each row, whose sums are in registers from `first` on. The vector has so many
+    // columns: of four floats or two doubles, 16 bytes of a register become those of a column. Two columns of two
+    // floats that are side by side are 16 bytes, too.
     [[gnu::cold, gnu::noinline]] void store_turned(assembler::vectors t, int first, int rows, int width,
                                                    int v, index_t columns) {
         int const in_16 = static_cast<int>(16 / size_), low = 24, low_2 = 25, joined = 26, part = 27;
@@ -273,7 +273,7 @@ private:
             }
         }
     }
-    // Steps of so many pieces of k.
+    // Steps `from` to `to`, less one, of each of so many pieces of k.
     [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool ends, gpr a, gpr b, index_t from,
                                                   index_t to, int pieces) {
         int const row = beside_ * rows * width, element = 31;
