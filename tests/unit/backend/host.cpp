@@ -14,6 +14,7 @@
 
 #ifdef __linux__
 #    include <climits>
+#    include <sys/mman.h>
 #    include <unistd.h>
 #endif
 #ifdef _OPENMP
@@ -386,3 +387,62 @@ TEST_CASE("integers that overflow are what the oracle has") {
             CHECK(both(0, 0) == static_cast<std::int32_t>(4000000000u));
         }
 }
+
+#ifdef __linux__
+namespace {
+// Pages between two that cannot be read.
+class fenced {
+public:
+    fenced()
+        : begin_(static_cast<char*>(mmap(nullptr, bytes_ + 2 * page_, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+        REQUIRE(begin_ != MAP_FAILED);
+        mprotect(begin_, page_, PROT_NONE);
+        mprotect(begin_ + page_ + bytes_, page_, PROT_NONE);
+    }
+    fenced(fenced&&) = delete;
+    ~fenced() { munmap(begin_, bytes_ + 2 * page_); }
+    // Of so many elements, the first or the last that there is room for.
+    template <class T>
+    T* place(sg::index_t count, bool first) const {
+        char* const from = begin_ + page_;
+        return reinterpret_cast<T*>(first ? from
+                                          : from + bytes_ - static_cast<std::size_t>(count) * sizeof(T));
+    }
+
+private:
+    static inline std::size_t const page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)),
+                                    bytes_ = 4 * page_;
+    char* begin_;
+};
+
+template <class T>
+void turn_each() {
+    fenced const in, out;
+    auto const& table = sg::kernels<T, T>();
+    if (!table.block) return;
+    for (sg::index_t const rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 18})
+        for (sg::index_t const cols : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 19})
+            for (int layout = 0; layout < 8; ++layout) {
+                bool const first = layout & 1;
+                sg::index_t const from_col = rows + (layout & 2 ? 3 : 0),
+                                  to_row = cols + (layout & 4 ? 5 : 0), of = (cols - 1) * from_col + rows,
+                                  to_size = (rows - 1) * to_row + cols;
+                T *const from = in.place<T>(of, first), *const to = out.place<T>(to_size, first);
+                for (sg::index_t x = 0; x < of; ++x) from[x] = T(x + 1);
+                for (sg::index_t x = 0; x < to_size; ++x) to[x] = T(-1);
+                sg::gather<T, T>(table, to, to_row, from, 1, from_col, rows, cols);
+                sg::index_t wrong = 0;
+                for (sg::index_t x = 0; x < to_size; ++x)
+                    wrong += to[x] != (x % to_row < cols ? T(x / to_row + x % to_row * from_col + 1) : T(-1));
+                CAPTURE(rows, cols, from_col, to_row, first);
+                CHECK(wrong == 0);
+            }
+}
+} // namespace
+
+TEST_CASE("a matrix whose columns are contiguous is turned, and nothing beside it is touched") {
+    turn_each<float>();
+    turn_each<double>();
+}
+#endif

@@ -105,7 +105,8 @@ constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6
     if (m * n * k > 1 << 20) return false;
     index_t const rows = divide_up(m * size, 32), columns = divide_up(n * size, 32);
     index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
-    if (dots) return across < m * n * (divide_up(k * size, 64) + 2) + m * k / 2 + 100;
+    index_t const turn = (m * size <= 16 ? 1 : 6) * k / 2 + 100;
+    if (dots) return across < m * n * (divide_up(k * size, 64) + 2) + turn;
     index_t const masked = n * size % 16 != 0 ? 2 * m : 0;
     return across <
            columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
@@ -116,14 +117,15 @@ constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6
 //
 // With AVX-512, and an A along k, the fewer cycles decide, about: of dot products one for a vector of a product, some
 // for the sum and for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of
-// tiles, half a cycle for 32 bytes of a row of C, four at least, and what turning a B along k takes. Few columns of
-// tiles wait for the rows of an A that comes from memory, too: they read as many rows side by side as a tile has, and
-// fetch none ahead. The other limits were measured within the caches.
+// tiles, half a cycle for 32 bytes of a row of C, three or four at least, and what turning a B along k takes. Few
+// columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows side by side as a
+// tile has, and fetch none ahead. The other limits were measured within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
                      bool with_avx512) {
     if (with_avx512 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
-        index_t const bytes = k * size, tiles = larger_of(m * divide_up(n * size, 32), 8) * k,
-                      turn = n * (bytes + 8 * size) / 5 + 300, turn_few = 8 * k + 180,
+        index_t const bytes = k * size, least = b_along_k ? 8 : 6,
+                      tiles = larger_of(m * divide_up(n * size, 32), least) * k,
+                      turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 200,
                       wait = n <= 12 && m * bytes > 2 * near_memory ? m * bytes / 2 : 0,
                       ends = 3 * divide_up(k, longest_dots(size, smaller(m, n))) + (bytes % 64 != 0),
                       dots = m * n * (2 * divide_up(bytes, 64) + ends);
@@ -134,7 +136,7 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
         return k * size >= (m <= 4 ? 64 : m <= 6 ? 128 : 256);
     }
     if (m == 1 || n > few_dots(size) || !a_along_k) return false;
-    return b_along_k ? k >= (n <= 4 ? 16 : 48) : k >= (n <= 4 ? 32 : 96) * (m < 32 ? 3 : 1);
+    return k >= (b_along_k ? (n <= 4 ? 16 : 48) : (n <= 4 ? 48 : 112) * (m < 32 ? 4 : 3));
 }
 // Where a generated kernel that writes columns is faster, elements of C are no dot products before there is such a
 // kernel either: sums would have another order once there is.

@@ -116,20 +116,24 @@ STRATAGEMM_OP V interleave(V a, V b) {
         asm("vunpcklps %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
     return c;
 }
-// 16 bytes of each of two columns, or the two or three floats that these have.
+// 16 bytes of each of two columns.
 template <class T>
-STRATAGEMM_OP vec<T> load_parts(T const* p, T const* q, bool few, part tail) {
+STRATAGEMM_OP vec<T> load_parts(T const* p, T const* q) {
     using bytes16 = typename vector_types<lane<T>, 16>::loose;
     auto const &x = *reinterpret_cast<bytes16 const*>(p), &y = *reinterpret_cast<bytes16 const*>(q);
     vec<T> v;
-    if (few) {
-        vec<T> w;
-        asm("vmaskmovps %2, %x4, %x0\n\tvmaskmovps %3, %x4, %x1\n\tvinsertf128 $1, %x1, %0, %0"
-            : "=&x"(v), "=&x"(w)
-            : "m"(x), "m"(y), "x"(mask_of<T>(tail)));
-    } else {
-        asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %0, %0" : "=&x"(v) : "m"(x), "m"(y));
-    }
+    asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %0, %0" : "=&x"(v) : "m"(x), "m"(y));
+    return v;
+}
+// The two, three or four floats that these have.
+template <class T>
+STRATAGEMM_OP vec<T> load_short(T const* p, T const* q, part column) {
+    using bytes16 = typename vector_types<lane<T>, 16>::loose;
+    auto const &x = *reinterpret_cast<bytes16 const*>(p), &y = *reinterpret_cast<bytes16 const*>(q);
+    vec<T> v, w;
+    asm("vmaskmovps %2, %x4, %x0\n\tvmaskmovps %3, %x4, %x1\n\tvinsertf128 $1, %x1, %0, %0"
+        : "=&x"(v), "=&x"(w)
+        : "m"(x), "m"(y), "x"(mask_of<T>(column)));
     return v;
 }
 
@@ -172,62 +176,77 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
     }
 }
 
-// A vector, or so many of its elements: 16, 8 and 4 bytes at a time, since some processors take a dozen operations to store
-// through a mask.
+// to = from, whose columns are contiguous and have two to four floats or two doubles, into rows of unit stride, a
+// vector of columns at a time. The last overlap with those before. Code that is compiled for size is as fast.
 template <class T>
-STRATAGEMM_OP void store_turned(T* to, vec<T> v, bool all, int count) {
-    if (all) return store<T>(to, v);
-    int const bytes = count * int{sizeof(T)};
-    auto* p = reinterpret_cast<char*>(to);
-    if (bytes & 16) {
-        asm("vmovups %x1, %0\n\tvextractf128 $1, %1, %x1"
-            : "=m"(*reinterpret_cast<typename vector_types<char, 16>::loose*>(p)), "+x"(v));
-        p += 16;
+STRATAGEMM_TARGET __attribute__((cold)) void turn_short(T* to, index_t to_row, T const* from,
+                                                        index_t from_col, index_t rows, index_t cols) {
+    constexpr int W = lanes<T>;
+    auto const column = make_part<T>(static_cast<int>(rows));
+    for (index_t next = 0; next < cols; next += W) {
+        index_t const j = next < cols - W ? next : cols - W;
+        T const *const p = from + j * from_col, *const q = p + W / 2 * from_col;
+        T* t = to + j;
+        if constexpr (sizeof(T) == 8) {
+            vec<T> const x = load_parts<T>(p, q), y = load_parts<T>(p + from_col, q + from_col);
+            store<T>(t, interleave<8, false>(x, y));
+            store<T>(t + to_row, interleave<8, true>(x, y));
+        } else {
+            vec<T> const x = load_short<T>(p, q, column),
+                         y = load_short<T>(p + from_col, q + from_col, column),
+                         z = load_short<T>(p + 2 * from_col, q + 2 * from_col, column),
+                         w = load_short<T>(p + 3 * from_col, q + 3 * from_col, column);
+            vec<T> const low = interleave<4, false>(x, y), low2 = interleave<4, false>(z, w),
+                         high = interleave<4, true>(x, y), high2 = interleave<4, true>(z, w);
+            store<T>(t, interleave<8, false>(low, low2));
+            store<T>(t += to_row, interleave<8, true>(low, low2));
+            if (rows > 2) store<T>(t += to_row, interleave<8, false>(high, high2));
+            if (rows > 3) store<T>(t += to_row, interleave<8, true>(high, high2));
+        }
     }
-    if (bytes & 8) {
-        asm("vmovlps %x1, %0\n\tvpermilpd $1, %x1, %x1"
-            : "=m"(*reinterpret_cast<typename vector_types<char, 8>::loose*>(p)), "+x"(v));
-        p += 8;
-    }
-    if (bytes & 4) asm("vmovss %x1, %0" : "=m"(*reinterpret_cast<float*>(p)) : "x"(v));
 }
-// to = from, whose columns are contiguous, into rows of unit stride: 16 bytes of each of as many columns as a vector has
-// lanes. The last of both overlap with those before; a column that is not there is the last, and is not stored.
-// Columns shorter than 16 bytes are loaded and stored as they are.
+// Each half of v to a place of its own.
+template <class T>
+STRATAGEMM_OP void store_halves(T* p, T* q, vec<T> v) {
+    using bytes16 = typename vector_types<lane<T>, 16>::loose;
+    auto &x = *reinterpret_cast<bytes16*>(p), &y = *reinterpret_cast<bytes16*>(q);
+    asm("vmovups %x2, %0\n\tvextractf128 $1, %2, %1" : "=m"(x), "=m"(y) : "x"(v));
+}
+// The same for rows and columns of 16 bytes at least. Each half of a vector is 16 bytes of a row; the halves overlap
+// where a row is shorter than a vector.
 template <class T>
 STRATAGEMM_TARGET void turn(T* to, index_t to_row, T const* from, index_t from_col, index_t rows,
                             index_t cols) {
     constexpr int W = lanes<T>;
     constexpr index_t length = 16 / sizeof(T);
-    bool const all = cols >= W, few = rows < length;
-    auto const short_column = make_part<T>(static_cast<int>(few ? rows : length));
+    if (cols >= W && rows <= length) return turn_short<T>(to, to_row, from, from_col, rows, cols);
+    index_t const half = cols < W ? cols - length : length; // columns from one half to the other
     for (index_t j = 0; j < cols; j += W) {
-        if (all && cols - j < W) j = cols - W;
-        T const* column[W];
-        for (index_t l = 0; l < W; ++l) column[l] = from + (j + l < cols ? j + l : cols - 1) * from_col;
-        for (index_t i = 0; i < rows; i += length) {
-            if (!few && rows - i < length) i = rows - length;
-            T* const t = to + i * to_row + j;
+        if (cols - j < W) j = cols - length - half;
+        T const *p = from + j * from_col, *q = p + half * from_col;
+        T* line = to + j;
+        for (index_t left = rows; left > 0;
+             left -= length, p += length, q += length, line += length * to_row) {
+            if (index_t const over = length - left; over > 0) p -= over, q -= over, line -= over * to_row;
+            T* t = line;
             if constexpr (sizeof(T) == 8) {
-                vec<T> const x = load_parts<T>(column[0] + i, column[2] + i, few, short_column),
-                             y = load_parts<T>(column[1] + i, column[3] + i, few, short_column);
-                store_turned<T>(t, interleave<8, false>(x, y), all, static_cast<int>(cols));
-                store_turned<T>(t + to_row, interleave<8, true>(x, y), all, static_cast<int>(cols));
+                vec<T> const x = load_parts<T>(p, q), y = load_parts<T>(p + from_col, q + from_col);
+                store_halves<T>(t, t + half, interleave<8, false>(x, y));
+                t += to_row;
+                store_halves<T>(t, t + half, interleave<8, true>(x, y));
             } else {
-                vec<T> const x = load_parts<T>(column[0] + i, column[4] + i, few, short_column),
-                             y = load_parts<T>(column[1] + i, column[5] + i, few, short_column),
-                             z = load_parts<T>(column[2] + i, column[6] + i, few, short_column),
-                             w = load_parts<T>(column[3] + i, column[7] + i, few, short_column);
+                vec<T> const x = load_parts<T>(p, q), y = load_parts<T>(p + from_col, q + from_col),
+                             z = load_parts<T>(p + 2 * from_col, q + 2 * from_col),
+                             w = load_parts<T>(p + 3 * from_col, q + 3 * from_col);
                 vec<T> const low = interleave<4, false>(x, y), low2 = interleave<4, false>(z, w),
                              high = interleave<4, true>(x, y), high2 = interleave<4, true>(z, w);
-                store_turned<T>(t, interleave<8, false>(low, low2), all, static_cast<int>(cols));
-                store_turned<T>(t + to_row, interleave<8, true>(low, low2), all, static_cast<int>(cols));
-                if (few && rows == 2) break;
-                store_turned<T>(t + 2 * to_row, interleave<8, false>(high, high2), all,
-                                static_cast<int>(cols));
-                if (few) break;
-                store_turned<T>(t + 3 * to_row, interleave<8, true>(high, high2), all,
-                                static_cast<int>(cols));
+                store_halves<T>(t, t + half, interleave<8, false>(low, low2));
+                t += to_row;
+                store_halves<T>(t, t + half, interleave<8, true>(low, low2));
+                t += to_row;
+                store_halves<T>(t, t + half, interleave<8, false>(high, high2));
+                t += to_row;
+                store_halves<T>(t, t + half, interleave<8, true>(high, high2));
             }
         }
     }

@@ -121,7 +121,7 @@ private:
     // gather() of contiguous columns: 16 bytes of each of as many columns as a vector has elements.
     void turn(index_t rows, index_t cols, index_t size) {
         index_t const length = 16 / size, width = narrow / size;
-        if (rows > 1 && cols > 1 && rows * cols >= 16)
+        if (rows > 1 && cols >= (rows < length ? width : length))
             copy(times(divide_up(rows, length), divide_up(cols, width)) *
                  static_cast<double>(length * narrow));
         else
@@ -154,8 +154,8 @@ private:
                                                        : times(p.m, divide_up(p.n, 4)) / 2;
         counts[host_cost::dots] += groups * times(divide_up(p.k * p.size, tiles_.vector), 1);
         counts[host_cost::dots_end] += groups;
-        if (p.a_across) turn(p.k, p.m, p.size);
-        if (!p.b_across) turn(p.k, p.n, p.size);
+        if (p.a_across) turn(p.m, p.k, p.size);
+        if (!p.b_across) turn(p.n, p.k, p.size);
         read(p.a() + p.b());
     }
 

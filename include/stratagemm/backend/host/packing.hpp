@@ -33,7 +33,8 @@ template <class T, class From>
         return;
     }
     if constexpr (std::is_same_v<T, From>)
-        if (from_row == 1 && table.turn && rows > 1 && cols > 1 && rows * cols >= 16)
+        if (constexpr index_t length = 16 / sizeof(T);
+            from_row == 1 && table.turn && rows > 1 && cols >= (rows < length ? 2 * length : length))
             return table.turn(to, to_row, from, from_col, rows, cols);
     constexpr index_t side = 8;
     for (index_t i = 0; i < rows; i += side) {

@@ -288,10 +288,11 @@ private:
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
                     bool const last = ends && v == width - 1, masked = last && masked_;
                     assembler::vectors const t = last ? last_ : t_;
-                    // The next rows of a B that comes from the second-level cache, which one row of A waits for, or
-                    // from memory.
+                    // What is next of a B that comes from the second-level cache, which one row of A waits for, or
+                    // from memory: further rows, or where there are few those of the next tile.
                     if (in_memory && s_.k * s_.n * size_ > 32768)
-                        to_.prefetch({b, of_b.distance + 4 * s_.b_row * size_}, false);
+                        to_.prefetch(
+                            {b, of_b.distance + (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_}, false);
                     else if (r < 0 && continues_)
                         to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
                     if (r < 0)
