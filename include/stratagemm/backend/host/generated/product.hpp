@@ -105,13 +105,15 @@ private:
     }
 
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
-    // left when the sums are done, or five to turn them. Rows of C that share their places in the nearest cache,
-    // which holds eight such lines, are written eight at a time where k is so short that writing C takes most of the
-    // time.
+    // left when the sums are done, or five to turn them. Where k is short, a C that the nearest cache does not hold
+    // is written eight rows at a time; one that comes from farther needs the requests of more rows, the sooner the
+    // less there is to multiply. But lines of rows whose distance is near a multiple of 2 KiB share places in the
+    // nearest cache, of which each has room for eight.
     index_t tallest(index_t width) const {
-        index_t const rows = smaller(turned_ ? 24 / width : 28, width == 1 ? 28 : (31 - width) / width);
-        bool const collide = s_.k <= 32 && s_.m * s_.n * size_ > 32768 && c_row_ * size_ % 2048 == 0;
-        return collide ? smaller(rows, 8) : rows;
+        index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
+        bool const collide = (c_row_ * size_ + 96) % 2048 <= 192,
+                   low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
+        return smaller(turned_ ? 24 / width : low ? 8 : 28, width == 1 ? 28 : (31 - width) / width);
     }
 
     // Where a vector of a row of B lies: B may consist of strips of two.
