@@ -125,7 +125,7 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
     if (with_avx512 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
         index_t const bytes = k * size, least = b_along_k ? 8 : 6,
                       tiles = larger_of(m * divide_up(n * size, 32), least) * k,
-                      turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 200,
+                      turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
                       wait = n <= 12 && m * bytes > 2 * near_memory ? m * bytes / 2 : 0,
                       ends = 3 * divide_up(k, longest_dots(size, smaller(m, n))) + (bytes % 64 != 0),
                       dots = m * n * (2 * divide_up(bytes, 64) + ends);
@@ -144,7 +144,7 @@ template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
     auto const& table = kernels<T, T>();
     constexpr index_t size = sizeof(T);
-    bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && b_col != 1;
+    bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
     return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, table.masked) &&
            (a_along_k || !table.masked || !are_columns_faster(size, m, n, k, b_along_k, true));
 }
