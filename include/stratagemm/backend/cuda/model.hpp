@@ -124,8 +124,12 @@ private:
     double slowed(std::ptrdiff_t line, double share, bool begins_within = false) const {
         double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
-        // Sectors of 32 bytes that two lines share are fetched for both.
-        double const by_hardware = bytes % 32 == 0 ? 2.1 : element_ == 1 ? 2 : 2.5;
+        // Sectors of 32 bytes that two lines share are fetched for both. If lines begin at multiples of 64 bytes, every
+        // other one begins within a line of the cache.
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
+                                   : bytes % 32 == 0                 ? 2.1
+                                   : element_ == 1                   ? 2
+                                                                     : 2.5;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
