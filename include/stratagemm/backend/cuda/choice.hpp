@@ -98,8 +98,8 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
     return s.count == 1 && s.m >= 1000 && s.k >= 256 && s.n > (words ? 8 : 1) && s.n <= s.m && bytes >= least;
 }
 
-// Into how many parts k of a product with few columns is best divided, whether the blocks of a cluster add them up, and
-// the cycles that all takes.
+// Into how many parts k of a product with few columns is best divided, whether the blocks of a cluster add them up,
+// and the cycles that all takes.
 struct cuda_parts_of_k {
     std::ptrdiff_t parts = 1;
     bool together = false;
@@ -165,8 +165,8 @@ inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s
     return best;
 }
 
-// Where A lies along m. A block asks for so many lines at a time, and waits for them; all blocks together are no faster
-// than memory.
+// Where A lies along m. A block asks for so many lines at a time, and waits for them; all blocks together are no
+// faster than memory.
 inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides const& s,
                                      cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
