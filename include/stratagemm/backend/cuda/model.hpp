@@ -124,8 +124,8 @@ private:
     double slowed(std::ptrdiff_t line, double share, bool begins_within = false) const {
         double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
-        // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes every other
-        // one begins within a line of the cache.
+        // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
+        // other one begins within a line of the cache.
         double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
                                    : bytes % 32 == 0                 ? 2.1
                                    : element_ == 1                   ? 2
