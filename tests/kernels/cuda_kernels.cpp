@@ -82,7 +82,10 @@ void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile
     for (bool const b_along_k : {false, true})
         if (tile.engine == sg::cuda_engine::simt && sg::takes_any_lines(tile)) {
             sg::cuda_form form;
-            form.b_along_k = b_along_k, form.direct = sg::may_read_along_k(tile);
+            bool const turns = sg::turns_on_the_way(tile);
+            form.a_along_k = !turns, form.a_turned = turns;
+            form.b_along_k = !turns && b_along_k, form.b_turned = turns && b_along_k;
+            form.direct = sg::may_read_along_k(tile);
             to.push_back({name + (b_along_k ? "-nt" : "") + "-gaps",
                           sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
         }

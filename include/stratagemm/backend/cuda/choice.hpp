@@ -98,114 +98,111 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
     return s.count == 1 && s.m >= 1000 && s.k >= 256 && s.n > (words ? 8 : 1) && s.n <= s.m && bytes >= least;
 }
 
-// What such a product takes, and into how many parts k is best divided. A block brings a part of B to shared memory
-// and then reads rows of A, two blocks on a multiprocessor at a time. All together are no faster than memory
-// (bench/results/shifted-h100-2026-11-26.txt).
-struct cuda_shifted_parts {
+// Into how many parts k of a product with few columns is best divided, whether the blocks of a cluster add them up,
+// and the cycles that all takes.
+struct cuda_parts_of_k {
     std::ptrdiff_t parts = 1;
     bool together = false;
     double cycles = 1e300;
 
-    static std::ptrdiff_t part_of(std::ptrdiff_t k, std::ptrdiff_t parts) {
-        return ((k - 1) / parts / 32 + 1) * 32;
-    }
-
-    cuda_shifted_parts(std::size_t element, cuda_sides const& s, cuda_device const& d) {
-        cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, true}, d.units);
-        std::ptrdiff_t const tiles = ((s.m - 1) / (t.m * t.group) + 1) * t.group, units = d.units;
-        auto const real = [](std::ptrdiff_t x) { return static_cast<double>(x); };
-        double const all = real(s.m) * real(s.k) * static_cast<double>(element);
-        for (std::ptrdiff_t p = 1; p == 1 || (p * 128 <= s.k && tiles * p <= 2 * units); ++p) {
-            std::ptrdiff_t const depth = part_of(s.k, p), blocks = tiles * p;
-            double const rounds = real((blocks - 1) / (2 * units) + 1),
-                         idle = 1 - real(blocks) / (rounds * real(2 * units));
-            double const filling = 3000 * real((depth + t.group - 2) / t.k + 1) + 0.35 * real(depth * s.n),
-                         alone = rounds * (filling + real(depth * t.m) * static_cast<double>(element) / 22);
-            double const reading = all / (0.7 * d.bytes_per_cycle * real(units)) * (1 + 0.25 * idle);
-            double const most = alone > reading ? alone : reading, least = alone + reading - most;
-            double const square = least / most * (least / most);
-            double const summing = most * (1 + 0.12 * square * square * square) + 0.5 * rounds * filling;
-            for (bool const by_cluster : {false, true}) {
-                if (by_cluster) {
-                    std::ptrdiff_t const beside = (blocks - 1) / units + 1,
-                                         room = 16 * beside / p * (units / 16);
-                    if (d.capability < 90 || p == 1 || p > 8 || beside > 2 || 20 * tiles > 19 * room)
-                        continue;
-                }
-                double const adding = p == 1 ? 0 : by_cluster ? 4800 + 220 * real(p) : 7000 + 150 * real(p);
-                double const needs = 3300 + summing + adding;
-                if (needs < cycles) cycles = needs, together = by_cluster, parts = p;
-            }
-        }
-    }
-};
-
-// What a narrow product takes where A lies along m, and into how many parts k is best divided. A block asks for so many
-// lines at a time, and waits for them; all blocks together are no faster than memory.
-struct cuda_narrow_parts {
-    std::ptrdiff_t parts = 1;
-    bool together = false;
-    double cycles = 1e300;
-
-    // The lines of a part: as many as warps ask for at a time, if the last part does not become much shorter by that.
-    static std::ptrdiff_t part_of(std::ptrdiff_t k, std::ptrdiff_t parts) {
-        std::ptrdiff_t const unit = k >= 2048 * parts ? 256 : k >= 512 * parts ? 128 : 32;
+    // The terms of a part: where A lies along m, as many lines as warps ask for at a time, if the last part does not
+    // become much shorter by that.
+    static std::ptrdiff_t part_of(std::ptrdiff_t k, std::ptrdiff_t parts, bool shifted_along_k) {
+        std::ptrdiff_t const unit = shifted_along_k || k < 512 * parts ? 32 : k < 2048 * parts ? 128 : 256;
         return ((k - 1) / parts / unit + 1) * unit;
     }
+    static double real(std::ptrdiff_t x) { return static_cast<double>(x); }
+    // Of two things at a time; where both take about as long, each delays the other.
+    static double longer(double x, double y) {
+        double const most = x > y ? x : y, least = x + y - most, square = least / most * (least / most);
+        return most * (1 + 0.12 * square * square * square);
+    }
 
-    cuda_narrow_parts(char type, std::size_t element, cuda_sides const& s, cuda_device const& d) {
-        std::size_t const scalar = element < 4 ? 4 : element;
-        bool const shifted = static_cast<std::size_t>(s.m) * element % 16 != 0,
-                   on_tensor_cores = narrow_on_tensor_cores(type, d, s.n, false);
-        cuda_tile const t = tile_for_narrow(s.m * s.count, s.n, s.k, element, scalar,
-                                            {false, on_tensor_cores, shifted}, d.units);
-        std::ptrdiff_t const each = t.m / (t.micro_n - shifted), at_a_time = each * s.n > 32 ? 4 : 8,
-                             lines = on_tensor_cores ? t.stages * (element == 8 ? 64 : 128)
-                                                     : 256 / t.micro_n * at_a_time;
-        std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
-        // Blocks of a multiprocessor that have registers for what they ask for.
-        bool const three = on_tensor_cores ? t.stages == 1 : s.n == 1 && d.capability >= 80;
-        std::ptrdiff_t const resident = element == 2 && three ? 3 : 2;
-        // Two blocks may read the same sector of a line.
-        double const wide = static_cast<double>(t.m) * static_cast<double>(element),
-                     twice = shifted ? (wide + 32) / wide : 1;
-        // Columns that the tensor cores do not multiply take time of their own.
-        double const multiplying = on_tensor_cores || s.n == 1 ? 0 : 700 * static_cast<double>(s.n);
-        double const bytes = static_cast<double>(s.m) * static_cast<double>(s.k * s.count) *
-                             static_cast<double>(element),
-                     filling = bytes / d.bytes_per_cycle / static_cast<double>(units) * twice;
-        auto const consider = [&](std::ptrdiff_t some, bool by_cluster) {
-            std::ptrdiff_t const of_each = part_of(s.k, some), blocks = tiles * some;
-            std::ptrdiff_t const beside = (blocks - 1) / units + 1;
+    // `tiles` are as many blocks for each part, of which `resident` are on a multiprocessor; summing(parts) is what
+    // they take but for their sums.
+    template <class F>
+    void consider(std::ptrdiff_t some, std::ptrdiff_t tiles, std::ptrdiff_t resident, cuda_device const& d,
+                  F const& summing) {
+        for (bool const by_cluster : {false, true}) {
             if (by_cluster) {
                 // Multiprocessors are neighbours in some 16, among which clusters find room.
-                std::ptrdiff_t const room = 16 * beside / some * (units / 16);
-                if (beside > resident || 20 * tiles > 19 * room) return;
+                std::ptrdiff_t const beside = (tiles * some - 1) / d.units + 1,
+                                     room = 16 * beside / some * (d.units / 16);
+                if (d.capability < 90 || some == 1 || some > 8 || beside > resident || 20 * tiles > 19 * room)
+                    continue;
             }
-            auto const times = static_cast<double>(some);
-            double const rounds =
-                static_cast<double>(((of_each - 1) / lines + 1) * ((beside - 1) / resident + 1));
-            double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
-            // Of few blocks, some multiprocessors have one more than others.
-            double const idle =
-                beside > 2 ? 0 : 1 - static_cast<double>(blocks) / static_cast<double>(beside * units);
-            double const all_bytes = filling * (1 + 0.3 * idle);
-            double const most = waits > all_bytes ? waits : all_bytes, least = waits + all_bytes - most;
-            double const square = least / most * (least / most);
-            double const reading = most * (1 + 0.12 * square * square * square);
-            double const adding = some == 1 ? 0 : by_cluster ? 4800 + 220 * times : 7000 + 150 * times;
-            double const all = 3300 + reading + adding,
+            double const adding = some == 1    ? 0
+                                  : by_cluster ? 4800 + 220 * real(some)
+                                               : 7000 + 150 * real(some);
+            double const working = 3300 + summing(some) + adding,
                          queued = launching(some > 1 && !by_cluster ? 2 : 1, false);
-            double const needs = all > queued ? all : queued;
+            double const needs = working > queued ? working : queued;
             if (needs < cycles) cycles = needs, together = by_cluster, parts = some;
-        };
-        consider(1, false);
-        for (std::ptrdiff_t p = 2; s.count == 1 && tiles * (p - 1) < 4 * units && p * 128 <= s.k; ++p) {
-            consider(p, false);
-            if (d.capability >= 90 && p <= 8) consider(p, true);
         }
     }
 };
+
+// Where lines of A along k begin anywhere. A block brings a part of B to shared memory and then reads rows of A, two
+// blocks on a multiprocessor at a time. All together are no faster than memory
+// (bench/results/shifted-h100-2026-11-26.txt).
+inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s, cuda_device const& d) {
+    auto const real = cuda_parts_of_k::real;
+    cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, true}, d.units);
+    std::ptrdiff_t const tiles = ((s.m - 1) / (t.m * t.group) + 1) * t.group, units = d.units;
+    double const all = real(s.m) * real(s.k) * static_cast<double>(element);
+    auto const summing = [&](std::ptrdiff_t p) {
+        std::ptrdiff_t const depth = cuda_parts_of_k::part_of(s.k, p, true), blocks = tiles * p;
+        double const rounds = real((blocks - 1) / (2 * units) + 1),
+                     idle = 1 - real(blocks) / (rounds * real(2 * units));
+        double const filling = 3000 * real((depth + t.group - 2) / t.k + 1) + 0.35 * real(depth * s.n),
+                     alone = rounds * (filling + real(depth * t.m) * static_cast<double>(element) / 22);
+        double const reading = all / (0.7 * d.bytes_per_cycle * real(units)) * (1 + 0.25 * idle);
+        return cuda_parts_of_k::longer(alone, reading) + 0.5 * rounds * filling;
+    };
+    cuda_parts_of_k best;
+    for (std::ptrdiff_t p = 1; p == 1 || (p * 128 <= s.k && tiles * p <= 2 * units); ++p)
+        best.consider(p, tiles, 2, d, summing);
+    return best;
+}
+
+// Where A lies along m. A block asks for so many lines at a time, and waits for them; all blocks together are no
+// faster than memory.
+inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides const& s,
+                                     cuda_device const& d) {
+    auto const real = cuda_parts_of_k::real;
+    std::size_t const scalar = element < 4 ? 4 : element;
+    bool const shifted = static_cast<std::size_t>(s.m) * element % 16 != 0,
+               on_tensor_cores = narrow_on_tensor_cores(type, d, s.n, false);
+    cuda_tile const t =
+        tile_for_narrow(s.m * s.count, s.n, s.k, element, scalar, {false, on_tensor_cores, shifted}, d.units);
+    std::ptrdiff_t const each = t.m / (t.micro_n - shifted), at_a_time = each * s.n > 32 ? 4 : 8,
+                         lines = on_tensor_cores ? t.stages * (element == 8 ? 64 : 128)
+                                                 : 256 / t.micro_n * at_a_time;
+    std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
+    // Blocks of a multiprocessor that have registers for what they ask for.
+    bool const three = on_tensor_cores ? t.stages == 1 : s.n == 1 && d.capability >= 80;
+    std::ptrdiff_t const resident = element == 2 && three ? 3 : 2;
+    // Two blocks may read the same sector of a line.
+    double const wide = real(t.m) * static_cast<double>(element), twice = shifted ? (wide + 32) / wide : 1;
+    // Columns that the tensor cores do not multiply take time of their own.
+    double const multiplying = on_tensor_cores || s.n == 1 ? 0 : 700 * real(s.n);
+    double const bytes = real(s.m) * real(s.k * s.count) * static_cast<double>(element),
+                 filling = bytes / d.bytes_per_cycle / real(units) * twice;
+    auto const summing = [&](std::ptrdiff_t p) {
+        std::ptrdiff_t const depth = cuda_parts_of_k::part_of(s.k, p, false), blocks = tiles * p,
+                             beside = (blocks - 1) / units + 1;
+        double const rounds = real(((depth - 1) / lines + 1) * ((beside - 1) / resident + 1));
+        double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
+        // Of few blocks, some multiprocessors have one more than others.
+        double const idle = beside > 2 ? 0 : 1 - real(blocks) / real(beside * units);
+        return cuda_parts_of_k::longer(waits, filling * (1 + 0.3 * idle));
+    };
+    cuda_parts_of_k best;
+    best.consider(1, tiles, resident, d, summing);
+    for (std::ptrdiff_t p = 2; s.count == 1 && tiles * (p - 1) < 4 * units && p * 128 <= s.k; ++p)
+        best.consider(p, tiles, resident, d, summing);
+    return best;
+}
 
 // Of kernels/ordered.cu.hpp, with A along k: what a block does with a step of its pieces, and all with memory.
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
@@ -395,13 +392,13 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     }
     bool const asked = only.engine == cuda_engine::narrow && only.group > 1; // as in tile_for_narrow()
     if (!invariant && reads_shifted(type, element, d, s, lying, asked)) {
-        cuda_shifted_parts const by_model(element, s, d);
+        cuda_parts_of_k const by_model = parts_of_shifted(element, s, d);
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
         std::ptrdiff_t const parts = s.count > 1 ? 1 : given ? only.parts : by_model.parts;
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
         narrow.shifted = true, narrow.cycles = by_model.cycles;
-        if (parts > 1) narrow.part = cuda_shifted_parts::part_of(s.k, parts);
+        if (parts > 1) narrow.part = cuda_parts_of_k::part_of(s.k, parts, true);
         if (narrow.part >= s.k) narrow.part = 0;
         narrow.together = narrow.part > 0 &&
                           (given ? only.cluster > 1 && d.capability >= 90 && parts <= 8 : by_model.together);
@@ -430,7 +427,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             narrow.together =
                 only.cluster > 1 && d.capability >= 90 && parts > 1 && parts <= 8 && s.count == 1;
         } else if (!lying.a_along_k) {
-            cuda_narrow_parts const by_model(type, element, s, d);
+            cuda_parts_of_k const by_model = parts_along_m(type, element, s, d);
             parts = by_model.parts, narrow.together = by_model.together, reading = by_model.cycles;
         } else if (s.m < d.units && s.k >= 8192 && s.count == 1) {
             std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
@@ -449,7 +446,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                 if (time < least) least = time, parts = p;
             }
         }
-        if (parts > 1 && s.count == 1) narrow.part = cuda_narrow_parts::part_of(s.k, parts);
+        if (parts > 1 && s.count == 1) narrow.part = cuda_parts_of_k::part_of(s.k, parts, false);
         if (narrow.part >= s.k) narrow.part = 0;
         narrow.together &= narrow.part > 0;
         if (given) return narrow;

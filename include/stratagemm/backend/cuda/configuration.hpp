@@ -77,6 +77,8 @@ struct cuda_form {
     bool spreads = false;         // the result goes to several targets
     bool sums = false;            // of copies: operands are sums
     short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
+    // Then: what lies along k is turned on the way, and the tile does not.
+    bool a_turned = false, b_turned = false;
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool direct = false;               // of simt: a large tile reads lines along k as they lie
     // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines may
@@ -155,18 +157,16 @@ constexpr int fetchers_of(cuda_tile const& t) {
     return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
 }
 
-// Whether the lines of A and B may begin anywhere. The threads of four warps, or of one in simt, then copy what the
-// hardware cannot fetch. Large tiles do without: their warps have no registers left, and a copy of the operands costs
-// them little.
+// Whether the lines of A and B may begin anywhere. Threads of some warps then copy what the hardware cannot fetch.
+// Large tiles do without: their warps have no registers left, and a copy of the operands costs them little.
 constexpr bool takes_any_lines(cuda_tile const& t) {
     return (t.engine == cuda_engine::fp64 && fetchers_of(t) == 1) ||
-           (t.engine == cuda_engine::simt && t.micro_m * t.micro_n <= 96);
+           (t.engine == cuda_engine::simt && t.micro_m * t.micro_n <= 128 && t.m * t.n <= 128 * 128);
 }
 // Whether the lines of operands may begin at multiples of 4 bytes, or anywhere, if they lie as the tile takes them.
 constexpr bool takes_words(cuda_tile const& t, std::size_t element) {
     return t.engine == cuda_engine::mma && element < 4;
 }
-constexpr int fetchers_of(cuda_tile const& t, cuda_form const& f) { return f.dense ? fetchers_of(t) : 4; }
 
 inline int threads_of(cuda_tile const& t) {
     switch (t.engine) {
@@ -368,6 +368,12 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
 
+// With the gaps between lines of operands that are turned on the way.
+inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, cuda_form const& f) {
+    std::size_t const lines = static_cast<std::size_t>(t.stages * t.k * (f.a_turned + f.b_turned));
+    return shared_bytes_of(t, element, f.b_along_k) + lines * 4 * element;
+}
+
 inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element, bool b_along_k = true) {
     if (fetches(t.engine) && d.capability < 90) return false;
     if (t.engine == cuda_engine::wgmma && d.capability != 90) return false;
@@ -384,6 +390,19 @@ inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t elemen
     return shared_bytes_of(t, element, b_along_k) <= d.shared_bytes;
 }
 
+// Whether operands that lie along k are turned on the way to shared memory, where threads of simt copy. A block of
+// two warps waits longer for one that turns than for one that copies.
+inline bool turns_on_the_way(cuda_tile const& t) {
+    return t.engine == cuda_engine::simt && threads_of(t) >= 96;
+}
+
+// Warps that only fetch. Of simt, where threads copy, four if at least as many multiply: one on each scheduler, since
+// what it issues delays those that multiply.
+inline int fetchers_of(cuda_tile const& t, cuda_form const& f) {
+    if (t.engine == cuda_engine::fp64) return f.dense ? fetchers_of(t) : 4;
+    return t.engine != cuda_engine::simt || f.dense ? 0 : threads_of(t) < 128 ? 1 : 4;
+}
+
 inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     std::string text;
     auto define = [&](char const* name, int value) {
@@ -398,15 +417,15 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
     if (t.engine == cuda_engine::wgmma) define("BESIDE", t.beside);
-    if (t.engine == cuda_engine::fp64)
-        define("FETCHERS", fetchers_of(t, f)),
-            define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
+    if (t.engine == cuda_engine::fp64) define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
+    if (t.engine == cuda_engine::fp64 || t.engine == cuda_engine::simt) define("FETCHERS", fetchers_of(t, f));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
     if (f.tail) define("TAIL", 1);
     if (f.invariant) define("INVARIANT", 1);
     if (f.pieces) define("PIECES", 1);
     if (f.spreads) define("SPREADS", 1);
     if (t.engine == cuda_engine::mma || t.engine == cuda_engine::narrow) define("SHIFTED", f.shifted);
+    if (t.engine == cuda_engine::simt) define("A_TURNED", f.a_turned), define("B_TURNED", f.b_turned);
     if (t.engine == cuda_engine::simt && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
     if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
@@ -427,9 +446,7 @@ inline char const* name_of(cuda_engine e) {
 }
 
 inline int threads_of(cuda_tile const& t, cuda_form const& f) {
-    return threads_of(t) + (t.engine == cuda_engine::fp64 ? (fetchers_of(t, f) - fetchers_of(t)) * 32
-                            : t.engine == cuda_engine::simt && !f.dense ? 32
-                                                                        : 0);
+    return threads_of(t) + (fetchers_of(t, f) - (t.engine == cuda_engine::fp64 ? fetchers_of(t) : 0)) * 32;
 }
 
 // As in describe(): blocked, tiles of 128x128x8, 256 threads.

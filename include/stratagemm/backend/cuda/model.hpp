@@ -124,8 +124,12 @@ private:
     double slowed(std::ptrdiff_t line, double share, bool begins_within = false) const {
         double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
-        // Sectors of 32 bytes that two lines share are fetched for both.
-        double const by_hardware = bytes % 32 == 0 ? 2.1 : element_ == 1 ? 2 : 2.5;
+        // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
+        // other one begins within a line of the cache.
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
+                                   : bytes % 32 == 0                 ? 2.1
+                                   : element_ == 1                   ? 2
+                                                                     : 2.5;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
@@ -147,8 +151,8 @@ private:
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
         if (gathers()) {
             // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
-            double const of_a = rows / unit_of(line_of_a()) * (1 + 0.55 / up(s_.n, t_.n)),
-                         of_b = cols / unit_of(line_of_b()) * (1 + 0.55 / up(s_.m, t_.m));
+            double const of_a = rows / unit_of_a() * (1 + 0.55 / up(s_.n, t_.n)),
+                         of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 15.5;
         }
         double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : 60;
@@ -163,17 +167,20 @@ private:
     double copying_by_threads(std::ptrdiff_t depth) const {
         return 0.0065 * (t_.m + t_.n) * up(depth, t_.k) * t_.k * size_;
     }
-    // Floats that gathering copies at a time, or in the time of one.
+    // Floats that gathering copies at a time, or in the time of one. What lies along k is turned, one by one.
     static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 1.3 : 1; }
+    double unit_of_a() const { return lying_.a_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_a()); }
+    double unit_of_b() const { return lying_.b_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_b()); }
 
     // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
     double shortest_step(double beside) const {
         double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
         switch (t_.engine) {
         case cuda_engine::simt:
-            return gathers() ? longer(1150, 18 * (t_.m / unit_of(line_of_a()) + t_.n / unit_of(line_of_b())))
+            return gathers() ? longer(1150, (turns_on_the_way(t_) ? 12 : 18) *
+                                                (t_.m / unit_of_a() + t_.n / unit_of_b()))
                              : 1150;
-        case cuda_engine::fp64: return 220;
+        case cuda_engine::fp64: return reads_pages() ? 450 : 220;
         case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
@@ -250,16 +257,18 @@ private:
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
     }
 
-    // Multiply-adds in a cycle, where operands do not lie as the tile takes them soonest. With a warp that gathers,
-    // threads have fewer registers, which those with most sums feel.
+    // Multiply-adds in a cycle, where operands do not lie as the tile takes them soonest.
     double rate() const {
         int const sums = t_.micro_m * t_.micro_n;
         double by_layout = 1;
         if (gathers()) {
-            bool const both_in_pieces = unit_of(line_of_a()) < 4 && unit_of(line_of_b()) < 4;
-            if (sums > 32) by_layout = (both_in_pieces ? 0.78 : 0.86) - (sums > 64 ? 0.09 : 0);
-            // Three warps leave a scheduler to the one that gathers.
-            if (threads_of(t_) == 96) by_layout = 0.9;
+            // What is turned on the way lies better than lines along k. Where both operands are turned, threads with
+            // many sums wait for shared memory.
+            bool const both_turned = lying_.a_along_k && lying_.b_along_k;
+            by_layout = !turns_on_the_way(t_) ? 1
+                        : sums <= 32          ? 1.09
+                                              : (sums == 64 ? 1 : 0.98) - (both_turned ? 0.06 : 0);
+            if (threads_of(t_) == 96) by_layout = 1.13;
         } else if (form_.direct) {
             by_layout = 0.92;
         } else if (is(cuda_engine::fp64) && form_.b_along_k && t_.micro_n == 16 && t_.m >= 64) {
@@ -336,7 +345,9 @@ private:
         // the memory's rate.
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
-        double const uneven = !on_tensor_cores()   ? 0.1 * idle
+        // One block on each pair is not enough where each step reads other pages.
+        double const uneven = !on_tensor_cores()                     ? 0.1 * idle
+                              : items <= real(half) && reads_pages() ? 0.3
                               : items > units_     ? (is(cuda_engine::wgmma) ? 0.4 : 0.1) * idle
                               : 0.45 * pairs < 0.1 ? 0.45 * pairs
                                                    : 0.1;

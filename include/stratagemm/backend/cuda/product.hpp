@@ -397,12 +397,19 @@ private:
                 takes_words(tile, sizeof(In)) && lie && of_a.are_words() && of_b.are_words();
             f.shifted = takes_words(tile, sizeof(In)) && choice.shifted && lie && !by_words;
             bool const simt = tile.engine == cuda_engine::simt;
-            bool const gathered = takes_any_lines(tile) && (!simt || (lie && choice.shifted));
+            bool const gathered =
+                choice.whole == 0 && takes_any_lines(tile) && (!simt || (lie && choice.shifted));
             bool const copied = !gathered && !by_words && !f.shifted;
             f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
                       b.is_sum(); // then what has gaps is copied
             f.shifted &= !f.dense;
-            if (simt && !f.dense) f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
+            if (simt && !f.dense) {
+                bool const turns = turns_on_the_way(tile);
+                f.a_turned = turns && f.a_along_k, f.b_turned = turns && f.b_along_k;
+                f.a_along_k &= !turns, f.b_along_k &= !turns;
+                if (!f.a_turned) f.a_unit = of_a.aligned();
+                if (!f.b_turned) f.b_unit = of_b.aligned();
+            }
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
@@ -457,8 +464,9 @@ private:
     int first_steps(cuda_tile const& on_c, cuda_form const& form) const {
         constexpr index_t most = (index_t{4} << 20) / static_cast<index_t>(sizeof(In));
         cuda_sides const s = sides();
-        if (s.n <= on_c.n && form.a_along_k && s.n * s.k <= most) return 256; // as prelude.cu.hpp names them
-        return s.m <= on_c.m && form.b_along_k && s.m * s.k <= most ? 128 : 0;
+        bool const a_along_k = form.a_along_k || form.a_turned, b_along_k = form.b_along_k || form.b_turned;
+        if (s.n <= on_c.n && a_along_k && s.n * s.k <= most) return 256; // as prelude.cu.hpp names them
+        return s.m <= on_c.m && b_along_k && s.m * s.k <= most ? 128 : 0;
     }
     status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
                   cuda_arguments<Scalar> const& x, unsigned each = 0, unsigned cluster = 1) const {
@@ -531,8 +539,10 @@ private:
         cuda_arguments<Scalar> told = x;
         // As lines, where threads read them; a single one has a next at an aligned place.
         if (!fetches(tile.engine) || (tile.engine == cuda_engine::simt && !form.dense)) {
-            told.a = {a.data, form.a_along_k ? a.stride : 1, form.a_along_k ? 1 : a.stride, a.step};
-            told.b = {b.data, form.b_along_k ? 1 : b.stride, form.b_along_k ? b.stride : 1, b.step};
+            bool const a_along_k = form.a_along_k || form.a_turned,
+                       b_along_k = form.b_along_k || form.b_turned;
+            told.a = {a.data, a_along_k ? a.stride : 1, a_along_k ? 1 : a.stride, a.step};
+            told.b = {b.data, b_along_k ? 1 : b.stride, b_along_k ? b.stride : 1, b.step};
         }
         if (!fetches(tile.engine))
             return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles), cluster);

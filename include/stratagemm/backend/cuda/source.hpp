@@ -109,7 +109,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     }
     cuda_source source = cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue,
                                                  definitions(lying_on_c(tile, form, sizeof(In)), form));
-    source.shared_bytes = shared_bytes_of(tile, sizeof(In), form.b_along_k);
+    source.shared_bytes = shared_bytes_of(tile, sizeof(In), form);
     source.threads = threads_of(tile, form);
     return source;
 }

@@ -285,8 +285,12 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
                     for (int r = 0; r < ROWS; ++r) x[s][r] = all_if(whole, a[r] + at, 1);
                 }
             }
+            /* What is within a row in part has been added: not even zeros are multiplied by an infinite B then. */
 #pragma unroll
-            for (int s = 0; s < AHEAD; ++s) add(x[s], u + s * STEP + t * EACH, true);
+            for (int s = 0; s < AHEAD; ++s) {
+                int const at = from + u + s * STEP + t * EACH;
+                add(x[s], u + s * STEP + t * EACH, at >= shift && at + EACH <= length);
+            }
         }
     };
     for (int from = 0; from < length; from += TILE_K) {

@@ -6,9 +6,11 @@
 // terms at a time. (The compiler then finds no assignment of registers without many conflicts between banks.
 // For large tiles a transposing copy costs less.)
 //
-// The accelerator cannot fetch operands whose lines do not begin at multiples of 16 bytes: with DENSE = 0 a warp of its own
-// copies these to the same places, so many elements at a time as begin aligned (A_UNIT, B_UNIT), which takes less time than
-// to copy the operand first.
+// The accelerator cannot fetch operands whose lines do not begin at multiples of 16 bytes: with DENSE = 0 warps of
+// their own (FETCHERS) copy these to the same places, so many elements at a time as begin aligned (A_UNIT, B_UNIT),
+// which takes less time than to copy the operand first. An operand that lies along k may be turned on the way
+// (A_TURNED, B_TURNED): the tile lies in shared memory as if the operand lay along m or n, and the loop is the faster
+// one.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -21,12 +23,22 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define THREADS (THREADS_M * THREADS_N) /* that multiply */
 #define WARP_N (THREADS_N < 8 ? THREADS_N : 8) /* threads of a warp along n */
 #define WARPS_N (THREADS_N / WARP_N)
-#define A_BYTES (TILE_M * TILE_K * 4)
-#define B_BYTES (TILE_N * TILE_K * 4)
+#define A_LINE (TILE_M + (A_TURNED ? 4 : 0)) /* of shared memory, where the tile does not lie along k */
+#define B_LINE (TILE_N + (B_TURNED ? 4 : 0))
+#define A_BYTES (A_LINE * TILE_K * 4)
+#define B_BYTES (B_LINE * TILE_K * 4)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
+/* What says that a stage is full: the hardware; or each lane that gathers, when it has stored what it turns, and when
+   its copies have come. */
+#define STORES (A_TURNED || B_TURNED)
+#define COPIES (!A_TURNED || !B_TURNED)
+#define ARRIVALS (DENSE ? 1 : (STORES + COPIES) * 32 * FETCHERS)
 /* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
 #define SUMS (MICRO_M * MICRO_N * (PIECES ? 2 : 1))
 #define RESIDENT ((SUMS > 64 ? 256 : SUMS > 32 ? 384 : 512) / THREADS)
+/* Four warps that gather need few registers, and leave theirs to four that multiply. */
+#define HANDS_OVER (FETCHERS == 4 && THREADS == 128)
+#define GATHERING (RESIDENT == 3 ? 40 : 48)
 /* Whether all sums are stored through shared memory: if there are so many that a run of code for each would be many times
    as long as all else, and slower than memory, being read for one use. Fewer are stored sooner as they are. */
 #define THROUGH_SHARED (MICRO_M * MICRO_N > 128)
@@ -70,6 +82,13 @@ template <bool ALONG_K, int SIDE, int MICRO> void read_four(float (&x)[4][MICRO]
             }
     }
 }
+/* Of each thread of a warpgroup from here on. */
+template <int COUNT, bool MORE> inline void registers() {
+    if constexpr (MORE)
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+    else
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
 #if !DENSE
 /* UNIT floats, of which so many are read, and the others are zeros. */
 template <int UNIT> inline void copy(unsigned to, unsigned const *from, int there) {
@@ -80,18 +99,20 @@ template <int UNIT> inline void copy(unsigned to, unsigned const *from, int ther
         asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(there * 4),
                      "n"(UNIT * 4) : "memory");
 }
-/* A tile as the hardware fetches it, by the threads of a warp; zeros outside of the operand. `from` is the first element,
-   of a line that has neighbours side by side; it is `apart` from one line in memory to the next. `lines` and `terms` are
-   there from it on; WHOLE: all that the tile takes. Up to eight addresses, none of which waits for another, go down the
-   lines. What is fastest is few instructions: units of up to 16 bytes, as the lines are aligned. */
+/* A tile as the hardware fetches it, by FETCHERS warps of which this is one, some lines each; zeros outside of the
+   operand. `from` is the first element, of a line that has neighbours side by side; it is `apart` from one line in
+   memory to the next. `lines` and `terms` are there from it on; WHOLE: all that the tile takes. Some addresses, none
+   of which waits for another, go down the lines. What is fastest is few instructions: units of up to 16 bytes, as the
+   lines are aligned. */
 template <bool WHOLE, bool ALONG_K, int SIDE, int UNIT>
-inline void gather(unsigned to, float const *from, index apart, int lines, int terms) {
-    constexpr int length = ALONG_K ? TILE_K : SIDE, rows = ALONG_K ? SIDE : TILE_K;
+inline void gather(unsigned to, float const *from, index apart, int lines, int terms, int fetcher) {
+    constexpr int length = ALONG_K ? TILE_K : SIDE, rows = (ALONG_K ? SIDE : TILE_K) / FETCHERS;
     constexpr int pieces = length / UNIT, even = pieces & -pieces; /* a power of two of lanes to a line */
     constexpr int across = even < 32 ? even : 32, at_once = 32 / across;
-    constexpr int each = rows / at_once < 8 ? rows / at_once : 8;
-    static_assert(rows % (each * at_once) == 0 && each * at_once % 8 == 0, "whole rounds, each swizzled alike");
-    int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = lane / across;
+    constexpr int most = FETCHERS > 1 ? 2 : 8, each = rows / at_once < most ? rows / at_once : most;
+    static_assert(rows % (each * at_once) == 0 && (!ALONG_K || each * at_once % 8 == 0),
+                  "whole rounds, each swizzled alike");
+    int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = fetcher * rows + lane / across;
     int const down = (ALONG_K ? lines : terms) - row, right = (ALONG_K ? terms : lines) - e;
     to += row * (length * 4) + e * 4;
     unsigned const *at[each];
@@ -109,12 +130,60 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
             at[v] += each * at_once * apart;
         }
 }
-template <bool ALONG_K, int SIDE, int UNIT>
-inline void gather(unsigned to, float const *from, index apart, int lines, int terms) {
-    if (lines >= SIDE && terms >= TILE_K)
-        gather<true, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+/* Of an operand that lies along k, a tile that does not. A lane reads its term of some lines, while those before are
+   on their way, and stores that of four lines at a time. Gaps of four floats put what eight lanes store into 32
+   banks. (To copy float by float to its place takes shared memory longer.) */
+template <bool WHOLE, int SIDE>
+inline void gather_turned(unsigned to, float const *from, index apart, int lines, int terms, int fetcher) {
+    constexpr int share = SIDE / FETCHERS, most = FETCHERS > 1 ? 8 : 32, some = share % most == 0 ? most : share;
+    static_assert(some <= most && some % 4 == 0, "whole rounds");
+    int const lane = threadIdx.x % 32;
+    bool const there = WHOLE || lane < terms;
+    int left = lines - fetcher * share;
+    to += (lane * (SIDE + 4) + fetcher * share) * 4;
+    from += fetcher * share * apart + lane;
+    auto const read = [&](float (&x)[some]) {
+#pragma unroll
+        for (int v = 0; v < some; ++v, from += apart) {
+            asm volatile("" : "+l"(from)); /* not all addresses at a time, which are many registers */
+            x[v] = 0;
+            if (WHOLE || (there && v < left)) x[v] = *from;
+        }
+        left -= some;
+    };
+    auto const put = [&](float const (&x)[some]) {
+#pragma unroll
+        for (int v = 0; v < some; v += 4)
+            asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to + v * 4), "f"(x[v]), "f"(x[v + 1]),
+                         "f"(x[v + 2]), "f"(x[v + 3])
+                         : "memory");
+        to += some * 4;
+    };
+    float x[some], y[some];
+    read(x);
+#pragma unroll
+    for (int i = 0; i < share; i += 2 * some) {
+        if (i + some < share) read(y);
+        put(x);
+        if (i + 2 * some < share) read(x);
+        if (i + some < share) put(y);
+    }
+}
+/* However the operand lies. */
+template <bool WHOLE, bool TURNED, bool ALONG_K, int SIDE, int UNIT>
+inline void gather_either(unsigned to, float const *from, index apart, int lines, int terms) {
+    int const fetcher = threadIdx.x / 32 - THREADS / 32;
+    if constexpr (TURNED)
+        gather_turned<WHOLE, SIDE>(to, from, apart, lines, terms, fetcher);
     else
-        gather<false, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+        gather<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher);
+}
+template <bool TURNED, bool ALONG_K, int SIDE, int UNIT>
+inline void gather_tile(unsigned to, float const *from, index apart, int lines, int terms) {
+    if (lines >= SIDE && terms >= TILE_K)
+        gather_either<true, TURNED, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+    else
+        gather_either<false, TURNED, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
 }
 #endif
 /* The same of four terms, one row of sums after another: then few registers hold what is read next, and compilers keep
@@ -324,7 +393,7 @@ inline void meet() {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS + (DENSE ? 0 : 32), RESIDENT > 0 ? RESIDENT : 1)
+extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS * 32, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
@@ -353,7 +422,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     };
 #endif
     if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; ++s) full(s).initialise(DENSE ? 1 : 32), empty(s).initialise(THREADS / 32);
+        for (int s = 0; s < STAGES; ++s) full(s).initialise(ARRIVALS), empty(s).initialise(THREADS / 32);
         barriers_are_ready();
         if (DENSE) fetch_map(a_map), fetch_map(b_map);
     }
@@ -366,17 +435,22 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         for (int s = 0; s < STAGES && ahead.left > 0; ++s) refill(s);
     }
 #else
-    if (warp == THREADS / 32) {
+    if (warp >= THREADS / 32) {
+        if (HANDS_OVER) registers<GATHERING, false>();
         walk ahead;
         for (ahead.tile(p, blockIdx.x); ahead.left > 0; ahead.next_step(p)) {
             unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
             int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
             empty(stage).wait(parity ^ 1);
-            gather<A_ALONG_K, TILE_M, A_UNIT>(a, element<float>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
-                                              A_ALONG_K ? p.a.row : p.a.col, p.m - i0, p.k - l);
-            gather<B_ALONG_K, TILE_N, B_UNIT>(b, element<float>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
-                                              B_ALONG_K ? p.b.col : p.b.row, p.n - j0, p.k - l);
-            asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full(stage).at) : "memory");
+            gather_tile<A_TURNED, A_ALONG_K, TILE_M, A_UNIT>(
+                a, element<float>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
+                A_TURNED || A_ALONG_K ? p.a.row : p.a.col, p.m - i0, p.k - l);
+            gather_tile<B_TURNED, B_ALONG_K, TILE_N, B_UNIT>(
+                b, element<float>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
+                B_TURNED || B_ALONG_K ? p.b.col : p.b.row, p.n - j0, p.k - l);
+            if (STORES) full(stage).arrive();
+            if (COPIES)
+                asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full(stage).at) : "memory");
             if (++stage == STAGES) stage = 0, parity ^= 1;
         }
         if (TOGETHER) cluster_ends(), cluster_ends();
@@ -384,6 +458,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
     }
 #endif
 
+    if (HANDS_OVER) registers<512 / RESIDENT / 16 * 16 - GATHERING, true>();
     take_turns(p);
 
     [[maybe_unused]] bool begun = false;
@@ -434,13 +509,13 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             for (int l = 0; l < TILE_K; l += 8) {
                 /* The term after these eight is in the next stage, after the last. */
                 bool const last = l + 8 == TILE_K;
-                unsigned const a_after = last ? a_tiles + stage * STAGE_BYTES + thread_m * 16 : a + 8 * TILE_M * 4;
-                unsigned const b_after = last ? b_tiles + stage * STAGE_BYTES + thread_n * 16 : b + 8 * TILE_N * 4;
+                unsigned const a_after = last ? a_tiles + stage * STAGE_BYTES + thread_m * 16 : a + 8 * A_LINE * 4;
+                unsigned const b_after = last ? b_tiles + stage * STAGE_BYTES + thread_n * 16 : b + 8 * B_LINE * 4;
 #pragma unroll
                 for (int d = 0; d < 8; ++d) {
                     if (d == 5 && last && step + 1 < steps) full(stage).wait(parity);
-                    read(y[(d + 1) % 2], d < 7 ? b + (d + 1) * TILE_N * 4 : b_after, THREADS_N * 4);
-                    read(x[(d + 1) % 2], d < 7 ? a + (d + 1) * TILE_M * 4 : a_after, THREADS_M * 4);
+                    read(y[(d + 1) % 2], d < 7 ? b + (d + 1) * B_LINE * 4 : b_after, THREADS_N * 4);
+                    read(x[(d + 1) % 2], d < 7 ? a + (d + 1) * A_LINE * 4 : a_after, THREADS_M * 4);
                     multiply(sum, x[d % 2], y[d % 2]);
                 }
                 a = a_after, b = b_after;
