@@ -238,7 +238,7 @@ public:
                             &p,       turned};
         index_t const m = p.c.rows, n = p.c.cols;
         int const size = team(m, n, p.a.cols);
-        host_grid const grid = grid_of(size, m, n, 32, 32);
+        host_grid const grid = grid_of(size, m, n, p.a.cols, 32, 32);
         leaf_.each(size, size, [&](int, int x) {
             index_t const row = x / grid.cols, col = x % grid.cols;
             multiply_parts_region(job, cut(m, row, grid.rows, 32), cut(m, row + 1, grid.rows, 32),

@@ -442,11 +442,13 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     }
 }
 
-// Rows and columns of a team that works on one C: the division that packs least. Tiles stay whole.
+// Rows and columns of a team that works on one C: the division that packs least. Tiles stay whole. Where columns are
+// divided, each row of C has a line that two threads write, for which they wait the longer the less they multiply.
 struct host_grid {
     int rows = 1, cols = 1;
 };
-[[gnu::noinline]] inline host_grid grid_of(int team, index_t m, index_t n, int tallest, int strip) {
+[[gnu::noinline]] inline host_grid grid_of(int team, index_t m, index_t n, index_t k, int tallest,
+                                           int strip) {
     host_grid best;
     double least = -1;
     for (int rows = 1; rows <= team; ++rows) {
@@ -454,8 +456,11 @@ struct host_grid {
         int const cols = team / rows;
         auto const part_m = static_cast<double>(divide_up(divide_up(m, rows), tallest) * tallest);
         auto const part_n = static_cast<double>(divide_up(divide_up(n, cols), strip) * strip);
-        // Multiply-adds of the largest part, in tiles' rows, and the elements of B and A that it packs.
-        double const cost = part_m * part_n / 32 + part_n * 0.5 + part_m * 0.3 * (part_n / 480 + 1);
+        double const shared = static_cast<double>(m * (cols - 1)), depth = static_cast<double>(k);
+        // Of a step of k: multiply-adds of the largest part, in tiles' rows, the elements of B and A that it packs,
+        // and lines that are shared.
+        double const cost = part_m * part_n / 32 + part_n * 0.5 + part_m * 0.3 * (part_n / 480 + 1) +
+                            2400 * shared / (depth * depth + 1);
         if (least < 0 || cost < least) least = cost, best = {rows, cols};
     }
     return best;
@@ -518,7 +523,7 @@ template <class TA, class Packing>
 
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
-    host_grid const grid = team > 1 ? grid_of(team, m, n, table.tallest, table.strip) : host_grid{};
+    host_grid const grid = team > 1 ? grid_of(team, m, n, depth, table.tallest, table.strip) : host_grid{};
     host_each(team, team, [&](int thread, int x) {
         index_t const row = x / grid.cols, col = x % grid.cols;
         host_region const r{cut(m, row, grid.rows, table.tallest),

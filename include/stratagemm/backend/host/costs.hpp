@@ -259,7 +259,7 @@ inline host_part share_of(host_part p, host_tiles_of const& tiles, int team) {
         index_t& longer = p.m > p.n ? p.m : p.n;
         longer = divide_up(longer, team);
     } else {
-        host_grid const grid = grid_of(team, p.m, p.n, static_cast<int>(tiles.tallest),
+        host_grid const grid = grid_of(team, p.m, p.n, p.k, static_cast<int>(tiles.tallest),
                                        static_cast<int>(2 * tiles.vector / p.size));
         p.m = divide_up(p.m, grid.rows), p.n = divide_up(p.n, grid.cols);
     }

@@ -127,12 +127,12 @@ using host_arena = linear_arena<host_memory>;
 struct host_operations {
     int threads = 1;
 
-    // One thread for each so many multiply-adds, about 8 us: starting more costs more than they do.
+    // One thread for each so many multiply-adds, about 5 us, or part of them: starting more costs more than they do.
     int team(double work) const {
-        constexpr double share = 0x1p19;
-        if (!host_has_teams || work < 2 * share) return 1;
+        constexpr double share = 0x1p18;
+        if (!host_has_teams || work <= share) return 1;
         int const offered = host_threads(threads);
-        return work / share < offered ? static_cast<int>(work / share) : offered;
+        return work / share < offered ? static_cast<int>(work / share) + 1 : offered;
     }
     template <class F>
     void each(int team, int parts, F const& f) const {

@@ -67,11 +67,11 @@ template <class T>
     return true;
 }
 
-// The threads of a batch. One product is small enough for them to start at a quarter of the work.
+// The threads of a batch.
 template <class T>
 int team_of_batch(block_args<T> const& g, int threads) {
     double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
-    return host_operations{threads}.team(4 * static_cast<double>(g.count) * work);
+    return host_operations{threads}.team(static_cast<double>(g.count) * work);
 }
 template <class T>
 [[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, block_function<T> kernel, int threads) {

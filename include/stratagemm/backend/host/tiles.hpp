@@ -480,7 +480,7 @@ void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena
             host_tiles::pack<T>(transposed(job.b), jb, jb_end, cut(steps, x, team, 1),
                                 cut(steps, x + 1, team, 1), true, b);
         });
-        host_grid const grid = grid_of(team, m, jb_end - jb, 32, 32);
+        host_grid const grid = grid_of(team, m, jb_end - jb, k, 32, 32);
         host_each(team, team, [&](int thread, int x) {
             index_t const row = x / grid.cols, col = x % grid.cols;
             index_t const i0 = cut(m, row, grid.rows, 32), i1 = cut(m, row + 1, grid.rows, 32);
