@@ -143,18 +143,43 @@ struct pair_packing {
     };
     static place place_of(view<std::int8_t const> const&) { return {}; }
 
-    static void pack_a(view<std::int8_t const> const& a, index_t i, index_t p, index_t rows, index_t depth,
-                       packet* to) {
-        for (index_t r = 0; r < rows; ++r, to += depth) {
+    // Eight integers, widened; and four pairs of them, with vectors that every machine has.
+    typedef std::int8_t bytes __attribute__((vector_size(8), aligned(1), may_alias));
+    typedef std::int16_t shorts __attribute__((vector_size(16), aligned(2), may_alias));
+    static shorts widened(std::int8_t const* x) {
+        return __builtin_convertvector(*reinterpret_cast<bytes const*>(x), shorts);
+    }
+    static void store(packet* to, shorts pairs) { *reinterpret_cast<shorts*>(to) = pairs; }
+    // Those of x and y in turn.
+    static void store_pairs(packet* to, shorts x, shorts y) {
+        store(to, __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11));
+        store(to + 4, __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15));
+    }
+
+    [[gnu::noinline]] static void pack_a(view<std::int8_t const> const& a, index_t i, index_t p, index_t rows,
+                                         index_t depth, packet* to) {
+        index_t const pairs = a.cols - 2 * p >= 2 * depth ? depth : depth - 1; // the last may be half a pair
+        index_t r = 0;
+        if (a.row_stride == 1)
+            for (; r + 8 <= rows; r += 8, to += 8 * depth) {
+                std::int8_t const* x = a.data + i + r + 2 * p * a.col_stride;
+                for (index_t q = 0; q < depth; ++q, x += 2 * a.col_stride) {
+                    packet column[8];
+                    store_pairs(column, widened(x), q < pairs ? widened(x + a.col_stride) : shorts{});
+                    for (index_t l = 0; l < 8; ++l) to[l * depth + q] = column[l];
+                }
+            }
+        for (; r < rows; ++r, to += depth) {
             std::int8_t const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
-            index_t const pairs =
-                a.cols - 2 * p >= 2 * depth ? depth : depth - 1; // the last may be half a pair
-            for (index_t q = 0; q < pairs; ++q, x += 2 * a.col_stride) to[q] = {x[0], x[a.col_stride]};
+            index_t q = 0;
+            if (a.col_stride == 1)
+                for (; q + 4 <= pairs; q += 4, x += 8) store(to + q, widened(x));
+            for (; q < pairs; ++q, x += 2 * a.col_stride) to[q] = {x[0], x[a.col_stride]};
             if (pairs < depth) to[pairs] = {x[0], 0};
         }
     }
-    static void pack_b(view<std::int8_t const> const& b, index_t p, index_t j, index_t depth, index_t cols,
-                       packet* to) {
+    [[gnu::noinline]] static void pack_b(view<std::int8_t const> const& b, index_t p, index_t j,
+                                         index_t depth, index_t cols, packet* to) {
         int const strip = kernels().strip;
         for (index_t s = 0; s < cols; s += strip) {
             index_t const width = cols - s < strip ? cols - s : strip;
@@ -164,7 +189,11 @@ struct pair_packing {
                 std::int8_t const* const x = b.data + l * b.row_stride + (j + s) * b.col_stride;
                 bool const whole = l + 1 < b.rows;
                 index_t const second = whole ? b.row_stride : 0;
-                for (index_t c = 0; c < width; ++c) {
+                index_t c = 0;
+                if (b.col_stride == 1)
+                    for (; c + 8 <= width; c += 8)
+                        store_pairs(to + c, widened(x + c), whole ? widened(x + c + second) : shorts{});
+                for (; c < width; ++c) {
                     to[c].x = x[c * b.col_stride];
                     to[c].y = x[c * b.col_stride + second];
                     if (!whole) to[c].y = 0;
