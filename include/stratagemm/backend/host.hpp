@@ -179,9 +179,9 @@ struct host {
                     return true;
                 }
             }
-            bool const is_large =
-                work > most && (work > 4 * most || !is_short(p.c.rows, p.c.cols, g.k, size));
-            if (is_large && (work > 4 * most || !dots)) return false;
+            if (work > most && (work > 4 * most || !(dots || is_short(p.c.rows, p.c.cols, g.k, size)) ||
+                                (g.count == 1 && host_threads(threads) > 1)))
+                return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             if (work >= 1 << 15 && !turned && !dots && g.count == 1 &&

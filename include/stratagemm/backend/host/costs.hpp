@@ -243,8 +243,9 @@ private:
 };
 
 // Whether a call does it at once, before it asks for workspace (host.hpp).
-inline bool is_at_once(host_part const& p) {
+inline bool is_at_once(host_part const& p, bool is_shared) {
     constexpr double most = 64 * 64 * 64;
+    if (p.work() > most && is_shared) return false;
     bool const is_short = p.k <= 64 && p.a() <= 16384 && p.b() + p.c() <= 1 << 20 && p.work() <= 4 * most;
     if (p.work() > most && !is_short) return is_dots(p) && p.work() <= 4 * most;
     return is_dots(p) || !p.is_flat() || p.work() < 1 << 15;
@@ -279,7 +280,7 @@ host_counts counts_of(S const& s, host_isa isa, int threads) {
                 .in_place = packing::in_place && packing::tall == 1,
                 .by_element = std::is_same_v<typename S::a_type, std::int8_t>};
     if (p.n == 1) p = p.transposed(), p.turned = false;
-    bool const at_once = p.in_place && is_at_once(p);
+    bool const at_once = p.in_place && is_at_once(p, s.count == 1 && host_threads(threads) > 1);
     bool const shares_batch = s.count >= threads && s.count > 1;
     int const team = at_once && !shares_batch ? 1 : host_operations{threads}.team(multiply_adds(s));
     double const many = static_cast<double>(s.count), whole = (p.a() + p.b() + p.c()) * many;
