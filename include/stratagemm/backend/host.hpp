@@ -228,7 +228,7 @@ struct host {
 
 private:
     static constexpr double smallest_shared =
-        0x1p20; // multiply-adds of a product that more than one thread shares
+        0x1p20; // multiply-adds of a product of a group that more than one thread shares
     template <class S>
     int team_for(S const& s) const {
         return leaf().team(multiply_adds(s));

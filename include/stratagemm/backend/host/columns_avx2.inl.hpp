@@ -125,7 +125,7 @@ STRATAGEMM_OP vec<T> load_parts(T const* p, T const* q) {
     asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %0, %0" : "=&x"(v) : "m"(x), "m"(y));
     return v;
 }
-// The two, three or four floats that these have.
+// Two, three or four floats of each of two columns that have no more.
 template <class T>
 STRATAGEMM_OP vec<T> load_short(T const* p, T const* q, part column) {
     using bytes16 = typename vector_types<lane<T>, 16>::loose;
@@ -177,7 +177,7 @@ STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
 }
 
 // to = from, whose columns are contiguous and have two to four floats or two doubles, into rows of unit stride, a
-// vector of columns at a time. The last overlap with those before. Code that is compiled for size is as fast.
+// vector of columns at a time. The last columns overlap with those before. Code for size is as fast here.
 template <class T>
 STRATAGEMM_TARGET __attribute__((cold)) void turn_short(T* to, index_t to_row, T const* from,
                                                         index_t from_col, index_t rows, index_t cols) {
@@ -205,7 +205,7 @@ STRATAGEMM_TARGET __attribute__((cold)) void turn_short(T* to, index_t to_row, T
         }
     }
 }
-// Each half of v to a place of its own.
+// Stores the first 16 bytes of v at p, and the others at q.
 template <class T>
 STRATAGEMM_OP void store_halves(T* p, T* q, vec<T> v) {
     using bytes16 = typename vector_types<lane<T>, 16>::loose;

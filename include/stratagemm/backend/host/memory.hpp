@@ -127,7 +127,7 @@ using host_arena = linear_arena<host_memory>;
 struct host_operations {
     int threads = 1;
 
-    // One thread for each so many multiply-adds, about 5 us, or part of them: starting more costs more than they do.
+    // One thread for each 2^18 multiply-adds, about 5 us, or part of them: to start more costs more than they gain.
     int team(double work) const {
         constexpr double share = 0x1p18;
         if (!host_has_teams || work <= share) return 1;

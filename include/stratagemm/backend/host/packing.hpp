@@ -150,7 +150,7 @@ struct pair_packing {
         return __builtin_convertvector(*reinterpret_cast<bytes const*>(x), shorts);
     }
     static void store(packet* to, shorts pairs) { *reinterpret_cast<shorts*>(to) = pairs; }
-    // Those of x and y in turn.
+    // Eight pairs, each of an integer of x and the same of y.
     static void store_pairs(packet* to, shorts x, shorts y) {
         store(to, __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11));
         store(to + 4, __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15));
