@@ -66,16 +66,13 @@ private:
             job.write = write_turned<P>, job.problem = &p;
         else
             job.c = p.c.data, job.c_row = how.turned ? p.c.rows : p.c.row_stride;
-        bool const dots = sg::is_dots_job(job);
-        if (how.what == way::rows && !sg::is_vector_job(job, dots)) return false;
+        sg::host_way const by = how.what == way::rows ? sg::way_of(job) : sg::host_way::blocks;
+        if (how.what == way::rows && by == sg::host_way::blocks) return false;
         auto const need =
             sg::multiply_bytes<packing>(job.rows(), job.cols(), job.depth(), how.threads) + 4096;
         auto memory = sg::reserve_host({need}, "choices");
         if (!memory) return false;
-        if (how.what == way::rows)
-            sg::multiply_vector(job, dots, how.threads, *memory);
-        else
-            sg::multiply(job, how.threads, *memory);
+        sg::multiply(job, how.threads, *memory, by);
         return true;
     }
 

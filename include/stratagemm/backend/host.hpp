@@ -283,6 +283,8 @@ private:
         using T = typename S::a_type;
         if constexpr (tile_element<T>)
             if (uses_tiles(s)) return s.k;
+        if constexpr (std::is_same_v<T, bfloat16>)
+            if (multiplies_pairs()) return 2 * block_sizes<bfloat16_pair>::k;
         return block_sizes<typename packing_of<T>::type::packet>::k;
     }
 
@@ -391,10 +393,11 @@ private:
     template <class Packing, class Problem>
     bool is_narrow(Problem const& p) const {
         if constexpr (Packing::in_place && Packing::widen == 1) {
-            using T = typename Problem::a_type;
-            index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols, b_row = p.b.row_stride,
-                          b_col = p.b.col_stride;
-            if (!invariant && are_dots<T>(m, n, k, p.a.col_stride, b_row, b_col)) return false;
+            using T = typename Packing::packet;
+            auto const a = Packing::place_of(p.a), b = Packing::place_of_b(p.b);
+            index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols), b_row = b.row,
+                          b_col = b.col;
+            if (!invariant && are_dots<T>(m, n, k, a.col, b_row, b_col)) return false;
             if (is_flat<T>(m, n, k, b_row, b_col) && p.c.col_stride == 1) return true;
             if (p.a.row_stride != 1 || p.a.col_stride == 1) return false;
             return is_slim(m, n, k, Packing::kernels().masked);
@@ -453,15 +456,7 @@ private:
             }
         }
 #endif
-        bool const shares_k = job.rows() > 1 && pieces_apart<typename Packing::packet>(job.rows(), job.cols(),
-                                                                                       job.depth(), team) > 0;
-        bool const dots = is_dots_job(job);
-        if (is_vector_job(job, dots) && !shares_k) {
-            if constexpr (Packing::in_place && Packing::widen == 1)
-                multiply_vector(job, dots, team, workspace);
-        } else {
-            multiply(job, team, workspace);
-        }
+        multiply(job, team, workspace, way_of(job));
         return {};
     }
 
@@ -473,6 +468,9 @@ private:
             if (current_isa().isa >= host_isa::avx512 && current_isa().vnni)
                 return multiply_as<pair_packing<true>>(p, team, workspace);
             return multiply_as<pair_packing<false>>(p, team, workspace);
+        } else if constexpr (std::is_same_v<TA, bfloat16>) {
+            if (multiplies_pairs()) return multiply_as<packet_packing<bfloat16>>(p, team, workspace);
+            return multiply_as<real_packing<bfloat16, float>>(p, team, workspace);
         } else {
             return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
         }

@@ -22,13 +22,33 @@ namespace {
 
 bool has_avx512() { return sg::current_isa().available && sg::current_isa().isa >= sg::host_isa::avx512; }
 
+// A number, or a packet of numbers; and of NaN.
+template <class T>
+struct element {
+    static T random(random_source& from) { return static_cast<T>(from.uniform(-0.5, 0.5)); }
+    static T nan() { return std::numeric_limits<T>::quiet_NaN(); }
+};
+template <class T, int Count>
+struct element<sg::packet_of<T, Count>> {
+    template <class F>
+    static sg::packet_of<T, Count> each(F const& f) {
+        sg::packet_of<T, Count> x;
+        for (T& part : x.at) part = static_cast<T>(static_cast<float>(f()));
+        return x;
+    }
+    static auto random(random_source& from) {
+        return each([&] { return from.uniform(-0.5, 0.5); });
+    }
+    static auto nan() { return each(std::numeric_limits<float>::quiet_NaN); }
+};
+
 // Numbers with NaN before, after and between the rows of a matrix.
 template <class T>
 std::vector<T> guarded(index_t rows, index_t columns, index_t distance, random_source& from) {
-    std::vector<T> all(static_cast<std::size_t>(rows * distance + 64), std::numeric_limits<T>::quiet_NaN());
+    std::vector<T> all(static_cast<std::size_t>(rows * distance + 64), element<T>::nan());
     for (index_t i = 0; i < rows; ++i)
         for (index_t j = 0; j < columns; ++j)
-            all[static_cast<std::size_t>(32 + i * distance + j)] = static_cast<T>(from.uniform(-0.5, 0.5));
+            all[static_cast<std::size_t>(32 + i * distance + j)] = element<T>::random(from);
     return all;
 }
 
@@ -57,16 +77,16 @@ void multiply_compiled(sg::block_args<T> const& g) {
             part.count = 1, part.k = std::min(length, g.k - p);
             part.a += x * g.a_step + p * g.a_col, part.b += x * g.b_step + p * g.b_row;
             part.c += x * g.c_step, part.e = part.c;
-            if (p > 0) part.beta = T(1);
+            if (p > 0) part.beta = 1;
             sg::kernels<T, T>().block(part);
         }
 }
 
 // What remains of C when a kernel has run.
 template <class T>
-std::vector<T> result_of(sg::block_args<T> g, sg::block_function<T> kernel, std::vector<T> c) {
+auto result_of(sg::block_args<T> g, sg::block_function<T> kernel, std::vector<sg::accumulated<T>> c) {
     g.c = c.data() + 32;
-    if (g.beta != T(0)) g.e = g.c;
+    if (g.beta != sg::accumulated<T>(0)) g.e = g.c;
     kernel(g);
     return c;
 }
@@ -79,6 +99,7 @@ int side(random_source& from, int most) { return 1 + from.below(from.below(2) ==
 
 template <class T>
 void compare_products(random_source& from, int trials) {
+    using Acc = sg::accumulated<T>;
     auto const& table = sg::kernels<T, T>();
     for (int x = 0; x < trials; ++x) {
         index_t const m = side(from, 70), n = side(from, 150),
@@ -91,13 +112,13 @@ void compare_products(random_source& from, int trials) {
         g.b_row = packed ? strip : n + pad, g.b_strip = packed ? k * strip : strip;
         g.c_row = g.e_row = n + pad;
         int const end = from.below(3); // plain, scaled, added
-        g.alpha = end == 0 ? T(1) : T(0.7), g.beta = end == 2 ? T(-0.3) : T(0);
+        g.alpha = end == 0 ? Acc(1) : Acc(0.7), g.beta = end == 2 ? Acc(-0.3) : Acc(0);
         g.a_step = across ? k * g.a_col : m * g.a_row, g.b_step = k * g.b_row, g.c_step = m * g.c_row;
         auto const a =
             across ? guarded<T>(count * k, m, g.a_col, from) : guarded<T>(count * m, k, g.a_row, from);
         auto b = packed ? guarded<T>(k * ((n + strip - 1) / strip), strip, strip, from)
                         : guarded<T>(count * k, n, g.b_row, from);
-        auto const c = guarded<T>(count * m, n, g.c_row, from);
+        auto const c = guarded<Acc>(count * m, n, g.c_row, from);
         g.a = a.data() + 32, g.b = b.data() + 32;
         INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", " << count << " products, strides "
                        << g.a_row << " " << g.a_col << " " << g.b_row << " " << g.b_strip << " " << g.c_row
@@ -177,6 +198,7 @@ void compare_continued(random_source& from, int trials) {
 
 template <class T>
 void compare_dots(random_source& from, int trials) {
+    using Acc = sg::accumulated<T>;
     auto const& table = sg::kernels<T, T>();
     for (int x = 0; x < trials; ++x) {
         index_t m = side(from, 30), n = side(from, 60), k = side(from, 400), pad = from.below(3);
@@ -184,9 +206,9 @@ void compare_dots(random_source& from, int trials) {
         sg::block_args<T> g{};
         g.m = m, g.n = n, g.k = k;
         g.a_row = k + pad, g.a_col = g.b_row = 1, g.b_strip = k + pad, g.c_row = g.e_row = n + pad;
-        g.alpha = T(1), g.beta = from.below(2) == 0 ? T(0) : T(1);
-        auto const a = guarded<T>(m, k, g.a_row, from), b = guarded<T>(n, k, g.b_strip, from),
-                   c = guarded<T>(m, n, g.c_row, from);
+        g.alpha = Acc(1), g.beta = from.below(2) == 0 ? Acc(0) : Acc(1);
+        auto const a = guarded<T>(m, k, g.a_row, from), b = guarded<T>(n, k, g.b_strip, from);
+        auto const c = guarded<Acc>(m, n, g.c_row, from);
         g.a = a.data() + 32, g.b = b.data() + 32;
         INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", padding " << pad << ", beta "
                        << g.beta);
@@ -203,6 +225,7 @@ TEST_CASE("generated: a kernel has the bits of compiled ones") {
     random_source from(1);
     compare_products<float>(from, 2000);
     compare_products<double>(from, 2000);
+    if (sg::multiplies_pairs()) compare_products<sg::bfloat16_pair>(from, 2000);
 }
 
 TEST_CASE("generated: a kernel that writes columns of C has the bits of compiled ones") {
@@ -245,6 +268,7 @@ TEST_CASE("generated: dot products have the bits of compiled ones") {
     random_source from(2);
     compare_dots<float>(from, 2000);
     compare_dots<double>(from, 2000);
+    if (sg::multiplies_pairs()) compare_dots<sg::bfloat16_pair>(from, 2000);
 }
 
 TEST_CASE("generated: a shape that has no place, or strides that no instruction holds, have no kernel") {
@@ -509,7 +533,7 @@ TEST_CASE("generated: two products with the same place have an entry each") {
             for (index_t k = 1; k <= 31; ++k) {
                 product const p{{a, m, k, k, 1}, {b, k, n, n, 1}, {c, m, n, n, 1}};
                 auto const place = static_cast<unsigned>(
-                    sg::hash_of_product(sg::generated_kind(1.0f, 0.0f, 0), p.a, p.b, p.c) >> 52);
+                    sg::hash_of_product(sg::generated_kind<float>(1.0f, 0.0f, 0), p.a, p.b, p.c) >> 52);
                 at[place].push_back(p);
                 if (at[place].size() > at[busiest].size()) busiest = place;
             }

@@ -237,14 +237,16 @@ inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
 // another.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] void multiply_block(Table const& table, block_args<T> const& g) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (is_generated<T>) {
+        using Acc = accumulated<T>;
         block_args<T> own = g;
-        bool const apart = g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row);
-        if (apart) own.e = own.c, own.e_row = own.c_row, own.beta = T(1);
+        bool const apart = g.beta != Acc(0) && (g.e != g.c || g.e_row != g.c_row);
+        if (apart) own.e = own.c, own.e_row = own.c_row, own.beta = Acc(1);
         if (auto const kernel = generated_next(own)) {
             if (apart) {
-                block_args<T> scaled = g;
-                scaled.b = g.e, scaled.b_row = g.e_row, scaled.alpha = g.beta, scaled.beta = T(0);
+                block_args<Acc> scaled{};
+                scaled.m = g.m, scaled.n = g.n, scaled.c = g.c, scaled.c_row = g.c_row;
+                scaled.b = g.e, scaled.b_row = g.e_row, scaled.alpha = g.beta, scaled.beta = Acc(0);
                 table.add(scaled);
             }
             return kernel(own);
@@ -275,7 +277,8 @@ void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugat
 // Dot products whose operands lie along k. Returns a generated kernel that did them, or null.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] block_function<T> multiply_dots(Table const& table, block_args<T> const& g) {
-    bool const factors = g.alpha != T(1) || (g.beta != T(0) && g.beta != T(1));
+    using Acc = accumulated<T>;
+    bool const factors = g.alpha != Acc(1) || (g.beta != Acc(0) && g.beta != Acc(1));
     auto const own = factors ? nullptr : generated_next(g, generated_form::dots);
     (own ? own : table.dot_products)(g);
     return own;
@@ -288,7 +291,7 @@ template <class T>
                                                                 index_t few) {
     constexpr index_t length = block_sizes<T>::k;
     alignas(64) T copy[few_dots(sizeof(T)) * length];
-    auto const& table = real_packing<T, T>::kernels();
+    auto const& table = kernels<T, T>();
     bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
     block_args<T> part = g;
     index_t const most = turns_a || turns_b ? length : longest_dots(sizeof(T), few),
@@ -305,9 +308,9 @@ template <class T>
             part.b = copy, part.b_strip = length;
         }
         own = multiply_dots(table, part);
-        part.e = g.c, part.e_row = g.c_row, part.beta = T(1);
+        part.e = g.c, part.e_row = g.c_row, part.beta = accumulated<T>(1);
     }
-    return part.k == g.k && g.beta == T(0) && !turns_a && !turns_b ? own : nullptr;
+    return part.k == g.k && g.beta == accumulated<T>(0) && !turns_a && !turns_b ? own : nullptr;
 }
 
 // Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. Cold: its time is
@@ -332,7 +335,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     bool const by_panel = job.write && !partial && (pieces == 1 || job.add);
     bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
-    auto const a = Packing::place_of(job.a), b = Packing::place_of(job.b);
+    auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
     // An A across k is read where it is if its rows are short, or if few columns need it and the second-level cache
     // holds it: then no copy would pay.
     bool const a_is_near =
@@ -355,8 +358,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     index_t const panel = Packing::tall > 1 ? table.tallest / 2
                           : by_panel        ? divide_up(48, table.tallest) * table.tallest
                           : a_across        ? divide_up(48, table.tallest) * table.tallest
-                          : a_by_panels     ? divide_up(12, table.tallest) * table.tallest
-                                            : sizes::rows;
+                          : a_by_panels ? divide_up(larger_of(12, 2048 / kc), table.tallest) * table.tallest
+                                        : sizes::rows;
     index_t const rows_at_once = staged                      ? sizes::staged
                                  : a_in_place || a_by_panels ? r.i1 - r.i0
                                                              : sizes::rows;
@@ -507,34 +510,53 @@ template <class TA, class Packing>
     if (job.write) job.write(job.problem, job.swapped, total, n, 0, 0, m, n / Packing::widen);
 }
 
+// How a job is done: in blocks, or with B read once (vector.hpp), by rows or as dot products.
+enum class host_way { blocks, rows, dots };
+
+template <class TA, class Packing>
+void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
+                          host_scratch<Packing> const& scratch);
+
 // One product, by `team` threads. The arena holds bytes_for() the same arguments.
 template <class TA, class Packing>
-[[gnu::cold]] void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena) {
+[[gnu::cold]] void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena,
+                            [[maybe_unused]] host_way way = host_way::blocks) {
     using packet = typename Packing::packet;
     using scratch = host_scratch<Packing>;
     auto const& table = Packing::kernels();
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), depth = job.depth();
+    bool const by_blocks = way == host_way::blocks;
 
     if constexpr (!host_has_teams)
         team = 1;
-    else if (index_t const apart = pieces_apart<packet>(m, n, depth, team); apart > 0)
+    else if (index_t const apart = by_blocks || m > 1 ? pieces_apart<packet>(m, n, depth, team) : 0;
+             apart > 0)
         return multiply_pieces_apart(job, team, apart, arena);
 
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
-    host_grid const grid = team > 1 ? grid_of(team, m, n, depth, table.tallest, table.strip) : host_grid{};
+    index_t const tall = by_blocks ? table.tallest : 4, wide = by_blocks               ? table.strip
+                                                               : way == host_way::dots ? 4
+                                                                                       : 64;
+    host_grid const grid = team == 1   ? host_grid{}
+                           : by_blocks ? grid_of(team, m, n, depth, table.tallest, table.strip)
+                           : m > n     ? host_grid{team, 1}
+                                       : host_grid{1, team};
     host_each(team, team, [&](int thread, int x) {
         index_t const row = x / grid.cols, col = x % grid.cols;
-        host_region const r{cut(m, row, grid.rows, table.tallest),
-                            cut(m, row + 1, grid.rows, table.tallest),
-                            cut(n, col, grid.cols, table.strip),
-                            cut(n, col + 1, grid.cols, table.strip),
+        host_region const r{cut(m, row, grid.rows, tall),
+                            cut(m, row + 1, grid.rows, tall),
+                            cut(n, col, grid.cols, wide),
+                            cut(n, col + 1, grid.cols, wide),
                             0,
                             depth};
         if (r.i0 == r.i1 || r.j0 == r.j1) return;
         host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
-        multiply_region(job, r, scratch(part, m, n, depth));
+        scratch const memory(part, m, n, depth);
+        if constexpr (Packing::in_place && Packing::widen == 1)
+            if (!by_blocks) return multiply_vector_part(job, way == host_way::dots, r, memory);
+        multiply_region(job, r, memory);
     });
 }
 

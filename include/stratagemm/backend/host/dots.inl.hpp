@@ -23,8 +23,9 @@ STRATAGEMM_OP auto halves_sum(vec<T> v) {
     }
 }
 template <bool Part, class T, int... S>
-STRATAGEMM_OP void add_products(vec<T> (&sum)[sizeof...(S)], T const* a, T const* const (&b)[sizeof...(S)],
-                                index_t p, part tail, std::integer_sequence<int, S...>) {
+STRATAGEMM_OP void add_products(vec<accumulated<T>> (&sum)[sizeof...(S)], T const* a,
+                                T const* const (&b)[sizeof...(S)], index_t p, part tail,
+                                std::integer_sequence<int, S...>) {
     vec<T> const x = Part ? load_part<T>(a + p, tail) : load<T>(a + p);
     (multiply_add<T>(sum[S], x, Part ? load_part<T>(b[S] + p, tail) : load<T>(b[S] + p)), ...);
 }
@@ -33,11 +34,12 @@ STRATAGEMM_OP void add_products(vec<T> (&sum)[sizeof...(S)], T const* a, T const
 template <class T, int... S>
 STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, index_t i, index_t j,
                                                       std::integer_sequence<int, S...> all) {
+    using Acc = accumulated<T>;
     constexpr int W = lanes<T>;
     index_t const last = g.n - 1 - j;
     T const* const a = g.a + i * g.a_row;
     T const* const b[] = {g.b + (j + (S < last ? S : last)) * g.b_strip...};
-    vec<T> even[sizeof...(S)] = {}, odd[sizeof...(S)] = {};
+    vec<Acc> even[sizeof...(S)] = {}, odd[sizeof...(S)] = {};
     index_t p = 0;
     for (; p + 2 * W <= g.k; p += 2 * W) {
         add_products<false, T>(even, a, b, p, part{}, all);
@@ -48,10 +50,10 @@ STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, in
         add_products<true, T>(even, a, b, p, make_part<T>(left), all);
         if (left > W) add_products<true, T>(odd, a, b, p + W, make_part<T>(left - W), all);
     }
-    T sums[4];
-    auto* const out = reinterpret_cast<typename vector_types<T, 16>::loose*>(sums);
-    auto const x = add_neighbours(halves_sum<T>(even[0] + odd[0]), halves_sum<T>(even[1] + odd[1])),
-               y = add_neighbours(halves_sum<T>(even[2] + odd[2]), halves_sum<T>(even[3] + odd[3]));
+    Acc sums[4];
+    auto* const out = reinterpret_cast<typename vector_types<Acc, 16>::loose*>(sums);
+    auto const x = add_neighbours(halves_sum<Acc>(even[0] + odd[0]), halves_sum<Acc>(even[1] + odd[1])),
+               y = add_neighbours(halves_sum<Acc>(even[2] + odd[2]), halves_sum<Acc>(even[3] + odd[3]));
     if constexpr (sizeof(T) == 4)
         out[0] = add_neighbours(x, y);
     else

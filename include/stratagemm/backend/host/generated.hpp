@@ -141,18 +141,18 @@ private:
 inline generated_kernels generated;
 
 // `flag`: of a kernel, its generated_form; of an entry, .invariant of its caller, and 2 for a batch.
-template <class T>
-index_t generated_kind(T alpha, T beta, int flag) {
-    generated_end const end = beta != T(0)    ? generated_end::added
-                              : alpha != T(1) ? generated_end::scaled
-                                              : generated_end::plain;
-    return 32 * index_t{sizeof(T)} + static_cast<int>(end) + flag;
+template <class T, class Acc>
+index_t generated_kind(Acc alpha, Acc beta, int flag) {
+    generated_end const end = beta != Acc(0)    ? generated_end::added
+                              : alpha != Acc(1) ? generated_end::scaled
+                                                : generated_end::plain;
+    return 32 * generated_element<T> + static_cast<int>(end) + flag;
 }
 template <class T>
 generated_shape generated_shape_of(block_args<T> const& g, generated_form form) {
     return {g.m,       g.n,     g.k,
             g.a_row,   g.a_col, g.b_row,
-            g.b_strip, g.c_row, generated_kind(g.alpha, g.beta, static_cast<int>(form))};
+            g.b_strip, g.c_row, generated_kind<T>(g.alpha, g.beta, static_cast<int>(form))};
 }
 
 template <class A, class B, class C>
@@ -170,7 +170,7 @@ template <class A, class B, class C>
 template <class Problem, class T>
 [[gnu::cold, gnu::noinline]] void repeat(Problem const& p, block_function<T> code, bool turned,
                                          bool invariant) {
-    index_t const kind = generated_kind(p.alpha, p.beta, invariant + (p.count > 1 ? 2 : 0));
+    index_t const kind = generated_kind<T>(p.alpha, p.beta, invariant + (p.count > 1 ? 2 : 0));
     batch_steps const one{}, all{p.count, p.a_step, p.b_step, p.c_step}, &batch = p.count > 1 ? all : one;
     std::uint64_t const hash = hash_of_product(kind, p.a, p.b, p.c, batch);
     if ((p.a.row_stride | p.a.col_stride | p.b.row_stride | p.b.col_stride | p.a_step | p.b_step | p.c_step) <
@@ -209,7 +209,7 @@ template <class T, class A, class B, class C, class... Batch>
 #if STRATAGEMM_GENERATES
     if (!__atomic_load_n(&generated.any, __ATOMIC_RELAXED)) return false;
     alpha *= a.scale * b.scale;
-    index_t const kind = generated_kind(alpha, beta, invariant + int{sizeof...(Batch)} * 2);
+    index_t const kind = generated_kind<T>(alpha, beta, invariant + int{sizeof...(Batch)} * 2);
     std::uint64_t const hash = hash_of_product(kind, a, b, c, batch...);
     repeated_product const* x = generated.repeated[hash >> 52];
     if (__atomic_load_n(&x->hash, __ATOMIC_ACQUIRE) != hash &&
@@ -251,7 +251,7 @@ template <class T>
 generated_next([[maybe_unused]] block_args<T> const& g,
                [[maybe_unused]] generated_form form = generated_form::tiles) {
 #if STRATAGEMM_GENERATES
-    if (g.beta != T(0) && (g.e != g.c || g.e_row != g.c_row)) return nullptr;
+    if (g.beta != accumulated<T>(0) && (g.e != g.c || g.e_row != g.c_row)) return nullptr;
     generated_shape const s = generated_shape_of(g, form);
     if (auto const* const found = generated.find(s)) return reinterpret_cast<block_function<T>>(found->code);
     generated.miss(s);

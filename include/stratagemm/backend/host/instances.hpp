@@ -10,7 +10,7 @@ STRATAGEMM_BEGIN
 
 // Types cannot be in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, ...)                                                        \
-    EXTERN template void multiply(host_job<ELEMENT, __VA_ARGS__> const&, int, host_arena&);                  \
+    EXTERN template void multiply(host_job<ELEMENT, __VA_ARGS__> const&, int, host_arena&, host_way);        \
     EXTERN template std::size_t multiply_bytes<__VA_ARGS__>(index_t, index_t, index_t, int);
 #define STRATAGEMM_HOST_REAL(EXTERN, ELEMENT)                                                                \
     EXTERN template kernel_table<ELEMENT, ELEMENT> const& kernels();                                         \
@@ -18,12 +18,13 @@ STRATAGEMM_BEGIN
     EXTERN template void join_parts(block_args<ELEMENT> const&, bool, bool);                                 \
     EXTERN template block_function<ELEMENT> only_kernel(block_args<ELEMENT>&, index_t, bool);                \
     EXTERN template block_function<ELEMENT> multiply_by_dots(block_args<ELEMENT> const&, index_t, index_t);  \
-    EXTERN template bool multiply_small_pieces(block_args<ELEMENT>&, index_t);                               \
-    EXTERN template void multiply_vector(host_job<ELEMENT, real_packing<ELEMENT, ELEMENT>> const&, bool,     \
-                                         int, host_arena&);
+    EXTERN template bool multiply_small_pieces(block_args<ELEMENT>&, index_t);
 #define STRATAGEMM_HOST_CONVERTED(EXTERN, ELEMENT)                                                           \
     EXTERN template kernel_table<float, ELEMENT> const& kernels();                                           \
     STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, float>)
+#define STRATAGEMM_HOST_PACKETS(EXTERN, ELEMENT, PACKET, ...)                                                \
+    EXTERN template kernel_table<PACKET, PACKET> const& kernels();                                           \
+    STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, __VA_ARGS__)
 #define STRATAGEMM_HOST_PAIRS(EXTERN, FUSED)                                                                 \
     EXTERN template kernel_table<pair16<FUSED>, std::int8_t> const& kernels();                               \
     STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<FUSED>)
@@ -38,6 +39,7 @@ STRATAGEMM_BEGIN
     STRATAGEMM_HOST_REAL(EXTERN, double)                                                                     \
     STRATAGEMM_HOST_CONVERTED(EXTERN, half)                                                                  \
     STRATAGEMM_HOST_CONVERTED(EXTERN, bfloat16)                                                              \
+    STRATAGEMM_HOST_PACKETS(EXTERN, bfloat16, bfloat16_pair, packet_packing<bfloat16>)                       \
     STRATAGEMM_HOST_PAIRS(EXTERN, false)                                                                     \
     STRATAGEMM_HOST_PAIRS(EXTERN, true)                                                                      \
     STRATAGEMM_HOST_CALL(EXTERN, float)                                                                      \

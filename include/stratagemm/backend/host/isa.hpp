@@ -56,10 +56,12 @@ inline bool cpu_has(host_isa isa) {
 // Whether vectors of AVX-512 are multiplied in two halves, as Zen 4 does.
 inline bool cpu_halves_vectors() { return __builtin_cpu_is("amdfam19h"); }
 inline bool cpu_has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
+inline bool cpu_has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
 #else
 inline bool cpu_has(host_isa isa) { return isa == host_isa::portable; }
 inline bool cpu_halves_vectors() { return false; }
 inline bool cpu_has_vnni() { return false; }
+inline bool cpu_has_bf16() { return false; }
 #endif
 
 struct isa_choice {
@@ -67,11 +69,12 @@ struct isa_choice {
     bool available = true; // false: STRATAGEMM_ISA asks for what is not there
     bool known = true;     // false: STRATAGEMM_ISA is no name of an instruction set
     bool vnni = false;     // dot products of 16-bit pairs beside AVX-512
+    bool bf16 = false;     // and of pairs of bfloat16
 };
 
 [[gnu::cold, gnu::noinline]] inline isa_choice find_isa() {
     isa_choice choice;
-    choice.vnni = cpu_has_vnni();
+    choice.vnni = cpu_has_vnni(), choice.bf16 = cpu_has_bf16();
     if (char const* forced = std::getenv("STRATAGEMM_ISA"); forced && *forced) {
         for (host_isa isa : {host_isa::portable, host_isa::avx2, host_isa::avx512, host_isa::amx})
             if (__builtin_strcmp(forced, name_of(isa)) == 0) {

@@ -21,9 +21,20 @@ struct pair16 {
     std::int16_t x, y;
 };
 
+// Elements that lie side by side along k and that one instruction multiplies and adds, where the machine has it.
+template <class T, int Count>
+struct [[gnu::may_alias]] packet_of {
+    T at[Count];
+};
+using bfloat16_pair = packet_of<bfloat16, 2>;
+
 template <class T>
 struct accumulated_of {
     using type = T;
+};
+template <>
+struct accumulated_of<bfloat16_pair> {
+    using type = float;
 };
 template <bool Fused>
 struct accumulated_of<pair16<Fused>> {
@@ -34,8 +45,11 @@ using accumulated = typename accumulated_of<T>::type;
 
 // What vectors of T are made of.
 template <class T>
-using lane = std::conditional_t<std::is_same_v<T, double>, double,
-                                std::conditional_t<std::is_same_v<T, float>, float, std::int32_t>>;
+using lane = std::conditional_t<std::is_floating_point_v<accumulated<T>>, accumulated<T>, std::int32_t>;
+
+// Packets whose products AVX-512 multiplies by generated kernels.
+template <class T>
+inline constexpr bool is_generated = std::is_floating_point_v<accumulated<T>>;
 
 // Elements of the longest piece of k, of so many bytes: 14 rows of A are 21 KiB of the first-level cache.
 constexpr index_t longest_piece(index_t size) { return 1536 / size; }
@@ -85,12 +99,14 @@ template <class Acc>
 
 // C = alpha S + beta E for the up to four columns of S that a row of C has, from (i, j) on.
 template <class T>
-[[gnu::noinline]] void finish_dots(block_args<T> const& g, T const* sums, index_t i, index_t j) {
-    T const alpha = g.alpha, beta = g.beta;
-    T* const c = g.c + i * g.c_row + j;
-    T const* const e = beta == T(0) ? c : g.e + i * g.e_row + j;
+[[gnu::noinline]] void finish_dots(block_args<T> const& g, accumulated<T> const* sums, index_t i, index_t j) {
+    using Acc = accumulated<T>;
+    Acc const alpha = g.alpha, beta = g.beta;
+    Acc* const c = g.c + i * g.c_row + j;
+    Acc const* const e = beta == Acc(0) ? c : g.e + i * g.e_row + j;
     index_t const width = g.n - j < 4 ? g.n - j : 4;
-    for (index_t l = 0; l < width; ++l) c[l] = beta == T(0) ? alpha * sums[l] : alpha * sums[l] + beta * e[l];
+    for (index_t l = 0; l < width; ++l)
+        c[l] = beta == Acc(0) ? alpha * sums[l] : alpha * sums[l] + beta * e[l];
 }
 
 // The tiles of an instruction set: functions of a block, its A, B, E and C, of how many rows and columns, and the
@@ -323,6 +339,7 @@ STRATAGEMM_OP vec<T> load_as(From const* p) {
 }
 #ifndef STRATAGEMM_COMPILED_KERNELS
 #    include "kernel.inl.hpp"
+#    include "rows.inl.hpp"
 #    if !defined(__x86_64__)
 #        include "dots.inl.hpp"
 #    endif
@@ -379,6 +396,8 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 #    ifndef STRATAGEMM_COMPILED_KERNELS
 #        include "kernel.inl.hpp"
 
+#        include "rows.inl.hpp"
+
 #        include "dots.inl.hpp"
 
 #        include "columns_avx2.inl.hpp"
@@ -391,7 +410,7 @@ namespace host_avx512 {
 inline constexpr bool masked = true;
 // Integers have no generated kernels, and so the tiles that registers have room for.
 template <class T>
-inline constexpr int tallest = std::is_floating_point_v<T> ? 8 : 14;
+inline constexpr int tallest = is_generated<T> ? 8 : 14;
 inline constexpr int second = 8, shortest = 8, vectors = 2;
 STRATAGEMM_VECTORS(64)
 
@@ -495,11 +514,6 @@ void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
             own.block = NAME::block<T>;                                                                      \
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
-                if constexpr (std::is_same_v<T, From>) {                                                     \
-                    constexpr int bytes = NAME::lanes<T> * sizeof(T);                                        \
-                    if constexpr (bytes < 64 && (bytes > 16 || !portable_is_last_resort))                    \
-                        own.rows_times_rows = NAME::rows_times_rows<T>;                                      \
-                }                                                                                            \
             }                                                                                                \
             return own;                                                                                      \
         }()
@@ -514,11 +528,13 @@ template <class T, class From>
         kernel_table<T, From> t;
         if (current_isa().isa >= host_isa::avx512)
             t = STRATAGEMM_TABLE(host_avx512);
-        else if constexpr (!std::is_same_v<T, pair16<true>>)
+        else if constexpr (!std::is_same_v<T, pair16<true>> && !std::is_same_v<T, bfloat16_pair>)
             t = STRATAGEMM_TABLE(host_avx2);
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
-        if constexpr (std::is_same_v<T, From>) {
+        if constexpr (std::is_same_v<T, bfloat16_pair>) {
+            t.dot_products = host_avx2::dot_products<T>, t.turn = host_avx2::turn<T>;
+        } else if constexpr (std::is_same_v<T, From>) {
             t.dot_products = host_avx2::dot_products<T>, t.row_times_rows = host_avx2::row_times_rows<T>,
             t.rows_times_rows = host_avx2::rows_times_rows<T>, t.turn = host_avx2::turn<T>;
             t.small = host_avx2::small<T>, t.squares = host_avx2::squares<T>;
@@ -527,9 +543,11 @@ template <class T, class From>
         return t;
     }
 #    endif
-    if constexpr (!std::is_same_v<T, pair16<true>>) {
+    if constexpr (!std::is_same_v<T, pair16<true>> && !std::is_same_v<T, bfloat16_pair>) {
         kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
         t.add = host_portable::add<accumulated<T>>;
+        if constexpr (std::is_same_v<T, From> && !portable_is_last_resort)
+            t.rows_times_rows = host_portable::rows_times_rows<T>;
 #    if !defined(__x86_64__)
         if constexpr (std::is_same_v<T, From> && std::is_floating_point_v<T>)
             t.dot_products = host_portable::dot_products<T>;

@@ -3,6 +3,7 @@
 // A packing names the packet type of the kernels and lays A out in rows and B in strips:
 //   float, double      themselves
 //   half, bfloat16     converted to float
+//   bfloat16           pairs along k, where the machine multiplies these
 //   int8               pairs of 16-bit integers along k
 //   complex            real numbers: a row of A as two, of its real and of its imaginary parts; B as its interleaved
 //                      parts, columns 2j and 2j + 1. The real product of these has the four sums of an element of C
@@ -87,6 +88,7 @@ struct real_packing {
         else
             return {};
     }
+    static place place_of_b(view<From const> const& v) { return place_of(v); }
 
     [[gnu::noinline]] static void pack_a(view<From const> const& a, index_t i, index_t p, index_t rows,
                                          index_t depth, T* to) {
@@ -142,6 +144,7 @@ struct pair_packing {
         index_t row, col;
     };
     static place place_of(view<std::int8_t const> const&) { return {}; }
+    static place place_of_b(view<std::int8_t const> const&) { return {}; }
 
     // Eight integers, widened; and four pairs of them, with vectors that every machine has.
     typedef std::int8_t bytes __attribute__((vector_size(8), aligned(1), may_alias));
@@ -203,6 +206,120 @@ struct pair_packing {
     }
 };
 
+// Whether pairs of bfloat16 are multiplied, not floats.
+inline bool multiplies_pairs() { return current_isa().isa >= host_isa::avx512 && current_isa().bf16; }
+
+// Pairs of bfloat16. Where whole pairs lie along k, a kernel reads A where it is, and to pack B moves pairs only.
+template <class T>
+struct packet_packing {
+    using packet = packet_of<T, 2>;
+    using table = kernel_table<packet, packet>;
+    static table const& kernels() { return stratagemm::kernels<packet, packet>(); }
+
+    static constexpr index_t widen = 1, tall = 1;
+    static index_t depth(index_t k) { return (k + 1) / 2; }
+    using operand = view<T const>;
+    static bool by_panels(operand const& a) { return a.col_stride == 1; }
+
+    static constexpr bool in_place = true;
+    struct place {
+        packet const* data;
+        index_t row, col; // of pairs; zeros: it has none
+    };
+    static place place_of(operand const& a) {
+        bool const whole = a.col_stride == 1 && a.cols % 2 == 0 && (a.rows == 1 || a.row_stride % 2 == 0);
+        return whole ? place{reinterpret_cast<packet const*>(a.data), a.row_stride / 2, 1} : place{};
+    }
+    static place place_of_b(operand const& b) {
+        place const turned = place_of(b.transposed());
+        return {turned.data, turned.col, turned.row};
+    }
+
+    [[gnu::noinline]] static void pack_a(operand const& a, index_t i, index_t p, index_t rows, index_t depth,
+                                         packet* to) {
+        index_t const pairs = a.cols - 2 * p >= 2 * depth ? depth : depth - 1; // the last may be half a pair
+        index_t r = 0;
+        if (a.row_stride == 1)
+            for (; r + 8 <= rows; r += 8, to += 8 * depth) {
+                T const* x = a.data + i + r + 2 * p * a.col_stride;
+                for (index_t q = 0; q < depth; q += 8) {
+                    square columns;
+                    index_t const width = smaller(8, depth - q);
+                    for (index_t l = 0; l < width; ++l, x += 2 * a.col_stride)
+                        store_pairs(columns[l], load(x), q + l < pairs ? load(x + a.col_stride) : shorts{});
+                    columns.turn(to + q, depth, width);
+                }
+            }
+        for (; r < rows; ++r, to += depth) {
+            T const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
+            index_t q = 0;
+            if (a.col_stride == 1)
+                for (; q + 4 <= pairs; q += 4, x += 8) store(to + q, load(x));
+            for (; q < pairs; ++q, x += 2 * a.col_stride) to[q] = {{x[0], x[a.col_stride]}};
+            if (pairs < depth) to[pairs] = {{x[0], T{}}};
+        }
+    }
+    [[gnu::noinline]] static void pack_b(operand const& b, index_t p, index_t j, index_t depth, index_t cols,
+                                         packet* to) {
+        table const& t = kernels();
+        index_t const strip = t.strip;
+        place const in = place_of_b(b);
+        T const* const from = b.data + 2 * p * b.row_stride + j * b.col_stride;
+        if (in.data) {
+            for (index_t s = 0; s < cols; s += strip, to += depth * strip)
+                gather(t, to, strip, in.data + p + (j + s) * in.col, in.row, in.col, depth,
+                       smaller(strip, cols - s));
+            return;
+        }
+        index_t const whole = smaller(depth, (b.rows - 2 * p) / 2); // pairs
+        index_t q = 0;
+        if (b.row_stride == 1)
+            for (; q + 8 <= whole; q += 8)
+                for (index_t c = 0; c < cols; c += 8) {
+                    square columns;
+                    index_t const width = smaller(8, cols - c);
+                    for (index_t l = 0; l < width; ++l)
+                        __builtin_memcpy(columns[l]->at, from + 2 * q + (c + l) * b.col_stride, 32);
+                    columns.turn(to + c / strip * strip * depth + q * strip + c % strip, strip, width);
+                }
+        for (; q < depth; ++q) {
+            T const *x = from + 2 * q * b.row_stride, *y = x + b.row_stride;
+            packet* line = to + q * strip;
+            for (index_t s = 0; s < cols; s += strip, line += depth * strip) {
+                index_t const width = smaller(strip, cols - s);
+                index_t c = 0;
+                if (b.col_stride == 1 && q < whole)
+                    for (; c + 8 <= width; c += 8) store_pairs(line + c, load(x + s + c), load(y + s + c));
+                for (; c < width; ++c) {
+                    index_t const at = (s + c) * b.col_stride;
+                    line[c] = {{x[at], q < whole ? y[at] : T{}}};
+                }
+            }
+        }
+    }
+
+private:
+    // Up to eight columns of eight pairs.
+    struct square {
+        alignas(16) unsigned char bytes[256];
+        packet* operator[](index_t column) { return reinterpret_cast<packet*>(bytes + 32 * column); }
+        void turn(packet* to, index_t to_row, index_t columns) {
+            if (columns == 8) return transpose_square(to, to_row, (*this)[0], 8);
+            for (index_t i = 0; i < 8; ++i)
+                for (index_t j = 0; j < columns; ++j) to[i * to_row + j] = (*this)[j][i];
+        }
+    };
+    // Vectors that every machine has.
+    typedef std::int16_t shorts __attribute__((vector_size(16), aligned(2), may_alias));
+    static shorts load(T const* x) { return *reinterpret_cast<shorts const*>(x); }
+    static void store(packet* to, shorts x) { *reinterpret_cast<shorts*>(to) = x; }
+    // Eight pairs, each of an element of x and the same of y.
+    static void store_pairs(packet* to, shorts x, shorts y) {
+        store(to, __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11));
+        store(to + 4, __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15));
+    }
+};
+
 // Real and imaginary parts of 16 bytes' worth of each, with vectors that every machine has.
 template <class T>
 void deinterleave(T* real, T* imag, T const* from) {
@@ -238,6 +355,7 @@ struct complex_packing {
     static place place_of(view<Z const> const& v) {
         return {reinterpret_cast<packet const*>(v.data), 2 * v.row_stride, v.col_stride == 1 ? 1 : 0};
     }
+    static place place_of_b(view<Z const> const& v) { return place_of(v); }
 
     static void pack_a(view<Z const> const& a, index_t i, index_t p, index_t rows, index_t depth,
                        packet* to) {

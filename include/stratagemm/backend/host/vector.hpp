@@ -5,35 +5,28 @@
 
 STRATAGEMM_BEGIN
 
-// Whether a job is done by dot products, whose sums have another order than those of other kernels.
+// By dot products, whose sums have another order than those of other kernels, or with B read once in the order in which
+// B lies: up to three rows whose B has contiguous rows; or up to 20, if rows of B are too long for tiles to read B where
+// it is. Where tiles are generated, the limit is 64 rows, and B is one that no cache holds.
 template <class TA, class Packing>
-bool is_dots_job(host_job<TA, Packing> const& job) {
-    if constexpr (!Packing::in_place || Packing::widen != 1)
-        return false;
-    else
-        return !job.invariant && are_dots<TA>(job.a.rows, job.b.cols, job.a.cols, job.a.col_stride,
-                                              job.b.row_stride, job.b.col_stride);
-}
-
-// Whether a job reads B once, in the order in which B lies: `dots`, a job of dot products; up to three rows whose B
-// has contiguous rows; or up to 20, if rows of B are too long for tiles to read B where it is. Where tiles are
-// generated, the limit is 64 rows, and B is one that no cache holds.
-template <class TA, class Packing>
-bool is_vector_job(host_job<TA, Packing> const& job, bool dots) {
-    if constexpr (!Packing::in_place || Packing::widen != 1) {
-        return false;
-    } else {
-        if (job.a.cols <= 1) return false;
-        if (dots) return true;
-        if (job.b.col_stride != 1 || !Packing::kernels().rows_times_rows) return false;
-        constexpr index_t size = sizeof(typename Packing::packet);
-        index_t const row_bytes = magnitude(job.b.row_stride) * size;
+host_way way_of(host_job<TA, Packing> const& job) {
+    if constexpr (Packing::in_place && Packing::widen == 1) {
+        using packet = typename Packing::packet;
+        if (job.depth() <= 1) return host_way::blocks;
+        auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
+        if (!job.invariant && a.data && b.data &&
+            are_dots<packet>(job.a.rows, job.b.cols, job.depth(), a.col, b.row, b.col))
+            return host_way::dots;
+        if (b.col != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
+        index_t const row_bytes = magnitude(b.row) * index_t{sizeof(packet)};
         // From a cache, generated tiles read a B as it lies, in columns of a few vectors.
         bool const generates = Packing::kernels().masked;
-        if (generates && job.b.rows * row_bytes <= near_memory) return false;
-        return job.a.rows <= (generates ? 64 : 20) &&
-               (job.a.rows < 4 || (row_bytes > 2048 && !is_near(job.a.rows, job.b.rows, row_bytes)));
+        if (generates && job.b.rows * row_bytes <= near_memory) return host_way::blocks;
+        if (job.a.rows <= (generates ? 64 : 20) &&
+            (job.a.rows < 4 || (row_bytes > 2048 && !is_near(job.a.rows, job.b.rows, row_bytes))))
+            return host_way::rows;
     }
+    return host_way::blocks;
 }
 
 // A few rows times a piece of a matrix that comes from memory: eight rows of B at a time are read as they lie, while
@@ -71,56 +64,42 @@ template <class TA, class Packing>
 [[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
                                         host_scratch<Packing> const& scratch) {
     using T = typename Packing::packet;
+    using Acc = accumulated<T>;
     using sizes = block_sizes<T>;
     auto const& table = Packing::kernels();
+    auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
     block_args<T> g{};
-    g.alpha = job.alpha, g.a_row = job.a.row_stride, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
-    index_t const step = dots ? job.a.cols : pieces_of<T>(job.a.cols).length;
+    g.alpha = job.alpha, g.a_row = a.row, g.a_col = a.col, g.b_row = b.row;
+    index_t const depth = job.depth(), step = dots ? depth : pieces_of<T>(depth).length;
     index_t const height = job.write ? sizes::staged : r.i1 - r.i0,
                   width = job.write ? sizes::n() : r.j1 - r.j0;
     // Rows of a B that comes from memory are fetched ahead; from a cache they come as fast without.
     // One row times a B from a cache is up to twice as fast by the kernel that fetches nothing ahead.
-    index_t const b_bytes = job.a.cols * job.b.cols * index_t{sizeof(T)};
-    if (!dots && b_bytes > near_memory) g.ahead = job.b.data;
+    index_t const b_bytes = depth * job.b.cols * index_t{sizeof(T)};
+    if (!dots && b_bytes > near_memory) g.ahead = b.data;
     for (index_t i = r.i0; i < r.i1; i += height)
         for (index_t j = r.j0; j < r.j1; j += width) {
             g.m = smaller(height, r.i1 - i), g.n = smaller(width, r.j1 - j);
             g.c_row = job.write ? g.n : job.c_row, g.e_row = job.write ? g.n : job.e_row;
             g.c = job.write ? scratch.sum : job.c + i * g.c_row + j;
             g.e = job.write ? scratch.sum : job.e + i * g.e_row + j;
-            g.beta = !job.write ? job.beta : job.begin ? T(1) : T(0);
+            g.beta = !job.write ? job.beta : job.begin ? Acc(1) : Acc(0);
             if (job.begin) job.begin(job.problem, job.swapped, scratch.sum, g.n, i, j, g.m, g.n);
-            for (index_t p = 0; p < job.a.cols; p += step) {
-                g.k = smaller(step, job.a.cols - p), g.a = &job.a(i, p), g.b = &job.b(p, j);
+            for (index_t p = 0; p < depth; p += step) {
+                g.k = smaller(step, depth - p);
+                g.a = a.data + i * a.row + p * a.col, g.b = b.data + p * b.row + j * b.col;
                 if (dots)
-                    multiply_by_dots(g, job.b.col_stride, smaller(job.a.rows, job.b.cols));
-                else if (job.a.rows == 1 && table.row_times_rows && b_bytes <= 2 * near_memory)
-                    table.row_times_rows(g);
-                else
-                    multiply_rows(table, g);
-                g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
+                    multiply_by_dots(g, b.col, smaller(job.a.rows, job.b.cols));
+                else if constexpr (std::is_same_v<TA, T>) {
+                    if (job.a.rows == 1 && table.row_times_rows && b_bytes <= 2 * near_memory)
+                        table.row_times_rows(g);
+                    else
+                        multiply_rows(table, g);
+                }
+                g.e = g.c, g.e_row = g.c_row, g.beta = Acc(1);
             }
             if (job.write) job.write(job.problem, job.swapped, scratch.sum, g.n, i, j, g.m, g.n);
         }
-}
-
-template <class TA, class Packing>
-[[gnu::cold]] void multiply_vector(host_job<TA, Packing> const& job, bool dots, int team, host_arena& arena) {
-    using scratch = host_scratch<Packing>;
-    if constexpr (!host_has_teams) team = 1;
-    host_arena::scope const scope(arena);
-    index_t const m = job.rows(), n = job.cols(), depth = job.depth(), unit = dots ? 4 : 64;
-    std::size_t const bytes = scratch::bytes(m, n, depth);
-    std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
-    host_each(team, team, [&](int thread, int x) {
-        host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
-        host_region r{0, m, 0, n, 0, depth};
-        if (m > n)
-            r.i0 = cut(m, x, team, 4), r.i1 = cut(m, x + 1, team, 4);
-        else
-            r.j0 = cut(n, x, team, unit), r.j1 = cut(n, x + 1, team, unit);
-        multiply_vector_part(job, dots, r, scratch(part, m, n, depth));
-    });
 }
 
 STRATAGEMM_END

@@ -31,6 +31,7 @@ public:
     struct vectors {
         bool wide; // doubles
         int length;
+        bool pairs = false; // of bfloat16, where they are multiplied; their sums are floats
         int bytes() const { return 16 << length; }
         int element() const { return wide ? 8 : 4; }
     };
@@ -46,13 +47,13 @@ public:
     }
     // sum += x y, where y is a register, a vector in memory, or one element of it for all
     void multiply_add(vectors t, int sum, int x, int y) {
-        with_registers(t, 0xb8, of_map(2, true), sum, x, y);
+        with_registers(t, t.pairs ? 0x52 : 0xb8, of_multiply_add(t), sum, x, y);
     }
     void multiply_add(vectors t, int sum, int x, x86_memory y, int mask) {
-        with_memory(t, 0xb8, of_map(2, true), sum, x, y, mask, t.bytes());
+        with_memory(t, t.pairs ? 0x52 : 0xb8, of_multiply_add(t), sum, x, y, mask, t.bytes());
     }
     void multiply_add_element(vectors t, int sum, int x, x86_memory y) {
-        with_memory(t, 0xb8, of_map(2, true), sum, x, y, 0x10, t.element());
+        with_memory(t, t.pairs ? 0x52 : 0xb8, of_multiply_add(t), sum, x, y, 0x10, t.element());
     }
     // to = x y, where y is one element in memory for all
     void multiply_element(vectors t, int to, int x, x86_memory y) {
@@ -155,9 +156,10 @@ private:
     // The prefix of an operation on 64 bits.
     void rex(int reg, int base) { put(0x48 + (reg > rdi ? 4 : 0) + (base > rdi ? 1 : 0), 1); }
 
-    // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and whether it has the
-    // prefix 66.
-    static int of_map(int map, bool has_66) { return map + 8 * has_66; }
+    // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and its prefix: 1 for 66, 2
+    // for F3.
+    static int of_map(int map, int prefix) { return map + 8 * prefix; }
+    static int of_multiply_add(vectors t) { return of_map(2, t.pairs ? 2 : 1); }
     // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address; `last`: of
     // the last byte, all but the length and the second source.
     void evex(vectors t, int code, int map, int reg, int second, int third, int last) {

@@ -13,8 +13,8 @@ class dots_generator {
 
 public:
     [[gnu::cold]] dots_generator(generated_shape const& s, assembler& to)
-        : s_(s), to_(to), size_(s.kind / 32),
-          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
+        : s_(s), to_(to), size_(s.size()),
+          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2, s.has_pairs()},
           lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
         index_t least = 0;
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)

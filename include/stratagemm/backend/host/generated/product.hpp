@@ -19,8 +19,15 @@ enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4 };
 // columns where these are apart.
 struct generated_shape {
     index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
-    index_t kind; // 32 times the bytes of an element, a generated_end, and a generated_form
+    index_t kind; // 32 times generated_element(), a generated_end, and a generated_form
+
+    index_t size() const { return kind / 32 % 16; } // of an element
+    bool has_pairs() const { return kind >= 32 * 16; }
 };
+// Of elements of a kernel: their bytes, and 16 for pairs of bfloat16.
+template <class T>
+inline constexpr index_t generated_element = index_t{sizeof(T)} + (std::is_same_v<T, bfloat16_pair> ? 16 : 0);
+
 inline bool operator==(generated_shape const& x, generated_shape const& y) {
     return ((x.m ^ y.m) | (x.n ^ y.n) | (x.k ^ y.k) | (x.a_row ^ y.a_row) | (x.a_col ^ y.a_col) |
             (x.b_row ^ y.b_row) | (x.b_strip ^ y.b_strip) | (x.c_row ^ y.c_row) | (x.kind ^ y.kind)) == 0;
@@ -46,7 +53,7 @@ class product_generator {
 
 public:
     [[gnu::cold]] product_generator(generated_shape const& s, assembler& to)
-        : s_(s), to_(to), size_(s.kind / 32), end_(static_cast<generated_end>(s.kind & 24)),
+        : s_(s), to_(to), size_(s.size()), end_(static_cast<generated_end>(s.kind & 24)),
           turned_((s.kind & static_cast<int>(generated_form::turned)) != 0),
           continues_((s.kind & static_cast<int>(generated_form::continued)) != 0),
           c_row_(turned_ ? 1 : s.c_row), c_col_(turned_ ? s.c_row : 1), t_(vector_of(s.n)),
@@ -101,7 +108,7 @@ public:
 private:
     // The shortest that holds so many elements, or the longest.
     assembler::vectors vector_of(index_t elements) const {
-        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2};
+        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2, s_.has_pairs()};
     }
 
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
@@ -235,7 +242,7 @@ private:
             to_.load(t, result, c, mask);
             if (end_ == generated_end::added)
                 to_.multiply_element(t, result, result, STRATAGEMM_ARGUMENT(t_.wide, beta));
-            to_.multiply_add_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
+            to_.multiply_add_element({t.wide, t.length}, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
         } else if (end_ == generated_end::scaled) {
             to_.multiply_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
         }
