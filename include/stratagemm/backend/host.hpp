@@ -284,7 +284,7 @@ private:
         if constexpr (tile_element<T>)
             if (uses_tiles(s)) return s.k;
         if constexpr (std::is_same_v<T, bfloat16>)
-            if (multiplies_pairs()) return 2 * block_sizes<bfloat16_pair>::k;
+            if (multiplies_packets<T>()) return 2 * block_sizes<bfloat16_pair>::k;
         return block_sizes<typename packing_of<T>::type::packet>::k;
     }
 
@@ -464,16 +464,9 @@ private:
     template <class Problem>
     [[gnu::cold, gnu::noinline]] status multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
-        if constexpr (std::is_same_v<TA, std::int8_t>) {
-            if (current_isa().isa >= host_isa::avx512 && current_isa().vnni)
-                return multiply_as<pair_packing<true>>(p, team, workspace);
-            return multiply_as<pair_packing<false>>(p, team, workspace);
-        } else if constexpr (std::is_same_v<TA, bfloat16>) {
-            if (multiplies_pairs()) return multiply_as<packet_packing<bfloat16>>(p, team, workspace);
-            return multiply_as<real_packing<bfloat16, float>>(p, team, workspace);
-        } else {
-            return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
-        }
+        if constexpr (std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>)
+            if (multiplies_packets<TA>()) return multiply_as<packet_packing<TA>>(p, team, workspace);
+        return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
     }
 
     template <class Problem>

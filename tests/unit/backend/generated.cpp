@@ -28,20 +28,29 @@ struct element {
     static T random(random_source& from) { return static_cast<T>(from.uniform(-0.5, 0.5)); }
     static T nan() { return std::numeric_limits<T>::quiet_NaN(); }
 };
-template <class T, int Count>
-struct element<sg::packet_of<T, Count>> {
+template <>
+struct element<std::int32_t> {
+    static std::int32_t random(random_source& from) { return from.below(1 << 20) - (1 << 19); }
+    static std::int32_t nan() { return -7; }
+};
+template <class T>
+struct element<sg::packet_of<T>> {
     template <class F>
-    static sg::packet_of<T, Count> each(F const& f) {
-        sg::packet_of<T, Count> x;
-        for (T& part : x.at) part = static_cast<T>(static_cast<float>(f()));
+    static sg::packet_of<T> each(F const& f) {
+        sg::packet_of<T> x;
+        for (T& part : x.at) part = static_cast<T>(f());
         return x;
     }
     static auto random(random_source& from) {
-        return each([&] { return from.uniform(-0.5, 0.5); });
+        return each([&] {
+            if constexpr (std::is_same_v<T, std::int8_t>)
+                return from.below(256) - 128;
+            else
+                return static_cast<float>(from.uniform(-0.5, 0.5));
+        });
     }
     static auto nan() { return each(std::numeric_limits<float>::quiet_NaN); }
 };
-
 // Numbers with NaN before, after and between the rows of a matrix.
 template <class T>
 std::vector<T> guarded(index_t rows, index_t columns, index_t distance, random_source& from) {
@@ -103,16 +112,20 @@ void compare_products(random_source& from, int trials) {
     auto const& table = sg::kernels<T, T>();
     for (int x = 0; x < trials; ++x) {
         index_t const m = side(from, 70), n = side(from, 150),
-                      k = from.below(4) == 0 ? side(from, 1000) : side(from, 150), pad = from.below(3),
-                      count = from.below(4) == 0 ? 3 : 1, strip = table.strip;
-        bool const across = from.below(2) == 0, packed = count == 1 && from.below(3) == 0;
+                      longest = from.below(4) == 0 ? side(from, 1000) : side(from, 150), pad = from.below(3),
+                      some = from.below(4) == 0 ? 3 : 1, strip = table.strip;
+        // Strips of integers are packed, after a row of what their sums begin with.
+        constexpr bool integers = std::is_same_v<Acc, std::int32_t>;
+        index_t const k = integers ? std::min<index_t>(longest, 384) : longest, count = integers ? 1 : some;
+        bool const across = from.below(2) == 0, packed = integers || (count == 1 && from.below(3) == 0);
         sg::block_args<T> g{};
         g.m = m, g.n = n, g.k = k, g.count = count;
         g.a_row = across ? 1 : k + pad, g.a_col = across ? m + pad : 1;
         g.b_row = packed ? strip : n + pad, g.b_strip = packed ? k * strip : strip;
         g.c_row = g.e_row = n + pad;
         int const end = from.below(3); // plain, scaled, added
-        g.alpha = end == 0 ? Acc(1) : Acc(0.7), g.beta = end == 2 ? Acc(-0.3) : Acc(0);
+        g.alpha = end == 0 ? Acc(1) : static_cast<Acc>(7.7),
+        g.beta = end == 2 ? static_cast<Acc>(-3.3) : Acc(0);
         g.a_step = across ? k * g.a_col : m * g.a_row, g.b_step = k * g.b_row, g.c_step = m * g.c_row;
         auto const a =
             across ? guarded<T>(count * k, m, g.a_col, from) : guarded<T>(count * m, k, g.a_row, from);
@@ -225,7 +238,8 @@ TEST_CASE("generated: a kernel has the bits of compiled ones") {
     random_source from(1);
     compare_products<float>(from, 2000);
     compare_products<double>(from, 2000);
-    if (sg::multiplies_pairs()) compare_products<sg::bfloat16_pair>(from, 2000);
+    if (sg::multiplies_packets<sg::bfloat16>()) compare_products<sg::bfloat16_pair>(from, 2000);
+    if (sg::multiplies_packets<std::int8_t>()) compare_products<sg::int8_quad>(from, 2000);
 }
 
 TEST_CASE("generated: a kernel that writes columns of C has the bits of compiled ones") {
@@ -268,7 +282,8 @@ TEST_CASE("generated: dot products have the bits of compiled ones") {
     random_source from(2);
     compare_dots<float>(from, 2000);
     compare_dots<double>(from, 2000);
-    if (sg::multiplies_pairs()) compare_dots<sg::bfloat16_pair>(from, 2000);
+    if (sg::multiplies_packets<sg::bfloat16>()) compare_dots<sg::bfloat16_pair>(from, 2000);
+    if (sg::multiplies_packets<std::int8_t>()) compare_dots<sg::int8_quad>(from, 2000);
 }
 
 TEST_CASE("generated: a shape that has no place, or strides that no instruction holds, have no kernel") {

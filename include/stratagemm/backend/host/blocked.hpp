@@ -190,7 +190,9 @@ struct host_scratch {
         return smaller(rows, sizes::rows) * smaller(depth, sizes::k) * Packing::tall;
     }
     static index_t b_count(index_t cols, index_t depth) {
-        return divide_up(smaller(cols, sizes::n()), strip_max) * strip_max * smaller(depth, sizes::k);
+        return divide_up(smaller(cols, sizes::n()), strip_max) * strip_max *
+               (smaller(depth, sizes::k) +
+                std::is_same_v<acc, std::int32_t>); // strips of packets have a head
     }
     static index_t sum_count(index_t rows, index_t cols) {
         return smaller(rows, sizes::staged) * smaller(cols, sizes::n());
@@ -340,10 +342,11 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     // holds it: then no copy would pay.
     bool const a_is_near =
         cols_of_region <= 2 * table.strip && magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
-    bool const a_in_place = Packing::in_place && Packing::tall == 1 && !job.a_sum.terms && a.col != 0 &&
+    bool const a_in_place = Packing::in_place && Packing::tall == 1 && Packing::head == 0 &&
+                            !job.a_sum.terms && a.col != 0 &&
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && (a.col * size < 1024 || a_is_near));
-    bool const b_in_place = Packing::in_place && !job.b_sum.terms && b.col == 1 &&
+    bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
                             (table.masked || job.cols() % table.strip == 0) &&
                             is_close(r.i1 - r.i0, kc, b.row * size);
     // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
@@ -384,7 +387,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                     job.b_sum.pack_b(job.b_sum, p, j, k, cols, scratch.b);
                 else
                     Packing::pack_b(job.b, p, j, k, cols, scratch.b);
-                g.b = scratch.b, g.b_row = table.strip, g.b_strip = k * table.strip;
+                g.b = scratch.b + Packing::head * table.strip, g.b_row = table.strip,
+                g.b_strip = (k + Packing::head) * table.strip;
             }
             g.alpha = partial ? acc(1) : job.alpha;
             if (plain)

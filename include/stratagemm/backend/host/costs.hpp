@@ -279,8 +279,9 @@ host_counts counts_of(S const& s, host_isa isa, int threads) {
                 .b_across = s.b_across,
                 .in_place = packing::in_place && packing::tall == 1,
                 .by_element = std::is_same_v<typename S::a_type, std::int8_t>};
-    if constexpr (std::is_same_v<typename S::a_type, bfloat16>)
-        if (multiplies_pairs()) p.k = packet_packing<bfloat16>::depth(s.k);
+    using T = typename S::a_type;
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, std::int8_t>)
+        if (multiplies_packets<T>()) p.k = packet_packing<T>::depth(s.k), p.by_element = false;
     if (p.n == 1) p = p.transposed(), p.turned = false;
     bool const at_once = p.in_place && is_at_once(p, s.count == 1 && host_threads(threads) > 1);
     bool const shares_batch = s.count >= threads && s.count > 1;

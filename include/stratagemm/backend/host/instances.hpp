@@ -22,12 +22,9 @@ STRATAGEMM_BEGIN
 #define STRATAGEMM_HOST_CONVERTED(EXTERN, ELEMENT)                                                           \
     EXTERN template kernel_table<float, ELEMENT> const& kernels();                                           \
     STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, float>)
-#define STRATAGEMM_HOST_PACKETS(EXTERN, ELEMENT, PACKET, ...)                                                \
-    EXTERN template kernel_table<PACKET, PACKET> const& kernels();                                           \
-    STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, __VA_ARGS__)
-#define STRATAGEMM_HOST_PAIRS(EXTERN, FUSED)                                                                 \
-    EXTERN template kernel_table<pair16<FUSED>, std::int8_t> const& kernels();                               \
-    STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<FUSED>)
+#define STRATAGEMM_HOST_PACKETS(EXTERN, ELEMENT)                                                             \
+    EXTERN template kernel_table<packet_of<ELEMENT>, packet_of<ELEMENT>> const& kernels();                   \
+    STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, packet_packing<ELEMENT>)
 
 #define STRATAGEMM_HOST_CALL(EXTERN, ELEMENT)                                                                \
     EXTERN template status run_in_workspace(host const&, dense_problem<ELEMENT, ELEMENT, ELEMENT> const&,    \
@@ -39,9 +36,10 @@ STRATAGEMM_BEGIN
     STRATAGEMM_HOST_REAL(EXTERN, double)                                                                     \
     STRATAGEMM_HOST_CONVERTED(EXTERN, half)                                                                  \
     STRATAGEMM_HOST_CONVERTED(EXTERN, bfloat16)                                                              \
-    STRATAGEMM_HOST_PACKETS(EXTERN, bfloat16, bfloat16_pair, packet_packing<bfloat16>)                       \
-    STRATAGEMM_HOST_PAIRS(EXTERN, false)                                                                     \
-    STRATAGEMM_HOST_PAIRS(EXTERN, true)                                                                      \
+    STRATAGEMM_HOST_PACKETS(EXTERN, bfloat16)                                                                \
+    STRATAGEMM_HOST_PACKETS(EXTERN, std::int8_t)                                                             \
+    EXTERN template kernel_table<pair16, std::int8_t> const& kernels();                                      \
+    STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<std::int8_t>)                                  \
     STRATAGEMM_HOST_CALL(EXTERN, float)                                                                      \
     STRATAGEMM_HOST_CALL(EXTERN, double)
 

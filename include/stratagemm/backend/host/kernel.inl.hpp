@@ -46,6 +46,10 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     index_t next_left = next_steps;
     T const* next_line = next = next ? next : a;
     vec<Acc> acc[MR][NV] = {};
+    if constexpr (std::is_same_v<T, int8_quad>) // what its strips of B begin with
+        for (auto& sums : acc)
+            for (int v = 0; v < NV; ++v)
+                sums[v] = load<Acc>(reinterpret_cast<Acc const*>(b - g.b_row) + v * W);
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
     // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
     index_t const a_col = g.a_col, b_row = g.b_row;

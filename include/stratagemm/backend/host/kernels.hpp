@@ -14,30 +14,31 @@ inline index_t divide_up(index_t x, index_t by) { return (x + by - 1) / by; }
 inline index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
 inline index_t larger_of(index_t x, index_t y) { return x < y ? y : x; }
 
-// Two 16-bit integers that are multiplied and added as one step of k: how int8 is multiplied without tiles.
-// `fused` says that the machine adds to the accumulator in the same instruction.
-template <bool Fused>
+// Two 16-bit integers that are multiplied and added as one step of k: how int8 is multiplied by machines that have no
+// instruction for it.
 struct pair16 {
     std::int16_t x, y;
 };
 
-// Elements that lie side by side along k and that one instruction multiplies and adds, where the machine has it.
-template <class T, int Count>
+// Elements that lie side by side along k and that one instruction multiplies and adds, where the machine has it. Of
+// integers, the instruction takes those of A as unsigned: 128 is added to them, and sums begin with what is then too much.
+template <class T>
 struct [[gnu::may_alias]] packet_of {
-    T at[Count];
+    T at[4 / sizeof(T)];
 };
-using bfloat16_pair = packet_of<bfloat16, 2>;
+using bfloat16_pair = packet_of<bfloat16>;
+using int8_quad = packet_of<std::int8_t>;
 
 template <class T>
 struct accumulated_of {
     using type = T;
 };
-template <>
-struct accumulated_of<bfloat16_pair> {
-    using type = float;
+template <class T>
+struct accumulated_of<packet_of<T>> {
+    using type = accumulator_t<T>;
 };
-template <bool Fused>
-struct accumulated_of<pair16<Fused>> {
+template <>
+struct accumulated_of<pair16> {
     using type = std::int32_t;
 };
 template <class T>
@@ -47,9 +48,12 @@ using accumulated = typename accumulated_of<T>::type;
 template <class T>
 using lane = std::conditional_t<std::is_floating_point_v<accumulated<T>>, accumulated<T>, std::int32_t>;
 
-// Packets whose products AVX-512 multiplies by generated kernels.
+// Packets that AVX-512 multiplies by generated kernels.
 template <class T>
-inline constexpr bool is_generated = std::is_floating_point_v<accumulated<T>>;
+inline constexpr bool is_generated = !std::is_same_v<T, pair16>;
+// Packets that only AVX-512 multiplies.
+template <class T>
+inline constexpr bool is_packet = is_generated<T> && !std::is_floating_point_v<T>;
 
 // Elements of the longest piece of k, of so many bytes: 14 rows of A are 21 KiB of the first-level cache.
 constexpr index_t longest_piece(index_t size) { return 1536 / size; }
@@ -528,11 +532,11 @@ template <class T, class From>
         kernel_table<T, From> t;
         if (current_isa().isa >= host_isa::avx512)
             t = STRATAGEMM_TABLE(host_avx512);
-        else if constexpr (!std::is_same_v<T, pair16<true>> && !std::is_same_v<T, bfloat16_pair>)
+        else if constexpr (!is_packet<T>)
             t = STRATAGEMM_TABLE(host_avx2);
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
-        if constexpr (std::is_same_v<T, bfloat16_pair>) {
+        if constexpr (is_packet<T>) {
             t.dot_products = host_avx2::dot_products<T>, t.turn = host_avx2::turn<T>;
         } else if constexpr (std::is_same_v<T, From>) {
             t.dot_products = host_avx2::dot_products<T>, t.row_times_rows = host_avx2::row_times_rows<T>,
@@ -543,7 +547,7 @@ template <class T, class From>
         return t;
     }
 #    endif
-    if constexpr (!std::is_same_v<T, pair16<true>> && !std::is_same_v<T, bfloat16_pair>) {
+    if constexpr (!is_packet<T>) {
         kernel_table<T, From> t = STRATAGEMM_TABLE(host_portable);
         t.add = host_portable::add<accumulated<T>>;
         if constexpr (std::is_same_v<T, From> && !portable_is_last_resort)

@@ -3,8 +3,8 @@
 // A packing names the packet type of the kernels and lays A out in rows and B in strips:
 //   float, double      themselves
 //   half, bfloat16     converted to float
-//   bfloat16           pairs along k, where the machine multiplies these
-//   int8               pairs of 16-bit integers along k
+//   bfloat16, int8     packets along k, where the machine multiplies these
+//   int8               else pairs of 16-bit integers along k
 //   complex            real numbers: a row of A as two, of its real and of its imaginary parts; B as its interleaved
 //                      parts, columns 2j and 2j + 1. The real product of these has the four sums of an element of C
 //                      side by side, and join() adds them in pairs. Conjugation is a choice of signs there.
@@ -70,6 +70,7 @@ struct real_packing {
     static table const& kernels() { return stratagemm::kernels<T, From>(); }
 
     static constexpr index_t widen = 1, tall = 1; // columns and rows of the kernel's C for one of C
+    static constexpr index_t head = 0;            // rows that a packed strip of B begins with
     static index_t depth(index_t k) { return k; }
     using operand = view<From const>;
     static bool by_panels(operand const& a) {
@@ -128,28 +129,28 @@ struct real_packing {
     }
 };
 
-template <bool Fused>
+template <class T>
 struct pair_packing {
-    using packet = pair16<Fused>;
-    using table = kernel_table<packet, std::int8_t>;
-    static table const& kernels() { return stratagemm::kernels<packet, std::int8_t>(); }
+    using packet = pair16;
+    using table = kernel_table<packet, T>;
+    static table const& kernels() { return stratagemm::kernels<packet, T>(); }
 
-    static constexpr index_t widen = 1, tall = 1;
+    static constexpr index_t widen = 1, tall = 1, head = 0;
     static index_t depth(index_t k) { return (k + 1) / 2; }
-    using operand = view<std::int8_t const>;
+    using operand = view<T const>;
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
     static constexpr bool in_place = false;
     struct place {
         packet const* data;
         index_t row, col;
     };
-    static place place_of(view<std::int8_t const> const&) { return {}; }
-    static place place_of_b(view<std::int8_t const> const&) { return {}; }
+    static place place_of(view<T const> const&) { return {}; }
+    static place place_of_b(view<T const> const&) { return {}; }
 
     // Eight integers, widened; and four pairs of them, with vectors that every machine has.
-    typedef std::int8_t bytes __attribute__((vector_size(8), aligned(1), may_alias));
+    typedef T bytes __attribute__((vector_size(8), aligned(1), may_alias));
     typedef std::int16_t shorts __attribute__((vector_size(16), aligned(2), may_alias));
-    static shorts widened(std::int8_t const* x) {
+    static shorts widened(T const* x) {
         return __builtin_convertvector(*reinterpret_cast<bytes const*>(x), shorts);
     }
     static void store(packet* to, shorts pairs) { *reinterpret_cast<shorts*>(to) = pairs; }
@@ -159,13 +160,13 @@ struct pair_packing {
         store(to + 4, __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15));
     }
 
-    [[gnu::noinline]] static void pack_a(view<std::int8_t const> const& a, index_t i, index_t p, index_t rows,
+    [[gnu::noinline]] static void pack_a(view<T const> const& a, index_t i, index_t p, index_t rows,
                                          index_t depth, packet* to) {
         index_t const pairs = a.cols - 2 * p >= 2 * depth ? depth : depth - 1; // the last may be half a pair
         index_t r = 0;
         if (a.row_stride == 1)
             for (; r + 8 <= rows; r += 8, to += 8 * depth) {
-                std::int8_t const* x = a.data + i + r + 2 * p * a.col_stride;
+                T const* x = a.data + i + r + 2 * p * a.col_stride;
                 for (index_t q = 0; q < depth; ++q, x += 2 * a.col_stride) {
                     packet column[8];
                     store_pairs(column, widened(x), q < pairs ? widened(x + a.col_stride) : shorts{});
@@ -173,7 +174,7 @@ struct pair_packing {
                 }
             }
         for (; r < rows; ++r, to += depth) {
-            std::int8_t const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
+            T const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
             index_t q = 0;
             if (a.col_stride == 1)
                 for (; q + 4 <= pairs; q += 4, x += 8) store(to + q, widened(x));
@@ -181,15 +182,15 @@ struct pair_packing {
             if (pairs < depth) to[pairs] = {x[0], 0};
         }
     }
-    [[gnu::noinline]] static void pack_b(view<std::int8_t const> const& b, index_t p, index_t j,
-                                         index_t depth, index_t cols, packet* to) {
+    [[gnu::noinline]] static void pack_b(view<T const> const& b, index_t p, index_t j, index_t depth,
+                                         index_t cols, packet* to) {
         int const strip = kernels().strip;
         for (index_t s = 0; s < cols; s += strip) {
             index_t const width = cols - s < strip ? cols - s : strip;
             if (!kernels().masked) clear_strip(to, strip, depth, width);
             for (index_t q = 0; q < depth; ++q, to += strip) {
                 index_t const l = 2 * (p + q);
-                std::int8_t const* const x = b.data + l * b.row_stride + (j + s) * b.col_stride;
+                T const* const x = b.data + l * b.row_stride + (j + s) * b.col_stride;
                 bool const whole = l + 1 < b.rows;
                 index_t const second = whole ? b.row_stride : 0;
                 index_t c = 0;
@@ -206,29 +207,37 @@ struct pair_packing {
     }
 };
 
-// Whether pairs of bfloat16 are multiplied, not floats.
-inline bool multiplies_pairs() { return current_isa().isa >= host_isa::avx512 && current_isa().bf16; }
+// Whether packets of T, bfloat16 or int8, are multiplied.
+template <class T>
+bool multiplies_packets() {
+    return current_isa().isa >= host_isa::avx512 &&
+           (std::is_same_v<T, bfloat16> ? current_isa().bf16 : current_isa().vnni);
+}
 
-// Pairs of bfloat16. Where whole pairs lie along k, a kernel reads A where it is, and to pack B moves pairs only.
+// Packets of bfloat16 or int8. Where whole packets lie along k, a kernel reads A of bfloat16 where it is, and to pack B
+// moves packets.
 template <class T>
 struct packet_packing {
-    using packet = packet_of<T, 2>;
+    using packet = packet_of<T>;
     using table = kernel_table<packet, packet>;
     static table const& kernels() { return stratagemm::kernels<packet, packet>(); }
 
     static constexpr index_t widen = 1, tall = 1;
-    static index_t depth(index_t k) { return (k + 1) / 2; }
+    static constexpr index_t length = 4 / sizeof(T); // elements of a packet
+    static constexpr index_t head = std::is_same_v<T, std::int8_t> ? 1 : 0;
+    static index_t depth(index_t k) { return divide_up(k, length); }
     using operand = view<T const>;
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
 
     static constexpr bool in_place = true;
     struct place {
         packet const* data;
-        index_t row, col; // of pairs; zeros: it has none
+        index_t row, col; // of packets; zeros: it has none
     };
     static place place_of(operand const& a) {
-        bool const whole = a.col_stride == 1 && a.cols % 2 == 0 && (a.rows == 1 || a.row_stride % 2 == 0);
-        return whole ? place{reinterpret_cast<packet const*>(a.data), a.row_stride / 2, 1} : place{};
+        bool const whole =
+            a.col_stride == 1 && a.cols % length == 0 && (a.rows == 1 || a.row_stride % length == 0);
+        return whole ? place{reinterpret_cast<packet const*>(a.data), a.row_stride / length, 1} : place{};
     }
     static place place_of_b(operand const& b) {
         place const turned = place_of(b.transposed());
@@ -237,69 +246,98 @@ struct packet_packing {
 
     [[gnu::noinline]] static void pack_a(operand const& a, index_t i, index_t p, index_t rows, index_t depth,
                                          packet* to) {
-        index_t const pairs = a.cols - 2 * p >= 2 * depth ? depth : depth - 1; // the last may be half a pair
-        index_t r = 0;
-        if (a.row_stride == 1)
-            for (; r + 8 <= rows; r += 8, to += 8 * depth) {
-                T const* x = a.data + i + r + 2 * p * a.col_stride;
-                for (index_t q = 0; q < depth; q += 8) {
-                    square columns;
-                    index_t const width = smaller(8, depth - q);
-                    for (index_t l = 0; l < width; ++l, x += 2 * a.col_stride)
-                        store_pairs(columns[l], load(x), q + l < pairs ? load(x + a.col_stride) : shorts{});
-                    columns.turn(to + q, depth, width);
+        index_t const left = a.cols - length * p, whole = smaller(depth, left / length);
+        T const* from = a.data + i * a.row_stride + length * p * a.col_stride;
+        bool const across = a.row_stride == 1 && rows >= 8;
+        for (index_t r = 0; r < rows && across; r += 8)
+            for (index_t q = 0; q < depth; q += 8) {
+                square columns;
+                index_t const row = smaller(r, rows - 8), width = smaller(8, depth - q);
+                for (index_t l = 0; l < width; ++l) {
+                    index_t const k = (q + l) * length;
+                    join(columns[l], from + row + k * a.col_stride, a.col_stride, left - k);
+                    store(columns[l], load(columns[l]->at) ^ flips);
+                    store(columns[l] + 4, load(columns[l][4].at) ^ flips);
                 }
+                columns.turn(to + row * depth + q, depth, width);
             }
-        for (; r < rows; ++r, to += depth) {
-            T const* x = a.data + (i + r) * a.row_stride + 2 * p * a.col_stride;
+        for (index_t r = 0; r < rows && !across; ++r, from += a.row_stride, to += depth) {
             index_t q = 0;
-            if (a.col_stride == 1)
-                for (; q + 4 <= pairs; q += 4, x += 8) store(to + q, load(x));
-            for (; q < pairs; ++q, x += 2 * a.col_stride) to[q] = {{x[0], x[a.col_stride]}};
-            if (pairs < depth) to[pairs] = {{x[0], T{}}};
+            if (a.col_stride == 1 && whole >= 4) { // the last four overlap with those before
+                for (; q + 4 < whole; q += 4) store(to + q, load(from + q * length) ^ flips);
+                store(to + whole - 4, load(from + (whole - 4) * length) ^ flips);
+                q = whole;
+            }
+            for (; q < depth; ++q)
+                to[q] = packet_at(from + q * length * a.col_stride, a.col_stride, left - q * length,
+                                  p + q > 0, static_cast<std::uint16_t>(flips) * 0x10001u);
         }
     }
     [[gnu::noinline]] static void pack_b(operand const& b, index_t p, index_t j, index_t depth, index_t cols,
                                          packet* to) {
         table const& t = kernels();
-        index_t const strip = t.strip;
+        index_t const strip = t.strip, next = (depth + head) * strip, left = b.rows - length * p;
         place const in = place_of_b(b);
-        T const* const from = b.data + 2 * p * b.row_stride + j * b.col_stride;
-        if (in.data) {
-            for (index_t s = 0; s < cols; s += strip, to += depth * strip)
-                gather(t, to, strip, in.data + p + (j + s) * in.col, in.row, in.col, depth,
-                       smaller(strip, cols - s));
-            return;
-        }
-        index_t const whole = smaller(depth, (b.rows - 2 * p) / 2); // pairs
+        T const* const from = b.data + length * p * b.row_stride + j * b.col_stride;
+        packet* const first = to + head * strip;
         index_t q = 0;
-        if (b.row_stride == 1)
-            for (; q + 8 <= whole; q += 8)
+        if (in.data) {
+            q = depth;
+            for (index_t s = 0; s < cols; s += strip)
+                gather(t, first + s / strip * next, strip, in.data + p + (j + s) * in.col, in.row, in.col,
+                       depth, smaller(strip, cols - s));
+        } else if (b.row_stride == 1) {
+            for (; q + 8 <= smaller(depth, left / length); q += 8)
                 for (index_t c = 0; c < cols; c += 8) {
                     square columns;
                     index_t const width = smaller(8, cols - c);
                     for (index_t l = 0; l < width; ++l)
-                        __builtin_memcpy(columns[l]->at, from + 2 * q + (c + l) * b.col_stride, 32);
-                    columns.turn(to + c / strip * strip * depth + q * strip + c % strip, strip, width);
+                        __builtin_memcpy(columns[l]->at, from + q * length + (c + l) * b.col_stride, 32);
+                    columns.turn(first + c / strip * next + q * strip + c % strip, strip, width);
                 }
+        }
         for (; q < depth; ++q) {
-            T const *x = from + 2 * q * b.row_stride, *y = x + b.row_stride;
-            packet* line = to + q * strip;
-            for (index_t s = 0; s < cols; s += strip, line += depth * strip) {
+            index_t const k = q * length;
+            for (index_t s = 0; s < cols; s += strip) {
+                packet* const line = first + s / strip * next + q * strip;
+                T const* const x = from + k * b.row_stride + s * b.col_stride;
                 index_t const width = smaller(strip, cols - s);
                 index_t c = 0;
-                if (b.col_stride == 1 && q < whole)
-                    for (; c + 8 <= width; c += 8) store_pairs(line + c, load(x + s + c), load(y + s + c));
-                for (; c < width; ++c) {
-                    index_t const at = (s + c) * b.col_stride;
-                    line[c] = {{x[at], q < whole ? y[at] : T{}}};
+                if (b.col_stride == 1) {
+                    for (; c + 8 <= width; c += 8) join(line + c, x + c, b.row_stride, left - k);
+                    // The last eight overlap with those before, which may be of the strip before.
+                    if (index_t const over = c + 8 - width; over < 8 && j + s + width >= 8) {
+                        square eight;
+                        join(eight[0], x + c - over, b.row_stride, left - k);
+                        for (; c < width; ++c) line[c] = eight[0][c + 8 - width];
+                    }
                 }
+                for (; c < width; ++c)
+                    line[c] = packet_at(x + c * b.col_stride, b.row_stride, left - k, p + q > 0, 0);
             }
         }
+        if constexpr (head > 0) begin_strips(t, to, depth, cols);
     }
 
 private:
-    // Up to eight columns of eight pairs.
+    // Each strip begins with -128 times the sums of its columns, which are its product with a row of 128.
+    static void begin_strips(table const& t, packet* to, index_t depth, index_t cols) {
+        index_t const strip = t.strip, next = (depth + 1) * strip;
+        auto const bytes = [](index_t count) { return static_cast<std::size_t>(count) * sizeof(packet); };
+        std::int32_t sums[n_most];
+        constexpr T high = -128; // 128, unsigned
+        packet const row{{high, high, high, high}};
+        for (index_t s = 0; s < cols; s += strip) __builtin_memset(to + s / strip * next, 0, bytes(strip));
+        block_args<packet> g{};
+        g.m = 1, g.n = cols, g.k = depth, g.a = &row, g.b = to + strip, g.b_row = strip, g.b_strip = next;
+        g.e = g.c = sums, g.c_row = cols, g.alpha = -1;
+        multiply_block(t, g);
+        for (index_t s = 0; s < cols; s += strip)
+            __builtin_memcpy(to + s / strip * next, sums + s, bytes(smaller(strip, cols - s)));
+    }
+    static constexpr index_t n_most = 1024; // columns of a block
+
+    // Up to eight columns of eight packets.
     struct square {
         alignas(16) unsigned char bytes[256];
         packet* operator[](index_t column) { return reinterpret_cast<packet*>(bytes + 32 * column); }
@@ -309,14 +347,41 @@ private:
                 for (index_t j = 0; j < columns; ++j) to[i * to_row + j] = (*this)[j][i];
         }
     };
-    // Vectors that every machine has.
-    typedef std::int16_t shorts __attribute__((vector_size(16), aligned(2), may_alias));
+    // Vectors that every machine has. Signed bytes plus 128 are their highest bits flipped.
+    typedef std::int16_t shorts __attribute__((vector_size(16), aligned(1), may_alias));
+    static constexpr std::int16_t flips = head > 0 ? std::int16_t(-0x7f80) : std::int16_t(0);
+    typedef std::int8_t bytes __attribute__((vector_size(8), aligned(1), may_alias));
     static shorts load(T const* x) { return *reinterpret_cast<shorts const*>(x); }
+    static bytes load_half(T const* x) { return *reinterpret_cast<bytes const*>(x); }
     static void store(packet* to, shorts x) { *reinterpret_cast<shorts*>(to) = x; }
-    // Eight pairs, each of an element of x and the same of y.
-    static void store_pairs(packet* to, shorts x, shorts y) {
-        store(to, __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11));
-        store(to + 4, __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15));
+    // Of the elements of k that are left, up to a packet, which are `next` apart; zeros follow. `before`: there is a whole
+    // packet before. Some bits are flipped.
+    static packet packet_at(T const* x, index_t next, index_t left, bool before, std::uint32_t flipped) {
+        std::uint32_t word = 0;
+        if (index_t const lacks = left < length ? length - left : 0; next == 1 && (lacks == 0 || before)) {
+            __builtin_memcpy(&word, x - lacks, 4);
+            word >>= 8 * sizeof(T) * static_cast<std::size_t>(lacks);
+        } else {
+            for (index_t l = 0; l < length - lacks; ++l)
+                __builtin_memcpy(reinterpret_cast<T*>(&word) + l, x + l * next, sizeof(T));
+        }
+        return __builtin_bit_cast(packet, word ^ flipped);
+    }
+    // Eight such packets, of columns that lie side by side.
+    static void join(packet* to, T const* x, index_t next, index_t left) {
+        shorts low, high;
+        if constexpr (sizeof(T) == 2) {
+            low = load(x), high = left > 1 ? load(x + next) : shorts{};
+        } else {
+            auto const row = [&](index_t l) { return l < left ? load_half(x + l * next) : bytes{}; };
+            low = join_bytes(row(0), row(1)), high = join_bytes(row(2), row(3));
+        }
+        store(to, __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11));
+        store(to + 4, __builtin_shufflevector(low, high, 4, 12, 5, 13, 6, 14, 7, 15));
+    }
+    static shorts join_bytes(bytes x, bytes y) {
+        return __builtin_bit_cast(
+            shorts, __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15));
     }
 };
 
@@ -341,7 +406,7 @@ struct complex_packing {
     using table = kernel_table<packet, packet>;
     static table const& kernels() { return stratagemm::kernels<packet, packet>(); }
 
-    static constexpr index_t widen = 2, tall = 2;
+    static constexpr index_t widen = 2, tall = 2, head = 0;
     static index_t depth(index_t k) { return k; }
     using operand = view<Z const>;
     static bool by_panels(operand const& a) { return a.col_stride == 1; }
@@ -398,8 +463,8 @@ struct packing_of {
     using type = real_packing<T, accumulator_t<T>>;
 };
 template <>
-struct packing_of<std::int8_t> { // both kinds of pairs have the same size
-    using type = pair_packing<false>;
+struct packing_of<std::int8_t> {
+    using type = pair_packing<std::int8_t>;
 };
 template <complex_like T>
 struct packing_of<T> {

@@ -9,12 +9,13 @@ STRATAGEMM_BEGIN
 // B lies: up to three rows whose B has contiguous rows; or up to 20, if rows of B are too long for tiles to read B where
 // it is. Where tiles are generated, the limit is 64 rows, and B is one that no cache holds.
 template <class TA, class Packing>
-host_way way_of(host_job<TA, Packing> const& job) {
+[[gnu::cold]] host_way way_of(host_job<TA, Packing> const& job) {
     if constexpr (Packing::in_place && Packing::widen == 1) {
         using packet = typename Packing::packet;
         if (job.depth() <= 1) return host_way::blocks;
         auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
-        if (!job.invariant && a.data && b.data &&
+        constexpr index_t most = std::is_same_v<packet, int8_quad> ? few_dots(4) : near_memory;
+        if (!job.invariant && a.data && b.data && smaller(job.a.rows, job.b.cols) <= most &&
             are_dots<packet>(job.a.rows, job.b.cols, job.depth(), a.col, b.row, b.col))
             return host_way::dots;
         if (b.col != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
@@ -60,6 +61,42 @@ template <class Table, class T>
     }
 }
 
+// Dot products of int8: those of the up to eight rows or columns that are short, of which a copy has 128 added to its
+// elements, less those of a row of 128.
+template <class Table>
+[[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<int8_quad> const& g, index_t b_col) {
+    constexpr index_t length = 768, most = 256; // packets of a row; sums
+    int8_quad copy[(few_dots(4) + 1) * length];
+    std::int32_t sums[(few_dots(4) + 1) * most];
+    bool const short_b = g.n < g.m;
+    index_t const few = short_b ? g.n : g.m, many = short_b ? g.m : g.n, step = short_b ? g.a_row : b_col;
+    block_args<int8_quad> part{};
+    part.m = few + 1, part.a = copy, part.a_row = length, part.a_col = 1, part.b_row = 1, part.b_strip = step;
+    part.e = part.c = sums, part.c_row = part.e_row = most, part.alpha = 1;
+    for (index_t j = 0; j < many; j += most) {
+        part.n = smaller(most, many - j), part.beta = 0;
+        for (index_t p = 0; p < g.k; p += length, part.beta = 1) {
+            part.k = smaller(length, g.k - p), part.b = (short_b ? g.a : g.b) + j * step + p;
+            for (index_t i = 0; i <= few; ++i) {
+                auto* const to = reinterpret_cast<signed char*>(copy + i * length);
+                auto const* const from =
+                    reinterpret_cast<signed char const*>((short_b ? g.b + i * b_col : g.a + i * g.a_row) + p);
+                for (index_t l = 0; l < 4 * part.k; ++l)
+                    to[l] = static_cast<signed char>(i < few ? from[l] ^ -128 : -128);
+            }
+            multiply_dots(table, part);
+        }
+        for (index_t i = 0; i < few; ++i)
+            for (index_t l = 0; l < part.n; ++l) {
+                index_t const row = short_b ? j + l : i, column = short_b ? i : j + l;
+                auto const word = [](std::int32_t x) { return static_cast<std::uint32_t>(x); }; // modulo 2^32
+                std::uint32_t x = word(g.alpha) * (word(sums[i * most + l]) - word(sums[few * most + l]));
+                if (g.beta != 0) x += word(g.beta) * word(g.e[row * g.e_row + column]);
+                g.c[row * g.c_row + column] = static_cast<std::int32_t>(x);
+            }
+    }
+}
+
 template <class TA, class Packing>
 [[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
                                         host_scratch<Packing> const& scratch) {
@@ -88,7 +125,9 @@ template <class TA, class Packing>
             for (index_t p = 0; p < depth; p += step) {
                 g.k = smaller(step, depth - p);
                 g.a = a.data + i * a.row + p * a.col, g.b = b.data + p * b.row + j * b.col;
-                if (dots)
+                if constexpr (std::is_same_v<T, int8_quad>)
+                    multiply_by_dots(table, g, b.col);
+                else if (dots)
                     multiply_by_dots(g, b.col, smaller(job.a.rows, job.b.cols));
                 else if constexpr (std::is_same_v<TA, T>) {
                     if (job.a.rows == 1 && table.row_times_rows && b_bytes <= 2 * near_memory)

@@ -20,8 +20,8 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
         asm("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
     else if constexpr (std::is_same_v<T, bfloat16_pair>)
         asm("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
-    else if constexpr (std::is_same_v<T, pair16<true>>)
-        asm("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+    else if constexpr (std::is_same_v<T, int8_quad>)
+        asm("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); // a is unsigned
     else {
         vec<T> products;
         asm("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(a), "v"(b));

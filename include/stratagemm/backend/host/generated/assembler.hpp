@@ -31,7 +31,8 @@ public:
     struct vectors {
         bool wide; // doubles
         int length;
-        bool pairs = false; // of bfloat16, where they are multiplied; their sums are floats
+        int packets =
+            0; // 1: pairs of bfloat16, whose sums are floats; 2: four of int8, whose sums are integers
         int bytes() const { return 16 << length; }
         int element() const { return wide ? 8 : 4; }
     };
@@ -47,19 +48,24 @@ public:
     }
     // sum += x y, where y is a register, a vector in memory, or one element of it for all
     void multiply_add(vectors t, int sum, int x, int y) {
-        with_registers(t, t.pairs ? 0x52 : 0xb8, of_multiply_add(t), sum, x, y);
+        with_registers(t, multiply_add_of(t), of_map(2, t.packets == 1 ? 2 : 1), sum, x, y);
     }
     void multiply_add(vectors t, int sum, int x, x86_memory y, int mask) {
-        with_memory(t, t.pairs ? 0x52 : 0xb8, of_multiply_add(t), sum, x, y, mask, t.bytes());
+        with_memory(t, multiply_add_of(t), of_map(2, t.packets == 1 ? 2 : 1), sum, x, y, mask, t.bytes());
     }
     void multiply_add_element(vectors t, int sum, int x, x86_memory y) {
-        with_memory(t, t.pairs ? 0x52 : 0xb8, of_multiply_add(t), sum, x, y, 0x10, t.element());
+        with_memory(t, multiply_add_of(t), of_map(2, t.packets == 1 ? 2 : 1), sum, x, y, 0x10, t.element());
     }
     // to = x y, where y is one element in memory for all
     void multiply_element(vectors t, int to, int x, x86_memory y) {
-        with_memory(t, 0x59, of_map(1, t.wide), to, x, y, 0x10, t.element());
+        bool const integers = t.packets == 2;
+        with_memory(t, integers ? 0x40 : 0x59, integers ? of_map(2, 1) : of_map(1, t.wide), to, x, y, 0x10,
+                    t.element());
     }
-    void add(vectors t, int to, int x, int y) { with_registers(t, 0x58, of_map(1, t.wide), to, x, y); }
+    void add(vectors t, int to, int x, int y) {
+        bool const integers = t.packets == 2;
+        with_registers(t, integers ? 0xfe : 0x58, of_map(1, integers || t.wide), to, x, y);
+    }
     // 16 or 32 bytes of a vector of 64
     void extract(vectors t, int to, int from, int which) {
         with_registers({t.wide, 2}, t.length == 0 ? 0x19 : 0x1b, of_map(3, true), from, 0, to);
@@ -159,7 +165,7 @@ private:
     // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and its prefix: 1 for 66, 2
     // for F3.
     static int of_map(int map, int prefix) { return map + 8 * prefix; }
-    static int of_multiply_add(vectors t) { return of_map(2, t.pairs ? 2 : 1); }
+    static int multiply_add_of(vectors t) { return t.packets == 0 ? 0xb8 : t.packets == 1 ? 0x52 : 0x50; }
     // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address; `last`: of
     // the last byte, all but the length and the second source.
     void evex(vectors t, int code, int map, int reg, int second, int third, int last) {

@@ -14,7 +14,7 @@ class dots_generator {
 public:
     [[gnu::cold]] dots_generator(generated_shape const& s, assembler& to)
         : s_(s), to_(to), size_(s.size()),
-          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2, s.has_pairs()},
+          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2, s.packets()},
           lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
         index_t least = 0;
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
@@ -161,7 +161,7 @@ private:
         int all = join(3, elements[0], elements[1]);
         if (in_16 == 4) all = join(3, all, join(3, elements[2], elements[3]));
 
-        assembler::vectors const t{t_.wide, length};
+        assembler::vectors const t{t_.wide, length, t_.packets};
         to_.set_mask(1, (index_t{1} << columns) - 1);
         for (int r = 0; r < rows; ++r) {
             x86_memory const c{rdx, ((row + r) * s_.c_row + column) * size_};

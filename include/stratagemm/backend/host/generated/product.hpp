@@ -21,12 +21,14 @@ struct generated_shape {
     index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
     index_t kind; // 32 times generated_element(), a generated_end, and a generated_form
 
-    index_t size() const { return kind / 32 % 16; } // of an element
-    bool has_pairs() const { return kind >= 32 * 16; }
+    index_t size() const { return kind / 32 % 16; }              // of an element
+    int packets() const { return static_cast<int>(kind / 512); } // of assembler::vectors
 };
-// Of elements of a kernel: their bytes, and 16 for pairs of bfloat16.
+// Of elements of a kernel: their bytes, and 16 for each kind of packets.
 template <class T>
-inline constexpr index_t generated_element = index_t{sizeof(T)} + (std::is_same_v<T, bfloat16_pair> ? 16 : 0);
+inline constexpr index_t generated_element = index_t{sizeof(T)} + (std::is_same_v<T, bfloat16_pair> ? 16
+                                                                   : std::is_same_v<T, int8_quad>   ? 32
+                                                                                                    : 0);
 
 inline bool operator==(generated_shape const& x, generated_shape const& y) {
     return ((x.m ^ y.m) | (x.n ^ y.n) | (x.k ^ y.k) | (x.a_row ^ y.a_row) | (x.a_col ^ y.a_col) |
@@ -108,7 +110,7 @@ public:
 private:
     // The shortest that holds so many elements, or the longest.
     assembler::vectors vector_of(index_t elements) const {
-        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2, s_.has_pairs()};
+        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2, s_.packets()};
     }
 
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
@@ -122,6 +124,9 @@ private:
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
         return smaller(turned_ ? 24 / width : low ? 8 : 28, width == 1 ? 28 : (31 - width) / width);
     }
+
+    // Whether sums are integers: they begin with the row before B.
+    bool sums_integers() const { return t_.packets == 2; }
 
     // Where a vector of a row of B lies: B may consist of strips of two.
     bool has_strips() const { return s_.b_strip != 128 / size_; }
@@ -230,8 +235,9 @@ private:
         b_ahead_ += column(width), c_ahead_ += width * lanes_ * c_col_;
     }
     [[gnu::cold]] void begin(index_t row, int sum, index_t v, bool last) {
-        if (continues_)
-            to_.load(last ? last_ : t_, sum, of_c(row, v * lanes_), last && masked_);
+        x86_memory const before_b{rsi, (column(v) - s_.b_row) * size_};
+        if (continues_ || sums_integers())
+            to_.load(last ? last_ : t_, sum, continues_ ? of_c(row, v * lanes_) : before_b, last && masked_);
         else
             to_.clear(t_, sum);
     }
@@ -242,7 +248,13 @@ private:
             to_.load(t, result, c, mask);
             if (end_ == generated_end::added)
                 to_.multiply_element(t, result, result, STRATAGEMM_ARGUMENT(t_.wide, beta));
-            to_.multiply_add_element({t.wide, t.length}, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
+            if (sums_integers()) {
+                to_.multiply_element(t, sum, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
+                to_.add(t, result, result, sum);
+            } else {
+                to_.multiply_add_element({t.wide, t.length}, result, sum,
+                                         STRATAGEMM_ARGUMENT(t_.wide, alpha));
+            }
         } else if (end_ == generated_end::scaled) {
             to_.multiply_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
         }
@@ -292,7 +304,7 @@ private:
             index_t const p = x / pieces + piece * piece_;
             for (int r = in_memory ? 0 : -1; r < rows; ++r) {
                 x86_memory const of_a{a, (r * s_.a_row + p * s_.a_col) * size_};
-                if (r >= 0 && width > 1) to_.broadcast(t_, element, of_a);
+                if (r >= 0 && (width > 1 || sums_integers())) to_.broadcast(t_, element, of_a);
                 for (int v = 0; v < width; ++v) {
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
                     bool const last = ends && v == width - 1, masked = last && masked_;
@@ -306,7 +318,7 @@ private:
                         to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
                     if (r < 0)
                         to_.load(t, row + v, of_b, masked);
-                    else if (width == 1)
+                    else if (width == 1 && !sums_integers())
                         to_.multiply_add_element(t, first + r, row, of_a);
                     else if (in_memory)
                         to_.multiply_add(t, first + v, element, of_b, masked);
