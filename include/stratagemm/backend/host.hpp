@@ -394,10 +394,9 @@ private:
     bool is_narrow(Problem const& p) const {
         if constexpr (Packing::in_place && Packing::widen == 1) {
             using T = typename Packing::packet;
-            auto const a = Packing::place_of(p.a), b = Packing::place_of_b(p.b);
-            index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols), b_row = b.row,
-                          b_col = b.col;
-            if (!invariant && are_dots<T>(m, n, k, a.col, b_row, b_col)) return false;
+            index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols), b_row = p.b.row_stride,
+                          b_col = p.b.col_stride;
+            if (!invariant && are_dots<T>(m, n, k, p.a.col_stride, b_row, b_col)) return false;
             if (is_flat<T>(m, n, k, b_row, b_col) && p.c.col_stride == 1) return true;
             if (p.a.row_stride != 1 || p.a.col_stride == 1) return false;
             return is_slim(m, n, k, Packing::kernels().masked);

@@ -22,35 +22,40 @@ namespace {
 
 bool has_avx512() { return sg::current_isa().available && sg::current_isa().isa >= sg::host_isa::avx512; }
 
-// A number, or a packet of numbers; and of NaN.
+// A number, or a packet of numbers; and of NaN, or of an integer that would show.
 template <class T>
 struct element {
-    static T random(random_source& from) { return static_cast<T>(from.uniform(-0.5, 0.5)); }
-    static T nan() { return std::numeric_limits<T>::quiet_NaN(); }
-};
-template <>
-struct element<std::int32_t> {
-    static std::int32_t random(random_source& from) { return from.below(1 << 20) - (1 << 19); }
-    static std::int32_t nan() { return -7; }
+    static T random(random_source& from) {
+        if constexpr (std::is_same_v<T, std::int8_t>)
+            return static_cast<T>(from.below(256) - 128);
+        else if constexpr (std::is_same_v<T, std::int32_t>)
+            return from.below(1 << 20) - (1 << 19);
+        else if constexpr (std::is_same_v<T, sg::bfloat16>)
+            return T(static_cast<float>(from.uniform(-0.5, 0.5)));
+        else
+            return static_cast<T>(from.uniform(-0.5, 0.5));
+    }
+    static T nan() {
+        if constexpr (std::is_integral_v<T>)
+            return 77;
+        else
+            return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+    }
 };
 template <class T>
 struct element<sg::packet_of<T>> {
     template <class F>
     static sg::packet_of<T> each(F const& f) {
         sg::packet_of<T> x;
-        for (T& part : x.at) part = static_cast<T>(f());
+        for (T& part : x.at) part = f();
         return x;
     }
     static auto random(random_source& from) {
-        return each([&] {
-            if constexpr (std::is_same_v<T, std::int8_t>)
-                return from.below(256) - 128;
-            else
-                return static_cast<float>(from.uniform(-0.5, 0.5));
-        });
+        return each([&] { return element<T>::random(from); });
     }
-    static auto nan() { return each(std::numeric_limits<float>::quiet_NaN); }
+    static auto nan() { return each(element<T>::nan); }
 };
+
 // Numbers with NaN before, after and between the rows of a matrix.
 template <class T>
 std::vector<T> guarded(index_t rows, index_t columns, index_t distance, random_source& from) {
@@ -209,10 +214,11 @@ void compare_continued(random_source& from, int trials) {
     }
 }
 
-template <class T>
+template <class Packet>
 void compare_dots(random_source& from, int trials) {
+    using T = sg::dotted<Packet>;
     using Acc = sg::accumulated<T>;
-    auto const& table = sg::kernels<T, T>();
+    auto const& table = sg::kernels<Packet, Packet>();
     for (int x = 0; x < trials; ++x) {
         index_t m = side(from, 30), n = side(from, 60), k = side(from, 400), pad = from.below(3);
         if (from.below(2) == 0) std::swap(m, n);

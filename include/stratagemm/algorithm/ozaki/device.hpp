@@ -691,7 +691,7 @@ private:
     static std::string with_rooms() {
         std::string list;
         for (int x = least_count; x <= most_moduli; ++x)
-            list += (list.empty() ? "" : ", ") + system_text::number(room(x));
+            list += (list.empty() ? "" : ", ") + system_text<>::number(room(x));
         return plain() + "#define ROOMS {" + list + "}\n";
     }
     static std::string typed() {

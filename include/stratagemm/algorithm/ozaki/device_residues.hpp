@@ -241,24 +241,26 @@ KERNEL(ITEMS) combine(BUFFER(int const, sums), index step, index pitch, BUFFER(i
 }
 )";
 
-// A residue system as the initialisers of the kernels' tables.
+// A residue system as the initialisers of the kernels' tables. A template, so that a program without a device does not
+// pay for compiling it.
+template <class Text = std::string>
 class system_text {
 public:
     explicit system_text(residue_system const& s) : system_(s) {}
 
-    static std::string number(double x) {
+    static Text number(double x) {
         char text[40];
         __builtin_snprintf(text, sizeof(text), "%a", x);
         return text;
     }
     // `weighted`: times the weights of the system.
-    std::string for_split(bool weighted) const {
+    Text for_split(bool weighted) const {
         int const count = system_.count(), pieces = split_pieces(count);
-        std::string modulus, inverse, factor;
+        Text modulus, inverse, factor;
         for (int r = 0; r < count; ++r) {
             int const p = system_.modulus_of(r);
             ozaki_parts::modulus const mod(p);
-            std::string of;
+            Text of;
             std::int64_t power = weighted ? system_.weight(r) : 1;
             for (int t = 0; t < pieces; ++t, power <<= 20) {
                 power = mod.centred(power);
@@ -272,11 +274,11 @@ public:
                define("LEADING", "0") + define("MODULUS", '{' + modulus + '}') +
                define("INVERSE", '{' + inverse + '}') + define("FACTOR", '{' + factor + '}');
     }
-    std::string for_combine(bool vectors) const {
+    Text for_combine(bool vectors) const {
         int const count = system_.count(), pieces = system_.pieces();
-        std::string cofactor, whole, rounding, factor;
+        Text cofactor, whole, rounding, factor;
         for (int x = 0; x < system_.pairs(); ++x) {
-            std::string of;
+            Text of;
             for (int t = 0; t < pieces; ++t) add(of, number(system_.cofactors(x)[t]));
             add(cofactor, '{' + of + '}');
             add(factor, std::to_string(system_.factor(x, 0)) + ", " + std::to_string(system_.factor(x, 1)));
@@ -293,9 +295,9 @@ public:
 private:
     // Of 20 bits, for integers below room(count).
     static int split_pieces(int count) { return (exponent_of(room(count)) - 1) / 20 + 1; }
-    static void add(std::string& list, std::string const& x) { list += (list.empty() ? "" : ", ") + x; }
-    static std::string define(char const* name, std::string const& value) {
-        return std::string("#define ") + name + ' ' + value + '\n';
+    static void add(Text& list, Text const& x) { list += (list.empty() ? "" : ", ") + x; }
+    static Text define(char const* name, Text const& value) {
+        return Text("#define ") + name + ' ' + value + '\n';
     }
     residue_system const& system_;
 };

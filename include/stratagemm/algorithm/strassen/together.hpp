@@ -53,6 +53,8 @@ KERNEL(ITEMS) blocks_of_products(BUFFER(IN const, x), scalar beta, int adds, MAT
 
 // The statements of these kernels. A transposed matrix has its blocks transposed, too.
 enum class bilinear_kernel { sums_of_a, sums_of_b, result };
+// A template, so that a program without a device does not pay for compiling it.
+template <class Text = std::string>
 class bilinear_statements {
 public:
     bilinear_statements(bilinear const& table, int levels) : table_(table), levels_(levels) {}
@@ -61,13 +63,13 @@ public:
 
     // Written when a thread first asks for them: those of several levels are long. (An array, since <vector>, <map> and
     // <mutex> would be compiled by every program that has this for the host.)
-    std::string of(bilinear_kernel kernel, bool transposed) const {
+    Text of(bilinear_kernel kernel, bool transposed) const {
         struct kept {
-            std::string table, text;
+            Text table, text;
         };
         thread_local kept all[24];
         thread_local unsigned next = 0; // which is written over
-        std::string key;
+        Text key;
         for (int const x : {static_cast<int>(kernel), int{transposed}, levels_, table_.m, table_.n, table_.k})
             key += static_cast<char>(x);
         for (auto const* lists : {table_.a, table_.b, table_.c})
@@ -85,10 +87,10 @@ public:
 
 private:
     // Of the blocks of A, or of B.
-    std::string of_operand(bool of_a, bool transposed) const {
+    Text of_operand(bool of_a, bool transposed) const {
         int const rows = of_a ? table_.m : table_.k, cols = of_a ? table_.k : table_.n;
         int const down = power(rows, levels_), right = power(cols, levels_);
-        std::string text = "#define SUMS";
+        Text text = "#define SUMS";
         for (int i = 0; i < down; ++i)
             for (int j = 0; j < right; ++j)
                 text += " scalar const " + name('x', i, j) + " = BLOCK(" +
@@ -98,9 +100,9 @@ private:
                     sum(of_a ? table_.a : table_.b, rows, cols, r, 0, 0, 0) + ");";
         return text + '\n';
     }
-    std::string of_result(bool transposed) const {
+    Text of_result(bool transposed) const {
         int const down = power(table_.m, levels_), right = power(table_.n, levels_);
-        std::string text = "#define SUMS" + added(0, 0, "c") + "\n#define TARGETS(f)";
+        Text text = "#define SUMS" + added(0, 0, "c") + "\n#define TARGETS(f)";
         for (int i = 0; i < down; ++i)
             for (int j = 0; j < right; ++j)
                 text += " f(" + (transposed ? pair(j, i) : pair(i, j)) + ", c" +
@@ -109,17 +111,17 @@ private:
     }
 
     static int power(int x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
-    static std::string pair(int i, int j) { return std::to_string(i) + ", " + std::to_string(j); }
-    static std::string name(char matrix, int i, int j) {
+    static Text pair(int i, int j) { return std::to_string(i) + ", " + std::to_string(j); }
+    static Text name(char matrix, int i, int j) {
         return matrix + std::to_string(i) + '_' + std::to_string(j);
     }
 
     // The sum that product r of the levels from `level` on multiplies, of the block (i, j) of that level.
-    std::string sum(bilinear::list const* lists, int rows, int cols, int r, int level, int i, int j) const {
+    Text sum(bilinear::list const* lists, int rows, int cols, int r, int level, int i, int j) const {
         if (level == levels_) return name('x', i, j);
         int const below = power(table_.products, levels_ - 1 - level);
         bilinear::list const& terms = lists[r / below];
-        std::string text = terms[0] < 0 ? "(ZERO" : "(";
+        Text text = terms[0] < 0 ? "(ZERO" : "(";
         for (int t = 0; terms[t]; ++t) {
             int const block = bilinear::block(terms[t]) - 1;
             text += terms[t] < 0 ? " - " : t > 0 ? " + " : "";
@@ -131,18 +133,18 @@ private:
 
     // Statements that declare and set `name` and the number of each smallest block of what product `first` of the levels
     // above comes to.
-    std::string added(int level, int first, std::string const& name) const {
+    Text added(int level, int first, Text const& name) const {
         if (level == levels_)
             return " scalar const " + name + "0 = PRODUCT_OF(" + std::to_string(first) + ");";
         int const below_down = power(table_.m, levels_ - 1 - level),
                   below_right = power(table_.n, levels_ - 1 - level), right = below_right * table_.n;
-        std::string text;
+        Text text;
         for (int q = 0; q < below_down * table_.m * right; ++q)
             text += (q == 0 ? " scalar " : ", ") + name + std::to_string(q);
         text += ';';
         bool reached[bilinear::most_blocks + 1] = {};
         for (int r = 0; r < table_.products; ++r) {
-            std::string const part = name + '_';
+            Text const part = name + '_';
             text += " {" + added(level + 1, first * table_.products + r, part);
             for (int t = 0; table_.c[r][t]; ++t) {
                 bool const taken = table_.c[r][t] < 0;
@@ -151,7 +153,7 @@ private:
                 for (int q = 0; q < below_down * below_right; ++q) {
                     int const i = (block - 1) / table_.n * below_down + q / below_right,
                               j = (block - 1) % table_.n * below_right + q % below_right;
-                    std::string const to = name + std::to_string(i * right + j);
+                    Text const to = name + std::to_string(i * right + j);
                     ((text += ' ') += to) += " = ";
                     if (again || taken) text += again ? to : "ZERO";
                     text += taken ? " - " : again ? " + " : "";

@@ -293,7 +293,8 @@ template <class T>
                                                                 index_t few) {
     constexpr index_t length = block_sizes<T>::k;
     alignas(64) T copy[few_dots(sizeof(T)) * length];
-    auto const& table = kernels<T, T>();
+    using packet = std::conditional_t<sizeof(T) == 2, bfloat16_pair, T>;
+    auto const& table = kernels<packet, packet>();
     bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
     block_args<T> part = g;
     index_t const most = turns_a || turns_b ? length : longest_dots(sizeof(T), few),
@@ -302,7 +303,9 @@ template <class T>
     block_function<T> own = nullptr;
     for (index_t p = 0; p < g.k; p += part.k) {
         part.k = smaller(part.k, g.k - p), part.a = g.a + p * g.a_col, part.b = g.b + p * g.b_row;
-        if (turns_a) {
+        if constexpr (!std::is_same_v<packet, T>) {
+            ; // packets lie along k
+        } else if (turns_a) {
             gather(table, copy, length, part.a, g.a_row, g.a_col, g.m, part.k);
             part.a = copy, part.a_row = length;
         } else if (turns_b) {

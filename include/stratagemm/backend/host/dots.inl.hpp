@@ -22,12 +22,24 @@ STRATAGEMM_OP auto halves_sum(vec<T> v) {
         return low + high;
     }
 }
+// Part of a vector. Of elements for which there are no masks, through a buffer.
+template <class T>
+STRATAGEMM_OP vec<T> load_end(T const* p, part n) {
+    if constexpr (sizeof(T) >= 4) {
+        return load_part<T>(p, n);
+    } else {
+        T end[lanes<T>] = {};
+        __builtin_memcpy(end, p,
+                         static_cast<std::size_t>(n.count < lanes<T> ? n.count : lanes<T>) * sizeof(T));
+        return load<T>(end);
+    }
+}
 template <bool Part, class T, int... S>
 STRATAGEMM_OP void add_products(vec<accumulated<T>> (&sum)[sizeof...(S)], T const* a,
                                 T const* const (&b)[sizeof...(S)], index_t p, part tail,
                                 std::integer_sequence<int, S...>) {
-    vec<T> const x = Part ? load_part<T>(a + p, tail) : load<T>(a + p);
-    (multiply_add<T>(sum[S], x, Part ? load_part<T>(b[S] + p, tail) : load<T>(b[S] + p)), ...);
+    vec<T> const x = Part ? load_end<T>(a + p, tail) : load<T>(a + p);
+    (multiply_add<T>(sum[S], x, Part ? load_end<T>(b[S] + p, tail) : load<T>(b[S] + p)), ...);
 }
 // Dot products of a row and four columns. Each has a chain in each lane of two vectors, so that generated kernels, whose
 // vectors are as long as these two, sum in the same order. Where fewer columns are left, the last is taken again.
@@ -54,7 +66,7 @@ STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, in
     auto* const out = reinterpret_cast<typename vector_types<Acc, 16>::loose*>(sums);
     auto const x = add_neighbours(halves_sum<Acc>(even[0] + odd[0]), halves_sum<Acc>(even[1] + odd[1])),
                y = add_neighbours(halves_sum<Acc>(even[2] + odd[2]), halves_sum<Acc>(even[3] + odd[3]));
-    if constexpr (sizeof(T) == 4)
+    if constexpr (sizeof(Acc) == 4)
         out[0] = add_neighbours(x, y);
     else
         out[0] = x, out[1] = y;

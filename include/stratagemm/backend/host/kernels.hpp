@@ -38,6 +38,14 @@ struct accumulated_of<packet_of<T>> {
     using type = accumulator_t<T>;
 };
 template <>
+struct accumulated_of<bfloat16> {
+    using type = float;
+};
+template <>
+struct accumulated_of<std::int8_t> {
+    using type = std::int32_t;
+};
+template <>
 struct accumulated_of<pair16> {
     using type = std::int32_t;
 };
@@ -54,6 +62,18 @@ inline constexpr bool is_generated = !std::is_same_v<T, pair16>;
 // Packets that only AVX-512 multiplies.
 template <class T>
 inline constexpr bool is_packet = is_generated<T> && !std::is_floating_point_v<T>;
+
+// What dot products read: of packets their elements, since rows may have any number of these.
+template <class T>
+struct dotted_of {
+    using type = T;
+};
+template <class T>
+struct dotted_of<packet_of<T>> {
+    using type = T;
+};
+template <class T>
+using dotted = typename dotted_of<T>::type;
 
 // Elements of the longest piece of k, of so many bytes: 14 rows of A are 21 KiB of the first-level cache.
 constexpr index_t longest_piece(index_t size) { return 1536 / size; }
@@ -497,7 +517,7 @@ struct kernel_table {
     // Few rows, or one; where a function is missing, the blocked product does it.
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
-    void (*dot_products)(block_args<T> const&) = nullptr;
+    void (*dot_products)(block_args<dotted<T>> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; squares of 4 elements, and with rows of 32 bytes.
     void (*small)(block_args<T> const&) = nullptr;
     void (*quads)(block_args<T> const&) = nullptr;
@@ -537,7 +557,7 @@ template <class T, class From>
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (is_packet<T>) {
-            t.dot_products = host_avx2::dot_products<T>, t.turn = host_avx2::turn<T>;
+            t.dot_products = host_avx2::dot_products<dotted<T>>, t.turn = host_avx2::turn<T>;
         } else if constexpr (std::is_same_v<T, From>) {
             t.dot_products = host_avx2::dot_products<T>, t.row_times_rows = host_avx2::row_times_rows<T>,
             t.rows_times_rows = host_avx2::rows_times_rows<T>, t.turn = host_avx2::turn<T>;

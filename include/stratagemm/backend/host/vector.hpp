@@ -13,13 +13,16 @@ template <class TA, class Packing>
     if constexpr (Packing::in_place && Packing::widen == 1) {
         using packet = typename Packing::packet;
         if (job.depth() <= 1) return host_way::blocks;
-        auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
-        constexpr index_t most = std::is_same_v<packet, int8_quad> ? few_dots(4) : near_memory;
-        if (!job.invariant && a.data && b.data && smaller(job.a.rows, job.b.cols) <= most &&
-            are_dots<packet>(job.a.rows, job.b.cols, job.depth(), a.col, b.row, b.col))
+        auto const &a = job.a, &b = job.b;
+        bool const may_be =
+            !is_packet<packet> ||
+            (a.col_stride == 1 && b.row_stride == 1 &&
+             (std::is_floating_point_v<accumulated<packet>> || smaller(a.rows, b.cols) <= few_dots(4)));
+        if (!job.invariant && may_be &&
+            are_dots<packet>(a.rows, b.cols, job.depth(), a.col_stride, b.row_stride, b.col_stride))
             return host_way::dots;
-        if (b.col != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
-        index_t const row_bytes = magnitude(b.row) * index_t{sizeof(packet)};
+        if (b.col_stride != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
+        index_t const row_bytes = magnitude(b.row_stride) * index_t{sizeof(packet)};
         // From a cache, generated tiles read a B as it lies, in columns of a few vectors.
         bool const generates = Packing::kernels().masked;
         if (generates && job.b.rows * row_bytes <= near_memory) return host_way::blocks;
@@ -64,25 +67,24 @@ template <class Table, class T>
 // Dot products of int8: those of the up to eight rows or columns that are short, of which a copy has 128 added to its
 // elements, less those of a row of 128.
 template <class Table>
-[[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<int8_quad> const& g, index_t b_col) {
-    constexpr index_t length = 768, most = 256; // packets of a row; sums
-    int8_quad copy[(few_dots(4) + 1) * length];
+[[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<std::int8_t> const& g, index_t b_col) {
+    constexpr index_t length = 3072, most = 256; // elements of a row; sums
+    std::int8_t copy[(few_dots(4) + 1) * length];
     std::int32_t sums[(few_dots(4) + 1) * most];
     bool const short_b = g.n < g.m;
     index_t const few = short_b ? g.n : g.m, many = short_b ? g.m : g.n, step = short_b ? g.a_row : b_col;
-    block_args<int8_quad> part{};
+    block_args<std::int8_t> part{};
     part.m = few + 1, part.a = copy, part.a_row = length, part.a_col = 1, part.b_row = 1, part.b_strip = step;
     part.e = part.c = sums, part.c_row = part.e_row = most, part.alpha = 1;
     for (index_t j = 0; j < many; j += most) {
         part.n = smaller(most, many - j), part.beta = 0;
         for (index_t p = 0; p < g.k; p += length, part.beta = 1) {
             part.k = smaller(length, g.k - p), part.b = (short_b ? g.a : g.b) + j * step + p;
-            for (index_t i = 0; i <= few; ++i) {
-                auto* const to = reinterpret_cast<signed char*>(copy + i * length);
-                auto const* const from =
-                    reinterpret_cast<signed char const*>((short_b ? g.b + i * b_col : g.a + i * g.a_row) + p);
-                for (index_t l = 0; l < 4 * part.k; ++l)
-                    to[l] = static_cast<signed char>(i < few ? from[l] ^ -128 : -128);
+            for (index_t i = 0; i <= few && (j == 0 || g.k > length); ++i) {
+                std::int8_t* const to = copy + i * length;
+                auto const* const from = (short_b ? g.b + i * b_col : g.a + i * g.a_row) + p;
+                for (index_t l = 0; l < part.k; ++l)
+                    to[l] = static_cast<std::int8_t>(i < few ? from[l] ^ -128 : -128);
             }
             multiply_dots(table, part);
         }
@@ -100,20 +102,19 @@ template <class Table>
 template <class TA, class Packing>
 [[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
                                         host_scratch<Packing> const& scratch) {
-    using T = typename Packing::packet;
+    using T = dotted<typename Packing::packet>;
     using Acc = accumulated<T>;
-    using sizes = block_sizes<T>;
+    using sizes = block_sizes<typename Packing::packet>;
     auto const& table = Packing::kernels();
-    auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
     block_args<T> g{};
-    g.alpha = job.alpha, g.a_row = a.row, g.a_col = a.col, g.b_row = b.row;
-    index_t const depth = job.depth(), step = dots ? depth : pieces_of<T>(depth).length;
+    g.alpha = job.alpha, g.a_row = job.a.row_stride, g.a_col = job.a.col_stride, g.b_row = job.b.row_stride;
+    index_t const step = dots ? job.a.cols : pieces_of<T>(job.a.cols).length;
     index_t const height = job.write ? sizes::staged : r.i1 - r.i0,
                   width = job.write ? sizes::n() : r.j1 - r.j0;
     // Rows of a B that comes from memory are fetched ahead; from a cache they come as fast without.
     // One row times a B from a cache is up to twice as fast by the kernel that fetches nothing ahead.
-    index_t const b_bytes = depth * job.b.cols * index_t{sizeof(T)};
-    if (!dots && b_bytes > near_memory) g.ahead = b.data;
+    index_t const b_bytes = job.a.cols * job.b.cols * index_t{sizeof(T)};
+    if (!dots && b_bytes > near_memory) g.ahead = job.b.data;
     for (index_t i = r.i0; i < r.i1; i += height)
         for (index_t j = r.j0; j < r.j1; j += width) {
             g.m = smaller(height, r.i1 - i), g.n = smaller(width, r.j1 - j);
@@ -122,14 +123,13 @@ template <class TA, class Packing>
             g.e = job.write ? scratch.sum : job.e + i * g.e_row + j;
             g.beta = !job.write ? job.beta : job.begin ? Acc(1) : Acc(0);
             if (job.begin) job.begin(job.problem, job.swapped, scratch.sum, g.n, i, j, g.m, g.n);
-            for (index_t p = 0; p < depth; p += step) {
-                g.k = smaller(step, depth - p);
-                g.a = a.data + i * a.row + p * a.col, g.b = b.data + p * b.row + j * b.col;
-                if constexpr (std::is_same_v<T, int8_quad>)
-                    multiply_by_dots(table, g, b.col);
+            for (index_t p = 0; p < job.a.cols; p += step) {
+                g.k = smaller(step, job.a.cols - p), g.a = &job.a(i, p), g.b = &job.b(p, j);
+                if constexpr (std::is_same_v<T, std::int8_t>)
+                    multiply_by_dots(table, g, job.b.col_stride);
                 else if (dots)
-                    multiply_by_dots(g, b.col, smaller(job.a.rows, job.b.cols));
-                else if constexpr (std::is_same_v<TA, T>) {
+                    multiply_by_dots(g, job.b.col_stride, smaller(job.a.rows, job.b.cols));
+                else if constexpr (std::is_same_v<typename Packing::packet, T>) {
                     if (job.a.rows == 1 && table.row_times_rows && b_bytes <= 2 * near_memory)
                         table.row_times_rows(g);
                     else

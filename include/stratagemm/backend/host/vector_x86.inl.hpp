@@ -18,9 +18,9 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
         asm("vfmadd231pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
     else if constexpr (std::is_same_v<T, float>)
         asm("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
-    else if constexpr (std::is_same_v<T, bfloat16_pair>)
+    else if constexpr (std::is_same_v<T, bfloat16_pair> || std::is_same_v<T, bfloat16>)
         asm("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
-    else if constexpr (std::is_same_v<T, int8_quad>)
+    else if constexpr (std::is_same_v<T, int8_quad> || std::is_same_v<T, std::int8_t>)
         asm("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); // a is unsigned
     else {
         vec<T> products;

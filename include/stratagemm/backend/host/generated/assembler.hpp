@@ -31,8 +31,6 @@ public:
     struct vectors {
         bool wide; // doubles
         int length;
-        int packets =
-            0; // 1: pairs of bfloat16, whose sums are floats; 2: four of int8, whose sums are integers
         int bytes() const { return 16 << length; }
         int element() const { return wide ? 8 : 4; }
     };
@@ -40,31 +38,39 @@ public:
     void load(vectors t, int to, x86_memory from, int mask) {
         with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, mask ? 0x80 + mask : 0, t.bytes());
     }
+    // Elements of one or two bytes.
+    void load_short(int size, int to, x86_memory from, int mask) {
+        with_memory({size == 2, 2}, 0x6f, of_map(1, 3), to, 0, from, 0x80 + mask, 64);
+    }
     void store(vectors t, x86_memory to, int from, int mask) {
         with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, mask, t.bytes());
     }
     void broadcast(vectors t, int to, x86_memory from) { // not of doubles in 16 bytes
         with_memory(t, t.wide ? 0x19 : 0x18, of_map(2, true), to, 0, from, 0, t.element());
     }
+    // What is multiplied. 0: floats or doubles; 1: pairs of bfloat16, whose sums are floats; 2: packets of four int8, whose
+    // sums are integers.
+    int packets = 0;
     // sum += x y, where y is a register, a vector in memory, or one element of it for all
     void multiply_add(vectors t, int sum, int x, int y) {
-        with_registers(t, multiply_add_of(t), of_map(2, t.packets == 1 ? 2 : 1), sum, x, y);
+        with_registers(t, multiply_code(), multiply_map(), sum, x, y);
     }
     void multiply_add(vectors t, int sum, int x, x86_memory y, int mask) {
-        with_memory(t, multiply_add_of(t), of_map(2, t.packets == 1 ? 2 : 1), sum, x, y, mask, t.bytes());
+        with_memory(t, multiply_code(), multiply_map(), sum, x, y, mask, t.bytes());
     }
     void multiply_add_element(vectors t, int sum, int x, x86_memory y) {
-        with_memory(t, multiply_add_of(t), of_map(2, t.packets == 1 ? 2 : 1), sum, x, y, 0x10, t.element());
+        with_memory(t, multiply_code(), multiply_map(), sum, x, y, 0x10, t.element());
     }
-    // to = x y, where y is one element in memory for all
-    void multiply_element(vectors t, int to, int x, x86_memory y) {
-        bool const integers = t.packets == 2;
-        with_memory(t, integers ? 0x40 : 0x59, integers ? of_map(2, 1) : of_map(1, t.wide), to, x, y, 0x10,
-                    t.element());
+    // to = x y, where y is one number in memory for all; and, of floats or doubles, to += x y
+    void multiply_factor(vectors t, int to, int x, x86_memory y) {
+        with_memory(t, packets == 2 ? 0x40 : 0x59, packets == 2 ? of_map(2, 1) : of_map(1, t.wide), to, x, y,
+                    0x10, t.element());
+    }
+    void multiply_add_factor(vectors t, int sum, int x, x86_memory y) {
+        with_memory(t, 0xb8, of_map(2, 1), sum, x, y, 0x10, t.element());
     }
     void add(vectors t, int to, int x, int y) {
-        bool const integers = t.packets == 2;
-        with_registers(t, integers ? 0xfe : 0x58, of_map(1, integers || t.wide), to, x, y);
+        with_registers(t, packets == 2 ? 0xfe : 0x58, of_map(1, packets == 2 || t.wide), to, x, y);
     }
     // 16 or 32 bytes of a vector of 64
     void extract(vectors t, int to, int from, int which) {
@@ -88,9 +94,9 @@ public:
         with_registers(t, high ? 0x15 : 0x14, of_map(1, t.wide), to, x, y);
     }
     void clear(vectors t, int to) { with_registers({false, t.length}, 0xef, of_map(1, true), to, to, to); }
-    void set_mask(int mask, index_t bits) { // through ecx
-        move(rcx, bits);
-        put(0x92f8c5, 3), put(0xc1 + 8 * mask, 1);
+    void set_mask(int mask, index_t bits) { // of 64 bits, through rcx
+        put(0xb948, 2), put(bits, 8);
+        put(0x92fbe1c4, 4), put(0xc1 + 8 * mask, 1);
     }
     void prefetch(x86_memory line, bool to_write) {
         if (line.base > rdi) put(0x41, 1);
@@ -163,9 +169,10 @@ private:
     void rex(int reg, int base) { put(0x48 + (reg > rdi ? 4 : 0) + (base > rdi ? 1 : 0), 1); }
 
     // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and its prefix: 1 for 66, 2
-    // for F3.
+    // for F3, 3 for F2.
     static int of_map(int map, int prefix) { return map + 8 * prefix; }
-    static int multiply_add_of(vectors t) { return t.packets == 0 ? 0xb8 : t.packets == 1 ? 0x52 : 0x50; }
+    int multiply_code() const { return packets == 0 ? 0xb8 : packets == 1 ? 0x52 : 0x50; }
+    int multiply_map() const { return of_map(2, packets == 1 ? 2 : 1); }
     // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address; `last`: of
     // the last byte, all but the length and the second source.
     void evex(vectors t, int code, int map, int reg, int second, int third, int last) {

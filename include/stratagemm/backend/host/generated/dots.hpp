@@ -14,8 +14,8 @@ class dots_generator {
 public:
     [[gnu::cold]] dots_generator(generated_shape const& s, assembler& to)
         : s_(s), to_(to), size_(s.size()),
-          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2, s.packets()},
-          lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
+          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
+          c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
         index_t least = 0;
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
@@ -33,6 +33,7 @@ public:
 
     // Registers as in product_generator, but for r10 and rax, which count tiles of columns and of rows.
     [[gnu::cold, gnu::noinline]] void write() {
+        to_.packets = size_ == 2 ? 1 : size_ == 1 ? 2 : 0;
         to_.move(r11, rdi);
         to_.load(rsi, STRATAGEMM_ARGUMENT(t_.wide, b));
         to_.load(rdx, STRATAGEMM_ARGUMENT(t_.wide, c));
@@ -58,7 +59,7 @@ private:
 
     // Sums that one vector is made of, where rows of C are apart.
     static index_t down_of(index_t rows) { return smaller(rows, 4); }
-    index_t across_of(index_t rows) const { return lanes_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
+    index_t across_of(index_t rows) const { return 64 / c_size_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
 
     static constexpr int most_sums = 20, row_of_a = 20, column_of_b = 28, other = 29;
 
@@ -87,7 +88,7 @@ private:
                 write_tile(static_cast<int>(rows ? length : outer), static_cast<int>(rows ? outer : length));
             }
             to_.add(x.operand, length * x.apart * size_);
-            to_.add(rdx, in_c * size_);
+            to_.add(rdx, in_c * c_size_);
             to_.end_loop(x.counter, count, loop);
         }
     }
@@ -113,7 +114,7 @@ private:
             to_.set_mask(1, (index_t{1} << s_.k % lanes_) - 1);
             write_step(rows, columns, a, b, steps - done, true);
         }
-        if (columns == s_.n && s_.c_row == columns && rows * columns <= lanes_) {
+        if (columns == s_.n && s_.c_row == columns && rows * columns <= 64 / c_size_) {
             write_sums(0, 1, 0, rows * columns, columns);
         } else {
             int const down = static_cast<int>(down_of(rows)), across = static_cast<int>(across_of(rows));
@@ -126,28 +127,35 @@ private:
                                                  bool masked) {
         for (int r = 0; r < rows; ++r) {
             x86_memory const of_a{a, r * s_.a_row * size_ + p * 64};
-            to_.load(t_, row_of_a + r, of_a, masked);
+            load(row_of_a + r, of_a, masked);
             if (fetches_ && rows_first_) to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
         }
         for (int s = 0; s < columns; ++s) {
             x86_memory const of_b{b, s * s_.b_strip * size_ + p * 64};
             if (fetches_ && !rows_first_)
                 to_.prefetch({b, of_b.distance + columns * s_.b_strip * size_}, false);
-            if (rows == 1) {
+            if (rows == 1 && (!masked || size_ >= 4)) {
                 to_.multiply_add(t_, s, row_of_a, of_b, masked);
             } else {
-                to_.load(t_, column_of_b, of_b, masked);
+                load(column_of_b, of_b, masked);
                 for (int r = 0; r < rows; ++r)
                     to_.multiply_add(t_, r * columns + s, row_of_a + r, column_of_b);
             }
         }
     }
 
+    void load(int to, x86_memory from, bool masked) {
+        if (masked && size_ < 4)
+            to_.load_short(static_cast<int>(size_), to, from, 1);
+        else
+            to_.load(t_, to, from, masked);
+    }
+
     // Stores some sums, whose elements are added up, all in one vector: element e of its 16 bytes l is a sum of
     // sums[l]. Rows of C begin with a part of the vector of 16, 32 or 64 bytes.
     [[gnu::cold, gnu::noinline]] void write_sums(int row, index_t rows, int column, index_t columns,
                                                  int sums_of_row) {
-        int const size = static_cast<int>(size_), in_16 = 16 / size;
+        int const size = static_cast<int>(c_size_), in_16 = 16 / size;
         int const length = rows == 1 ? 2 : rows == 2 ? 1 : 0, span = (16 << length) / size;
         int elements[4];
         for (int e = 0; e < in_16; ++e) {
@@ -161,10 +169,10 @@ private:
         int all = join(3, elements[0], elements[1]);
         if (in_16 == 4) all = join(3, all, join(3, elements[2], elements[3]));
 
-        assembler::vectors const t{t_.wide, length, t_.packets};
+        assembler::vectors const t{t_.wide, length};
         to_.set_mask(1, (index_t{1} << columns) - 1);
         for (int r = 0; r < rows; ++r) {
-            x86_memory const c{rdx, ((row + r) * s_.c_row + column) * size_};
+            x86_memory const c{rdx, ((row + r) * s_.c_row + column) * c_size_};
             int part = all;
             if (r > 0) to_.extract(t, part = column_of_b, all, r);
             if (adds_) to_.load(t, other, c, true), to_.add(t, other, part, other), part = other;
@@ -195,7 +203,7 @@ private:
     index_t size_;
     bool adds_;
     assembler::vectors t_;
-    index_t lanes_, rows_ = 1, columns_ = 1;
+    index_t c_size_, lanes_, rows_ = 1, columns_ = 1;
     bool rows_first_, fetches_;
 };
 

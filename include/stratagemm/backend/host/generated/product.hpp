@@ -22,7 +22,7 @@ struct generated_shape {
     index_t kind; // 32 times generated_element(), a generated_end, and a generated_form
 
     index_t size() const { return kind / 32 % 16; }              // of an element
-    int packets() const { return static_cast<int>(kind / 512); } // of assembler::vectors
+    int packets() const { return static_cast<int>(kind / 512); } // of assembler
 };
 // Of elements of a kernel: their bytes, and 16 for each kind of packets.
 template <class T>
@@ -66,6 +66,7 @@ public:
     // has. Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps
     // of k, tiles of a row, rows of tiles, and products; r11 is the argument.
     [[gnu::cold, gnu::noinline]] void write() {
+        to_.packets = s_.packets();
         if (masked_) to_.set_mask(1, (index_t{1} << rest_) - 1);
         to_.push(rbx);
         to_.move(r11, rdi);
@@ -110,7 +111,7 @@ public:
 private:
     // The shortest that holds so many elements, or the longest.
     assembler::vectors vector_of(index_t elements) const {
-        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2, s_.packets()};
+        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2};
     }
 
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
@@ -126,7 +127,7 @@ private:
     }
 
     // Whether sums are integers: they begin with the row before B.
-    bool sums_integers() const { return t_.packets == 2; }
+    bool sums_integers() const { return to_.packets == 2; }
 
     // Where a vector of a row of B lies: B may consist of strips of two.
     bool has_strips() const { return s_.b_strip != 128 / size_; }
@@ -247,16 +248,15 @@ private:
         if (end_ >= generated_end::added) {
             to_.load(t, result, c, mask);
             if (end_ == generated_end::added)
-                to_.multiply_element(t, result, result, STRATAGEMM_ARGUMENT(t_.wide, beta));
+                to_.multiply_factor(t, result, result, STRATAGEMM_ARGUMENT(t_.wide, beta));
             if (sums_integers()) {
-                to_.multiply_element(t, sum, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
+                to_.multiply_factor(t, sum, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
                 to_.add(t, result, result, sum);
             } else {
-                to_.multiply_add_element({t.wide, t.length}, result, sum,
-                                         STRATAGEMM_ARGUMENT(t_.wide, alpha));
+                to_.multiply_add_factor(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
             }
         } else if (end_ == generated_end::scaled) {
-            to_.multiply_element(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
+            to_.multiply_factor(t, result, sum, STRATAGEMM_ARGUMENT(t_.wide, alpha));
         }
         to_.store(t, c, end_ == generated_end::plain ? sum : result, mask);
     }
