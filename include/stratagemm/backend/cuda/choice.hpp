@@ -336,12 +336,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             with_parts(part, 0);
         }
         // Only of the tiles that are left for a last round.
-        std::ptrdiff_t const places = std::ptrdiff_t{blocks} * d.units, left = tiles % places;
-        if (!divides_last_round(tile, element) || s.count != 1 || tiles < places || left == 0) return;
+        std::ptrdiff_t const together = tile.blocks_of_cluster(),
+                             all = ((s.m - 1) / tile.m / tile.cluster + 1) *
+                                   ((s.n - 1) / tile.n / tile.beside + 1) * together;
+        std::ptrdiff_t const places = std::ptrdiff_t{blocks} * units_for(tile, d.units), left = all % places;
+        if (!divides_last_round(tile, element) || s.count != 1 || all < places || left == 0) return;
         for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
             if (part < 8 * tile.k) break;
-            with_parts(part, tiles - left);
+            with_parts(part, all - left);
         }
     };
     if (only.engine != cuda_engine::direct && engine_takes(only.engine, type, d)) {

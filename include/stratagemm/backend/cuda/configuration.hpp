@@ -127,8 +127,7 @@ constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engin
 
 // Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
 constexpr bool divides_last_round(cuda_tile const& t, std::size_t element) {
-    return fetches(t.engine) && t.blocks_of_cluster() == 1 &&
-           !(t.engine == cuda_engine::wgmma && element == 4);
+    return fetches(t.engine) && !(t.engine == cuda_engine::wgmma && element == 4);
 }
 
 // Whether a thread has registers for two sums of each element, that of a piece of k and that of the pieces before.
