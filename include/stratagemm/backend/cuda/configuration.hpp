@@ -178,6 +178,17 @@ inline int threads_of(cuda_tile const& t) {
     }
 }
 
+// Blocks of a multiprocessor, where there would be `blocks` if threads had one sum of each element (RESIDENT in
+// kernels/simt.cu.hpp).
+inline int blocks_with_pieces(cuda_tile const& t, int blocks) {
+    if (t.engine != cuda_engine::simt) return blocks;
+    int const sums = 2 * t.micro_m * t.micro_n, least = (sums > 64   ? 256
+                                                         : sums > 32 ? 384
+                                                                     : 512) /
+                                                        threads_of(t);
+    return least < blocks ? least : blocks;
+}
+
 // The most columns of m rows that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels
 // are faster, although they are mostly empty.
 constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
@@ -253,14 +264,15 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit.
+// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit, and as
+// many as columns if multiprocessors are left without a block only by that: each block reads all of B.
 // Where A does not lie along k, a warp reads at least 32 bytes of each line of A.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d) {
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
     bool const on_tensor_cores = element == 2;
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
-    t.k = on_tensor_cores && a_along_k ? 512 : element < 16 ? 128 : 64;
+    t.k = on_tensor_cores ? 512 : element < 16 ? 128 : 64;
     std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
     std::ptrdiff_t rows = a_along_k ? 1 : most, at_once = 1;
     auto const blocks = [&] { return (m - 1) / rows + 1; };
@@ -274,7 +286,7 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
     if (a_along_k) {
         std::size_t const few = element < 8 ? 45000 : 90000;
         while (at_once < pieces && at_once < 32) at_once *= 2;
-        while (rows < most && blocks() > 4 * units) {
+        while (rows < most && (blocks() > 4 * units || (rows < n && blocks() > units))) {
             rows *= 2;
             if (rows <= n || with(at_once) <= few) continue;
             rows /= 2;
@@ -282,7 +294,7 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         }
     } else {
         auto const least = static_cast<std::ptrdiff_t>(32 / element);
-        while (rows > least && blocks() < units && (on_tensor_cores || 256 / rows < pieces)) rows /= 2;
+        while (rows > least && blocks() < units && 256 / rows < pieces) rows /= 2;
     }
     // Two or three blocks of a multiprocessor, if there are so many.
     std::size_t const shared = element < 8 ? 72000 : 90000, room = blocks() > 2 * units ? shared
