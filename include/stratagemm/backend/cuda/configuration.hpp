@@ -272,7 +272,13 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
     bool const on_tensor_cores = element == 2;
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
-    t.k = on_tensor_cores ? 512 : element < 16 ? 128 : 64;
+    // Few rows wait for each step: a piece is one, if it is not too deep.
+    bool const in_one_step =
+        a_along_k && !on_tensor_cores && element < 16 && m <= units && piece > 128 && piece <= 256;
+    t.k = in_one_step       ? static_cast<short>((piece + 31) / 32 * 32)
+          : on_tensor_cores ? 512
+          : element < 16    ? 128
+                            : 64;
     std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
     std::ptrdiff_t rows = a_along_k ? 1 : most, at_once = 1;
     auto const blocks = [&] { return (m - 1) / rows + 1; };

@@ -83,7 +83,7 @@ constexpr int PAD = sizeof(IN) == 2 ? 16 : WHOLE, LINE = TILE_K + PAD;
 constexpr int PIECE_B = B_ALONG_K ? COLS * LINE : TILE_K * COLS + PAD;
 /* Whether its lines begin at multiples of 16 bytes, without gaps. */
 inline bool b_is_dense(arguments const &p) {
-    index const next = B_ALONG_K ? p.b.col : 0;
+    index const next = B_ALONG_K && COLS > 1 ? p.b.col : 0;
     unsigned long long const begins = (unsigned long long)p.b.data | (next | p.b.step) * sizeof(IN);
     return begins % 16 == 0 && (B_ALONG_K ? p.b.row == 1 : p.b.col == 1 && p.b.row == COLS);
 }
