@@ -204,9 +204,9 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     return best;
 }
 
-// Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read, all of B in each
-// block. Where A does not lie along k, threads read some terms of it at a time, and wait for them. Constants fit
-// what an H100 took (bench/results/order-h100-2026-11-26.txt).
+// Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads all
+// of B. Where A does not lie along k, threads read some terms of it at a time, and wait for them. The constants fit what
+// an H100 took (bench/results/order-h100-2026-11-26.txt).
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, bool a_along_k, int units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };

@@ -264,8 +264,8 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit, and as
-// many as columns if multiprocessors are left without a block only by that: each block reads all of B.
+// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit. Up to
+// as many rows as columns while each multiprocessor has a block, since each reads all of B.
 // Where A does not lie along k, a warp reads at least 32 bytes of each line of A.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d) {

@@ -296,8 +296,8 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 )cu";
 
 // The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. What is computed
-// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. A lies along k: where it does not, tiles of other
-// kernels are faster.
+// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. A lies along k: where it does not, tiles are
+// faster.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
 constexpr int ROWS = 8; /* of a warp */
 constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;

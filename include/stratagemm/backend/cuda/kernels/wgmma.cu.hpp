@@ -562,8 +562,8 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #else
             if (TAIL && is_part(t)) {
                 operand const parts = {p.a.data, TILE_N, 1, TILE_M * TILE_N};
-                store_sums<scalar>(staging, sum, i - (t.i * CLUSTER + own_i) * TILE_M, 0, parts, nullptr, TILE_M, TILE_N,
-                                   (-1 - t.batch) * BLOCKS + rank,
+                int const row = i - (t.i * CLUSTER + own_i) * TILE_M, slot = (-1 - t.batch) * BLOCKS + rank;
+                store_sums<scalar>(staging, sum, row, 0, parts, nullptr, TILE_M, TILE_N, slot,
                                    [&](scalar x, scalar const *, int, int) { return p.alpha * x; });
                 continue;
             }
