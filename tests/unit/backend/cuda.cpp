@@ -452,25 +452,32 @@ TEST_CASE(
 TEST_CASE("a last round of tiles that is not full is divided along k") {
     sg::cuda const gpu;
     if (gpu.where().capability < 90) WARN("skipped: tiles are not fetched by hardware here");
-    auto const check = [&]<class T>(T, sg::cuda_tile const& tile) {
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile) {
         sg::cuda const with{.tile = tile};
-        // Eight rows of tiles: rounds of all multiprocessors, of up to four tiles each, and some that are left.
-        // Small tiles take lines that begin anywhere as they are, and are then not divided: lines of B do not.
-        sg::index_t const columns = gpu.where().units / 2 + 2, m = 8 * tile.m - 3,
-                          n = columns * tile.n - 48 / static_cast<sg::index_t>(sizeof(T)), k = 1100;
-        sg::matrix<T> const a(
-            m, k, [](sg::index_t i, sg::index_t j) { return static_cast<T>((3 * i + 2 * j) % 9 - 4); });
+        // Eight rows of tiles: rounds of all multiprocessors, of up to four tiles each, and some that are left. Small
+        // tiles take lines that begin anywhere as they are, and are then not divided: lines of B do not. Five rows
+        // of clusters, with one beyond C: they take a round, and begin another.
+        bool const together = tile.cluster > 1;
+        sg::index_t const columns = together ? gpu.where().units / 6 + 3 : gpu.where().units / 2 + 2,
+                          m = (together ? 5 : 8) * tile.m - 3,
+                          n = columns * tile.n - 48 / static_cast<sg::index_t>(sizeof(T)),
+                          k = together ? 48 * tile.k + 28 : 1100;
+        sg::matrix<T> const a(m, k, [](sg::index_t i, sg::index_t j) {
+            return T(static_cast<float>((3 * i + 2 * j) % 9 - 4));
+        });
         sg::matrix<T> const b(
-            k, n, [](sg::index_t i, sg::index_t j) { return static_cast<T>((5 * i + j) % 7 - 3); });
-        sg::matrix<T> const e(m, n, [](sg::index_t i, sg::index_t j) { return static_cast<T>((i + j) % 5); });
-        sg::matrix<T> exact = e, now(m, n), again(m, n);
-        sg::cuda::matrix<T> da(gpu, a), db(gpu, b), dc(gpu, m, n);
-        sg::gemm(sg::host{}, 2, a, b, 3, exact, sg::scale(T(2)));
-        CHECK(with.describe(sg::shape<T>{.m = m, .n = n, .k = k, .adds = true})
+            k, n, [](sg::index_t i, sg::index_t j) { return T(static_cast<float>((5 * i + j) % 7 - 3)); });
+        sg::matrix<Out> const e(m, n,
+                                [](sg::index_t i, sg::index_t j) { return static_cast<Out>((i + j) % 5); });
+        sg::matrix<Out> exact = e, now(m, n), again(m, n);
+        sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, m, n);
+        sg::gemm(sg::host{}, 2, a, b, 3, exact, sg::scale(Out(2)));
+        CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k, .adds = true})
                   .find("of the last round k in parts") != std::string::npos);
         for (auto* const to : {&now, &again}) {
             dc.upload(e);
-            sg::gemm(with, 2, da, db, 3, dc, sg::scale(T(2)));
+            sg::gemm(with, 2, da, db, 3, dc, sg::scale(Out(2)));
             dc.download(*to);
         }
         int wrong = 0;
@@ -479,12 +486,17 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
         CHECK(wrong == 0);
     };
     if (gpu.where().capability >= 90) {
-        check(1.0f, {sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8});
-        check(1.0f, {sg::cuda_engine::simt, 128, 64, 32, 8, 8, 3, 2});
-        if (gpu.where().capability == 90) check(1.0f, {sg::cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8});
-        check(1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
-        check(1.0, {sg::cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8});
-        check(1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
+        check(1.0f, 1.0f, {sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8});
+        check(1.0f, 1.0f, {sg::cuda_engine::simt, 128, 64, 32, 8, 8, 3, 2});
+        if (gpu.where().capability == 90)
+            check(1.0f, 1.0f, {sg::cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
+    }
+    if (gpu.where().capability == 90) {
+        check(sg::half(), 1.0f, {sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 4, 2, 2});
+        check(std::int8_t(), std::int32_t(), {sg::cuda_engine::wgmma, 64, 128, 128, 1, 1, 4, 8, 2});
     }
 }
 

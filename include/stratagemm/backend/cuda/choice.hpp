@@ -204,19 +204,28 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     return best;
 }
 
-// Of kernels/ordered.cu.hpp, with A along k: what a block does with a step of its pieces, and all with memory.
+// Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads all
+// of B. Where A does not lie along k, threads read some terms of it at a time, and wait for them. The constants fit what
+// an H100 took (bench/results/order-h100-2026-11-26.txt).
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
-                                std::size_t element, int units) {
+                                std::size_t element, bool a_along_k, int units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
-    double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
-                          static_cast<double>(s.k) * static_cast<double>(s.n)) *
-                         static_cast<double>(element) * static_cast<double>(s.count);
-    double const blocks = up(((s.m - 1) / t.m + 1) * s.count, std::ptrdiff_t{2} * units);
+    std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count;
+    auto const size = static_cast<double>(element), k = static_cast<double>(s.k),
+               n = static_cast<double>(s.n);
+    double const bytes = static_cast<double>(s.m * s.count) * (k + n) * size,
+                 of_b = static_cast<double>(blocks) * k * n * size;
+    double const rounds = up(blocks, std::ptrdiff_t{2} * units);
     double const steps = up((s.k - 1) / piece + 1, t.micro_m) * up(piece, t.k);
     double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
-    double const summing = blocks * steps * (600 + depth * (element == 2 ? 2.5 : 10));
-    double const reading = bytes / (16 * units);
-    double const working = 5300 + (summing > reading ? summing : reading), queued = launching(1, false);
+    double const at_a_time = element == 16 ? 8 : t.micro_n == 1 ? 32 : 16;
+    double const step = a_along_k ? 600 + depth * (element == 2 ? 2.5 : 10) : 1100 * depth / at_a_time;
+    double const summing = rounds * steps * step, reading = !a_along_k ? (bytes + of_b) / (10 * units)
+                                                            : element == 2
+                                                                ? (bytes + 1.5 * of_b) / (12 * units)
+                                                                : (bytes + of_b) / (16 * units);
+    double const working = (element == 2 ? 4800 : 5300) + (summing > reading ? summing : reading),
+                 queued = launching(1, false);
     return working > queued ? working : queued;
 }
 
@@ -307,7 +316,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             static_cast<double>(tiles * s.count) * tile.m * tile.n * steps / (rate * d.units);
         if (least > best.cycles && type != 't') return;
         auto with = [&](cuda_choice next) {
-            next.cycles = cuda_model(tile, blocks, rate, s, next, d, element, result, lying).cycles();
+            int const beside = next.piece > 0 && next.part == 0 ? blocks_with_pieces(tile, blocks) : blocks;
+            next.cycles = cuda_model(tile, beside, rate, s, next, d, element, result, lying).cycles();
             if (next.cycles < best.cycles) best = next;
         };
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
@@ -336,12 +346,15 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             with_parts(part, 0);
         }
         // Only of the tiles that are left for a last round.
-        std::ptrdiff_t const places = std::ptrdiff_t{blocks} * d.units, left = tiles % places;
-        if (!divides_last_round(tile, element) || s.count != 1 || tiles < places || left == 0) return;
+        std::ptrdiff_t const together = tile.blocks_of_cluster(),
+                             all = ((s.m - 1) / tile.m / tile.cluster + 1) *
+                                   ((s.n - 1) / tile.n / tile.beside + 1) * together;
+        std::ptrdiff_t const places = std::ptrdiff_t{blocks} * units_for(tile, d.units), left = all % places;
+        if (!divides_last_round(tile, element) || s.count != 1 || all < places || left == 0) return;
         for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
             std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
             if (part < 8 * tile.k) break;
-            with_parts(part, tiles - left);
+            with_parts(part, all - left);
         }
     };
     if (only.engine != cuda_engine::direct && engine_takes(only.engine, type, d)) {
@@ -404,11 +417,13 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                           (given ? only.cluster > 1 && d.capability >= 90 && parts <= 8 : by_model.together);
         return narrow;
     }
-    if (invariant && is_narrow(type, s) && order.is_of(cuda_engine::narrow, type, d)) {
+    // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
+    bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);
+    if (invariant && is_narrow(type, s) && order.is_of(cuda_engine::narrow, type, d) && as_it_lies) {
         cuda_choice ordered = best;
         std::ptrdiff_t const piece = order.piece > 0 ? order.piece : s.k;
-        ordered.tile = tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, true, d);
-        ordered.cycles = cycles_of_ordered(ordered.tile, s, piece, element, d.units);
+        ordered.tile = tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, lying.a_along_k, d);
+        ordered.cycles = cycles_of_ordered(ordered.tile, s, piece, element, lying.a_along_k, d.units);
         if (ordered.cycles < best.cycles) best = ordered;
     } else if (!invariant && is_narrow(type, s)) {
         double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +

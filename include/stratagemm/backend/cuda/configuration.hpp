@@ -127,8 +127,7 @@ constexpr bool fetches(cuda_engine e) { return reads_lines(e) && e != cuda_engin
 
 // Whether the last round of tiles, if it is not full, may be divided along k (TAIL in pipeline.cu.hpp).
 constexpr bool divides_last_round(cuda_tile const& t, std::size_t element) {
-    return fetches(t.engine) && t.blocks_of_cluster() == 1 &&
-           !(t.engine == cuda_engine::wgmma && element == 4);
+    return fetches(t.engine) && !(t.engine == cuda_engine::wgmma && element == 4);
 }
 
 // Whether a thread has registers for two sums of each element, that of a piece of k and that of the pieces before.
@@ -177,6 +176,17 @@ inline int threads_of(cuda_tile const& t) {
     case cuda_engine::small: return ((t.m - 1) / t.micro_m + 1) * ((t.n - 1) / t.micro_n + 1) * t.group;
     default: return t.m / t.micro_m * (t.n / t.micro_n);
     }
+}
+
+// Blocks of a multiprocessor, where there would be `blocks` if threads had one sum of each element (RESIDENT in
+// kernels/simt.cu.hpp).
+inline int blocks_with_pieces(cuda_tile const& t, int blocks) {
+    if (t.engine != cuda_engine::simt) return blocks;
+    int const sums = 2 * t.micro_m * t.micro_n, least = (sums > 64   ? 256
+                                                         : sums > 32 ? 384
+                                                                     : 512) /
+                                                        threads_of(t);
+    return least < blocks ? least : blocks;
 }
 
 // The most columns of m rows that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels
@@ -254,14 +264,21 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit.
+// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit. Up to
+// as many rows as columns while each multiprocessor has a block, since each reads all of B.
 // Where A does not lie along k, a warp reads at least 32 bytes of each line of A.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d) {
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
     bool const on_tensor_cores = element == 2;
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
-    t.k = on_tensor_cores && a_along_k ? 512 : element < 16 ? 128 : 64;
+    // Few rows wait for each step: a piece is one, if it is not too deep.
+    bool const in_one_step =
+        a_along_k && !on_tensor_cores && element < 16 && m <= units && piece > 128 && piece <= 256;
+    t.k = in_one_step       ? static_cast<short>((piece + 31) / 32 * 32)
+          : on_tensor_cores ? 512
+          : element < 16    ? 128
+                            : 64;
     std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
     std::ptrdiff_t rows = a_along_k ? 1 : most, at_once = 1;
     auto const blocks = [&] { return (m - 1) / rows + 1; };
@@ -275,7 +292,7 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
     if (a_along_k) {
         std::size_t const few = element < 8 ? 45000 : 90000;
         while (at_once < pieces && at_once < 32) at_once *= 2;
-        while (rows < most && blocks() > 4 * units) {
+        while (rows < most && (blocks() > 4 * units || (rows < n && blocks() > units))) {
             rows *= 2;
             if (rows <= n || with(at_once) <= few) continue;
             rows /= 2;
@@ -283,7 +300,7 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         }
     } else {
         auto const least = static_cast<std::ptrdiff_t>(32 / element);
-        while (rows > least && blocks() < units && (on_tensor_cores || 256 / rows < pieces)) rows /= 2;
+        while (rows > least && blocks() < units && 256 / rows < pieces) rows /= 2;
     }
     // Two or three blocks of a multiprocessor, if there are so many.
     std::size_t const shared = element < 8 ? 72000 : 90000, room = blocks() > 2 * units ? shared

@@ -338,7 +338,9 @@ private:
     // multiprocessors have less to do than others, these do not fetch as fast as memory could give.
     double moving() const {
         auto const m = real(s_.m), n = real(s_.n), k = real(s_.k);
-        double const bytes = ((m * k + k * n) * size_ + m * n * result_) * real(s_.count);
+        // A sector of 32 bytes that two rows share is written in parts.
+        double const parts = is(cuda_engine::fp64) && row_bytes_ % 32 != 0 ? 1.3 : 1;
+        double const bytes = ((m * k + k * n) * size_ + m * n * result_ * parts) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
         // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same share of

@@ -213,7 +213,7 @@ public:
         sum.a.data = partial.address;
         if (tail) {
             sums.a.data = partial.address;
-            sums.count = sum.count = static_cast<int>(choice.whole);
+            sums.count = sum.count = static_cast<int>(choice.whole / choice.tile.blocks_of_cluster());
             sum.alpha = Scalar(1); // parts have it
         } else {
             sums.c.data = partial.address;

@@ -256,11 +256,11 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     unsigned const number = blockIdx.x * each + threadIdx.x % each, slice = threadIdx.x / each;
 #if TAIL
     constexpr unsigned across = TILE_N / 4, fours = TILE_M * across; /* of a tile */
-    int const tail = tiles_of_product(p) - p.count;
-    place const t = place_of_tile(p.count + number / fours, (p.m - 1) / TILE_M + 1, (p.n - 1) / TILE_N + 1);
-    int const i = number / fours < tail ? t.i * TILE_M + number % fours / across : p.m;
-    int const j = t.j * TILE_N + number % across * 4, width = 4;
-    index const size = (index)tail * (TILE_M * TILE_N), at = (index)number * 4;
+    int const tail = tiles_of_product(p) - p.count, cluster = number / fours / BLOCKS, rank = number / fours % BLOCKS;
+    place const t = place_of_tile(p.count + cluster, rows_of_tiles(p), columns_of_tiles(p));
+    int const i = cluster < tail ? (t.i * CLUSTER + rank % CLUSTER) * TILE_M + number % fours / across : p.m;
+    int const j = (t.j * BESIDE + rank / CLUSTER) * TILE_N + number % across * 4, width = 4;
+    index const size = (index)tail * (BLOCKS * TILE_M * TILE_N), at = (index)number * 4;
 #else
     unsigned const across = (p.n + 3) / 4;
     int const i = number / across, j = number % across * 4, width = min(4, p.n - j);

@@ -83,7 +83,7 @@ constexpr int PAD = sizeof(IN) == 2 ? 16 : WHOLE, LINE = TILE_K + PAD;
 constexpr int PIECE_B = B_ALONG_K ? COLS * LINE : TILE_K * COLS + PAD;
 /* Whether its lines begin at multiples of 16 bytes, without gaps. */
 inline bool b_is_dense(arguments const &p) {
-    index const next = B_ALONG_K ? p.b.col : 0;
+    index const next = B_ALONG_K && COLS > 1 ? p.b.col : 0;
     unsigned long long const begins = (unsigned long long)p.b.data | (next | p.b.step) * sizeof(IN);
     return begins % 16 == 0 && (B_ALONG_K ? p.b.row == 1 : p.b.col == 1 && p.b.row == COLS);
 }
@@ -296,10 +296,10 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 )cu";
 
 // The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. What is computed
-// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. Where A does not lie along k, lanes read two rows
-// of it each, and a warp has 16.
+// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. A lies along k: where it does not, tiles are
+// faster.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
-constexpr int OWN = A_ALONG_K ? 1 : 2, ROWS = 8 * OWN; /* of a lane and of a warp */
+constexpr int ROWS = 8; /* of a warp */
 constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;
 static_assert(TILE_M * COLS <= 512, "two elements of C for a thread");
 
@@ -313,7 +313,7 @@ inline void multiply(float (&c)[4], terms const &x, terms const &y) {
                  : "r"(x.w[0]), "r"(0), "r"(x.w[1]), "r"(0), "r"(y.w[0]), "r"(y.w[1]));
 }
 
-extern "C" __global__ void __launch_bounds__(256, A_ALONG_K ? 4 : 1)
+extern "C" __global__ void __launch_bounds__(256, 4)
 ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ __align__(128) char memory[];
     IN *const stages = (IN *)memory;
@@ -325,50 +325,16 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     wait_for_earlier();
 
     constexpr int mine = (TILE_M * COLS - 1) / 256 + 1; /* elements of C */
-    float sum[EACH][OWN][4] = {}, total[mine] = {};
+    float sum[EACH][4] = {}, total[mine] = {};
     /* Lanes of what is not there have something else, which counts for none of C. */
     auto const piece_of = [&](int v, int first) { return min((warp + v * 8) / GROUPS, min(AT_ONCE, pieces - first) - 1); };
     auto const group_of = [&](int v) { return (warp + v * 8) % GROUPS; };
-#if A_ALONG_K
-    auto const begin = [](int, int) {};
-#else
-    constexpr int together = TILE_K / 16;
-    unsigned y[EACH][together][4]; /* of two rows */
-    /* `words`: both rows are a word. */
-    auto const load = [&](int first, int step, auto const &words) {
-#pragma unroll
-        for (int v = 0; v < EACH; ++v) {
-            int const piece = first + piece_of(v, first);
-            int const row = min(i0 + group_of(v) * 16 + g * 2, (p.m - 1) / 2 * 2);
-            int const l0 = piece * p.part + step * TILE_K + 4 * t;
-            IN const *const from = element<IN>(p.a, row, 0, batch);
-            index const second = row + 1 < p.m ? p.a.row : 0;
-#pragma unroll
-            for (int s = 0; s < together; ++s)
-#pragma unroll
-                for (int e = 0; e < 4; ++e) {
-                    IN const *const at = from + min(l0 + s * 16 + e, p.k - 1) * p.a.col;
-                    if constexpr (sizeof(words) > 1)
-                        y[v][s][e] = *(unsigned const *)at;
-                    else
-                        y[v][s][e] = at[0].bits | (unsigned)at[second].bits << 16;
-                }
-        }
-    };
-    auto const begin = [&](int first, int step) {
-        char const two[2] = {}, one[1] = {};
-        if (DENSE && p.m % 2 == 0)
-            load(first, step, two);
-        else
-            load(first, step, one);
-    };
-#endif
     go_through_pieces(
         p,
         [&](int first, int step, int stage) {
             copy_stage(p, stages + stage * STAGE, i0, first, min(AT_ONCE, pieces - first), step, batch, dense);
         },
-        begin,
+        [](int, int) {},
         [&](int first, int step, int stage) {
             int const depth = depth_of(p, first, step);
             IN const *const a = stages + stage * STAGE, *of_b[EACH];
@@ -380,7 +346,6 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
                 IN const *const at = of_b[v] + l * (B_ALONG_K ? 1 : COLS);
                 return B_ALONG_K ? *(terms const *)at : terms_of(at[0], at[COLS], at[2 * COLS], at[3 * COLS]);
             };
-#if A_ALONG_K
             IN const *of_a[EACH];
 #pragma unroll
             for (int v = 0; v < EACH; ++v)
@@ -388,41 +353,21 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
 #pragma unroll 4
             for (int l = 0; l < depth; l += 16)
 #pragma unroll
-                for (int v = 0; v < EACH; ++v) multiply(sum[v][0], of_column(v, l), *(terms const *)(of_a[v] + l));
-#else
-#pragma unroll
-            for (int s = 0; s < together; ++s)
-                if (s * 16 < depth)
-#pragma unroll
-                    for (int v = 0; v < EACH; ++v) {
-                        /* What there is beyond the last term has been loaded, too. */
-                        terms const x = of_column(v, s * 16);
-                        int const left = terms_left(p, first + piece_of(v, first), step) - s * 16 - 4 * t;
-                        unsigned own[4];
-#pragma unroll
-                        for (int e = 0; e < 4; ++e) own[e] = e < left ? y[v][s][e] : 0;
-                        auto const lower = [&](int e) { return (own[e] & 0xffffu) | own[e + 1] << 16; };
-                        auto const upper = [&](int e) { return own[e] >> 16 | (own[e + 1] & 0xffff0000u); };
-                        multiply(sum[v][0], x, {{lower(0), lower(2)}});
-                        multiply(sum[v][1], x, {{upper(0), upper(2)}});
-                    }
-#endif
+                for (int v = 0; v < EACH; ++v) multiply(sum[v], of_column(v, l), *(terms const *)(of_a[v] + l));
         },
         [&](int first) {
             int const now = min(AT_ONCE, pieces - first);
 #pragma unroll
-            for (int v = 0; v < EACH; ++v)
+            for (int v = 0; v < EACH; ++v) {
+                int const share = warp + v * 8, piece = share / GROUPS;
 #pragma unroll
-                for (int o = 0; o < OWN; ++o) {
-                    int const share = warp + v * 8, piece = share / GROUPS;
-#pragma unroll
-                    for (int c = 0; c < 2; ++c) {
-                        int const i = share % GROUPS * ROWS + (2 * t + c) * OWN + o;
-                        if (piece < now && g < COLS && i < TILE_M) room[(piece * COLS + g) * TILE_M + i] = sum[v][o][c];
-                    }
-#pragma unroll
-                    for (int c = 0; c < 4; ++c) sum[v][o][c] = 0;
+                for (int c = 0; c < 2; ++c) {
+                    int const i = share % GROUPS * ROWS + 2 * t + c;
+                    if (piece < now && g < COLS && i < TILE_M) room[(piece * COLS + g) * TILE_M + i] = sum[v][c];
                 }
+#pragma unroll
+                for (int c = 0; c < 4; ++c) sum[v][c] = 0;
+            }
             __syncthreads();
 #pragma unroll
             for (int v = 0; v < mine; ++v)

@@ -77,6 +77,14 @@ inline void cluster_ends() {
 )cu";
 
 inline constexpr char cuda_pipeline_text[] = R"cu(
+/* The blocks of a cluster have tiles that lie together, CLUSTER below each other by BESIDE. Then what is said here of
+   tiles is said of those that a cluster has; its blocks are numbered down. */
+#ifndef BESIDE
+#define BESIDE 1
+#endif
+#define BLOCKS (CLUSTER * BESIDE)
+inline int rows_of_tiles(arguments const &p) { return ((p.m - 1) / TILE_M + CLUSTER) / CLUSTER; }
+inline int columns_of_tiles(arguments const &p) { return ((p.n - 1) / TILE_N + BESIDE) / BESIDE; }
 /* Tiles are numbered so that GROUP rows of them are walked through together: what they read is still in the cache. */
 struct place { int i, j, batch; };
 inline place place_of_tile(int number, int tiles_m, int tiles_n) {
@@ -97,7 +105,7 @@ inline place place_of_tile(int number, int tiles_m, int tiles_n) {
 #ifndef TOGETHER
 #define TOGETHER 0
 #endif
-inline int tiles_of_product(arguments const &p) { return ((p.m - 1) / TILE_M + 1) * ((p.n - 1) / TILE_N + 1); }
+inline int tiles_of_product(arguments const &p) { return rows_of_tiles(p) * columns_of_tiles(p); }
 inline int parts_of(arguments const &p) { return (p.k - 1) / p.part + 1; }
 /* Matrices of a batch, or parts of k. */
 inline int batches_of(arguments const &p) { return PARTIAL || TOGETHER ? parts_of(p) : p.count; }
@@ -124,7 +132,7 @@ inline int tiles_of(arguments const &p) {
     return TAIL ? p.count + (tiles - p.count) * parts_of(p) : tiles * batches_of(p);
 }
 inline place tile_at(arguments const &p, int number) {
-    int const tiles_m = (p.m - 1) / TILE_M + 1, tiles_n = (p.n - 1) / TILE_N + 1, part = number - p.count;
+    int const tiles_m = rows_of_tiles(p), tiles_n = columns_of_tiles(p), part = number - p.count;
 #if TOGETHER
     place whole = place_of_tile(number / parts_of(p), tiles_m, tiles_n);
     whole.batch = number % parts_of(p);

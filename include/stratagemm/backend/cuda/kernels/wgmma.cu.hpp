@@ -79,7 +79,6 @@ inline constexpr char cuda_wgmma_text[] = R"cu(
 #define LINE (128 / ELEMENT) /* elements */
 #define A_BYTES (TILE_M * 128)
 #define B_BYTES ((B_ALONG_K ? TILE_N : (TILE_N + LINE - 1) / LINE * LINE) * 128)
-#define BLOCKS (CLUSTER * BESIDE) /* of a cluster */
 /* Boxes of lines along k that a block fetches of B: hardware takes up to 256 lines at a time. */
 #define B_BOXES (TILE_N / CLUSTER > 256 ? 2 : 1)
 /* Lines along n are in boxes of 128 bytes. If blocks cannot share these out evenly, each fetches some lines of all. */
@@ -91,7 +90,7 @@ static_assert(STAGES >= 2, "one is read, one is fetched");
 #define FETCHING_REGISTERS (CONSUMERS < 3 ? 40 : 32)
 static_assert(CONSUMERS <= 2 || (CONSUMERS == 3 && SUMS <= 96), "registers for so many warpgroups");
 static_assert(!(TOGETHER && FROM_REGISTERS), "which has other sums");
-static_assert(BLOCKS == 1 || !(TAIL || TOGETHER), "blocks of a cluster compute tiles that lie together");
+static_assert(BLOCKS == 1 || !TOGETHER, "blocks of a cluster compute tiles that lie together");
 static_assert(BESIDE == 1 || !FROM_REGISTERS, "which fetches A for itself");
 static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * (A_BYTES + B_BYTES), "stages have room for sums");
 static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER * B_BOXES) == 0 : B_LINES % 8 == 0, "blocks fetch parts of B");
@@ -382,8 +381,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
     wait_for_earlier();
 
     /* Of clusters. */
-    int const tiles_m = ((p.m - 1) / TILE_M + CLUSTER) / CLUSTER, tiles_n = ((p.n - 1) / TILE_N + BESIDE) / BESIDE;
-    int const tiles = TAIL ? tiles_of(p) : tiles_m * tiles_n * batches_of(p);
+    int const tiles_m = rows_of_tiles(p), tiles_n = columns_of_tiles(p), tiles = tiles_of(p);
     int const first = blockIdx.x / BLOCKS, stride = gridDim.x / BLOCKS;
     auto const place_of = [&](int number) {
         return TAIL || TOGETHER ? tile_at(p, number) : place_of_tile(number, tiles_m, tiles_n);
@@ -568,7 +566,8 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
 #else
             if (TAIL && is_part(t)) {
                 operand const parts = {p.a.data, TILE_N, 1, TILE_M * TILE_N};
-                store_sums<scalar>(staging, sum, i - t.i * TILE_M, 0, parts, nullptr, TILE_M, TILE_N, -1 - t.batch,
+                int const row = i - (t.i * CLUSTER + own_i) * TILE_M, slot = (-1 - t.batch) * BLOCKS + rank;
+                store_sums<scalar>(staging, sum, row, 0, parts, nullptr, TILE_M, TILE_N, slot,
                                    [&](scalar x, scalar const *, int, int) { return p.alpha * x; });
                 continue;
             }
