@@ -62,9 +62,10 @@ struct host_part {
     bool in_place;           // operands may be read where they are
     bool by_element = false; // each packet is packed by itself
     bool turned = false;     // C is written as its transpose
+    int packets = 0;         // 1: k has pairs of bfloat16; 2: packets of four int8
 
     host_part transposed() const {
-        return {n, m, k, size, !b_across, !a_across, in_place, by_element, !turned};
+        return {n, m, k, size, !b_across, !a_across, in_place, by_element, !turned, packets};
     }
     double a() const { return times(m, k, size); } // bytes
     double b() const { return times(k, n, size); }
@@ -80,7 +81,9 @@ struct host_part {
 
 inline bool is_dots(host_part const& p) {
     host_isa const isa = current_isa().isa;
-    return p.in_place && isa != host_isa::portable &&
+    bool const packets =
+        p.packets > 0 && !p.a_across && p.b_across && (p.packets == 1 || smaller(p.m, p.n) <= few_dots(4));
+    return (p.in_place || packets) && isa != host_isa::portable &&
            are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, isa >= host_isa::avx512);
 }
 
@@ -97,7 +100,7 @@ public:
         if (is_dots(p)) return count_dots(p);
         if (p.m == 1 && p.k > 1 && p.in_place && !p.b_across) return count_row(p);
         if (at_once && count_small(p)) return;
-        if (p.in_place && is_narrow(p)) p = p.transposed();
+        if ((p.in_place || p.packets > 0) && is_narrow(p)) p = p.transposed();
         if (p.in_place && is_few(p)) return count_few(p);
         count_blocks(p);
     }
@@ -128,7 +131,9 @@ private:
             counts[host_cost::element] += times(rows, cols);
     }
     void pack(host_part const& p, index_t rows, index_t cols, bool turned) {
-        if (p.by_element || (turned && !p.in_place))
+        if (p.packets > 0) // is joined from 16 bytes at a time
+            copy(8 * host_part::times(rows, cols, p.size));
+        else if (p.by_element || (turned && !p.in_place))
             counts[host_cost::element] += times(rows, cols);
         else if (turned)
             turn(rows, cols, p.size);
@@ -149,11 +154,15 @@ private:
 
     // Tiles of eight sums, or of as many vectors of four columns; what is short is turned if it does not lie along k.
     void count_dots(host_part const& p) {
-        double const groups = tiles_.masked && p.m > 2 ? 2 * times(divide_up(p.m, 4), divide_up(p.n, 4))
-                              : tiles_.masked          ? times(p.m, divide_up(p.n, 8))
-                                                       : times(p.m, divide_up(p.n, 4)) / 2;
+        // Of int8, a row more.
+        index_t const m = p.packets == 2 && p.m <= p.n ? p.m + 1 : p.m,
+                      n = p.packets == 2 && p.m > p.n ? p.n + 1 : p.n;
+        double const groups = tiles_.masked && m > 2 ? 2 * times(divide_up(m, 4), divide_up(n, 4))
+                              : tiles_.masked        ? times(m, divide_up(n, 8))
+                                                     : times(m, divide_up(n, 4)) / 2;
         counts[host_cost::dots] += groups * times(divide_up(p.k * p.size, tiles_.vector), 1);
         counts[host_cost::dots_end] += groups;
+        if (p.packets > 0) return read(p.a() + p.b());
         if (p.a_across) turn(p.m, p.k, p.size);
         if (!p.b_across) turn(p.n, p.k, p.size);
         read(p.a() + p.b());
@@ -222,8 +231,10 @@ private:
         count_tiles(p);
         index_t const k = divide_up(p.k, pieces(p)), row = p.n * p.size, wide = 4 * tiles_.vector / p.size;
         bool const a_is_near = p.n <= wide && p.a() <= static_cast<double>(second_level_cache());
-        bool const a_in_place = p.in_place && (p.a_across ? p.m * p.size < 1024 || a_is_near
-                                                          : !rows_collide(p.k * p.size) || k < 32);
+        bool const a_in_place = p.packets == 1
+                                    ? !p.a_across
+                                    : p.in_place && (p.a_across ? p.m * p.size < 1024 || a_is_near
+                                                                : !rows_collide(p.k * p.size) || k < 32);
         bool const b_in_place =
             p.in_place && !p.b_across && (tiles_.masked || p.n % (wide / 2) == 0) && is_close(p.m, k, row);
         if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > 256 || !p.in_place));
@@ -281,7 +292,8 @@ host_counts counts_of(S const& s, host_isa isa, int threads) {
                 .by_element = std::is_same_v<typename S::a_type, std::int8_t>};
     using T = typename S::a_type;
     if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, std::int8_t>)
-        if (multiplies_packets<T>()) p.k = packet_packing<T>::depth(s.k), p.by_element = false;
+        if (multiplies_packets<T>())
+            p.k = packet_packing<T>::depth(s.k), p.by_element = false, p.packets = sizeof(T) == 2 ? 1 : 2;
     if (p.n == 1) p = p.transposed(), p.turned = false;
     bool const at_once = p.in_place && is_at_once(p, s.count == 1 && host_threads(threads) > 1);
     bool const shares_batch = s.count >= threads && s.count > 1;
@@ -293,8 +305,8 @@ host_counts counts_of(S const& s, host_isa isa, int threads) {
     if (s.adds) counter.read(p.c());
     host_counts& counts = counter.counts;
     counts.repeat(shares_batch ? many / team : many);
-    // A call that takes workspace is as long as four that do not.
-    counts[host_cost::call] = at_once ? 1 : 4, counts[host_cost::thread] = team - 1;
+    // A call that takes workspace is as long as four that do not; one of packets, which packs at least B, as sixteen.
+    counts[host_cost::call] = at_once ? 1 : p.packets > 0 ? 16 : 4, counts[host_cost::thread] = team - 1;
     return counts;
 }
 

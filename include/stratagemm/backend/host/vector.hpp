@@ -76,26 +76,35 @@ template <class Table>
     block_args<std::int8_t> part{};
     part.m = few + 1, part.a = copy, part.a_row = length, part.a_col = 1, part.b_row = 1, part.b_strip = step;
     part.e = part.c = sums, part.c_row = part.e_row = most, part.alpha = 1;
+    __builtin_memset(copy + few * length, -128, static_cast<std::size_t>(smaller(length, g.k)));
     for (index_t j = 0; j < many; j += most) {
         part.n = smaller(most, many - j), part.beta = 0;
         for (index_t p = 0; p < g.k; p += length, part.beta = 1) {
             part.k = smaller(length, g.k - p), part.b = (short_b ? g.a : g.b) + j * step + p;
-            for (index_t i = 0; i <= few && (j == 0 || g.k > length); ++i) {
-                std::int8_t* const to = copy + i * length;
-                auto const* const from = (short_b ? g.b + i * b_col : g.a + i * g.a_row) + p;
-                for (index_t l = 0; l < part.k; ++l)
-                    to[l] = static_cast<std::int8_t>(i < few ? from[l] ^ -128 : -128);
+            for (index_t i = 0; i < few && (j == 0 || g.k > length); ++i) {
+                __builtin_memcpy(copy + i * length, (short_b ? g.b + i * b_col : g.a + i * g.a_row) + p,
+                                 static_cast<std::size_t>(part.k));
+                for (index_t l = 0; l < part.k; l += 8) {
+                    std::uint64_t word;
+                    __builtin_memcpy(&word, copy + i * length + l, 8);
+                    word ^= 0x8080808080808080;
+                    __builtin_memcpy(copy + i * length + l, &word, 8);
+                }
             }
             multiply_dots(table, part);
         }
-        for (index_t i = 0; i < few; ++i)
-            for (index_t l = 0; l < part.n; ++l) {
-                index_t const row = short_b ? j + l : i, column = short_b ? i : j + l;
-                auto const word = [](std::int32_t x) { return static_cast<std::uint32_t>(x); }; // modulo 2^32
-                std::uint32_t x = word(g.alpha) * (word(sums[i * most + l]) - word(sums[few * most + l]));
-                if (g.beta != 0) x += word(g.beta) * word(g.e[row * g.e_row + column]);
-                g.c[row * g.c_row + column] = static_cast<std::int32_t>(x);
+        auto const word = [](std::int32_t x) { return static_cast<std::uint32_t>(x); }; // modulo 2^32
+        index_t const c_step = short_b ? g.c_row : 1, e_step = short_b ? g.e_row : 1;
+        for (index_t i = 0; i < few; ++i) {
+            std::int32_t const *sum = sums + i * most, *too_much = sums + few * most;
+            std::int32_t* c = g.c + (short_b ? j * g.c_row + i : i * g.c_row + j);
+            for (index_t l = 0; l < part.n; ++l, c += c_step) {
+                std::uint32_t x = word(g.alpha) * (word(sum[l]) - word(too_much[l]));
+                if (g.beta != 0)
+                    x += word(g.beta) * word(g.e[(short_b ? j * g.e_row + i : i * g.e_row + j) + l * e_step]);
+                *c = static_cast<std::int32_t>(x);
             }
+        }
     }
 }
 
