@@ -335,7 +335,7 @@ private:
         for (index_t s = 0; s < cols; s += strip)
             __builtin_memcpy(to + s / strip * next, sums + s, bytes(smaller(strip, cols - s)));
     }
-    static constexpr index_t n_most = 1024; // columns of a block
+    static constexpr index_t n_most = 1024; // columns of a block (block_sizes)
 
     // Up to eight columns of eight packets.
     struct square {
