@@ -68,7 +68,7 @@ struct isa_choice {
     host_isa isa = host_isa::portable;
     bool available = true; // false: STRATAGEMM_ISA asks for what is not there
     bool known = true;     // false: STRATAGEMM_ISA is no name of an instruction set
-    bool vnni = false;     // dot products of 16-bit pairs beside AVX-512
+    bool vnni = false;     // beside AVX-512: products of four int8 in one instruction,
     bool bf16 = false;     // and of pairs of bfloat16
 };
 
