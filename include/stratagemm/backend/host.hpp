@@ -455,7 +455,11 @@ private:
             }
         }
 #endif
-        multiply(job, team, workspace, way_of(job));
+        host_way const way = way_of(job);
+        if constexpr (std::is_same_v<Packing, packet_packing<bfloat16>>)
+            if (way == host_way::blocks && !multiplies_packets<bfloat16>())
+                return multiply_as<typename packing_of<bfloat16>::type>(p, team, workspace);
+        multiply(job, team, workspace, way);
         return {};
     }
 
@@ -464,7 +468,7 @@ private:
     [[gnu::cold, gnu::noinline]] status multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
         if constexpr (std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>)
-            if (multiplies_packets<TA>()) return multiply_as<packet_packing<TA>>(p, team, workspace);
+            if (multiplies_packets<TA>(false)) return multiply_as<packet_packing<TA>>(p, team, workspace);
         return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
     }
 

@@ -207,11 +207,13 @@ struct pair_packing {
     }
 };
 
-// Whether packets of T, bfloat16 or int8, are multiplied.
+// Whether packets of T, bfloat16 or int8, are multiplied; and also in blocks, not as dot products only.
 template <class T>
-bool multiplies_packets() {
-    return current_isa().isa >= host_isa::avx512 &&
-           (std::is_same_v<T, bfloat16> ? current_isa().bf16 : current_isa().vnni);
+bool multiplies_packets(bool in_blocks = true) {
+    isa_choice const& has = current_isa();
+    return has.isa >= host_isa::avx512 && (!std::is_same_v<T, bfloat16> ? has.vnni
+                                           : in_blocks                  ? has.fast_bf16
+                                                                        : has.bf16);
 }
 
 // Packets of bfloat16 or int8. Where whole packets lie along k, a kernel reads A of bfloat16 where it is, and to pack B
