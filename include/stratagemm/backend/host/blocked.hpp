@@ -521,8 +521,8 @@ template <class TA, class Packing>
 enum class host_way { blocks, rows, dots };
 
 template <class TA, class Packing>
-void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
-                          host_scratch<Packing> const& scratch);
+[[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
+                                        host_scratch<Packing> const& scratch);
 
 // One product, by `team` threads. The arena holds bytes_for() the same arguments.
 template <class TA, class Packing>

@@ -109,8 +109,8 @@ template <class Table>
 }
 
 template <class TA, class Packing>
-[[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
-                                        host_scratch<Packing> const& scratch) {
+void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
+                          host_scratch<Packing> const& scratch) {
     using T = dotted<typename Packing::packet>;
     using Acc = accumulated<T>;
     using sizes = block_sizes<typename Packing::packet>;
