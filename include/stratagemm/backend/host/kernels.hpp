@@ -129,8 +129,12 @@ template <class T>
     Acc* const c = g.c + i * g.c_row + j;
     Acc const* const e = beta == Acc(0) ? c : g.e + i * g.e_row + j;
     index_t const width = g.n - j < 4 ? g.n - j : 4;
+    using number =
+        std::conditional_t<std::is_integral_v<Acc>, std::uint32_t, Acc>; // integers are modulo 2^32
+    auto const product = [](Acc x, Acc y) { return static_cast<number>(x) * static_cast<number>(y); };
     for (index_t l = 0; l < width; ++l)
-        c[l] = beta == Acc(0) ? alpha * sums[l] : alpha * sums[l] + beta * e[l];
+        c[l] = static_cast<Acc>(beta == Acc(0) ? product(alpha, sums[l])
+                                               : product(alpha, sums[l]) + product(beta, e[l]));
 }
 
 // The tiles of an instruction set: functions of a block, its A, B, E and C, of how many rows and columns, and the

@@ -111,7 +111,7 @@ private:
         }
         for (index_t p = done; p < steps; ++p) write_step(rows, columns, a, b, p - done, false);
         if (s_.k % lanes_ != 0) {
-            to_.set_mask(1, (index_t{1} << s_.k % lanes_) - 1);
+            to_.set_mask(1, static_cast<index_t>((std::uint64_t{1} << s_.k % lanes_) - 1));
             write_step(rows, columns, a, b, steps - done, true);
         }
         if (columns == s_.n && s_.c_row == columns && rows * columns <= 64 / c_size_) {
