@@ -57,8 +57,8 @@ inline bool cpu_has(host_isa isa) {
 inline bool cpu_halves_vectors() { return __builtin_cpu_is("amdfam19h"); }
 inline bool cpu_has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
 inline bool cpu_has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
-// Whether pairs of bfloat16 are multiplied as fast as floats, so that k takes half the time: not by Intel's (Sapphire
-// Rapids takes four times as long).
+// Whether the instruction on pairs of bfloat16 is as fast as that on floats, so that k takes half the time. It is on
+// AMD's processors; on Sapphire Rapids it takes four times as long.
 inline bool cpu_is_fast_with_bf16() { return cpu_has_bf16() && __builtin_cpu_is("amd"); }
 #else
 inline bool cpu_has(host_isa isa) { return isa == host_isa::portable; }

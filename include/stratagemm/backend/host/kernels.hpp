@@ -20,8 +20,9 @@ struct pair16 {
     std::int16_t x, y;
 };
 
-// Elements that lie side by side along k and that one instruction multiplies and adds, where the machine has it. Of
-// integers, the instruction takes those of A as unsigned: 128 is added to them, and sums begin with what is then too much.
+// Elements that lie side by side along k. One instruction, where the machine has it, multiplies two packets and adds the
+// products. Of int8, that instruction takes the elements of A as unsigned: packing adds 128 to each of them, and sums
+// begin with what the product then has too much, negated.
 template <class T>
 struct [[gnu::may_alias]] packet_of {
     T at[4 / sizeof(T)];

@@ -356,8 +356,8 @@ private:
     static shorts load(T const* x) { return *reinterpret_cast<shorts const*>(x); }
     static bytes load_half(T const* x) { return *reinterpret_cast<bytes const*>(x); }
     static void store(packet* to, shorts x) { *reinterpret_cast<shorts*>(to) = x; }
-    // Of the elements of k that are left, up to a packet, which are `next` apart; zeros follow. `before`: there is a whole
-    // packet before. Some bits are flipped.
+    // A packet of elements that are `next` apart; where fewer elements of k are left, zeros follow. `before`: a whole
+    // packet lies before it. The bits `flipped` are flipped.
     static packet packet_at(T const* x, index_t next, index_t left, bool before, std::uint32_t flipped) {
         std::uint32_t word = 0;
         if (index_t const lacks = left < length ? length - left : 0; next == 1 && (lacks == 0 || before)) {

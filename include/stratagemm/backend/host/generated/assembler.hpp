@@ -48,8 +48,8 @@ public:
     void broadcast(vectors t, int to, x86_memory from) { // not of doubles in 16 bytes
         with_memory(t, t.wide ? 0x19 : 0x18, of_map(2, true), to, 0, from, 0, t.element());
     }
-    // What is multiplied. 0: floats or doubles; 1: pairs of bfloat16, whose sums are floats; 2: packets of four int8, whose
-    // sums are integers.
+    // What is multiplied. 0: floats or doubles; 1: pairs of bfloat16, whose sums are floats; 2: packets of four int8,
+    // whose sums are integers.
     int packets = 0;
     // sum += x y, where y is a register, a vector in memory, or one element of it for all
     void multiply_add(vectors t, int sum, int x, int y) {
