@@ -184,8 +184,8 @@ struct host {
                 return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            if (work >= 1 << 15 && !turned && !dots && g.count == 1 &&
-                is_flat<T>(g.m, g.n, g.k, g.b_row, b_col))
+            if (work >= 1 << 15 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1 &&
+                is_flat(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1))
                 return false;
             bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && for_one_thread) repeat(p, own, turned, invariant);
@@ -381,25 +381,18 @@ private:
     static bool is_short(index_t m, index_t n, index_t k, index_t size) {
         return k <= 64 && m * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
     }
-    // Whether a B with contiguous columns is to be the rows of the transpose, because few rows of A need it: it is then
-    // read in place, and turning it would take longer than these rows do, as long as they fit three vectors. C is
-    // written element by element, which a short k would not pay for.
-    template <class T>
-    bool is_flat(index_t m, index_t n, index_t k, index_t b_row, index_t b_col) const {
-        return m > (invariant ? 4 : few_dots(sizeof(T))) && m * index_t{sizeof(T)} <= 128 && n >= 2 * m &&
-               k >= larger_of(32, 3 * m) && b_row == 1 && b_col != 1;
-    }
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>
     bool is_narrow(Problem const& p) const {
         if constexpr (Packing::in_place && Packing::widen == 1) {
             using T = typename Packing::packet;
-            index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols), b_row = p.b.row_stride,
-                          b_col = p.b.col_stride;
-            if (!invariant && are_dots<T>(m, n, k, p.a.col_stride, b_row, b_col)) return false;
-            if (is_flat<T>(m, n, k, b_row, b_col) && p.c.col_stride == 1) return true;
-            if (p.a.row_stride != 1 || p.a.col_stride == 1) return false;
-            return is_slim(m, n, k, Packing::kernels().masked);
+            index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols);
+            if (!invariant && are_dots<T>(m, n, k, p.a.col_stride, p.b.row_stride, p.b.col_stride))
+                return false;
+            bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
+                       b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
+            if (b_across && is_flat(sizeof(T), m, n, k, a_across) && p.c.col_stride == 1) return true;
+            return a_across && is_slim(m, n, k, Packing::kernels().masked);
         } else {
             return false;
         }

@@ -10,6 +10,7 @@
 // whatever is computed beside it, and on however many threads.
 #pragma once
 
+#include "caches.hpp"
 #include "generated.hpp"
 #include "memory.hpp"
 #include "packing.hpp"
@@ -59,15 +60,6 @@ struct host_job {
     index_t depth() const { return Packing::depth(a.cols); }
 };
 
-// Bytes of one core's second-level cache, or a cautious guess.
-inline index_t second_level_cache() {
-#if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
-    static long const bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    if (bytes > 0) return bytes;
-#endif
-    return 1 << 20;
-}
-
 // Sizes of blocks, in packets and accumulators. Only k shows in the results, and it depends on nothing.
 template <class Packet>
 struct block_sizes {
@@ -85,16 +77,15 @@ k_pieces pieces_of(index_t depth) {
     return pieces_of(depth, index_t{sizeof(Packet)});
 }
 
-// Bytes of an operand that some cache is likely to hold.
-inline constexpr index_t near_memory = 8 << 20;
-
 // Of dot products whose short operand has to be turned, or that are compiled, the short side has at most so many rows
 // or columns of elements of so many bytes.
 constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
-// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`. Of nine
-// rows and columns that are multiplied with each other, pieces are 27 KiB of the first-level cache. Up to four read
-// the other operand only once, so that longer pieces are better.
-constexpr index_t longest_dots(index_t size, index_t few) { return (few <= 4 ? 6144 : 3072) / size; }
+// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`: up to four rows
+// or columns are 32 KiB, the first-level cache, since each call of a kernel takes as long as some 200 elements. More
+// than four read the other operand more than once, and leave room for that, unless one piece is enough.
+constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
+    return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
+}
 
 // Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
 // cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products. About:
@@ -127,7 +118,7 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
                       tiles = larger_of(m * divide_up(n * size, 32), least) * k,
                       turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
                       wait = n <= 12 && m * bytes > 2 * near_memory ? m * bytes / 2 : 0,
-                      ends = 3 * divide_up(k, longest_dots(size, smaller(m, n))) + (bytes % 64 != 0),
+                      ends = 3 * divide_up(k, longest_dots(size, smaller(m, n), k)) + (bytes % 64 != 0),
                       dots = m * n * (2 * divide_up(bytes, 64) + ends);
         return b_along_k ? dots < tiles + turn + wait : dots + turn_few < tiles + wait;
     }
@@ -162,6 +153,14 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 // where it is. To write C is more work, which a short k does not pay for.
 [[gnu::cold, gnu::noinline]] inline bool is_slim(index_t m, index_t n, index_t k, bool with_avx512) {
     return (n <= 24 && m >= 2 * n && k >= 32) || (with_avx512 && n <= 64 && m >= 3 * n && k >= 128);
+}
+
+// Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A need
+// it, turning it would take longer than these rows do, as long as they fit two vectors. If A has contiguous columns, too,
+// no operand is turned then. C is written element by element, which a short k would not pay for.
+inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across) {
+    bool const fits = a_across ? n >= m && k >= 2 * m : m * size <= 128 && n >= 2 * m && k >= 3 * m;
+    return fits && k >= 32 && m > 4;
 }
 
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
@@ -218,9 +217,6 @@ struct host_scratch {
 struct host_region {
     index_t i0, i1, j0, j1, p0, p1;
 };
-
-// Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
-inline bool rows_collide(index_t stride_bytes) { return magnitude(stride_bytes) % 2048 == 0; }
 
 // Whether so few rows of A need a B with contiguous rows that they read it where it is, in the second-level cache.
 inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
@@ -297,7 +293,7 @@ template <class T>
     auto const& table = kernels<packet, packet>();
     bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
     block_args<T> part = g;
-    index_t const most = turns_a || turns_b ? length : longest_dots(sizeof(T), few),
+    index_t const most = turns_a || turns_b ? length : longest_dots(sizeof(T), few, g.k),
                   lanes = 64 / index_t{sizeof(T)};
     part.k = divide_up(divide_up(g.k, divide_up(g.k, most)), lanes) * lanes, part.b_strip = b_col;
     block_function<T> own = nullptr;

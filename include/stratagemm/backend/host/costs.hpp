@@ -9,15 +9,6 @@
 
 STRATAGEMM_BEGIN
 
-// Bytes of the last cache, or a cautious guess.
-inline index_t third_level_cache() {
-#if defined(__linux__) && defined(_SC_LEVEL3_CACHE_SIZE)
-    static long const bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes > 0) return bytes;
-#endif
-    return 16 << 20;
-}
-
 // How often a product does each of them.
 struct host_counts {
     double of[static_cast<int>(host_cost::kinds)] = {};
@@ -71,9 +62,7 @@ struct host_part {
     double b() const { return times(k, n, size); }
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
-    bool is_flat() const {
-        return m > few_dots(size) && m * size <= 128 && n >= 2 * m && k >= larger_of(32, 3 * m) && b_across;
-    }
+    bool is_flat() const { return b_across && stratagemm::is_flat(size, m, n, k, a_across); }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
     }

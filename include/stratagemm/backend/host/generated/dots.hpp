@@ -17,9 +17,11 @@ public:
           adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
           c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
         index_t least = 0;
+        bool const a_collides = rows_collide(s.a_row * size_), b_collides = rows_collide(s.b_strip * size_);
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
                  ++columns) {
+                if ((a_collides ? rows : 1) + (b_collides ? columns : 1) > ways) continue;
                 // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest
                 // cache does not have; a result after four; a shuffle a cycle.
                 index_t const loads = rows + columns,
@@ -49,18 +51,20 @@ public:
     }
 
 private:
-    // Whether what the outer loop reads is fetched ahead, since it comes from beyond the second-level cache and is
-    // multiplied with a few rows or columns. One or two rows are as slow as memory anyway, and slower with more
-    // requests; many rows take longer than memory does.
+    // Whether what the outer loop reads is fetched ahead, since it comes from memory and is multiplied with a few rows or
+    // columns. One or two rows are as slow as memory anyway, and slower with more requests; many rows take longer than
+    // memory does.
     bool fetches(generated_shape const& s) const {
-        index_t const few = smaller(s.m, s.n), bytes = larger_of(s.m, s.n) * s.k * size_;
-        return few >= 3 && few <= 16 && bytes > index_t{1} << 20;
+        index_t const few = smaller(s.m, s.n), bytes = (s.m > s.n ? s.m * s.a_row : s.n * s.b_strip) * size_;
+        return few >= 3 && few <= 16 && bytes > near_memory / 2 * 3;
     }
 
     // Sums that one vector is made of, where rows of C are apart.
     static index_t down_of(index_t rows) { return smaller(rows, 4); }
     index_t across_of(index_t rows) const { return 64 / c_size_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
 
+    static constexpr index_t ways =
+        8; // lines of one set of the first-level cache, which rows that collide share
     static constexpr int most_sums = 20, row_of_a = 20, column_of_b = 28, other = 29;
 
     // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what

@@ -5,6 +5,7 @@
 // as short as its elements allow: processors that multiply 64 bytes in two halves (Zen 4) take half as long for 32.
 #pragma once
 
+#include "../caches.hpp"
 #include "../kernels.hpp"
 #include "assembler.hpp"
 

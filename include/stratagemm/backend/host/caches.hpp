@@ -1,0 +1,33 @@
+// What caches hold, as far as the kernels and what chooses them have to know.
+#pragma once
+
+#include "../../core/types.hpp"
+#include "isa.hpp"
+
+STRATAGEMM_BEGIN
+
+// Bytes of one core's second-level cache, or a cautious guess.
+inline index_t second_level_cache() {
+#if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
+    static long const bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (bytes > 0) return bytes;
+#endif
+    return 1 << 20;
+}
+
+// Bytes of the last cache, or a cautious guess.
+inline index_t third_level_cache() {
+#if defined(__linux__) && defined(_SC_LEVEL3_CACHE_SIZE)
+    static long const bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (bytes > 0) return bytes;
+#endif
+    return 16 << 20;
+}
+
+// Bytes of an operand that some cache is likely to hold.
+inline constexpr index_t near_memory = 8 << 20;
+
+// Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
+inline bool rows_collide(index_t stride_bytes) { return stride_bytes % 2048 == 0; }
+
+STRATAGEMM_END
