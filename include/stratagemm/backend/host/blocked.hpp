@@ -80,9 +80,9 @@ k_pieces pieces_of(index_t depth) {
 // Of dot products whose short operand has to be turned, or that are compiled, the short side has at most so many rows
 // or columns of elements of so many bytes.
 constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
-// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`: up to four rows
-// or columns are 32 KiB, the first-level cache, since each call of a kernel takes as long as some 200 elements. More
-// than four read the other operand more than once, and leave room for that, unless one piece is enough.
+// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`: up to four
+// rows or columns are 32 KiB, the first-level cache, since each call of a kernel takes as long as some 200 elements.
+// More than four read the other operand more than once, and leave room for that, unless one piece is enough.
 constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
     return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
 }
@@ -155,9 +155,9 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     return (n <= 24 && m >= 2 * n && k >= 32) || (with_avx512 && n <= 64 && m >= 3 * n && k >= 128);
 }
 
-// Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A need
-// it, turning it would take longer than these rows do, as long as they fit two vectors. If A has contiguous columns, too,
-// no operand is turned then. C is written element by element, which a short k would not pay for.
+// Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
+// need it, turning it would take longer than these rows do, as long as they fit two vectors. If A has contiguous
+// columns, too, no operand is turned then. C is written element by element, which a short k would not pay for.
 inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across) {
     bool const fits = a_across ? n >= m && k >= 2 * m : m * size <= 128 && n >= 2 * m && k >= 3 * m;
     return fits && k >= 32 && m > 4;
@@ -282,6 +282,9 @@ template <class Table, class T>
     return own;
 }
 
+template <class T>
+struct packet_packing; // packets.hpp
+
 // Dot products of a C, or of part of one, whose short side is `few`. What is short is copied first if it does not lie
 // along k. Returns a generated kernel that did all of it and adds nothing, or null.
 template <class T>
@@ -292,6 +295,12 @@ template <class T>
     using packet = std::conditional_t<sizeof(T) == 2, bfloat16_pair, T>;
     auto const& table = kernels<packet, packet>();
     bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
+    auto const turn = [&](view<T const> const& from) {
+        if constexpr (std::is_same_v<packet, T>)
+            gather(table, copy, length, from.data, from.row_stride, from.col_stride, from.rows, from.cols);
+        else
+            packet_packing<T>::pack_a(from, 0, 0, from.rows, length / 2, reinterpret_cast<packet*>(copy));
+    };
     block_args<T> part = g;
     index_t const most = turns_a || turns_b ? length : longest_dots(sizeof(T), few, g.k),
                   lanes = 64 / index_t{sizeof(T)};
@@ -299,15 +308,10 @@ template <class T>
     block_function<T> own = nullptr;
     for (index_t p = 0; p < g.k; p += part.k) {
         part.k = smaller(part.k, g.k - p), part.a = g.a + p * g.a_col, part.b = g.b + p * g.b_row;
-        if constexpr (!std::is_same_v<packet, T>) {
-            ; // packets lie along k
-        } else if (turns_a) {
-            gather(table, copy, length, part.a, g.a_row, g.a_col, g.m, part.k);
-            part.a = copy, part.a_row = length;
-        } else if (turns_b) {
-            gather(table, copy, length, part.b, b_col, g.b_row, g.n, part.k);
-            part.b = copy, part.b_strip = length;
-        }
+        if (turns_a)
+            turn({part.a, g.m, part.k, g.a_row, g.a_col}), part.a = copy, part.a_row = length;
+        else if (turns_b)
+            turn({part.b, g.n, part.k, b_col, g.b_row}), part.b = copy, part.b_strip = length;
         own = multiply_dots(table, part);
         part.e = g.c, part.e_row = g.c_row, part.beta = accumulated<T>(1);
     }

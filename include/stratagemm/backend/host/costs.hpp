@@ -71,7 +71,7 @@ struct host_part {
 inline bool is_dots(host_part const& p) {
     host_isa const isa = current_isa().isa;
     bool const packets =
-        p.packets > 0 && !p.a_across && p.b_across && (p.packets == 1 || smaller(p.m, p.n) <= few_dots(4));
+        p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
     return (p.in_place || packets) && isa != host_isa::portable &&
            are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, isa >= host_isa::avx512);
 }

@@ -492,6 +492,8 @@ STRATAGEMM_OP void finish_part(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T co
 
 #    ifndef STRATAGEMM_COMPILED_KERNELS
 #        include "kernel.inl.hpp"
+
+#        include "packets.inl.hpp"
 #    endif
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx512
@@ -519,6 +521,9 @@ struct kernel_table {
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
                          index_t) = nullptr; // where From is not T
     void (*turn)(T*, index_t, T const*, index_t, index_t, index_t) = nullptr;
+    // Of packets: from rows of elements along k, and from rows that lie across k.
+    void (*copy_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
+    void (*join_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
     // Few rows, or one; where a function is missing, the blocked product does it.
     void (*row_times_rows)(block_args<T> const&) = nullptr;
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
@@ -563,6 +568,7 @@ template <class T, class From>
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (is_packet<T>) {
             t.dot_products = host_avx2::dot_products<dotted<T>>, t.turn = host_avx2::turn<T>;
+            t.copy_packets = host_avx512::copy_packets<T>, t.join_packets = host_avx512::join_packets<T>;
         } else if constexpr (std::is_same_v<T, From>) {
             t.dot_products = host_avx2::dot_products<T>, t.row_times_rows = host_avx2::row_times_rows<T>,
             t.rows_times_rows = host_avx2::rows_times_rows<T>, t.turn = host_avx2::turn<T>;

@@ -1,7 +1,7 @@
 // A few rows times a matrix: the speed of memory, so B is read once, in the order it lies, and nothing is packed.
 #pragma once
 
-#include "blocked.hpp"
+#include "packets.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -14,10 +14,8 @@ template <class TA, class Packing>
         using packet = typename Packing::packet;
         if (job.depth() <= 1) return host_way::blocks;
         auto const &a = job.a, &b = job.b;
-        bool const may_be =
-            !is_packet<packet> ||
-            (a.col_stride == 1 && b.row_stride == 1 &&
-             (std::is_floating_point_v<accumulated<packet>> || smaller(a.rows, b.cols) <= few_dots(4)));
+        bool const may_be = !is_packet<packet> || packets_may_be_dots(sizeof(TA), a.rows, b.cols,
+                                                                      a.col_stride == 1, b.row_stride == 1);
         if (!job.invariant && may_be &&
             are_dots<packet>(a.rows, b.cols, job.depth(), a.col_stride, b.row_stride, b.col_stride))
             return host_way::dots;
@@ -61,50 +59,6 @@ template <class Table, class T>
             part.b = sums, part.b_row = width, table.add(part), part.b_row = g.b_row;
         else
             table.rows_times_rows(part);
-    }
-}
-
-// Dot products of int8: those of the up to eight rows or columns that are short, of which a copy has 128 added to its
-// elements, less those of a row of 128.
-template <class Table>
-[[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<std::int8_t> const& g, index_t b_col) {
-    constexpr index_t length = 3072, most = 256; // elements of a row; sums
-    std::int8_t copy[(few_dots(4) + 1) * length];
-    std::int32_t sums[(few_dots(4) + 1) * most];
-    bool const short_b = g.n < g.m;
-    index_t const few = short_b ? g.n : g.m, many = short_b ? g.m : g.n, step = short_b ? g.a_row : b_col;
-    block_args<std::int8_t> part{};
-    part.m = few + 1, part.a = copy, part.a_row = length, part.a_col = 1, part.b_row = 1, part.b_strip = step;
-    part.e = part.c = sums, part.c_row = part.e_row = most, part.alpha = 1;
-    __builtin_memset(copy + few * length, -128, static_cast<std::size_t>(smaller(length, g.k)));
-    for (index_t j = 0; j < many; j += most) {
-        part.n = smaller(most, many - j), part.beta = 0;
-        for (index_t p = 0; p < g.k; p += length, part.beta = 1) {
-            part.k = smaller(length, g.k - p), part.b = (short_b ? g.a : g.b) + j * step + p;
-            for (index_t i = 0; i < few && (j == 0 || g.k > length); ++i) {
-                __builtin_memcpy(copy + i * length, (short_b ? g.b + i * b_col : g.a + i * g.a_row) + p,
-                                 static_cast<std::size_t>(part.k));
-                for (index_t l = 0; l < part.k; l += 8) {
-                    std::uint64_t word;
-                    __builtin_memcpy(&word, copy + i * length + l, 8);
-                    word ^= 0x8080808080808080;
-                    __builtin_memcpy(copy + i * length + l, &word, 8);
-                }
-            }
-            multiply_dots(table, part);
-        }
-        auto const word = [](std::int32_t x) { return static_cast<std::uint32_t>(x); }; // modulo 2^32
-        index_t const c_step = short_b ? g.c_row : 1, e_step = short_b ? g.e_row : 1;
-        for (index_t i = 0; i < few; ++i) {
-            std::int32_t const *sum = sums + i * most, *too_much = sums + few * most;
-            std::int32_t* c = g.c + (short_b ? j * g.c_row + i : i * g.c_row + j);
-            for (index_t l = 0; l < part.n; ++l, c += c_step) {
-                std::uint32_t x = word(g.alpha) * (word(sum[l]) - word(too_much[l]));
-                if (g.beta != 0)
-                    x += word(g.beta) * word(g.e[(short_b ? j * g.e_row + i : i * g.e_row + j) + l * e_step]);
-                *c = static_cast<std::int32_t>(x);
-            }
-        }
     }
 }
 

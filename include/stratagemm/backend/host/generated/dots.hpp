@@ -51,9 +51,9 @@ public:
     }
 
 private:
-    // Whether what the outer loop reads is fetched ahead, since it comes from memory and is multiplied with a few rows or
-    // columns. One or two rows are as slow as memory anyway, and slower with more requests; many rows take longer than
-    // memory does.
+    // Whether what the outer loop reads is fetched ahead, since it comes from memory and is multiplied with a few
+    // rows or columns. One or two rows are as slow as memory anyway, and slower with more requests; many rows take
+    // longer than memory does.
     bool fetches(generated_shape const& s) const {
         index_t const few = smaller(s.m, s.n), bytes = (s.m > s.n ? s.m * s.a_row : s.n * s.b_strip) * size_;
         return few >= 3 && few <= 16 && bytes > near_memory / 2 * 3;
