@@ -290,8 +290,9 @@ struct packet_packing; // packets.hpp
 template <class T>
 [[gnu::cold, gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col,
                                                                 index_t few) {
-    constexpr index_t length = block_sizes<T>::k;
-    alignas(64) T copy[few_dots(sizeof(T)) * length];
+    constexpr index_t size = sizeof(T), lanes = 64 / size,
+                      length = 4096 / size + lanes; // of rows that do not collide
+    alignas(64) T copy[few_dots(size) * length];
     using packet = std::conditional_t<sizeof(T) == 2, bfloat16_pair, T>;
     auto const& table = kernels<packet, packet>();
     bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
@@ -302,8 +303,7 @@ template <class T>
             packet_packing<T>::pack_a(from, 0, 0, from.rows, length / 2, reinterpret_cast<packet*>(copy));
     };
     block_args<T> part = g;
-    index_t const most = turns_a || turns_b ? length : longest_dots(sizeof(T), few, g.k),
-                  lanes = 64 / index_t{sizeof(T)};
+    index_t const most = longest_dots(size, turns_a || turns_b ? few_dots(size) : few, g.k);
     part.k = divide_up(divide_up(g.k, divide_up(g.k, most)), lanes) * lanes, part.b_strip = b_col;
     block_function<T> own = nullptr;
     for (index_t p = 0; p < g.k; p += part.k) {
