@@ -48,17 +48,18 @@ struct packet_packing {
     [[gnu::noinline]] static void pack_a(operand const& a, index_t i, index_t p, index_t rows, index_t depth,
                                          packet* to) {
         table const& t = kernels();
-        index_t const k = smaller(length * depth, a.cols - length * p);
+        index_t const k = smaller(length * depth, a.cols - length * p), packets = divide_up(k, length);
         T const* const from = a.data + i * a.row_stride + length * p * a.col_stride;
         if (a.col_stride == 1) return t.copy_packets(to, depth, from, a.row_stride, rows, k, flips);
-        if (a.row_stride != 1) return pack_elements(to, depth, 1, a.transposed(), from, k, rows, flips);
+        if (a.row_stride != 1 || rows * length <= 4) // to turn so few would take longer
+            return pack_elements(to, depth, 1, a.transposed(), from, k, rows, flips);
         for (index_t r = 0; r < rows; r += side)
-            for (index_t q = 0; q < depth; q += side) {
+            for (index_t q = 0; q * length < k; q += side) {
                 packet part[side * side];
                 index_t const width = smaller(side, rows - r);
                 t.join_packets(part, 0, from + r + q * length * a.col_stride, a.col_stride,
                                smaller(side * length, k - q * length), width, flips);
-                gather(t, to + r * depth + q, depth, part, 1, side, width, smaller(side, depth - q));
+                gather(t, to + r * depth + q, depth, part, 1, side, width, smaller(side, packets - q));
             }
     }
     // B across k is joined; B along k is turned, from a copy if it has no whole packets.

@@ -64,10 +64,11 @@ STRATAGEMM_OP void join_rows(T* to, dotted<T> const* from, index_t from_row, ind
         asm("vpermi2d %2, %1, %0\n\tvpshufb %3, %0, %0" : "+&v"(high) : "v"(a), "v"(c), "v"(columns));
     }
     auto* const out = reinterpret_cast<std::int32_t*>(to);
-    store(out, low ^ flipped), store(out + 16, high ^ flipped);
+    store(out, low ^ flipped);
+    if (cols > 16) store(out + 16, high ^ flipped);
 }
-// k rows of elements that lie side by side become rows of packets, in strips of 32 columns, `strip_apart` apart, that
-// are written whole.
+// k rows of elements that lie side by side become rows of packets, in strips of 32 columns, `strip_apart` apart, of
+// which 16 or 32 columns are written.
 template <class T>
 STRATAGEMM_TARGET void join_packets(T* to, index_t strip_apart, dotted<T> const* from, index_t from_row,
                                     index_t k, index_t cols, std::int32_t flipped) {
