@@ -284,7 +284,7 @@ private:
         if constexpr (tile_element<T>)
             if (uses_tiles(s)) return s.k;
         if constexpr (std::is_same_v<T, bfloat16>)
-            if (multiplies_packets<T>()) return 2 * block_sizes<bfloat16_pair>::k;
+            if (multiplies_blocks_of_packets<T>()) return 2 * block_sizes<bfloat16_pair>::k;
         return block_sizes<typename packing_of<T>::type::packet>::k;
     }
 
@@ -450,7 +450,7 @@ private:
 #endif
         host_way const way = way_of(job);
         if constexpr (std::is_same_v<Packing, packet_packing<bfloat16>>)
-            if (way == host_way::blocks && !multiplies_packets<bfloat16>())
+            if (way == host_way::blocks && !multiplies_blocks_of_packets<bfloat16>())
                 return multiply_as<typename packing_of<bfloat16>::type>(p, team, workspace);
         multiply(job, team, workspace, way);
         return {};
@@ -461,7 +461,7 @@ private:
     [[gnu::cold, gnu::noinline]] status multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
         if constexpr (std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>)
-            if (multiplies_packets<TA>(false)) return multiply_as<packet_packing<TA>>(p, team, workspace);
+            if (multiplies_packets<TA>()) return multiply_as<packet_packing<TA>>(p, team, workspace);
         return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
     }
 

@@ -281,10 +281,10 @@ host_counts counts_of(S const& s, host_isa isa, int threads) {
                 .by_element = std::is_same_v<typename S::a_type, std::int8_t>};
     using T = typename S::a_type;
     if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, std::int8_t>)
-        if (multiplies_packets<T>(false)) {
+        if (multiplies_packets<T>()) {
             host_part q = p;
             q.k = packet_packing<T>::depth(s.k), q.by_element = false, q.packets = sizeof(T) == 2 ? 1 : 2;
-            if (multiplies_packets<T>() || is_dots(q)) p = q;
+            if (multiplies_blocks_of_packets<T>() || is_dots(q)) p = q;
         }
     if (p.n == 1) p = p.transposed(), p.turned = false;
     bool const at_once = p.in_place && is_at_once(p, s.count == 1 && host_threads(threads) > 1);

@@ -5,13 +5,15 @@
 
 STRATAGEMM_BEGIN
 
-// Whether packets of T, bfloat16 or int8, are multiplied; and also in blocks, not as dot products only.
+// Whether packets of T, bfloat16 or int8, are multiplied: in dot products, and also in blocks.
 template <class T>
-bool multiplies_packets(bool in_blocks = true) {
+bool multiplies_packets() {
     isa_choice const& has = current_isa();
-    return has.isa >= host_isa::avx512 && (!std::is_same_v<T, bfloat16> ? has.vnni
-                                           : in_blocks                  ? has.fast_bf16
-                                                                        : has.bf16);
+    return has.isa >= host_isa::avx512 && (std::is_same_v<T, bfloat16> ? has.bf16 : has.vnni);
+}
+template <class T>
+bool multiplies_blocks_of_packets() {
+    return multiplies_packets<T>() && (!std::is_same_v<T, bfloat16> || current_isa().fast_bf16);
 }
 
 // Packets of bfloat16 or int8. Where whole packets lie along k, a kernel reads A of bfloat16 where it is, and to pack
