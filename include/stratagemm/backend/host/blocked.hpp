@@ -152,7 +152,8 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
 // where it is. To write C is more work, which a short k does not pay for.
 [[gnu::cold, gnu::noinline]] inline bool is_slim(index_t m, index_t n, index_t k, bool with_avx512) {
-    return (n <= 24 && m >= 2 * n && k >= 32) || (with_avx512 && n <= 64 && m >= 3 * n && k >= 128);
+    return (n <= 24 && m >= 2 * n && k >= 32) ||
+           (with_avx512 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n));
 }
 
 // Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
