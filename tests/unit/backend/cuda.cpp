@@ -494,6 +494,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
             check(1.0f, 1.0f, {sg::cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8});
         check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
         check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 96, 16, 32, 48, 6, 8});
         check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
     }
     if (gpu.where().capability == 90) {

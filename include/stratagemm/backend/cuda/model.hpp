@@ -172,6 +172,11 @@ private:
     double copying_by_threads(std::ptrdiff_t depth) const {
         return 0.0065 * (t_.m + t_.n) * up(depth, t_.k) * t_.k * size_;
     }
+    // Together, two blocks whose tiles share no lines copy no more than 12.5 bytes in a cycle. One alone copies 20.
+    double copying_together(double beside, std::ptrdiff_t depth) const {
+        if (!copied_by_threads() || beside < 2 || s_.n > t_.n) return 0;
+        return beside * ((s_.m < t_.m ? real(s_.m) : t_.m) + real(s_.n)) * real(depth) * size_ / 12.5;
+    }
     // Floats that gathering copies at a time, or in the time of one. What lies along k is turned, one by one.
     static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 1.3 : 1; }
     double unit_of_a() const { return lying_.a_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_a()); }
@@ -300,7 +305,9 @@ private:
         double const each = copied_by_threads()
                                 ? multiplying + (beside > 1 ? 2 : 1) * copying_by_threads(depth)
                                 : longer(multiplying, fetching(share, depth));
-        double const summing = longer(each * beside > alone ? each * beside : alone, waits);
+        double const both =
+            each * beside > copying_together(beside, depth) ? each * beside : copying_together(beside, depth);
+        double const summing = longer(both > alone ? both : alone, waits);
         double const stores = storing(stored) * beside;
         return 300 + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }

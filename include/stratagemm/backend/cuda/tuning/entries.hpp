@@ -55,6 +55,7 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"s", {cuda_engine::simt, 128, 16, 32, 4, 4, 3, 8}, 4, 77},
     {"s", {cuda_engine::simt, 32, 32, 32, 4, 4, 3, 8}, 8, 74},
     {"d", {cuda_engine::fp64, 128, 128, 16, 64, 32, 6, 8}, 1, 131},
+    {"d", {cuda_engine::fp64, 128, 96, 16, 32, 48, 6, 8}, 1, 128},
     {"d", {cuda_engine::fp64, 96, 96, 16, 48, 48, 6, 8}, 1, 120},
     {"d", {cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8}, 1, 128},
     {"d", {cuda_engine::fp64, 64, 128, 16, 32, 32, 8, 8}, 1, 128},
