@@ -136,6 +136,7 @@ constexpr bool sums_pieces(cuda_tile const& t) {
     case cuda_engine::simt: return t.micro_m * t.micro_n <= 96;
     case cuda_engine::fp64: return t.micro_m * t.micro_n <= 1024;
     case cuda_engine::wgmma: return t.n <= 192 && t.m <= 128;
+    case cuda_engine::mma: return t.stages > 1 || t.micro_m * t.micro_n <= 1024;
     default: return true;
     }
 }
