@@ -435,6 +435,8 @@ TEST_CASE(
     }
     if (capability >= 80) {
         check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2});
+        check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 32, 32, 32, 1, 2});
+        check(sg::bfloat16(), float(), {cuda_engine::mma, 128, 128, 32, 64, 32, 1, 8});
         check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2});
     }
     if (capability == 90) {
@@ -492,6 +494,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
             check(1.0f, 1.0f, {sg::cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8});
         check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
         check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 96, 16, 32, 48, 6, 8});
         check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
     }
     if (gpu.where().capability == 90) {
@@ -554,6 +557,38 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
         check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60, 61, 1500,
               true);
     }
+}
+
+TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor cores") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: chosen for Hopper");
+        return;
+    }
+    sg::cuda_device h100 = gpu.where();
+    h100.units = 132, h100.bytes_per_cycle = 14;
+    auto const check = [&](sg::index_t m, sg::index_t n, sg::index_t k, sg::cuda_engine engine) {
+        CAPTURE(m, n, k);
+        sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {m, n, k, 1}, {});
+        CHECK(choice.tile.engine == engine);
+        CHECK(choice.together == (engine == sg::cuda_engine::narrow));
+        auto const value = [](sg::index_t x) { return sg::half(static_cast<float>(x)); };
+        sg::matrix<sg::half> const a(m, k, [&](auto i, auto j) { return value((3 * i + 2 * j) % 5 - 2); });
+        sg::matrix<sg::half> const b(k, n, [&](auto i, auto j) { return value((5 * i + j) % 3 - 1); });
+        sg::matrix<sg::half> exact(m, n), now(m, n);
+        sg::cuda::matrix<sg::half> da(gpu, a), db(gpu, b), dc(gpu, m, n);
+        sg::gemm(sg::host{}, a, b, exact);
+        sg::gemm(gpu, da, db, dc);
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
+        CHECK(wrong == 0);
+    };
+    check(4744, 223, 23, sg::cuda_engine::mma); // lines begin anywhere
+    check(792, 1645, 28, sg::cuda_engine::mma);
+    check(220, 7, 6594, sg::cuda_engine::narrow);
+    check(50, 1, 6592, sg::cuda_engine::narrow);
 }
 
 TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read lines along k") {
@@ -708,6 +743,7 @@ TEMPLATE_TEST_CASE("wgmma and mma have the same bits", "[real]", sg::bfloat16, s
             };
             sg::cuda_tile const wgmma{sg::cuda_engine::wgmma, 64, 64, 64, 1, 1, 6, 8, 1, 1};
             sg::cuda_tile const mma{sg::cuda_engine::mma, 64, 64, 64, 32, 32, 3, 8, 1, 1};
+            sg::cuda_tile const one_stage{sg::cuda_engine::mma, 64, 64, 32, 32, 32, 1, 8, 1, 1};
             auto const given = [](sg::index_t l) { return l; };
             auto const reversed = [&](sg::index_t l) {
                 return l / 16 * 16 + 16 <= k ? l / 16 * 16 + 15 - l % 16 : l;
@@ -715,6 +751,7 @@ TEMPLATE_TEST_CASE("wgmma and mma have the same bits", "[real]", sg::bfloat16, s
             CAPTURE(k, phi);
             auto const c = product(wgmma, given);
             CHECK(support::same_bits(c, product(mma, given)));
+            CHECK(support::same_bits(c, product(one_stage, given)));
             CHECK(support::same_bits(c, product(mma, reversed)));
             CHECK(support::same_bits(c, product(wgmma, reversed)));
         }

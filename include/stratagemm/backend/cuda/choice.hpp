@@ -119,10 +119,10 @@ struct cuda_parts_of_k {
     }
 
     // `tiles` are as many blocks for each part, of which `resident` are on a multiprocessor; summing(parts) is what
-    // they take but for their sums.
+    // they take but for their sums, and a cluster takes `joining` more.
     template <class F>
     void consider(std::ptrdiff_t some, std::ptrdiff_t tiles, std::ptrdiff_t resident, cuda_device const& d,
-                  F const& summing) {
+                  F const& summing, double joining = 4800) {
         for (bool const by_cluster : {false, true}) {
             if (by_cluster) {
                 // Multiprocessors are neighbours in some 16, among which clusters find room.
@@ -132,7 +132,7 @@ struct cuda_parts_of_k {
                     continue;
             }
             double const adding = some == 1    ? 0
-                                  : by_cluster ? 4800 + 220 * real(some)
+                                  : by_cluster ? joining + 220 * real(some)
                                                : 7000 + 150 * real(some);
             double const working = 3300 + summing(some) + adding,
                          queued = launching(some > 1 && !by_cluster ? 2 : 1, false);
@@ -201,6 +201,24 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     best.consider(1, tiles, resident, d, summing);
     for (std::ptrdiff_t p = 2; s.count == 1 && tiles * (p - 1) < 4 * units && p * 128 <= s.k; ++p)
         best.consider(p, tiles, resident, d, summing);
+    return best;
+}
+
+// Where A lies along k and is multiplied by tensor cores. Warps wait for each step of their rows. If there are few
+// rows, more blocks than these fill share k (bench/results/short-k-h100-2026-11-26.txt).
+inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, cuda_device const& d) {
+    auto const real = cuda_parts_of_k::real;
+    cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, false}, d.units);
+    std::ptrdiff_t const tiles = (s.m - 1) / t.m + 1,
+                         step = 64 / static_cast<std::ptrdiff_t>(element) * t.stages;
+    double const reading = real(s.m) * real(s.k) * static_cast<double>(element) / (20 * d.units);
+    auto const summing = [&](std::ptrdiff_t p) {
+        double const waits = 400 * real((cuda_parts_of_k::part_of(s.k, p, false) - 1) / step + 1);
+        return waits > reading ? waits : reading;
+    };
+    cuda_parts_of_k best;
+    for (std::ptrdiff_t p = 1; p == 1 || (tiles * p <= 2 * d.units && p * 2 * step <= s.k); ++p)
+        best.consider(p, tiles, 2, d, summing, 2500);
     return best;
 }
 
@@ -435,7 +453,14 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // or not so many terms. If not, a product of several columns gets parts such that rounds of blocks are full;
         // a vector gets as few parts as keep memory busy: no multiprocessor may read its blocks, at up to 40 bytes a
         // cycle, for longer than memory takes for all of A, and no block may wait for its lines for longer than that.
+        // Lines along k that begin within 16 bytes are read word by word, or element by element, and tiles may be
+        // faster (bench/results/lines-h100-2026-11-25.txt).
+        std::size_t const line = static_cast<std::size_t>(s.k) * element;
+        bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
+        bool const words = element < 4 && line % 4 == 0;
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
+        bool const by_steps = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element == 2 &&
+                              narrow_on_tensor_cores(type, d, s.n, true) && s.k < 32768 && s.count == 1;
         std::ptrdiff_t parts = given ? only.parts : 1;
         double reading = 0;
         if (given) {
@@ -443,6 +468,9 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                 only.cluster > 1 && d.capability >= 90 && parts > 1 && parts <= 8 && s.count == 1;
         } else if (!lying.a_along_k) {
             cuda_parts_of_k const by_model = parts_along_m(type, element, s, d);
+            parts = by_model.parts, narrow.together = by_model.together, reading = by_model.cycles;
+        } else if (by_steps) {
+            cuda_parts_of_k const by_model = parts_along_k(element, s, d);
             parts = by_model.parts, narrow.together = by_model.together, reading = by_model.cycles;
         } else if (s.m < d.units && s.k >= 8192 && s.count == 1) {
             std::ptrdiff_t const blocks = (s.m * static_cast<std::ptrdiff_t>(element) - 1) / 128 + 1,
@@ -466,11 +494,6 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         narrow.together &= narrow.part > 0;
         if (given) return narrow;
         bool const gathers = narrow.part > 0 && !narrow.together;
-        // Lines along k that begin within 16 bytes are read word by word, or element by element, and tiles may be
-        // faster (bench/results/lines-h100-2026-11-25.txt).
-        std::size_t const line = static_cast<std::size_t>(s.k) * element;
-        bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
-        bool const words = element < 4 && line % 4 == 0;
         // Where A lies along k, B is copied unless it does, too, aligned.
         bool const copied =
             lying.a_along_k && (!lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
@@ -487,6 +510,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                                               rows * 50 * static_cast<double>(s.n) / d.units +
                                               (gathers ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0)
                                         : reading;
+        if (double const waits = reading + (copied ? 5500 : 0); by_steps && narrow.cycles < waits)
+            narrow.cycles = waits;
         if (bytes > 1e6 && surely) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + gathers + copied, false);

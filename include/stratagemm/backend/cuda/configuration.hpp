@@ -136,6 +136,7 @@ constexpr bool sums_pieces(cuda_tile const& t) {
     case cuda_engine::simt: return t.micro_m * t.micro_n <= 96;
     case cuda_engine::fp64: return t.micro_m * t.micro_n <= 1024;
     case cuda_engine::wgmma: return t.n <= 192 && t.m <= 128;
+    case cuda_engine::mma: return t.stages > 1 || t.micro_m * t.micro_n <= 1024;
     default: return true;
     }
 }
@@ -352,6 +353,8 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
 // Bytes of shared memory for each warp, through which results pass to C. wgmma has four warps to 64 rows; fp64 uses the
 // memory only where rows of C are not aligned.
 inline constexpr std::size_t cuda_warp_results = 4096, cuda_warp_results_fp64 = 2048;
+// Of mma, for each row of a tile, in the memory of its stages (ROW_BYTES in kernels/rows.cu.hpp).
+inline constexpr std::size_t cuda_row_results = 256;
 
 // Lines of B along k that wgmma fetches at a time: each block of a cluster its part, and hardware takes up to 256.
 constexpr int lines_fetched(cuda_tile const& t) { return t.n / t.cluster / (t.n / t.cluster > 256 ? 2 : 1); }
@@ -376,7 +379,11 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool
     if (!reads_lines(t.engine)) return 0;
     std::size_t const stage =
         static_cast<std::size_t>((t.m + columns_fetched(t, element, b_along_k)) * t.k) * element;
-    if (t.engine == cuda_engine::mma) return static_cast<std::size_t>(t.stages) * stage;
+    if (t.engine == cuda_engine::mma) {
+        std::size_t const tiles = static_cast<std::size_t>(t.stages) * stage,
+                          rows = static_cast<std::size_t>(t.m) * cuda_row_results;
+        return t.stages > 1 || tiles > rows ? tiles : rows;
+    }
     auto const warps_of = [&] { return t.m / t.micro_m * (t.n / t.micro_n); };
     std::size_t const results =
         t.engine == cuda_engine::wgmma  ? static_cast<std::size_t>(t.m) / 16 * cuda_warp_results

@@ -108,10 +108,15 @@ private:
         return copied() > 0 ? (element_ == 1 ? 7000 : 5500) + 2 * copied() / bytes_per_cycle / units_ : 0;
     }
 
+    // Of mma: a block waits for each step of k, and others of its multiprocessor multiply meanwhile. The constants
+    // are of bench/results/short-k-h100-2026-11-26.txt.
+    bool has_one_stage() const { return is(cuda_engine::mma) && t_.stages == 1; }
+
     // Until the first tile has come. Blocks of a cluster begin together. Products of bytes by `blocked` have few
     // terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
+        if (has_one_stage()) return shifts() ? 3000 : 4200;
         return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300;
     }
 
@@ -155,7 +160,7 @@ private:
                          of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 15.5;
         }
-        double const bytes_per_cycle = shifts() ? 11 : by_words() ? 20 : 60;
+        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 22 : 11) : by_words() ? 20 : 60;
         double const asked = rows * slowed(line_of_a(), share) / t_.beside +
                              cols * slowed(line_of_b(), share, begins_within()) / t_.cluster;
         double const all_of_it = rows + cols; // whoever asks for it
@@ -167,11 +172,21 @@ private:
     double copying_by_threads(std::ptrdiff_t depth) const {
         return 0.0065 * (t_.m + t_.n) * up(depth, t_.k) * t_.k * size_;
     }
+    // Together, two blocks whose tiles share no lines copy no more than 12.5 bytes in a cycle. One alone copies 20.
+    double copying_together(double beside, std::ptrdiff_t depth) const {
+        if (!copied_by_threads() || beside < 2 || s_.n > t_.n) return 0;
+        return beside * ((s_.m < t_.m ? real(s_.m) : t_.m) + real(s_.n)) * real(depth) * size_ / 12.5;
+    }
     // Floats that gathering copies at a time, or in the time of one. What lies along k is turned, one by one.
     static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 1.3 : 1; }
     double unit_of_a() const { return lying_.a_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_a()); }
     double unit_of_b() const { return lying_.b_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_b()); }
 
+    // A step of mma with one stage: a block waits for it, and multiplies it. If it is alone, it copies nothing
+    // meanwhile.
+    double one_after_another(double beside) const {
+        return 1000 + real(t_.m) * t_.n * t_.k / rate_ + (beside < 2 ? fetching(1, t_.k) : 0);
+    }
     // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
     double shortest_step(double beside) const {
         double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
@@ -185,10 +200,11 @@ private:
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma:
-            return shifts()        ? (beside > 1 && s_.n > t_.n ? 1800 : 3600)
-                   : streams()     ? 900
-                   : reads_pages() ? 650
-                                   : 250;
+            return shifts()         ? (beside > 1 && s_.n > t_.n ? 1800 : 3600)
+                   : t_.stages == 1 ? one_after_another(beside)
+                   : streams()      ? 900
+                   : reads_pages()  ? 650
+                                    : 250;
         default: return element_ == 4 ? 480 + 1.85 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
         }
     }
@@ -222,7 +238,9 @@ private:
             return aligned ? 18 : blocks_ > 1 ? 10 : 12;
         case cuda_engine::blocked: // warps that lie along n store whole lines
             return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 24;
-        case cuda_engine::mma: return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
+        case cuda_engine::mma:
+            if (has_one_stage()) return aligned ? 24 : row_bytes_ % 4 == 0 ? 11 : 7.5;
+            return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
         default: // a warpgroup has so much on its way
             if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
             return aligned ? (t_.m > 64 ? 16 : 13) : row_bytes_ % 4 == 0 ? 7.5 : 5;
@@ -287,7 +305,9 @@ private:
         double const each = copied_by_threads()
                                 ? multiplying + (beside > 1 ? 2 : 1) * copying_by_threads(depth)
                                 : longer(multiplying, fetching(share, depth));
-        double const summing = longer(each * beside > alone ? each * beside : alone, waits);
+        double const both =
+            each * beside > copying_together(beside, depth) ? each * beside : copying_together(beside, depth);
+        double const summing = longer(both > alone ? both : alone, waits);
         double const stores = storing(stored) * beside;
         return 300 + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }

@@ -1,6 +1,7 @@
 // The product on the tensor cores of a warp, which every architecture from sm_75 has: tiles are copied to
 // shared memory while those before are multiplied (cp.async, from sm_80), STAGES of them at a time, in
-// swizzled lines.
+// swizzled lines. With one stage a block copies, waits and multiplies in turn, and needs so few registers that others
+// of its multiprocessor go on meanwhile: for products with few terms.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at
 // multiples of 16 bytes. Lines of types of 16 bits and fewer may begin at multiples of 4 (DENSE = 0), and are then copied
@@ -27,7 +28,7 @@ inline constexpr char cuda_mma_text[] = R"cu(
 #define DEPTH (TILE_K * ELEMENT / 32)
 /* Whether there are registers only for what is fetched of one operand. */
 #define ONE_BY_ONE (SHIFTED && THREADS > 128)
-static_assert(STAGES >= 2 && DEPTH % 2 == 0, "one half is read while the other is multiplied");
+static_assert(DEPTH % 2 == 0, "one half is read while the other is multiplied");
 static_assert(MICRO_M % 16 == 0 && MICRO_N % 16 == 0 && MICRO_M <= 64 && MICRO_N <= 64, "pairs of blocks");
 
 /* What a thread copies of an operand: 16 bytes of some lines, the same of each. */
@@ -199,7 +200,7 @@ inline void multiply(scalar (&c)[4], unsigned const (&a)[4], unsigned const *b) 
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, THREADS <= 128 ? 2 : 1)
+extern "C" __global__ void __launch_bounds__(THREADS, (STAGES > 1 || __CUDA_ARCH__ < 900 ? 256 : 512) / THREADS)
 mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
     extern __shared__ __align__(128) char memory[];
@@ -256,15 +257,40 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
 #else
     scalar (&part)[BLOCKS_M][BLOCKS_N][4] = sum;
 #endif
+    auto const multiply_all = [&](int d) {
+#pragma unroll
+        for (int i = 0; i < BLOCKS_M; ++i)
+#pragma unroll
+            for (int v = 0; v < BLOCKS_N; ++v) {
+                int const j = i % 2 ? BLOCKS_N - 1 - v : v;
+                if (PROMOTES && d == 0)
+#pragma unroll
+                    for (int e = 0; e < 4; ++e) part[i][j][e] = 0;
+                multiply(part[i][j], x[d % 2][i], y[d % 2][j / 2] + j % 2 * 2);
+                if (PROMOTES && d == DEPTH - 1)
+#pragma unroll
+                    for (int e = 0; e < 4; ++e) sum[i][j][e] += part[i][j][e];
+            }
+    };
+#if STAGES > 1
     wait_but_for<STAGES - 2>();
     __syncthreads();
     read(0, 0);
+#endif
 #if PIECES
     for (int step = 0, stage = 0; step < steps; pieces.add(sum))
         for (int const end = step + pieces.next(steps - step); step < end; ++step) {
 #else
     for (int step = 0, stage = 0; step < steps; ++step) {
 #endif
+#if STAGES == 1
+        fetch_a(), fetch_b(), put_a(), put_b();
+        wait_but_for<0>();
+        __syncthreads();
+#pragma unroll
+        for (int d = 0; d < DEPTH; ++d) read(stage, d), multiply_all(d);
+        __syncthreads();
+#else
         int const next = stage + 1 == STAGES ? 0 : stage + 1;
 #pragma unroll
         for (int d = 0; d < DEPTH; ++d) {
@@ -278,21 +304,10 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
             read(d == DEPTH - 1 ? next : stage, (d + 1) % DEPTH);
             if (d == 0) fetch_a();
             if (d == 0 && !ONE_BY_ONE) fetch_b();
-#pragma unroll
-            for (int i = 0; i < BLOCKS_M; ++i)
-#pragma unroll
-                for (int v = 0; v < BLOCKS_N; ++v) {
-                    int const j = i % 2 ? BLOCKS_N - 1 - v : v;
-                    if (PROMOTES && d == 0)
-#pragma unroll
-                        for (int e = 0; e < 4; ++e) part[i][j][e] = 0;
-                    multiply(part[i][j], x[d % 2][i], y[d % 2][j / 2] + j % 2 * 2);
-                    if (PROMOTES && d == DEPTH - 1)
-#pragma unroll
-                        for (int e = 0; e < 4; ++e) sum[i][j][e] += part[i][j][e];
-                }
+            multiply_all(d);
         }
         stage = next;
+#endif
     }
     pieces.finish(sum);
     wait_but_for<0>();
@@ -332,7 +347,7 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     constexpr int in_row = ROW_BYTES / sizeof(OUT);
     constexpr int width = TILE_N < in_row ? TILE_N : TILE_N % in_row == 0 ? in_row : in_row / 2;
     static_assert(TILE_N % width == 0 && width % MICRO_N == 0, "whole rows of results");
-    static_assert(TILE_M * ROW_BYTES <= STAGES * (A_BYTES + B_BYTES), "stages have room for them");
+    static_assert(STAGES == 1 || TILE_M * ROW_BYTES <= STAGES * (A_BYTES + B_BYTES), "stages have room for them");
 #pragma unroll
     for (int first = 0; first < TILE_N; first += width) {
         __syncthreads();

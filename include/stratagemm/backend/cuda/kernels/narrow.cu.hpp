@@ -662,7 +662,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         return DENSE ? some_of(line, 1, p.m - i0, -i0) : some_of(line, apart, there);
     };
     /* Of lines that are left, so many are asked for together. */
-    constexpr int LEFT = EACH * COLS > 24 ? 2 : 4;
+    constexpr int LEFT = sizeof(IN) > 1 && EACH * COLS > 24 ? 2 : 4;
     /* Lines l, l + DOWN, ..., which are those of k from `from` on, as far as there are such before `until`. */
     auto const left_of = [&](auto &v, IN const *a, int from, int l, int until) {
         constexpr int N = sizeof(v) / sizeof(v[0]);
