@@ -29,5 +29,7 @@ inline constexpr index_t near_memory = 8 << 20;
 
 // Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
 inline bool rows_collide(index_t stride_bytes) { return stride_bytes % 2048 == 0; }
+// Or nearly: eight rows share two or three sets of the nearest cache, of which each has room for eight lines.
+inline bool rows_nearly_collide(index_t stride_bytes) { return (stride_bytes % 2048 + 2144) % 2048 <= 192; }
 
 STRATAGEMM_END

@@ -17,7 +17,8 @@ public:
           adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
           c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
         index_t least = 0;
-        bool const a_collides = rows_collide(s.a_row * size_), b_collides = rows_collide(s.b_strip * size_);
+        bool const a_collides = rows_nearly_collide(s.a_row * size_),
+                   b_collides = rows_nearly_collide(s.b_strip * size_);
         for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
                  ++columns) {

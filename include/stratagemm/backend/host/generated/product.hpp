@@ -118,11 +118,10 @@ private:
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
     // left when the sums are done, or five to turn them. Where k is short, a C that the nearest cache does not hold
     // is written eight rows at a time; one that comes from farther needs the requests of more rows, the sooner the
-    // less there is to multiply. But lines of rows whose distance is near a multiple of 2 KiB share places in the
-    // nearest cache, of which each has room for eight.
+    // less there is to multiply.
     index_t tallest(index_t width) const {
         index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
-        bool const collide = (c_row_ * size_ + 96) % 2048 <= 192,
+        bool const collide = rows_nearly_collide(c_row_ * size_),
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
         return smaller(turned_ ? 24 / width : low ? 8 : 28, width == 1 ? 28 : (31 - width) / width);
     }
