@@ -348,12 +348,18 @@ private:
         using S = typename Problem::scalar;
         auto const& p = *static_cast<Problem const*>(problem);
         bool const finished = has_real_factors(p), reads_e = p.beta != S(0);
+        using TA = typename Problem::a_type;
+        constexpr bool from_packets = std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>;
         if constexpr (std::is_same_v<typename Problem::epilogue_type, identity> &&
                       std::is_same_v<typename Problem::c_type, Acc> &&
-                      std::is_same_v<typename Problem::a_type, Acc> && std::is_floating_point_v<Acc>)
+                      (from_packets || (std::is_same_v<TA, Acc> && std::is_floating_point_v<Acc>))) {
+            // Moved as what the kernels of this product move: packets are as large as their sums.
+            using moved = std::conditional_t<from_packets, packet_of<TA>, Acc>;
             if (swapped && p.c.col_stride == 1)
-                return gather(kernels<Acc, Acc>(), p.c.data + j0 * p.c.row_stride + i0, p.c.row_stride, sum,
-                              1, sum_row, cols, rows);
+                return gather(kernels<moved, moved>(),
+                              reinterpret_cast<moved*>(p.c.data + j0 * p.c.row_stride + i0), p.c.row_stride,
+                              reinterpret_cast<moved const*>(sum), 1, sum_row, cols, rows);
+        }
         for (index_t i = 0; i < rows; ++i)
             for (index_t j = 0; j < cols; ++j) {
                 S x{};
