@@ -27,9 +27,9 @@ inline index_t third_level_cache() {
 // Bytes of an operand that some cache is likely to hold.
 inline constexpr index_t near_memory = 8 << 20;
 
-// Whether a matrix read row by row at this distance would fight itself for the sets of a cache.
+// Whether rows that are so far apart share sets of a cache, so that they displace each other.
 inline bool rows_collide(index_t stride_bytes) { return stride_bytes % 2048 == 0; }
-// Or nearly: eight rows share two or three sets of the nearest cache, of which each has room for eight lines.
+// Whether eight rows share two or three sets of the first-level cache, of which each has room for eight lines.
 inline bool rows_nearly_collide(index_t stride_bytes) { return (stride_bytes % 2048 + 2144) % 2048 <= 192; }
 
 STRATAGEMM_END

@@ -16,8 +16,8 @@ bool multiplies_blocks_of_packets() {
     return multiplies_packets<T>() && (!std::is_same_v<T, bfloat16> || current_isa().fast_bf16);
 }
 
-// Packets of bfloat16 or int8. Where whole packets lie along k, a kernel reads A of bfloat16 where it is, and to pack
-// B moves packets.
+// Packets of bfloat16 or int8. Where whole packets lie along k, kernels read an A of bfloat16 where it lies, and B is
+// turned without a copy.
 template <class T>
 struct packet_packing {
     using packet = packet_of<T>;
@@ -99,10 +99,10 @@ struct packet_packing {
 
 private:
     static constexpr index_t side = 32; // packets that are turned at a time; columns of a strip
-    // Signed bytes plus 128 are their highest bits flipped.
+    // To add 128 to a signed byte is to flip its highest bit.
     static constexpr std::int32_t flips = head > 0 ? std::int32_t(0x80808080u) : 0;
 
-    // Packets of operands that are contiguous neither way: to + column * to_col + q * to_row.
+    // One packet after another, of operands of any strides: packet q of column c goes to to[c * to_col + q * to_row].
     static void pack_elements(packet* to, index_t to_col, index_t to_row, operand const& b, T const* from,
                               index_t k, index_t cols, std::int32_t flipped) {
         for (index_t c = 0; c < cols; ++c)

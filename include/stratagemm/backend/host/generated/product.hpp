@@ -316,8 +316,7 @@ private:
                             {b, of_b.distance + (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_}, false);
                     else if (r < 0 && continues_)
                         to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
-                    else if (r < 0 &&
-                             s_.k * s_.b_row * size_ > second_level_cache()) // as it lies, in the third
+                    else if (r < 0 && s_.k * s_.b_row * size_ > second_level_cache()) // B lies in the third
                         to_.prefetch({b, of_b.distance + 12 * s_.b_row * size_}, false);
                     if (r < 0)
                         to_.load(t, row + v, of_b, masked);
