@@ -111,17 +111,22 @@ bool same_bits(std::vector<T> const& x, std::vector<T> const& y) {
 
 int side(random_source& from, int most) { return 1 + from.below(from.below(2) == 0 ? 20 : most); }
 
+// `large`: B fills much of the second-level cache, as blocks of one piece of k do.
 template <class T>
-void compare_products(random_source& from, int trials) {
+void compare_products(random_source& from, int trials, bool large = false) {
     using Acc = sg::accumulated<T>;
     auto const& table = sg::kernels<T, T>();
     for (int x = 0; x < trials; ++x) {
-        index_t const m = side(from, 70), n = side(from, 150),
-                      longest = from.below(4) == 0 ? side(from, 1000) : side(from, 150), pad = from.below(3),
-                      some = from.below(4) == 0 ? 3 : 1, strip = table.strip;
+        index_t const m = large ? 10 + from.below(60) : side(from, 70),
+                      n = large ? 200 + from.below(500) : side(from, 150),
+                      longest = large                ? 200 + from.below(500)
+                                : from.below(4) == 0 ? side(from, 1000)
+                                                     : side(from, 150),
+                      pad = from.below(3), some = from.below(4) == 0 ? 3 : 1, strip = table.strip;
         // Strips of integers are packed, after a row of what their sums begin with.
         constexpr bool integers = std::is_same_v<Acc, std::int32_t>;
-        index_t const k = integers ? std::min<index_t>(longest, 384) : longest, count = integers ? 1 : some;
+        index_t const k = integers || large ? std::min(longest, sg::longest_piece(sizeof(T))) : longest,
+                      count = integers || large ? 1 : some;
         bool const across = from.below(2) == 0, packed = integers || (count == 1 && from.below(3) == 0);
         sg::block_args<T> g{};
         g.m = m, g.n = n, g.k = k, g.count = count;
@@ -248,6 +253,15 @@ TEST_CASE("generated: a kernel has the bits of compiled ones") {
     if (sg::multiplies_packets<std::int8_t>()) compare_products<sg::int8_quad>(from, 2000);
 }
 
+TEST_CASE("generated: a kernel of a large block has the bits of compiled ones") {
+    if (!has_avx512()) return;
+    random_source from(9);
+    compare_products<float>(from, 60, true);
+    compare_products<double>(from, 60, true);
+    if (sg::multiplies_packets<sg::bfloat16>()) compare_products<sg::bfloat16_pair>(from, 60, true);
+    if (sg::multiplies_packets<std::int8_t>()) compare_products<sg::int8_quad>(from, 60, true);
+}
+
 TEST_CASE("generated: a kernel that writes columns of C has the bits of compiled ones") {
     if (!has_avx512()) return;
     random_source from(6);
@@ -266,8 +280,8 @@ TEST_CASE("generated: a kernel goes on with sums") {
 // ones for the columns that have them, and by these alone; for one row only by compiled ones.
 TEST_CASE("generated: few rows times a large matrix have the same bits with each call") {
     random_source from(8);
-    for (index_t const m : {1, 3, 23, 64}) {
-        index_t const n = 1501, k = m == 1 ? 2900 : 1450;
+    for (index_t const m : {1, 3, 23, 48}) {
+        index_t const n = 1501, k = m == 1 ? 2900 : 2150;
         auto const a = support::fractions<float>(m, k, from.next()),
                    b = support::fractions<float>(k, n, from.next());
         sg::matrix<float> first(m, n), later(m, n), block(m, 7);

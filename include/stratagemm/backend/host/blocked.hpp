@@ -117,7 +117,7 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
         index_t const bytes = k * size, least = b_along_k ? 8 : 6,
                       tiles = larger_of(m * divide_up(n * size, 32), least) * k,
                       turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
-                      wait = n <= 12 && m * bytes > 2 * near_memory ? m * bytes / 2 : 0,
+                      wait = n <= 12 && m * bytes > near_memory / 3 * 4 ? m * bytes / 2 : 0,
                       ends = 3 * divide_up(k, longest_dots(size, smaller(m, n), k)) + (bytes % 64 != 0),
                       dots = m * n * (2 * divide_up(bytes, 64) + ends);
         return b_along_k ? dots < tiles + turn + wait : dots + turn_few < tiles + wait;
@@ -224,11 +224,21 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
     return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
 }
 
+// Whether so few rows of A are multiplied with B read once, in the order in which it lies (vector.hpp): up to three; or
+// up to 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache as it lies,
+// in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows.
+inline bool are_few_rows(bool generates, index_t rows, index_t depth, index_t row_bytes) {
+    if (generates && depth * row_bytes <= near_memory) return false;
+    return rows <= (generates ? 48 : 20) &&
+           (rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes)));
+}
+
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
-// second-level cache holds it, or its lines are close to each other.
+// second-level cache holds it or each page has a row of it, or its lines are close to each other.
 inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
+           (rows <= 384 && distance < 4096 && !rows_collide(distance)) ||
            (distance <= 2048 && bytes <= 600000);
 }
 
@@ -353,20 +363,19 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
                             (table.masked || job.cols() % table.strip == 0) &&
                             is_close(r.i1 - r.i0, kc, b.row * size);
-    // Rows of A that lie along k are packed a panel at a time, which stays in the first-level cache, while the next
-    // is fetched. Otherwise as many as possible: lines of memory hold elements of many rows, and forming a
-    // sum again would cost more.
+    // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
+    // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
+    // elements of many rows, and forming a sum again would cost more.
     // Rows that lie across k are copied as they lie, some tiles at a time, for so few columns that turning them costs
     // more than tiles lose, which then read twice as many lines.
     bool const a_across = std::is_floating_point_v<packet> && Packing::tall == 1 && !a_in_place &&
                           !job.a_sum.terms && cols_of_region <= 256 && job.a.row_stride == 1 &&
                           job.a.col_stride != 1,
-               a_by_panels = a_across || (!a_in_place && !job.a_sum.terms && Packing::by_panels(job.a));
-    index_t const panel = Packing::tall > 1 ? table.tallest / 2
-                          : by_panel        ? divide_up(48, table.tallest) * table.tallest
-                          : a_across        ? divide_up(48, table.tallest) * table.tallest
-                          : a_by_panels ? divide_up(larger_of(12, 2048 / kc), table.tallest) * table.tallest
-                                        : sizes::rows;
+               a_by_panels =
+                   a_across || (!a_in_place && !job.a_sum.terms && blocks <= 2 && job.a.col_stride == 1);
+    index_t const panel = Packing::tall > 1         ? table.tallest / 2
+                          : by_panel || a_by_panels ? divide_up(48, table.tallest) * table.tallest
+                                                    : sizes::rows;
     index_t const rows_at_once = staged                      ? sizes::staged
                                  : a_in_place || a_by_panels ? r.i1 - r.i0
                                                              : sizes::rows;

@@ -25,7 +25,7 @@ inline index_t third_level_cache() {
 }
 
 // Bytes of an operand that some cache is likely to hold.
-inline constexpr index_t near_memory = 8 << 20;
+inline constexpr index_t near_memory = 12 << 20;
 
 // Whether rows that are so far apart share sets of a cache, so that they displace each other.
 inline bool rows_collide(index_t stride_bytes) { return stride_bytes % 2048 == 0; }

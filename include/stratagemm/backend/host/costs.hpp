@@ -158,8 +158,7 @@ private:
     }
 
     bool is_few(host_part const& p) const {
-        index_t const row = p.n * p.size;
-        return !p.b_across && p.m <= 20 && (p.m < 4 || (row > 2048 && !is_near(p.m, p.k, row)));
+        return !p.b_across && are_few_rows(tiles_.masked, p.m, p.k, p.n * p.size);
     }
     void count_few(host_part const& p) {
         counts[host_cost::few_vector] +=

@@ -29,7 +29,6 @@ struct packet_packing {
     static constexpr index_t head = std::is_same_v<T, std::int8_t> ? 1 : 0;
     static index_t depth(index_t k) { return divide_up(k, length); }
     using operand = view<T const>;
-    static bool by_panels(operand const& a) { return a.col_stride == 1; }
 
     static constexpr bool in_place = true;
     struct place {

@@ -73,9 +73,6 @@ struct real_packing {
     static constexpr index_t head = 0;            // rows that a packed strip of B begins with
     static index_t depth(index_t k) { return k; }
     using operand = view<From const>;
-    static bool by_panels(operand const& a) {
-        return a.col_stride == 1;
-    } // its rows are packed a panel at a time
 
     // An operand that the kernel can read where it is, and how.
     static constexpr bool in_place = std::is_same_v<From, T>;
@@ -138,7 +135,6 @@ struct pair_packing {
     static constexpr index_t widen = 1, tall = 1, head = 0;
     static index_t depth(index_t k) { return (k + 1) / 2; }
     using operand = view<T const>;
-    static bool by_panels(operand const& a) { return a.col_stride == 1; }
     static constexpr bool in_place = false;
     struct place {
         packet const* data;
@@ -231,7 +227,6 @@ struct complex_packing {
     static constexpr index_t widen = 2, tall = 2, head = 0;
     static index_t depth(index_t k) { return k; }
     using operand = view<Z const>;
-    static bool by_panels(operand const& a) { return a.col_stride == 1; }
 
     static constexpr bool in_place = true;
     struct place {

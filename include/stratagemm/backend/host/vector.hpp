@@ -5,9 +5,7 @@
 
 STRATAGEMM_BEGIN
 
-// By dot products, whose sums have another order than those of other kernels, or with B read once in the order in which
-// B lies: up to three rows whose B has contiguous rows; or up to 20, if rows of B are too long for tiles to read B where
-// it is. Where tiles are generated, the limit is 64 rows, and B is one that no cache holds.
+// How a job is done; the sums of dot products have another order than those of other kernels.
 template <class TA, class Packing>
 [[gnu::cold]] host_way way_of(host_job<TA, Packing> const& job) {
     if constexpr (Packing::in_place && Packing::widen == 1) {
@@ -21,12 +19,7 @@ template <class TA, class Packing>
             return host_way::dots;
         if (b.col_stride != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
         index_t const row_bytes = magnitude(b.row_stride) * index_t{sizeof(packet)};
-        // From a cache, generated tiles read a B as it lies, in columns of a few vectors.
-        bool const generates = Packing::kernels().masked;
-        if (generates && job.b.rows * row_bytes <= near_memory) return host_way::blocks;
-        if (job.a.rows <= (generates ? 64 : 20) &&
-            (job.a.rows < 4 || (row_bytes > 2048 && !is_near(job.a.rows, job.b.rows, row_bytes))))
-            return host_way::rows;
+        if (are_few_rows(Packing::kernels().masked, a.rows, b.rows, row_bytes)) return host_way::rows;
     }
     return host_way::blocks;
 }
@@ -93,7 +86,7 @@ void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_regi
                 else if (dots)
                     multiply_by_dots(g, job.b.col_stride, smaller(job.a.rows, job.b.cols));
                 else if constexpr (std::is_same_v<typename Packing::packet, T>) {
-                    if (job.a.rows == 1 && table.row_times_rows && b_bytes <= 2 * near_memory)
+                    if (job.a.rows == 1 && table.row_times_rows && b_bytes <= near_memory / 3 * 4)
                         table.row_times_rows(g);
                     else
                         multiply_rows(table, g);

@@ -98,10 +98,11 @@ public:
         put(0xb948, 2), put(bits, 8);
         put(0x92fbe1c4, 4), put(0xc1 + 8 * mask, 1);
     }
-    void prefetch(x86_memory line, bool to_write) {
+    // `far`: into the second-level cache
+    void prefetch(x86_memory line, bool to_write, bool far = false) {
         if (line.base > rdi) put(0x41, 1);
         put(to_write ? 0x0d0f : 0x180f, 2);
-        put(0x88 + (line.base & 7), 1), put_number(line.distance);
+        put((far ? 0x90 : 0x88) + (line.base & 7), 1), put_number(line.distance);
     }
 
     // ---- addresses and loops --------------------------------------------------------------------------------

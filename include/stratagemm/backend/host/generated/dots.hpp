@@ -57,7 +57,7 @@ private:
     // longer than memory does.
     bool fetches(generated_shape const& s) const {
         index_t const few = smaller(s.m, s.n), bytes = (s.m > s.n ? s.m * s.a_row : s.n * s.b_strip) * size_;
-        return few >= 3 && few <= 16 && bytes > near_memory / 2 * 3;
+        return few >= 3 && few <= 16 && bytes > near_memory;
     }
 
     // Sums that one vector is made of, where rows of C are apart.

@@ -61,7 +61,9 @@ public:
           continues_((s.kind & static_cast<int>(generated_form::continued)) != 0),
           c_row_(turned_ ? 1 : s.c_row), c_col_(turned_ ? s.c_row : 1), t_(vector_of(s.n)),
           lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_),
-          last_(rest_ > 0 ? vector_of(rest_) : t_), masked_(rest_ * size_ % last_.bytes() != 0) {}
+          last_(rest_ > 0 ? vector_of(rest_) : t_), masked_(rest_ * size_ % last_.bytes() != 0),
+          large_(s.m >= 12 && smaller(s.k, longest_piece(size_)) * s.n * size_ > 1 << 18 && !turned_ &&
+                 !continues_) {}
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch
     // has. Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps
@@ -77,20 +79,22 @@ public:
         to_.load(rdi, STRATAGEMM_ARGUMENT(t_.wide, a));
         unsigned char* const product = to_.here();
 
-        evenly const strips(vectors_, widest()), tiles(s_.m, tallest(divide_up(vectors_, strips.parts)));
+        strips_ = widths();
+        index_t const widest = strips_.wides > 0 ? strips_.wide : strips_.narrow;
+        tiles_ = evenly(s_.m, tallest(widest));
         // Eight sums or more keep the units for multiply-adds busy.
-        index_t const k = s_.k,
-                      sums = (tiles.least + (tiles.larger > 0)) * (strips.least + (strips.larger > 0));
+        index_t const k = s_.k, sums = (tiles_.least + (tiles_.larger > 0)) * widest;
         auto const pieces = pieces_of(k, size_);
         piece_ = pieces.length;
         for (index_t p = 0, left = pieces.count, steps; p < k; p += steps, left -= beside_) {
             beside_ = static_cast<int>(smaller(left, divide_up(8, sums)));
             s_.k = smaller(piece_, k - p - (beside_ - 1) * piece_);
             steps = (beside_ - 1) * piece_ + s_.k;
-            write_rows(strips, tiles.least + 1, tiles.larger);
-            write_rows(strips, tiles.least, tiles.parts - tiles.larger);
-            a_ahead_ += steps * s_.a_col - s_.m * s_.a_row, b_ahead_ += steps * s_.b_row,
-                c_ahead_ -= s_.m * c_row_;
+            if (goes_down())
+                write_across(0);
+            else
+                write_down(0, false);
+            a_ahead_ += steps * s_.a_col, b_ahead_ += steps * s_.b_row;
             end_ = generated_end::further;
         }
         a_ahead_ -= k * s_.a_col, b_ahead_ -= k * s_.b_row;
@@ -153,43 +157,72 @@ private:
         }
         return all;
     }
-    // The width of strips that takes the fewest.
+    // Whether all rows of C come before the next strip, which is fetched from where a B lies that is not packed.
+    bool goes_down() const { return large_ && !has_strips(); }
+    // How the vectors of a row are divided: `wides` strips of `wide` vectors, then `narrows` of `narrow`.
+    struct strips {
+        index_t wide, wides, narrow, narrows;
+    };
+    // Of a B that fills much of the second-level cache, strips have four vectors: they need six rows of A at a time,
+    // whose lines are fewer than those of fourteen, and C is written in longer pieces. Packed strips are taken whole.
+    [[gnu::cold, gnu::noinline]] strips widths() const {
+        index_t const width = large_ ? 4 : has_strips() ? 2 : widest(), rest = vectors_ % width;
+        if (has_strips() && rest > 0) return {width, vectors_ / width, rest, 1};
+        evenly const even(vectors_, width);
+        return {even.least + 1, even.larger, even.least, even.parts - even.larger};
+    }
+    // The width of strips that takes the fewest cycles.
     [[gnu::cold, gnu::noinline]] index_t widest() const {
-        if (has_strips()) return smaller(2, vectors_);
         index_t best = 0, least = 0;
         for (index_t width = 1; width <= vectors_ && width <= 12; ++width) {
             if (continues_ && width > 1) break; // B is read once
-            evenly const strips(vectors_, width);
-            index_t const all = strips.larger * cycles(strips.least + 1) +
-                                (strips.parts - strips.larger) * cycles(strips.least);
+            evenly const even(vectors_, width);
+            index_t const all =
+                even.larger * cycles(even.least + 1) + (even.parts - even.larger) * cycles(even.least);
             if (best == 0 || all < least) best = width, least = all;
         }
         return best;
     }
 
-    // `count` times so many rows of C.
-    [[gnu::cold, gnu::noinline]] void write_rows(evenly const& strips, index_t rows, index_t count) {
+    // All tiles of so many rows; or, if this is 0, all of C, one strip after the other.
+    [[gnu::cold, gnu::noinline]] void write_across(index_t rows) {
+        bool const ends = rest_ > 0; // the last vector of the last strip is not whole
+        repeat(r10, strips_.wides, rows, strips_.wide, false);
+        repeat(r10, strips_.narrows - ends, rows, strips_.narrow, false);
+        repeat(r10, ends, rows, strips_.narrow, true);
+        b_ahead_ -= column(vectors_), c_ahead_ -= vectors_ * lanes_ * c_col_;
+    }
+    // All tiles of a strip of so many vectors, of which the first fetch the next strip; or, if this is 0, all of C.
+    [[gnu::cold, gnu::noinline]] void write_down(index_t width, bool ends) {
+        index_t const first = smaller(tiles_.parts, width), larger = smaller(tiles_.larger, first);
+        for (index_t t = 0; t < first; ++t) {
+            fetched_ = width * t / first, fetched_to_ = width * (t + 1) / first;
+            repeat(rax, 1, tiles_.least + (t < larger), width, ends);
+        }
+        fetched_ = fetched_to_;
+        repeat(rax, tiles_.larger - larger, tiles_.least + 1, width, ends);
+        repeat(rax, tiles_.parts - tiles_.larger - (first - larger), tiles_.least, width, ends);
+        a_ahead_ -= s_.m * s_.a_row, c_ahead_ -= s_.m * c_row_;
+    }
+    // `count` times a tile, or all across or down if `width` or `rows` is 0; then on by a tile, in the way that is
+    // counted.
+    [[gnu::cold, gnu::noinline]] void repeat(gpr counter, index_t count, index_t rows, index_t width,
+                                             bool ends) {
         if (count == 0) return;
         go();
-        unsigned char* const loop = to_.begin_loop(rax, count);
-        write_strips(rows, strips.least + 1, strips.larger, false);
-        write_strips(rows, strips.least, strips.parts - strips.larger, rest_ > 0);
-        b_ahead_ -= column(vectors_), a_ahead_ += rows * s_.a_row,
-            c_ahead_ += rows * c_row_ - vectors_ * lanes_ * c_col_;
+        unsigned char* const loop = to_.begin_loop(counter, count);
+        if (width == 0)
+            write_across(rows);
+        else if (rows == 0)
+            write_down(width, ends);
+        else
+            write_tile(static_cast<int>(rows), static_cast<int>(width), ends);
+        if (counter == rax)
+            a_ahead_ += rows * s_.a_row, c_ahead_ += rows * c_row_;
+        else
+            b_ahead_ += column(width), c_ahead_ += width * lanes_ * c_col_;
         if (count > 1) go();
-        to_.end_loop(rax, count, loop);
-    }
-    // `ends`: the last vector of the last strip is the last of its row, and not whole.
-    [[gnu::cold, gnu::noinline]] void write_strips(index_t rows, index_t width, index_t count, bool ends) {
-        count -= ends;
-        if (count > 0) {
-            go();
-            unsigned char* const loop = to_.begin_loop(r10, count);
-            write_tile(static_cast<int>(rows), static_cast<int>(width), false);
-            if (count > 1) go();
-            to_.end_loop(r10, count, loop);
-        }
-        if (ends) write_tile(static_cast<int>(rows), static_cast<int>(width), true);
+        to_.end_loop(counter, count, loop);
     }
 
     // Registers 0, 1 and so on are sums, of one piece of k after another; the next are a row of B, and the last is an
@@ -233,7 +266,6 @@ private:
             if (in_piece == sums - 1) end_ = generated_end::further;
         }
         end_ = end;
-        b_ahead_ += column(width), c_ahead_ += width * lanes_ * c_col_;
     }
     [[gnu::cold]] void begin(index_t row, int sum, index_t v, bool last) {
         x86_memory const before_b{rsi, (column(v) - s_.b_row) * size_};
@@ -302,6 +334,8 @@ private:
         for (index_t x = from * pieces; x < to * pieces; ++x) {
             int const piece = static_cast<int>(x % pieces), first = piece * rows * width;
             index_t const p = x / pieces + piece * piece_;
+            for (index_t v = fetched_; v < fetched_to_; ++v)
+                to_.prefetch({b, (p * s_.b_row + column(width + v)) * size_}, false, true);
             for (int r = in_memory ? 0 : -1; r < rows; ++r) {
                 x86_memory const of_a{a, (r * s_.a_row + p * s_.a_col) * size_};
                 if (r >= 0 && (width > 1 || sums_integers())) to_.broadcast(t_, element, of_a);
@@ -316,7 +350,8 @@ private:
                             {b, of_b.distance + (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_}, false);
                     else if (r < 0 && continues_)
                         to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
-                    else if (r < 0 && s_.k * s_.b_row * size_ > second_level_cache()) // B lies in the third
+                    else if (r < 0 && !goes_down() &&
+                             s_.k * s_.b_row * size_ > second_level_cache()) // B lies in the third
                         to_.prefetch({b, of_b.distance + 12 * s_.b_row * size_}, false);
                     if (r < 0)
                         to_.load(t, row + v, of_b, masked);
@@ -348,7 +383,11 @@ private:
     index_t lanes_, vectors_, rest_; // elements; vectors and further elements of a row
     assembler::vectors last_;        // of which the rest is
     bool masked_;
-    index_t piece_ = 0; // steps of each piece of k but for the last
+    bool large_; // B fills much of the second-level cache
+    evenly tiles_{1, 1};
+    strips strips_{};
+    index_t fetched_ = 0, fetched_to_ = 0; // vectors of the next strip that steps fetch
+    index_t piece_ = 0;                    // steps of each piece of k but for the last
     int beside_ = 1; // pieces whose sums are in registers together, of which s_.k are the steps of the last
     index_t a_ahead_ = 0, b_ahead_ = 0, c_ahead_ = 0;
 };
