@@ -70,6 +70,12 @@ private:
     bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
     std::ptrdiff_t line_of_a() const { return lying_.a_along_k ? s_.k : s_.m; }
     std::ptrdiff_t line_of_b() const { return lying_.b_along_k ? s_.k : s_.n; }
+    // As tiles are fetched: of a copy, if there is one.
+    std::ptrdiff_t fetched_line(std::ptrdiff_t side, bool lies_along_k, bool along_k) const {
+        std::ptrdiff_t const line = lies_along_k ? s_.k : side;
+        bool const is_copy = copied() > 0 && copied_of(side, lies_along_k, along_k) > 0;
+        return is_copy ? line_of_copy(along_k ? s_.k : side, element_) : line;
+    }
 
     // ---- how operands come --------------------------------------------------------------------------------
 
@@ -161,8 +167,10 @@ private:
             return (of_a + of_b) * terms * size_ / 15.5;
         }
         double const bytes_per_cycle = shifts() ? (has_one_stage() ? 22 : 11) : by_words() ? 20 : 60;
-        double const asked = rows * slowed(line_of_a(), share) / t_.beside +
-                             cols * slowed(line_of_b(), share, begins_within()) / t_.cluster;
+        double const asked =
+            rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
+            cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
+                t_.cluster;
         double const all_of_it = rows + cols; // whoever asks for it
         return (asked > all_of_it ? asked : all_of_it) * terms * size_ / bytes_per_cycle;
     }
