@@ -147,9 +147,14 @@ private:
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
         bool const within = bytes % 128 != 0 || begins_within;
-        // Two multiprocessors share a path to the second-level cache, which small tiles keep busy.
-        if (!within && is(cuda_engine::wgmma) && element_ < 4 && t_.m * t_.n <= 128 * 128)
-            return 1.2 * share > 1 ? 1.2 * share : 1;
+        // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
+        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ == 2;
+        if (!within && is(cuda_engine::wgmma) && element_ < 4) {
+            double const busy = share * (pairs ? (small ? 1.6 : 1.3) : small ? 1.2 : 1);
+            return busy > 1 ? busy : 1;
+        }
+        // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
+        if (pairs) share = __builtin_sqrt(share);
         if (by_words() || shifts()) share = 1; // a multiprocessor's own threads take so long
         return within && most * share > 1 ? most * share : 1.0;
     }
