@@ -122,9 +122,8 @@ private:
     // terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
-        if (has_one_stage()) return shifts() ? 3000 : 3200;
+        if (has_one_stage()) return shifts() ? 3000 : 3700;
         if (is(cuda_engine::blocked)) return 3700;
-        if (is(cuda_engine::mma) && !shifts()) return 4300;
         return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300;
     }
 
@@ -148,9 +147,9 @@ private:
                                                                             : 1;
         bool const within = bytes % 128 != 0 || begins_within;
         // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
-        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ == 2;
-        if (!within && is(cuda_engine::wgmma) && element_ < 4) {
-            double const busy = share * (pairs ? (small ? 1.6 : 1.3) : small ? 1.2 : 1);
+        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
+        if (!within && pairs) {
+            double const busy = share * (small ? 1.6 : 1.3);
             return busy > 1 ? busy : 1;
         }
         // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
@@ -220,7 +219,7 @@ private:
                    : streams()      ? 900
                    : reads_pages()  ? 650
                                     : 250;
-        default: return element_ == 4 ? 850 + 2.9 * each : element_ == 8 ? 1500 + 5 * each : 500 + 4.5 * each;
+        default: return element_ == 4 ? 850 + 2.9 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
         }
     }
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other
