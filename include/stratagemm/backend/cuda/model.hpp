@@ -124,7 +124,7 @@ private:
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
         if (has_one_stage()) return shifts() ? 3000 : 3700;
         if (is(cuda_engine::blocked)) return 3700;
-        return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300;
+        return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 7000 : 5300;
     }
 
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
@@ -149,7 +149,7 @@ private:
         // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
         bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
         if (!within && pairs) {
-            double const busy = share * (small ? 1.6 : 1.3);
+            double const busy = share * (small ? 1.4 : 1.3);
             return busy > 1 ? busy : 1;
         }
         // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
