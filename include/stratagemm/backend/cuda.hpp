@@ -130,6 +130,20 @@ struct cuda {
         return f;
     }
 
+    // Of operands that are known: most products need none, and are queued sooner without.
+    template <class Problem>
+    footprint workspace_for(Problem const& p) const {
+        if constexpr (is_dense<Problem>) {
+            using In = typename Problem::a_type;
+            cuda_product<Problem> const product(session(), stream, p, in_order<In>());
+            footprint f;
+            f.device = product.workspace(choice_for<In>(product.sides(), product.layout()));
+            return f;
+        } else {
+            return workspace(p.shape());
+        }
+    }
+
     // Each element is one sum, or a sum of sums.
     template <class S>
     bound error_bound(S const& s) const {

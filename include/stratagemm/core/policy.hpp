@@ -159,6 +159,7 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 //   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
 // and optionally
 //   at_once(Q)                the product if it is_usual() and needs no workspace; false if it is not done
+//   workspace_for(Q)          what an arena has to hold for this product, where that may be less than workspace(S)
 // No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
 // same call gives the same bits. The concept asks about a product of floats, whether or not the policy
 // accepts that: it checks signatures.
@@ -340,13 +341,21 @@ constexpr bool check_policy() {
     return v == verdict::yes;
 }
 
+template <class P, class Problem>
+footprint workspace_for(P const& policy, Problem const& p) {
+    if constexpr (requires { policy.workspace_for(p); })
+        return policy.workspace_for(p);
+    else
+        return policy.workspace(p.shape());
+}
+
 // What is left of a call; `usual` is is_usual(p).
 template <class P, class Problem>
 [[gnu::noinline]] status run_in_workspace(P const& policy, Problem const& p, bool usual) {
     if (!usual)
         if (status s = validate_unusual(p); !s) return s;
     if (is_empty(p)) return {};
-    auto arena = policy.reserve(policy.workspace(p.shape()));
+    auto arena = policy.reserve(workspace_for(policy, p));
     if (!arena) return arena.take_status();
     return run_checked(policy, p, *arena);
 }

@@ -494,9 +494,9 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         narrow.together &= narrow.part > 0;
         if (given) return narrow;
         bool const gathers = narrow.part > 0 && !narrow.together;
-        // Where A lies along k, B is copied unless it does, too, aligned.
-        bool const copied =
-            lying.a_along_k && (!lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
+        // Where A lies along k, B is copied unless it does, too, aligned, as a single column is.
+        bool const copied = s.n > 1 && lying.a_along_k &&
+                            (!lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
         // Bytes in a cycle. Several columns of doubles may be multiplied sooner by the tensor cores of tiles.
         bool const by_threads =
             !lying.a_along_k && s.n > 1 && !narrow_on_tensor_cores(type, d, s.n, lying.a_along_k);
@@ -510,6 +510,9 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                                               rows * 50 * static_cast<double>(s.n) / d.units +
                                               (gathers ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0)
                                         : reading;
+        // Threads that read by elements wait for the copy, and then for each of their elements.
+        bool const waits_twice = copied && !dense && element >= 4;
+        if (waits_twice && narrow.cycles < 18000) narrow.cycles = 18000;
         if (double const waits = reading + (copied ? 5500 : 0); by_steps && narrow.cycles < waits)
             narrow.cycles = waits;
         if (bytes > 1e6 && surely) return narrow;
@@ -531,7 +534,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             consider(given, e.blocks, rate);
             if (engine == cuda_engine::wgmma)
                 for_other_clusters(d, given, s, element,
-                                   [&](cuda_tile const& tile) { consider(tile, e.blocks, 0.93 * rate); });
+                                   [&](cuda_tile const& tile) { consider(tile, e.blocks, rate); });
         };
         consider_clusters(e.tile, static_cast<double>(e.rate));
         if (engine == cuda_engine::wgmma && (element == 2 || (element == 1 && lying.b_along_k)))

@@ -98,6 +98,13 @@ constexpr bool may_read_along_k(cuda_tile const& t) {
     return t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64 && t.micro_m * t.micro_n <= 128;
 }
 
+// How far apart the lines of a copy are that so many elements lie on: they begin at multiples of 16 bytes, and long ones
+// with a line of the cache, of which tiles are fetched sooner (model.hpp).
+constexpr std::ptrdiff_t line_of_copy(std::ptrdiff_t length, std::size_t element) {
+    auto const size = static_cast<std::ptrdiff_t>(element), unit = (length * size < 1024 ? 16 : 128) / size;
+    return (length + unit - 1) / unit * unit;
+}
+
 // The form that a tile takes, if operands lie as given: some take one only.
 inline cuda_form form_for(cuda_tile const& t, std::size_t element, cuda_form given) {
     bool const on_tensor_cores = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;

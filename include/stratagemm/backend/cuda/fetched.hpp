@@ -17,7 +17,7 @@ struct cuda_lines {
     index_t stride = 0, step = 0; // from a line, and from a matrix, to the next
 
     static constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T)); // elements to 16 bytes
-    static index_t rounded(index_t length) { return (length + unit - 1) / unit * unit; }
+    static index_t rounded(index_t length) { return line_of_copy(length, sizeof(T)); }
 
     // What a copy with aligned lines takes.
     static std::size_t bytes(index_t lines, index_t length, index_t count) {

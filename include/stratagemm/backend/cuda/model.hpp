@@ -70,6 +70,12 @@ private:
     bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
     std::ptrdiff_t line_of_a() const { return lying_.a_along_k ? s_.k : s_.m; }
     std::ptrdiff_t line_of_b() const { return lying_.b_along_k ? s_.k : s_.n; }
+    // As tiles are fetched: of a copy, if there is one.
+    std::ptrdiff_t fetched_line(std::ptrdiff_t side, bool lies_along_k, bool along_k) const {
+        std::ptrdiff_t const line = lies_along_k ? s_.k : side;
+        bool const is_copy = copied() > 0 && copied_of(side, lies_along_k, along_k) > 0;
+        return is_copy ? line_of_copy(along_k ? s_.k : side, element_) : line;
+    }
 
     // ---- how operands come --------------------------------------------------------------------------------
 
@@ -116,8 +122,9 @@ private:
     // terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
-        if (has_one_stage()) return shifts() ? 3000 : 4200;
-        return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 6000 : 5300;
+        if (has_one_stage()) return shifts() ? 3000 : 3700;
+        if (is(cuda_engine::blocked)) return 3700;
+        return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 7000 : 5300;
     }
 
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
@@ -139,9 +146,14 @@ private:
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
         bool const within = bytes % 128 != 0 || begins_within;
-        // Two multiprocessors share a path to the second-level cache, which small tiles keep busy.
-        if (!within && is(cuda_engine::wgmma) && element_ < 4 && t_.m * t_.n <= 128 * 128)
-            return 1.2 * share > 1 ? 1.2 * share : 1;
+        // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
+        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
+        if (!within && pairs) {
+            double const busy = share * (small ? 1.4 : 1.3);
+            return busy > 1 ? busy : 1;
+        }
+        // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
+        if (pairs) share = __builtin_sqrt(share);
         if (by_words() || shifts()) share = 1; // a multiprocessor's own threads take so long
         return within && most * share > 1 ? most * share : 1.0;
     }
@@ -160,9 +172,11 @@ private:
                          of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 15.5;
         }
-        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 22 : 11) : by_words() ? 20 : 60;
-        double const asked = rows * slowed(line_of_a(), share) / t_.beside +
-                             cols * slowed(line_of_b(), share, begins_within()) / t_.cluster;
+        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 17 : 14) : by_words() ? 20 : 60;
+        double const asked =
+            rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
+            cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
+                t_.cluster;
         double const all_of_it = rows + cols; // whoever asks for it
         return (asked > all_of_it ? asked : all_of_it) * terms * size_ / bytes_per_cycle;
     }
@@ -200,12 +214,12 @@ private:
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma:
-            return shifts()         ? (beside > 1 && s_.n > t_.n ? 1800 : 3600)
+            return shifts()         ? (beside > 1 && s_.n > t_.n ? 1800 : 2600)
                    : t_.stages == 1 ? one_after_another(beside)
                    : streams()      ? 900
                    : reads_pages()  ? 650
                                     : 250;
-        default: return element_ == 4 ? 480 + 1.85 * each : element_ == 8 ? 900 + 5 * each : 500 + 4.5 * each;
+        default: return element_ == 4 ? 850 + 2.9 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
         }
     }
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other
@@ -237,9 +251,9 @@ private:
             if (t_.m * t_.n > 96 * 64) return aligned ? 14 : blocks_ > 1 ? 10 : 9;
             return aligned ? 18 : blocks_ > 1 ? 10 : 12;
         case cuda_engine::blocked: // warps that lie along n store whole lines
-            return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 24;
+            return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 28;
         case cuda_engine::mma:
-            if (has_one_stage()) return aligned ? 24 : row_bytes_ % 4 == 0 ? 11 : 7.5;
+            if (has_one_stage()) return aligned ? 17 : row_bytes_ % 4 == 0 ? 11 : 9.5;
             return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
         default: // a warpgroup has so much on its way
             if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
@@ -256,6 +270,9 @@ private:
     // The tile of a block, in elements of `stored` bytes.
     double storing(double stored) const {
         double const rows = s_.m < t_.m ? real(s_.m) : t_.m, cols = s_.n < t_.n ? real(s_.n) : t_.n;
+        // Sums of parts of all tiles stay in the second-level cache.
+        bool const sums = how_.part > 0 && how_.whole == 0 && stored >= 4;
+        if (is(cuda_engine::wgmma) && sums) return rows * cols * stored / 25;
         return rows * cols * stored / (stores_to_workspace() && stored >= 4 ? 7.5 : bytes_stored());
     }
     // wgmma leaves rows that are aligned to the hardware, and multiplies the next tile meanwhile.
@@ -269,7 +286,7 @@ private:
     // longer the fewer sums it has to go on with meanwhile.
     double slowed_alone(double beside) const {
         // Of doubles, four warps keep all tensor cores busy.
-        if (is(cuda_engine::fp64)) return t_.m / t_.micro_m * (t_.n / t_.micro_n) < 4 ? 1.4 : 1;
+        if (is(cuda_engine::fp64)) return t_.m / t_.micro_m * (t_.n / t_.micro_n) < 4 ? 1.1 : 1;
         if (!is(cuda_engine::simt)) return 1;
         double const warps = beside * real(threads_of(t_)) / 128;
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
@@ -344,7 +361,7 @@ private:
         if (!how_.together) return 0;
         double const area = real(t_.m) * t_.n, stored = area * result_ / parts_;
         double const share = tiles_ * parts_ < units_ ? tiles_ * parts_ / units_ : 1;
-        return 1500 + 3000 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
+        return 1500 + 1500 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
     }
 
     // ---- memory -------------------------------------------------------------------------------------------
@@ -374,13 +391,19 @@ private:
                               : 0.45 * pairs < 0.1 ? 0.45 * pairs
                                                    : 0.1;
         double const within = begins_within() ? 0.05 : 0;
-        return (bytes / memory_ + sums() * sum_size_ * parts_ / 8 / units_) * (1 + uneven + within);
+        // The blocks of a cluster are on neighbours, of which two share a path, while other paths are idle.
+        double const by_clusters = 18 * items;
+        bool const on_neighbours = how_.together || t_.blocks_of_cluster() > 1;
+        double const rate = on_neighbours && by_clusters < memory_ ? by_clusters : memory_;
+        return (bytes / rate + sums() * sum_size_ * parts_ / 12 / units_) * (1 + uneven + within);
     }
     // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {
         if (how_.part == 0 || how_.together) return 0;
-        double const begins = how_.whole > 0 ? 4500 : 3000;
-        return begins + 100 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 24 / units_;
+        double const begins = how_.whole > 0 || is(cuda_engine::blocked) ? 4500
+                              : is(cuda_engine::wgmma)                   ? 1800
+                                                                         : 3000;
+        return begins + 100 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 43 / units_;
     }
 
     cuda_form form_;

@@ -173,8 +173,24 @@ public:
         return bytes;
     }
 
+    // Of these operands: nothing for copies that are not made.
     std::size_t workspace(cuda_choice const& choice) const {
-        return workspace(choice, sides(), beside_ && (beside_->a.terms > 1 || beside_->b.terms > 1));
+        bool const sums = beside_ && (beside_->a.terms > 1 || beside_->b.terms > 1);
+        bool const narrow = choice.tile.engine == cuda_engine::narrow;
+        if (sums || choice.by_reals || !(narrow || reads_lines(choice.tile.engine)))
+            return workspace(choice, sides(), sums);
+        auto const copied = [](cuda_lying<In> const& x, bool along_k) {
+            cuda_lines<In> const l = cuda_lines_of(x);
+            if (x.along_k != along_k) return cuda_lines<In>::bytes(l.length, l.lines, l.count);
+            return l.can_be_fetched() ? 0 : cuda_lines<In>::bytes(l.lines, l.length, l.count);
+        };
+        cuda_choice parts = choice;
+        parts.tile.engine = cuda_engine::blocked; // nothing is copied
+        std::size_t const bytes = workspace(parts, sides());
+        if (narrow) return bytes + (choice.invariant ? 0 : copied(lying_b(), true));
+        cuda_form const form = form_of(choice);
+        if (!form.dense && choice.whole == 0) return bytes;
+        return bytes + copied(lying_a(), form.a_along_k) + copied(lying_b(), form.b_along_k);
     }
 
     status run(cuda_choice choice, cuda_arena& memory) {
