@@ -341,21 +341,18 @@ constexpr bool check_policy() {
     return v == verdict::yes;
 }
 
-template <class P, class Problem>
-footprint workspace_for(P const& policy, Problem const& p) {
-    if constexpr (requires { policy.workspace_for(p); })
-        return policy.workspace_for(p);
-    else
-        return policy.workspace(p.shape());
-}
-
 // What is left of a call; `usual` is is_usual(p).
 template <class P, class Problem>
 [[gnu::noinline]] status run_in_workspace(P const& policy, Problem const& p, bool usual) {
     if (!usual)
         if (status s = validate_unusual(p); !s) return s;
     if (is_empty(p)) return {};
-    auto arena = policy.reserve(workspace_for(policy, p));
+    footprint needed;
+    if constexpr (requires { policy.workspace_for(p); })
+        needed = policy.workspace_for(p);
+    else
+        needed = policy.workspace(p.shape());
+    auto arena = policy.reserve(needed);
     if (!arena) return arena.take_status();
     return run_checked(policy, p, *arena);
 }

@@ -251,7 +251,10 @@ TEST_CASE("tuning keeps the best tile, for products of that size and for the nex
         CHECK(gpu.describe(sg::shape<sg::half>{.m = 310, .n = 270, .k = 900}).find(text) !=
               std::string::npos);
     CHECK(!gpu.tune(sg::shape<float>{.m = 0, .n = 1, .k = 1}));
-    for (sg::cuda_entry const& e : sg::cuda_entries) // what is built in is tried first
+}
+
+TEST_CASE("the tuner takes every tile that is built in") {
+    for (sg::cuda_entry const& e : sg::cuda_entries)
         for (char const* type = e.types; *type; ++type) {
             std::size_t const bytes = std::strchr("45b", *type)  ? 1
                                       : std::strchr("hw", *type) ? 2
@@ -644,7 +647,7 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
     for (auto const& [below, beside] :
          {std::pair<short, short>{1, 2}, {2, 2}, {4, 1}, {1, 4}, {2, 4}, {4, 2}, {8, 1}, {1, 8}})
         for (bool const along_k : {false, true}) {
-            auto const tile = [&](short rows, short cols, short depth) {
+            auto const tile = [&, below = below, beside = beside](short rows, short cols, short depth) {
                 return sg::cuda_tile{cuda_engine::wgmma, rows, cols, depth, 1, 1, 3, 8, below, 0, beside};
             };
             check(sg::half(), sg::half(), tile(64, 64, 64), 328, 330, 200, false, along_k);

@@ -117,7 +117,7 @@ inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along
         index_t const bytes = k * size, least = b_along_k ? 8 : 6,
                       tiles = larger_of(m * divide_up(n * size, 32), least) * k,
                       turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
-                      wait = n <= 12 && m * bytes > near_memory / 3 * 4 ? m * bytes / 2 : 0,
+                      wait = n <= 12 && m * bytes > (16 << 20) ? m * bytes / 2 : 0,
                       ends = 3 * divide_up(k, longest_dots(size, smaller(m, n), k)) + (bytes % 64 != 0),
                       dots = m * n * (2 * divide_up(bytes, 64) + ends);
         return b_along_k ? dots < tiles + turn + wait : dots + turn_few < tiles + wait;
@@ -228,17 +228,18 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // up to 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache as it lies,
 // in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows.
 inline bool are_few_rows(bool generates, index_t rows, index_t depth, index_t row_bytes) {
-    if (generates && depth * row_bytes <= near_memory) return false;
+    if (generates && depth * row_bytes <= (cpu_is_near_third_level() ? near_memory : 8 << 20)) return false;
     return rows <= (generates ? 48 : 20) &&
            (rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes)));
 }
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
-// second-level cache holds it or each page has a row of it, or its lines are close to each other.
+// second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
+// each other.
 inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
-           (rows <= 384 && distance < 4096 && !rows_collide(distance)) ||
+           (rows <= 384 && distance < 4096 && !rows_collide(distance) && cpu_is_near_third_level()) ||
            (distance <= 2048 && bytes <= 600000);
 }
 

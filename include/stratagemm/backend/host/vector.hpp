@@ -86,7 +86,7 @@ void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_regi
                 else if (dots)
                     multiply_by_dots(g, job.b.col_stride, smaller(job.a.rows, job.b.cols));
                 else if constexpr (std::is_same_v<typename Packing::packet, T>) {
-                    if (job.a.rows == 1 && table.row_times_rows && b_bytes <= near_memory / 3 * 4)
+                    if (job.a.rows == 1 && table.row_times_rows && b_bytes <= (16 << 20))
                         table.row_times_rows(g);
                     else
                         multiply_rows(table, g);

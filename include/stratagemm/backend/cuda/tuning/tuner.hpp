@@ -39,7 +39,8 @@ inline bool is_legal(cuda_tile const& t, std::size_t element, std::size_t scalar
         int const width = static_cast<int>(element), deep = t.k * width;
         bool const along_side = element != 2 || (rounds(t.m * 2, t.k) && rounds(t.n * 2, t.k));
         return whole(16, 16) && t.micro_m <= 64 && t.micro_n <= 64 && (deep == 64 || deep == 128) &&
-               t.stages >= 2 && rounds(deep, t.m) && rounds(deep, t.n) && along_side && sums <= 32 * 512;
+               t.stages >= (element == 2 && deep == 64 ? 1 : 2) && rounds(deep, t.m) && rounds(deep, t.n) &&
+               along_side && sums <= 32 * 512;
     }
     case cuda_engine::blocked: {
         std::size_t const shared = static_cast<std::size_t>(2 * t.k * (t.m + t.n + 8)) * scalar;

@@ -63,7 +63,7 @@ public:
           lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_),
           last_(rest_ > 0 ? vector_of(rest_) : t_), masked_(rest_ * size_ % last_.bytes() != 0),
           large_(s.m >= 12 && smaller(s.k, longest_piece(size_)) * s.n * size_ > 1 << 18 && !turned_ &&
-                 !continues_) {}
+                 !continues_ && (has_strips() || cpu_is_near_third_level())) {}
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch
     // has. Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps
