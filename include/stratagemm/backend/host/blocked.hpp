@@ -221,16 +221,18 @@ struct host_region {
 
 // Whether so few rows of A need a B with contiguous rows that they read it where it is, in the second-level cache.
 inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
-    return rows <= 32 && !rows_collide(row_bytes) && depth * magnitude(row_bytes) <= second_level_cache();
+    return rows <= 32 && !rows_collide(row_bytes) &&
+           depth <= second_level_cache() / larger_of(magnitude(row_bytes), 1);
 }
 
 // Whether so few rows of A are multiplied with B read once, in the order in which it lies (vector.hpp): up to three; or
 // up to 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache as it lies,
 // in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows.
 inline bool are_few_rows(bool generates, index_t rows, index_t depth, index_t row_bytes) {
-    if (generates && depth * row_bytes <= (cpu_is_near_third_level() ? near_memory : 8 << 20)) return false;
-    return rows <= (generates ? 48 : 20) &&
-           (rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes)));
+    if (rows > (generates ? 48 : 20)) return false;
+    index_t const near = cpu_is_near_third_level() ? near_memory : 8 << 20;
+    if (generates && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;
+    return rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes));
 }
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
