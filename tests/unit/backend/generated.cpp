@@ -47,7 +47,7 @@ struct element<sg::packet_of<T>> {
     template <class F>
     static sg::packet_of<T> each(F const& f) {
         sg::packet_of<T> x;
-        for (T& part : x.at) part = f();
+        for (auto& part : x.at) part = __builtin_bit_cast(std::decay_t<decltype(part)>, T(f()));
         return x;
     }
     static auto random(random_source& from) {

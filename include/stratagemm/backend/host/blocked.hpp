@@ -306,15 +306,16 @@ template <class T>
                                                                 index_t few) {
     constexpr index_t size = sizeof(T), lanes = 64 / size,
                       length = 4096 / size + lanes; // of rows that do not collide
-    alignas(64) T copy[few_dots(size) * length];
     using packet = std::conditional_t<sizeof(T) == 2, bfloat16_pair, T>;
+    alignas(64) packet room[few_dots(size) * length * size / index_t{sizeof(packet)}];
+    T* const copy = reinterpret_cast<T*>(room);
     auto const& table = kernels<packet, packet>();
     bool const turns_a = g.a_col != 1, turns_b = g.b_row != 1;
     auto const turn = [&](view<T const> const& from) {
         if constexpr (std::is_same_v<packet, T>)
             gather(table, copy, length, from.data, from.row_stride, from.col_stride, from.rows, from.cols);
         else
-            packet_packing<T>::pack_a(from, 0, 0, from.rows, length / 2, reinterpret_cast<packet*>(copy));
+            packet_packing<T>::pack_a(from, 0, 0, from.rows, length / 2, room);
     };
     block_args<T> part = g;
     index_t const most = longest_dots(size, turns_a || turns_b ? few_dots(size) : few, g.k);
