@@ -11,8 +11,7 @@
 // which a single product would wait for it.
 #pragma once
 
-#include "../../backend/cuda/kernels/pipeline.cu.hpp"
-#include "../../backend/cuda/kernels/wgmma.cu.hpp"
+#include "../../backend/cuda/kernels/fetches.cu.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 

@@ -11,6 +11,7 @@
 #include "configuration.hpp"
 #include "kernels/blocked.cu.hpp"
 #include "kernels/copies.cu.hpp"
+#include "kernels/fetches.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/pipeline.cu.hpp"

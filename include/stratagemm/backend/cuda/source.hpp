@@ -7,6 +7,7 @@
 #include "kernels/copies.cu.hpp"
 #include "kernels/dialect.cu.hpp"
 #include "kernels/direct.cu.hpp"
+#include "kernels/fetches.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/narrow.cu.hpp"

@@ -12,8 +12,7 @@
 // With blocked_ell, only where a block lies and where its row of blocks ends is different.
 #pragma once
 
-#include "../../backend/cuda/kernels/pipeline.cu.hpp"
-#include "../../backend/cuda/kernels/wgmma.cu.hpp"
+#include "../../backend/cuda/kernels/fetches.cu.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 

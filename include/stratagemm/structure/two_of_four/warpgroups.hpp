@@ -8,7 +8,7 @@
 // What bounds the rate is shared memory: an instruction reads as much of B as two dense ones do, in the time of one.
 #pragma once
 
-#include "../../backend/cuda/kernels/pipeline.cu.hpp"
+#include "../../backend/cuda/kernels/fetches.cu.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 

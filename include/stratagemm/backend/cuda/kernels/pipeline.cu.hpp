@@ -1,80 +1,9 @@
-// What kernels for sm_90 and later share: barriers in shared memory, tiles fetched by the tensor memory
-// accelerator, which tile a block computes.
-//
-// An operand comes as a tensor map of rank 3: along memory, across, and from one matrix of a batch to the
-// next. The hardware gives zeros outside of it, so no side has to be a multiple of anything.
+// Which tile a block of sm_90 and later computes, and what the blocks of a cluster share.
 #pragma once
 
 #include "../../../core/config.hpp"
 
 STRATAGEMM_BEGIN
-
-inline constexpr char cuda_fetches_text[] = R"cu(
-struct alignas(64) tensor_map { unsigned long long opaque[16]; };
-
-struct barrier {
-    unsigned at;
-    void initialise(int arrivals) const {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
-    }
-    void arrive() const { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory"); }
-    /* On the barrier at the same place in another block of the cluster. It says that something has been read: nothing
-       that was written is handed on, which at the scope of a cluster takes longer than a stage is multiplied. */
-    void arrive_at(int block) const {
-        asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-                     "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(at), "r"(block)
-                     : "memory");
-    }
-    void expect(int bytes) const {
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
-    }
-    void wait(int parity) const {
-        asm volatile("{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-                     "@!done bra AGAIN;\n}" ::"r"(at), "r"(parity)
-                     : "memory");
-    }
-};
-/* What has been read and written in shared memory comes before what the hardware copies to it or from it afterwards. */
-inline void hand_over() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-inline void barriers_are_ready() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-
-inline void fetch_map(tensor_map const &map) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
-inline void fetch(unsigned to, tensor_map const &map, int along, int across, int batch, barrier full) {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
-                 "%4}], [%5];" ::"r"(to), "l"(&map), "r"(along), "r"(across), "r"(batch), "r"(full.at)
-                 : "memory");
-}
-inline void fetch_for_all(unsigned to, tensor_map const &map, int along, int across, int batch, barrier full,
-                          unsigned short blocks) {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                 "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to), "l"(&map), "r"(along), "r"(across), "r"(batch),
-                 "r"(full.at), "h"(blocks)
-                 : "memory");
-}
-inline int block_in_cluster() {
-    int rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-/* Of barriers, barriers_are_ready() tells the others. */
-inline void cluster_begins() {
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-/* From the same place in the shared memory of another block of the cluster. */
-inline uint4 words_of_block(unsigned at, int block) {
-    uint4 x;
-    asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
-                 "ld.shared::cluster.v4.b32 {%0, %1, %2, %3}, [there];\n}"
-                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at), "r"(block));
-    return x;
-}
-/* What a block has told another has come there before this is passed. */
-inline void cluster_ends() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-)cu";
 
 inline constexpr char cuda_pipeline_text[] = R"cu(
 /* The blocks of a cluster have tiles that lie together, CLUSTER below each other by BESIDE. Then what is said here of

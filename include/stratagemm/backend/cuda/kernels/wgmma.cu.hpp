@@ -20,56 +20,7 @@
 
 #include "../../../core/config.hpp"
 
-#include <string>
-
 STRATAGEMM_BEGIN
-
-// An instruction: 64 x columns from `from` to `to`, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32,
-// s8, e4m3, e5m2. Its first operand is in shared memory, or in registers. A template, as the next, so that a program
-// without a CUDA device does not pay for compiling it.
-template <class Text = std::string>
-Text cuda_wgmma_instruction(std::type_identity_t<Text> const& type, int from, int to, bool from_registers) {
-    bool const integer = type == "s8", turns = type == "f16" || type == "bf16";
-    int const sums = (to - from) / 2;
-    Text list, outputs;
-    for (int i = 0; i < sums; ++i) {
-        list += (i ? ", %" : "%") + std::to_string(i);
-        outputs +=
-            Text(i ? ", \"+" : "\"+") + (integer ? 'r' : 'f') + "\"(d[" + std::to_string(from / 2 + i) + "])";
-    }
-    int next = sums;
-    auto const operand = [&] { return '%' + std::to_string(next++); };
-    Text first = operand();
-    if (from_registers) {
-        first = '{' + first;
-        for (int i = 1; i < 4; ++i) first += ", " + operand();
-        first += '}';
-    }
-    Text const second = operand(), adds_up = operand(), turn_a = operand(), turn_b = operand();
-    Text const given = from_registers ? R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))" : R"("l"(a))";
-    // However B lies, 128 of its columns have 16 KiB.
-    return "    asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " + adds_up +
-           ", 0;\\nwgmma.mma_async.sync.aligned.m64n" + std::to_string(to - from) + 'k' +
-           (turns                       ? "16"
-            : integer || type[0] == 'e' ? "32"
-                                        : "8") +
-           (integer ? ".s32." : ".f32.") + type + '.' + type + " {" + list + "}, " + first + ", " + second +
-           ", p" + (integer ? "" : ", 1, 1") + (turns ? ", " + turn_a + ", " + turn_b : "") +
-           ";\\n}\" : " + outputs + " : " + given + ", \"l\"(b + " + std::to_string(from * 128 / 16) +
-           "), \"r\"(adds_up)" + (turns ? ", \"n\"(!A_ALONG_K), \"n\"(!B_ALONG_K)" : "") + ");\n";
-}
-// For n columns: one, or two for more than 256, which it does not have.
-template <class Text = std::string>
-Text cuda_wgmma_instructions(std::type_identity_t<Text> const& type, int n, bool from_registers) {
-    int const first = n > 256 ? 128 : n;
-    Text text = Text("inline void multiply(") + (type == "s8" ? "unsigned" : "float") + " (&d)[" +
-                std::to_string(n / 2) +
-                (from_registers ? "], unsigned const (&a)[4]" : "], unsigned long long a") +
-                ", unsigned long long b, int adds_up) {\n" +
-                cuda_wgmma_instruction<Text>(type, 0, first, from_registers);
-    if (first < n) text += cuda_wgmma_instruction<Text>(type, first, n, from_registers);
-    return text + "}\n";
-}
 
 inline constexpr char cuda_wgmma_text[] = R"cu(
 #define CONSUMERS ((FROM_REGISTERS ? TILE_N : TILE_M) / 64)
