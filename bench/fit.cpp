@@ -31,13 +31,17 @@ struct measured {
 };
 
 template <class T>
-sg::host_counts counts_of(sg::host_isa isa, int threads, long m, long n, long k, std::string const& layout) {
+sg::host_counts counts_of(int table_column, int threads, long m, long n, long k, std::string const& layout) {
     sg::shape<T> s{m, n, k};
     s.a_across = layout[0] == 'T', s.b_across = layout[1] == 'T';
-    return sg::counts_of(s, isa, threads);
+    return sg::counts_of(s, table_column, threads);
 }
 
-std::vector<measured> read(sg::host_isa isa, std::string const& file) {
+std::vector<measured> read(int table_column, std::string const& file) {
+    auto const isa = static_cast<sg::host_isa>(std::min(table_column, 2));
+    // How packets are multiplied depends on more of a machine than its column: they are read on one like that which was
+    // measured.
+    bool const own = table_column == sg::host_counts::column_of(sg::current_isa().isa);
     std::ifstream in(file);
     if (!in) throw std::runtime_error("cannot read " + file);
     std::vector<measured> all;
@@ -51,10 +55,17 @@ std::vector<measured> read(sg::host_isa isa, std::string const& file) {
         if (!(words >> x.type >> x.threads >> m >> times >> n >> times >> k >> layout >> microseconds))
             continue;
         x.cycles = microseconds * 1e-6 * sg::host_clock_of(isa);
+        auto const counts = [&](auto of) {
+            return counts_of<decltype(of)>(table_column, x.threads, m, n, k, layout);
+        };
         if (x.type == "float")
-            x.counts = counts_of<float>(isa, x.threads, m, n, k, layout);
+            x.counts = counts(float{});
         else if (x.type == "double")
-            x.counts = counts_of<double>(isa, x.threads, m, n, k, layout);
+            x.counts = counts(double{});
+        else if (x.type == "bfloat16" && own)
+            x.counts = counts(sg::bfloat16{});
+        else if (x.type == "int8" && own)
+            x.counts = counts(std::int8_t{});
         else
             continue;
         all.push_back(x);
@@ -101,7 +112,7 @@ double median(std::vector<double> v) {
     return v[v.size() / 2];
 }
 void report(std::vector<measured> const& all, costs const& x) {
-    for (char const* const type : {"float", "double"})
+    for (char const* const type : {"float", "double", "bfloat16", "int8"})
         for (int const threads : {1, 2}) {
             std::vector<double> errors;
             for (measured const& y : all)
@@ -151,7 +162,7 @@ int main(int argc, char** argv) try {
     for (int i = 2; i < argc; i += 2) {
         auto const column = std::find(std::begin(columns), std::end(columns), std::string(argv[i])) - columns;
         if (column == most) throw std::runtime_error(std::string("the table has no column for ") + argv[i]);
-        auto const all = read(static_cast<sg::host_isa>(std::min<long>(column, 2)), argv[i + 1]);
+        auto const all = read(static_cast<int>(column), argv[i + 1]);
         costs x;
         for (int k = 0; k < kinds; ++k) x.of[k] = cycles[k][column];
         x = fit(all, x);

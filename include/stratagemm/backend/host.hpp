@@ -91,7 +91,7 @@ struct host {
             double const rate = host_rates[static_cast<int>(isa)][column];
             return roofline(s, rate * host_tile_rate::get(), 10e9, 0.2e-6) / most;
         }
-        return counts_of(s, isa, most).seconds(isa);
+        return counts_of(s, host_counts::column_of(isa), most).seconds(isa);
     }
 
     template <class S>

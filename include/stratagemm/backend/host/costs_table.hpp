@@ -8,18 +8,16 @@ STRATAGEMM_BEGIN
 // What a product on the host is made of.
 enum class host_cost {
     call,
+    workspace,
+    packets,
     thread,
     step,
-    tile,
     tile_vector,
     moved,
     element,
-    copy,
-    second,
+    joined,
     third,
     memory,
-    row_vector,
-    row_end,
     few_vector,
     dots,
     dots_end,
@@ -32,22 +30,20 @@ inline double host_clock_of(host_isa isa) { return isa == host_isa::amx ? 3.4e9 
 
 // Cycles of each: portable, AVX2, AVX-512, AVX-512 of Zen 4.
 inline constexpr double host_costs[static_cast<int>(host_cost::kinds)][4] = {
-    {327, 141, 106, 38.032},                    // call: one product
-    {10740, 10740, 9051, 9051},                 // thread: each further thread
-    {1.612, 1.0021, 0.96599, 1.4755},           // step: a cycle's worth of multiply-adds in tiles
-    {37.079, 0, 0, 0},                          // tile: begins and ends
-    {0, 1.1194, 0.7384, 1.1992},                // tile_vector: of C, in a tile
-    {0.19898, 0.12497, 0.10937, 0.019373},      // moved: a byte that is packed or turned by vectors
-    {5.0202, 0, 0.056179, 0.26047},             // element: one that is packed or turned by itself
-    {0, 57.151, 96.76, 25.266},                 // copy: a small B is copied before
-    {0.032794, 0.0096685, 0.010761, 0.0011478}, // second: a byte from the second-level cache
-    {0.065804, 0.069047, 0.066608, 0.018269},   // third: one from the third
-    {0.26, 0.26, 0.26, 0.26},            // memory: one from memory; not fitted: as ./dev bench host reads
-    {3.8439, 0.89009, 0.54682, 0.54165}, // row_vector: a vector of B, for one row of A
-    {58.735, 6.4446, 12.377, 19.143},    // row_end: a vector of C, for one row of A
-    {3.77, 0.58347, 0.72075, 0.71796},   // few_vector: a vector of B, for one of a few rows of A
-    {11.965, 4.8404, 2.9686, 4.6129},    // dots: a vector of k, for eight dot products
-    {131, 48.698, 16.539, 12.326},       // dots_end: eight dot products begin and end
+    {283, 145, 35.234, 48.474},                // call: one product
+    {411, 4205, 773, 330},                     // workspace: one that is not done at once
+    {3924, 1692, 133, 269},                    // packets: one of bfloat16 or int8 in packets
+    {10740, 10740, 9692, 9051},                // thread: each further thread
+    {1.669, 1.0153, 1.0198, 0.76219},          // step: a cycle's worth of multiply-adds in tiles
+    {5.1372, 1.6443, 0.72666, 0.15252},        // tile_vector: of C, in a tile
+    {0.21035, 0.14134, 0.095821, 0.11008},     // moved: a byte that is packed or turned by vectors
+    {2.4142, 1.2783, 0.84679, 1.6322},         // element: one that is packed or turned by itself
+    {1.6, 1, 0.14344, 0.080358},               // joined: a byte of packets that lie across k
+    {0.026506, 0.048269, 0.068893, 0.0057122}, // third: one from the third
+    {0.26, 0.26, 0.26, 0.26},          // memory: one from memory; not fitted: as ./dev bench host reads
+    {0.94702, 0.64078, 1.108, 1.1301}, // few_vector: a vector of B, for one of a few rows of A
+    {11.965, 5.6767, 1.0144, 0.75563}, // dots: a vector of k, for eight dot products
+    {131, 46.965, 0.49001, 0.28828},   // dots_end: eight dot products begin and end
 };
 
 STRATAGEMM_END

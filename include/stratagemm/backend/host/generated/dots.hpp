@@ -6,16 +6,11 @@
 
 STRATAGEMM_BEGIN
 
-// b_strip of the shape: the distance between columns of B.
-class dots_generator {
-    using gpr = x86::gpr;
-    using enum x86::gpr;
-
+// The tiles of dot products, which take the fewest cycles. b_strip of the shape: the distance between columns of B.
+class dots_tiling {
 public:
-    [[gnu::cold]] dots_generator(generated_shape const& s, assembler& to)
-        : s_(s), to_(to), size_(s.size()),
-          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
-          c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), rows_first_(s.m > s.n), fetches_(fetches(s)) {
+    [[gnu::cold]] explicit dots_tiling(generated_shape const& s)
+        : size_(s.size()), c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_) {
         index_t least = 0;
         bool const a_collides = rows_nearly_collide(s.a_row * size_),
                    b_collides = rows_nearly_collide(s.b_strip * size_);
@@ -23,16 +18,45 @@ public:
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
                  ++columns) {
                 if ((a_collides ? rows : 1) + (b_collides ? columns : 1) > ways) continue;
-                // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest
-                // cache does not have; a result after four; a shuffle a cycle.
-                index_t const loads = rows + columns,
-                              step = larger_of(8, larger_of(rows * columns, loads)) + loads / 2,
-                              vectors = divide_up(rows, down_of(rows)) * divide_up(columns, across_of(rows)),
-                              all = divide_up(s.m, rows) * divide_up(s.n, columns) *
-                                    (step * divide_up(s.k, lanes_) + 40 * vectors + 2 * rows * columns);
+                index_t const all = divide_up(s.m, rows) * divide_up(s.n, columns) *
+                                    (step(rows, columns) * divide_up(s.k, lanes_) + end(rows, columns));
                 if (least == 0 || all < least) least = all, rows_ = rows, columns_ = columns;
             }
     }
+
+    // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest cache does not
+    // have; a result after four; a shuffle a cycle.
+    static index_t step(index_t rows, index_t columns) {
+        index_t const loads = rows + columns;
+        return larger_of(8, larger_of(rows * columns, loads)) + loads / 2;
+    }
+    index_t end(index_t rows, index_t columns) const {
+        return 40 * divide_up(rows, down_of(rows)) * divide_up(columns, across_of(rows)) + 2 * rows * columns;
+    }
+    index_t rows() const { return rows_; }
+    index_t columns() const { return columns_; }
+
+protected:
+    // Sums that one vector is made of, where rows of C are apart.
+    static index_t down_of(index_t rows) { return smaller(rows, 4); }
+    index_t across_of(index_t rows) const { return 64 / c_size_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
+
+    // Lines of one set of the first-level cache, which rows that collide share.
+    static constexpr index_t ways = 8;
+    static constexpr int most_sums = 20;
+
+    index_t size_, c_size_, lanes_, rows_ = 1, columns_ = 1;
+};
+
+class dots_generator : dots_tiling {
+    using gpr = x86::gpr;
+    using enum x86::gpr;
+
+public:
+    [[gnu::cold, gnu::noinline]] dots_generator(generated_shape const& s, assembler& to)
+        : dots_tiling(s), s_(s), to_(to),
+          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
+          rows_first_(s.m > s.n), fetches_(fetches(s)) {}
 
     // Registers as in product_generator, but for r10 and rax, which count tiles of columns and of rows.
     [[gnu::cold, gnu::noinline]] void write() {
@@ -60,13 +84,7 @@ private:
         return few >= 3 && few <= 16 && bytes > near_memory;
     }
 
-    // Sums that one vector is made of, where rows of C are apart.
-    static index_t down_of(index_t rows) { return smaller(rows, 4); }
-    index_t across_of(index_t rows) const { return 64 / c_size_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
-
-    static constexpr index_t ways =
-        8; // lines of one set of the first-level cache, which rows that collide share
-    static constexpr int most_sums = 20, row_of_a = 20, column_of_b = 28, other = 29;
+    static constexpr int row_of_a = most_sums, column_of_b = 28, other = 29;
 
     // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what
     // points to the operand, and how far apart they are.
@@ -205,10 +223,8 @@ private:
 
     generated_shape const& s_;
     assembler& to_;
-    index_t size_;
     bool adds_;
     assembler::vectors t_;
-    index_t c_size_, lanes_, rows_ = 1, columns_ = 1;
     bool rows_first_, fetches_;
 };
 

@@ -1,46 +1,10 @@
-// A small product C = A B as straight code and counted loops: which tiles there are, and their instructions.
-//
-// As in kernel.inl.hpp, a tile is a block of rows and vectors of C that stays in registers while k runs. Here strips
-// of columns and tiles in a strip are as even as the sides allow, and only the last vector of a row is masked. It is
-// as short as its elements allow: processors that multiply 64 bytes in two halves (Zen 4) take half as long for 32.
+// A product C = A B as straight code and counted loops: the instructions of its tiles (tiling.hpp). As in kernel.inl.hpp,
+// a tile is a block of rows and vectors of C that stays in registers while k runs.
 #pragma once
 
-#include "../caches.hpp"
-#include "../kernels.hpp"
-#include "assembler.hpp"
+#include "tiling.hpp"
 
 STRATAGEMM_BEGIN
-
-// C = A B, C = alpha A B, C = alpha A B + beta C, or, of a kernel's further pieces of k, C = alpha A B + C.
-enum class generated_end { plain = 0, scaled = 8, added = 16, further = 24 };
-// `turned`: not columns of C are side by side but rows, and columns are c_row apart. `continued`: sums go on from C.
-enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4 };
-
-// What a generated kernel has as constants. C has columns of stride one; so has B, which lies in strips of so many
-// columns where these are apart.
-struct generated_shape {
-    index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
-    index_t kind; // 32 times generated_element(), a generated_end, and a generated_form
-
-    index_t size() const { return kind / 32 % 16; }              // of an element
-    int packets() const { return static_cast<int>(kind / 512); } // of assembler
-};
-// Of elements of a kernel: their bytes, and 16 for each kind of packets.
-template <class T>
-inline constexpr index_t generated_element = index_t{sizeof(T)} + (std::is_same_v<T, bfloat16_pair> ? 16
-                                                                   : std::is_same_v<T, int8_quad>   ? 32
-                                                                                                    : 0);
-
-inline bool operator==(generated_shape const& x, generated_shape const& y) {
-    return ((x.m ^ y.m) | (x.n ^ y.n) | (x.k ^ y.k) | (x.a_row ^ y.a_row) | (x.a_col ^ y.a_col) |
-            (x.b_row ^ y.b_row) | (x.b_strip ^ y.b_strip) | (x.c_row ^ y.c_row) | (x.kind ^ y.kind)) == 0;
-}
-
-// A number in parts that differ by one at most.
-struct evenly {
-    index_t parts, least, larger; // `larger` of the parts, and not all, have least + 1
-    evenly(index_t x, index_t most) : parts(divide_up(x, most)), least(x / parts), larger(x % parts) {}
-};
 
 // A member of the argument of a kernel, block_args<float> or block_args<double>, which is in r11.
 inline x86_memory argument_at(bool wide, std::size_t of_floats, std::size_t of_doubles) {
@@ -50,20 +14,14 @@ inline x86_memory argument_at(bool wide, std::size_t of_floats, std::size_t of_d
     argument_at(WIDE, __builtin_offsetof(block_args<float>, NAME),                                           \
                 __builtin_offsetof(block_args<double>, NAME))
 
-class product_generator {
+class product_generator : generated_tiling {
     using gpr = x86::gpr;
     using enum x86::gpr;
 
 public:
-    [[gnu::cold]] product_generator(generated_shape const& s, assembler& to)
-        : s_(s), to_(to), size_(s.size()), end_(static_cast<generated_end>(s.kind & 24)),
-          turned_((s.kind & static_cast<int>(generated_form::turned)) != 0),
-          continues_((s.kind & static_cast<int>(generated_form::continued)) != 0),
-          c_row_(turned_ ? 1 : s.c_row), c_col_(turned_ ? s.c_row : 1), t_(vector_of(s.n)),
-          lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_),
-          last_(rest_ > 0 ? vector_of(rest_) : t_), masked_(rest_ * size_ % last_.bytes() != 0),
-          large_(s.m >= 12 && smaller(s.k, longest_piece(size_)) * s.n * size_ > 1 << 18 && !turned_ &&
-                 !continues_ && (has_strips() || cpu_is_near_third_level())) {}
+    [[gnu::cold, gnu::noinline]] product_generator(generated_shape const& s, assembler& to)
+        : generated_tiling(s), to_(to), end_(static_cast<generated_end>(s.kind & 24)),
+          c_col_(turned_ ? s.c_row : 1), masked_(rest_ * size_ % last_.bytes() != 0) {}
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch
     // has. Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps
@@ -79,15 +37,11 @@ public:
         to_.load(rdi, STRATAGEMM_ARGUMENT(t_.wide, a));
         unsigned char* const product = to_.here();
 
-        strips_ = widths();
-        index_t const widest = strips_.wides > 0 ? strips_.wide : strips_.narrow;
-        tiles_ = evenly(s_.m, tallest(widest));
-        // Eight sums or more keep the units for multiply-adds busy.
-        index_t const k = s_.k, sums = (tiles_.least + (tiles_.larger > 0)) * widest;
+        index_t const k = s_.k;
         auto const pieces = pieces_of(k, size_);
         piece_ = pieces.length;
         for (index_t p = 0, left = pieces.count, steps; p < k; p += steps, left -= beside_) {
-            beside_ = static_cast<int>(smaller(left, divide_up(8, sums)));
+            beside_ = static_cast<int>(smaller(left, most_beside()));
             s_.k = smaller(piece_, k - p - (beside_ - 1) * piece_);
             steps = (beside_ - 1) * piece_ + s_.k;
             if (goes_down())
@@ -114,75 +68,8 @@ public:
     }
 
 private:
-    // The shortest that holds so many elements, or the longest.
-    assembler::vectors vector_of(index_t elements) const {
-        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2};
-    }
-
-    // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
-    // left when the sums are done, or five to turn them. Where k is short, a C that the nearest cache does not hold
-    // is written eight rows at a time; one that comes from farther needs the requests of more rows, the sooner the
-    // less there is to multiply.
-    index_t tallest(index_t width) const {
-        index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
-        bool const collide = rows_nearly_collide(c_row_ * size_),
-                   low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
-        return smaller(turned_ ? 24 / width : low ? 8 : 28, width == 1 ? 28 : (31 - width) / width);
-    }
-
     // Whether sums are integers: they begin with the row before B.
     bool sums_integers() const { return to_.packets == 2; }
-
-    // Where a vector of a row of B lies: B may consist of strips of two.
-    bool has_strips() const { return s_.b_strip != 128 / size_; }
-    index_t column(index_t vector) const {
-        return has_strips() ? vector / 2 * s_.b_strip + vector % 2 * lanes_ : vector * lanes_;
-    }
-
-    // Cycles of tiles of so many vectors that are as high as all rows, about: two multiply-adds or loads a cycle, six
-    // instructions, a result after four, a store. In sixths.
-    [[gnu::cold, gnu::noinline]] index_t cycles(index_t width) const {
-        if (width == 0) return 0;
-        evenly const tiles(s_.m, tallest(width));
-        index_t all = 0;
-        for (int more = 0; more < 2; ++more) {
-            index_t const rows = tiles.least + more, sums = rows * width, loads = rows + width;
-            // B comes from the second-level cache once for each row of tiles; from memory, narrow strips would be
-            // worse.
-            index_t const far = turned_ && s_.k * s_.n * size_ > 32768 ? 6 * width : 0;
-            index_t const step = far + larger_of(larger_of(3 * sums, 3 * loads),
-                                                 larger_of(width > 1 ? loads + sums : loads, 24));
-            index_t const stores = turned_ ? divide_up(rows, 16 / size_) * width * lanes_ : sums;
-            all += (more ? tiles.larger : tiles.parts - tiles.larger) * (6 * (10 + stores) + s_.k * step);
-        }
-        return all;
-    }
-    // Whether all rows of C come before the next strip, which is fetched from where a B lies that is not packed.
-    bool goes_down() const { return large_ && !has_strips(); }
-    // How the vectors of a row are divided: `wides` strips of `wide` vectors, then `narrows` of `narrow`.
-    struct strips {
-        index_t wide, wides, narrow, narrows;
-    };
-    // Of a B that fills much of the second-level cache, strips have four vectors: they need six rows of A at a time,
-    // whose lines are fewer than those of fourteen, and C is written in longer pieces. Packed strips are taken whole.
-    [[gnu::cold, gnu::noinline]] strips widths() const {
-        index_t const width = large_ ? 4 : has_strips() ? 2 : widest(), rest = vectors_ % width;
-        if (has_strips() && rest > 0) return {width, vectors_ / width, rest, 1};
-        evenly const even(vectors_, width);
-        return {even.least + 1, even.larger, even.least, even.parts - even.larger};
-    }
-    // The width of strips that takes the fewest cycles.
-    [[gnu::cold, gnu::noinline]] index_t widest() const {
-        index_t best = 0, least = 0;
-        for (index_t width = 1; width <= vectors_ && width <= 12; ++width) {
-            if (continues_ && width > 1) break; // B is read once
-            evenly const even(vectors_, width);
-            index_t const all =
-                even.larger * cycles(even.least + 1) + (even.parts - even.larger) * cycles(even.least);
-            if (best == 0 || all < least) best = width, least = all;
-        }
-        return best;
-    }
 
     // All tiles of so many rows; or, if this is 0, all of C, one strip after the other.
     [[gnu::cold, gnu::noinline]] void write_across(index_t rows) {
@@ -373,19 +260,10 @@ private:
         a_ahead_ = b_ahead_ = c_ahead_ = 0;
     }
 
-    generated_shape s_; // of the piece of k that is written
     assembler& to_;
-    index_t size_;
     generated_end end_;
-    bool turned_, continues_;
-    index_t c_row_, c_col_; // distances of rows and columns
-    assembler::vectors t_;
-    index_t lanes_, vectors_, rest_; // elements; vectors and further elements of a row
-    assembler::vectors last_;        // of which the rest is
-    bool masked_;
-    bool large_; // B fills much of the second-level cache
-    evenly tiles_{1, 1};
-    strips strips_{};
+    index_t c_col_;                        // distance of columns
+    bool masked_;                          // the last vector
     index_t fetched_ = 0, fetched_to_ = 0; // vectors of the next strip that steps fetch
     index_t piece_ = 0;                    // steps of each piece of k but for the last
     int beside_ = 1; // pieces whose sums are in registers together, of which s_.k are the steps of the last
