@@ -3,12 +3,14 @@
 // and ends within 256 bytes of a page that nobody may touch. (The static shared memory of a kernel is not
 // reset between blocks.)
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
 #include <dlfcn.h>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -32,6 +34,8 @@ struct thread_state {
     unsigned in_cluster;
     char* cluster_shared[8];
     unsigned of_cluster;
+    void (*multiply)(char const* type, unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
+                     double (*sums)[2]);
 };
 
 struct CUctx_st {};
@@ -61,6 +65,86 @@ int capability() {
 
 std::size_t shared_most() {
     return std::size_t{1024} * (capability() >= 90 ? 227 : capability() >= 80 ? 163 : 64);
+}
+
+// ---- what tensor cores do with words of 4 bytes, of a type by its first letters: f16, bf16, tf32, s8, e4m3, e5m2
+
+float of_bits(unsigned x) {
+    float y = 0;
+    std::memcpy(&y, &x, sizeof(y));
+    return y;
+}
+float fp8(unsigned x, int fraction_bits, int bias) {
+    int const exponent = static_cast<int>((x & 0x7f) >> fraction_bits),
+              fraction = static_cast<int>(x) & ((1 << fraction_bits) - 1);
+    float const size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), 1 - bias - fraction_bits)
+                                     : std::ldexp(static_cast<float>(fraction + (1 << fraction_bits)),
+                                                  exponent - bias - fraction_bits);
+    bool const special = fraction_bits == 2 ? exponent == 31 : (x & 0x7f) == 0x7f;
+    float const y = !special                              ? size
+                    : fraction_bits == 2 && fraction == 0 ? std::numeric_limits<float>::infinity()
+                                                          : std::numeric_limits<float>::quiet_NaN();
+    return x & 0x80 ? -y : y;
+}
+// The bits of the size, as those of a float, are its size times 2^-112; unless it is infinite or NaN.
+float half(unsigned x) {
+    unsigned const size = (x & 0x7fff) << 13, sign = (x & 0x8000) << 16;
+    float const finite = of_bits(size) * 0x1p112f;
+    unsigned bits = 0;
+    std::memcpy(&bits, &finite, sizeof(bits));
+    return of_bits(sign | ((x & 0x7c00) == 0x7c00 ? 0x7f800000 | size : bits));
+}
+
+template <char First, char Second>
+struct tensor_core {
+    static constexpr unsigned in_word = First == 't' ? 1 : First == 'f' || First == 'b' ? 2 : 4;
+
+    static void decode(unsigned const (&words)[8], float (&to)[8 * in_word]) {
+        static auto const* const eights = [] {
+            static float all[256];
+            for (unsigned x = 0; x < 256; ++x) all[x] = Second == '4' ? fp8(x, 3, 7) : fp8(x, 2, 15);
+            return all;
+        }();
+        for (unsigned q = 0; q < 8; ++q)
+            for (unsigned i = 0; i < in_word; ++i) {
+                unsigned const x = words[q] >> (32 / in_word * i);
+                to[q * in_word + i] = First == 't'   ? of_bits(x & ~0x1fffu)
+                                      : First == 'f' ? half(x)
+                                      : First == 'b' ? of_bits(x << 16)
+                                      : First == 's' ? static_cast<float>(static_cast<std::int8_t>(x))
+                                                     : eights[x & 255];
+            }
+    }
+    static void multiply(unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
+                         double (*sums)[2]) {
+        float rows[2][8 * in_word], column[8 * in_word];
+        for (int h = 0; h < 2; ++h) decode(a[h], rows[h]);
+        for (unsigned j = 0; j < columns; ++j) {
+            decode(b[j], column);
+            for (int h = 0; h < 2; ++h) {
+                double sum = 0;
+                for (unsigned q = 0; q < 8 * in_word; q += in_word) {
+                    double of_word = 0;
+                    for (unsigned i = q; i < q + in_word; ++i)
+                        of_word += static_cast<double>(rows[h][i]) * column[i];
+                    sum += of_word;
+                }
+                sums[j][h] = sum;
+            }
+        }
+    }
+};
+void multiply(char const* type, unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
+              double (*sums)[2]) {
+    switch (type[0]) {
+    case 'b': return tensor_core<'b', 'f'>::multiply(a, b, columns, sums);
+    case 'f': return tensor_core<'f', '1'>::multiply(a, b, columns, sums);
+    case 't': return tensor_core<'t', 'f'>::multiply(a, b, columns, sums);
+    case 's': return tensor_core<'s', '8'>::multiply(a, b, columns, sums);
+    default:
+        return type[1] == '4' ? tensor_core<'e', '4'>::multiply(a, b, columns, sums)
+                              : tensor_core<'e', '5'>::multiply(a, b, columns, sums);
+    }
 }
 
 // ---- threads of a block: each has a stack and runs until it waits for the others
@@ -119,6 +203,7 @@ public:
         now_.let_others = [] { one().let_others(); };
         for (unsigned b = 0; b < most_blocks; ++b) now_.cluster_shared[b] = shared_[b];
         now_.of_cluster = cluster;
+        now_.multiply = multiply;
         for (unsigned first = 0; first < blocks; first += cluster) {
             first_ = first;
             for (unsigned b = 0; b < cluster; ++b) std::memset(shared_[b], 0xff, shared);

@@ -24,6 +24,9 @@ struct stand_in_thread {
     unsigned in_cluster;     // the number of the block there
     char* cluster_shared[8]; // of its blocks
     unsigned of_cluster;     // how many these are
+    // Products of the words of two rows of A and of each column of B, as a tensor core of that type makes them.
+    void (*multiply)(char const* type, unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
+                     double (*sums)[2]);
 };
 #define STAND_IN_SEEN __attribute__((visibility("default")))
 static stand_in_thread* stand_in_now;
@@ -427,53 +430,6 @@ void stand_in_with_all(stand_in_fragments<T> const& mine, F const& with) {
     });
     stand_in_now->sync_warp();
 }
-inline float stand_in_fp8(unsigned char x, int fraction_bits, int bias) {
-    int const exponent = (x & 0x7f) >> fraction_bits, fraction = x & ((1 << fraction_bits) - 1);
-    float const size =
-        exponent == 0 ? ldexpf((float)fraction, 1 - bias - fraction_bits)
-                      : ldexpf((float)(fraction + (1 << fraction_bits)), exponent - bias - fraction_bits);
-    bool const special = fraction_bits == 2 ? exponent == 31 : (x & 0x7f) == 0x7f;
-    float const y = !special                              ? size
-                    : fraction_bits == 2 && fraction == 0 ? __builtin_inff()
-                                                          : __builtin_nanf("");
-    return x & 0x80 ? -y : y;
-}
-// The products of four bytes of k, of a type by its first letters: f16, bf16, tf32, s8, e4m3, e5m2.
-template <char First, char Second>
-struct stand_in_products {
-    double operator()(unsigned a, unsigned b) const {
-        double sum = 0;
-        if constexpr (First == 't')
-            return (double)__uint_as_float(a & ~0x1fffu) * __uint_as_float(b & ~0x1fffu);
-        else if constexpr (First == 'f' || First == 'b')
-            for (int h = 0; h < 2; ++h) {
-                unsigned short const x = (unsigned short)(a >> 16 * h), y = (unsigned short)(b >> 16 * h);
-                sum += First == 'f'
-                           ? (double)stand_in_float(x) * stand_in_float(y)
-                           : (double)__uint_as_float((unsigned)x << 16) * __uint_as_float((unsigned)y << 16);
-            }
-        else
-            for (int i = 0; i < 4; ++i) {
-                unsigned char const x = (unsigned char)(a >> 8 * i), y = (unsigned char)(b >> 8 * i);
-                constexpr int bits = Second == '4' ? 3 : 2, bias = bits == 3 ? 7 : 15;
-                sum += First == 's' ? (double)((signed char)x * (signed char)y)
-                                    : (double)stand_in_fp8(x, bits, bias) * stand_in_fp8(y, bits, bias);
-            }
-        return sum;
-    }
-};
-// Calls `with` with the function for the type.
-template <class F>
-void stand_in_by_type(char const* type, F const& with) {
-    switch (type[0]) {
-    case 'b': return with(stand_in_products<'b', 'f'>{});
-    case 'f': return with(stand_in_products<'f', '1'>{});
-    case 't': return with(stand_in_products<'t', 'f'>{});
-    case 's': return with(stand_in_products<'s', '8'>{});
-    default:
-        return type[1] == '4' ? with(stand_in_products<'e', '4'>{}) : with(stand_in_products<'e', '5'>{});
-    }
-}
 inline unsigned stand_in_add(unsigned c, double sum) { return c + (unsigned)(int)sum; }
 // Tensor cores truncate where other units round.
 inline float stand_in_add(float c, double sum) {
@@ -487,34 +443,33 @@ inline char const* stand_in_type(char const* text) {
     char const* at = __builtin_strstr(text, ".row.col.") + 9;
     return __builtin_strchr(at, '.') + 1;
 }
+// c0 and c1 are of the first row, c2 and c3 of the second.
 template <class S>
-void mma_sync_aligned_(char const* text, S& c0, S& c1, S& c2, S& c3, unsigned a0, unsigned a1, unsigned a2,
+void stand_in_multiply(char const* type, S& c0, S& c1, S& c2, S& c3, unsigned a0, unsigned a1, unsigned a2,
                        unsigned a3, unsigned b0, unsigned b1) {
-    char const* const type = stand_in_type(text);
     stand_in_with_all<unsigned>({{a0, a1, a2, a3}, {b0, b1}}, [&](auto const& of) {
         unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        S* const c[] = {&c0, &c1, &c2, &c3};
-        stand_in_by_type(type, [&](auto const& products) {
-            for (unsigned e = 0; e < 4; ++e) {
-                double sum = 0;
-                for (unsigned q = 0; q < 4; ++q)
-                    for (unsigned h = 0; h < 2; ++h)
-                        sum += products(of(g * 4 + q).a[e / 2 + 2 * h], of((2 * t + e % 2) * 4 + q).b[h]);
-                *c[e] = stand_in_add(*c[e], sum);
+        unsigned a[2][8], b[2][8];
+        for (unsigned q = 0; q < 8; ++q)
+            for (unsigned x = 0; x < 2; ++x) {
+                a[x][q] = of(g * 4 + q / 2).a[x + q % 2 * 2];
+                b[x][q] = of((2 * t + x) * 4 + q / 2).b[q % 2];
             }
-        });
+        double sums[2][2];
+        stand_in_now->multiply(type, a, b, 2, sums);
+        c0 = stand_in_add(c0, sums[0][0]), c1 = stand_in_add(c1, sums[1][0]);
+        c2 = stand_in_add(c2, sums[0][1]), c3 = stand_in_add(c3, sums[1][1]);
     });
 }
 template <class S>
+void mma_sync_aligned_(char const* text, S& c0, S& c1, S& c2, S& c3, unsigned a0, unsigned a1, unsigned a2,
+                       unsigned a3, unsigned b0, unsigned b1) {
+    stand_in_multiply(stand_in_type(text), c0, c1, c2, c3, a0, a1, a2, a3, b0, b1);
+}
+template <class S>
 void mma_sync_aligned_m8n8k16_row_col_s32_s8_s8_s32(char const*, S& c0, S& c1, unsigned a, unsigned b) {
-    stand_in_with_all<unsigned>({{a, 0, 0, 0}, {b, 0}}, [&](auto const& of) {
-        unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        for (unsigned q = 0; q < 4; ++q) {
-            c0 = stand_in_add(c0, stand_in_products<'s', '8'>{}(of(g * 4 + q).a[0], of(2 * t * 4 + q).b[0]));
-            c1 = stand_in_add(
-                c1, stand_in_products<'s', '8'>{}(of(g * 4 + q).a[0], of((2 * t + 1) * 4 + q).b[0]));
-        }
-    });
+    S unused[2] = {};
+    stand_in_multiply("s8", c0, c1, unused[0], unused[1], a, 0, 0, 0, b, 0);
 }
 template <class S>
 void mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(char const* text, S& c0, S& c1, S& c2, S& c3,
@@ -527,12 +482,15 @@ inline void mma_sync_aligned_m16n8k8_row_col_f64_f64_f64_f64(char const*, double
                                                              double a3, double b0, double b1) {
     stand_in_with_all<double>({{a0, a1, a2, a3}, {b0, b1}}, [&](auto const& of) {
         unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        double* const c[] = {&c0, &c1, &c2, &c3};
-        for (unsigned e = 0; e < 4; ++e)
-            for (unsigned h = 0; h < 2; ++h)
-                for (unsigned q = 0; q < 4; ++q)
-                    *c[e] = __builtin_fma(of(g * 4 + q).a[e / 2 + 2 * h], of((2 * t + e % 2) * 4 + q).b[h],
-                                          *c[e]);
+        double s0 = c0, s1 = c1, s2 = c2, s3 = c3; // side by side, since each waits for its own sum
+        for (unsigned h = 0; h < 2; ++h)
+            for (unsigned q = 0; q < 4; ++q) {
+                double const* const a = of(g * 4 + q).a + 2 * h;
+                double const x = of(2 * t * 4 + q).b[h], y = of((2 * t + 1) * 4 + q).b[h];
+                s0 = __builtin_fma(a[0], x, s0), s1 = __builtin_fma(a[0], y, s1);
+                s2 = __builtin_fma(a[1], x, s2), s3 = __builtin_fma(a[1], y, s3);
+            }
+        c0 = s0, c1 = s1, c2 = s2, c3 = s3;
     });
 }
 
@@ -579,14 +537,16 @@ struct stand_in_tile {
         if (descriptor >> 62 > 2 || (turned && line != 128)) __builtin_trap();
         if ((descriptor >> 32 & 0x3fff) != 8 * line / 16) __builtin_trap();
     }
-    // Bytes 4 q .. 4 q + 3 of k of a row; turned, elements are of two bytes.
-    unsigned word(unsigned row, unsigned q) const {
-        if (!turned) return stand_in_shared<unsigned>(stand_in_place(at + row * line + 4 * q, line));
-        auto const one = [&](unsigned k) {
+    // All 32 bytes of k of a row; turned, elements are of two bytes.
+    void words(unsigned row, unsigned (&to)[8]) const {
+        for (unsigned q = 0; !turned && q < 8; q += 4)
+            __builtin_memcpy(to + q, __cvta_shared_to_generic(stand_in_place(at + row * line + 4 * q, line)),
+                             16);
+        auto const one = [&](unsigned k) -> unsigned {
             return stand_in_shared<unsigned short>(
                 stand_in_place(at + row / 64 * leading + k / 8 * 1024 + k % 8 * 128 + row % 64 * 2, 128));
         };
-        return one(2 * q) | (unsigned)one(2 * q + 1) << 16;
+        for (unsigned q = 0; turned && q < 8; ++q) to[q] = one(2 * q) | one(2 * q + 1) << 16;
     }
 };
 template <class S, class... Rest>
@@ -616,24 +576,18 @@ void setp_ne_b32(char const* text, S& first, Rest&&... rest) {
                                     });
     } else {
         stand_in_tile const tile(numbers[sums], turn_a);
-        for (unsigned h = 0; h < 2; ++h)
-            for (unsigned q = 0; q < 8; ++q) a[h][q] = tile.word(16 * warp + g + 8 * h, q);
+        for (unsigned h = 0; h < 2; ++h) tile.words(16 * warp + g + 8 * h, a[h]);
     }
     stand_in_tile const tile(numbers[second], turn_b);
-    stand_in_by_type(type, [&](auto const& products) {
-        for (int i = 0; i < sums; i += 4)
-            for (unsigned e = 0; e < 2; ++e) {
-                double sum[2] = {};
-                for (unsigned q = 0; q < 8; ++q) {
-                    unsigned const b = tile.word((unsigned)i * 2 + 2 * t + e, q);
-                    for (unsigned h = 0; h < 2; ++h) sum[h] += products(a[h][q], b);
-                }
-                for (unsigned h = 0; h < 2; ++h) {
-                    S& c = *(S*)all[i + 2 * h + e];
-                    c = stand_in_add(adds_up ? c : S(0), sum[h]);
-                }
-            }
-    });
+    unsigned b[128][8];
+    double made[128][2];
+    for (int x = 0; x < columns / 4; ++x) tile.words((unsigned)(x / 2) * 8 + 2 * t + x % 2, b[x]);
+    stand_in_now->multiply(type, a, b, (unsigned)columns / 4, made);
+    for (int x = 0; x < columns / 4; ++x)
+        for (int h = 0; h < 2; ++h) {
+            S& c = *(S*)all[x / 2 * 4 + 2 * h + x % 2];
+            c = stand_in_add(adds_up ? c : S(0), made[x][h]);
+        }
 }
 
 static void stand_in_clear() {

@@ -66,18 +66,26 @@ std::vector<T> guarded(index_t rows, index_t columns, index_t distance, random_s
     return all;
 }
 
-// The kernel of a shape, after as many calls as it takes.
+// The kernel of a shape, after as many calls as it takes. Its entry is cleared for the next shape: a new table, of
+// two megabytes, would take longer than a trial.
 template <class T>
 sg::block_function<T> generate(sg::block_args<T> const& g,
                                sg::generated_form form = sg::generated_form::tiles) {
-    auto const kernels = std::make_unique<sg::generated_kernels>();
+    static auto const kernels = std::make_unique<sg::generated_kernels>();
     sg::generated_shape const shape = sg::generated_shape_of(g, form);
+    sg::block_function<T> made = nullptr;
     for (int calls = 0; calls < 1000; ++calls) {
         kernels->miss(shape);
-        if (auto const* const found = kernels->find(shape))
-            return reinterpret_cast<sg::block_function<T>>(found->code);
+        if (auto const* const found = kernels->find(shape)) {
+            made = reinterpret_cast<sg::block_function<T>>(found->code);
+            break;
+        }
     }
-    return nullptr;
+    unsigned const place = sg::generated_kernels::place_of(shape);
+    for (unsigned i = 0; i < sg::generated_kernels::tries; ++i)
+        kernels->kernel[(place + i) % sg::generated_kernels::places] = nullptr;
+    kernels->tried[place] = 0, kernels->any = kernels->refused = false;
+    return made;
 }
 
 // C = alpha A B + beta C by the compiled kernel, called for each product of a batch, since a batch would add one E to

@@ -289,6 +289,34 @@ TEST_CASE("narrow and flat products in every layout") {
     for (int i = 0; i < 20; i += one_in) right(side(60, 400), side(20, 300), side(60, 500));
 }
 
+// Of odd sides, which no vector, tile or strip divides. Where C lies in columns, C^T = B^T A^T of row-major operands
+// may be multiplied instead; where it lies in rows, not. Integers: sums are exact in any order.
+TEMPLATE_TEST_CASE("products whose operands are both transposed", "", float, double) {
+    support::random_source from(7);
+    auto const odd = [&](int most) { return static_cast<sg::index_t>(1 + 2 * from.below((most + 1) / 2)); };
+    for (int x = 0; x < 48; ++x) {
+        bool const deep = x % 4 == 3; // in pieces of k
+        sg::index_t const m = odd(deep ? 61 : 231), n = odd(deep ? 61 : 231), k = odd(deep ? 2001 : 151),
+                          pad = from.below(3);
+        auto const order = x % 2 ? sg::layout::col_major : sg::layout::row_major;
+        auto const a = integers<TestType>(k, m + pad, from.next()), b = integers<TestType>(n, k, from.next());
+        sg::matrix<TestType> c = integers<TestType>(m, n, from.next(), order);
+        auto const turned = [](auto const& v) {
+            return sg::matrix<TestType>(v.cols, v.rows,
+                                        [&](sg::index_t i, sg::index_t j) { return v(j, i); });
+        };
+        auto const of_a = a.view().block(0, pad, k, m);
+        sg::matrix<TestType> expected = product_of(turned(of_a), turned(b.view()));
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) expected(i, j) = 2 * expected(i, j) - 3 * c(i, j);
+        sg::host const cpu{.threads = 1 + x % 3, .invariant = x % 5 == 0};
+        sg::gemm(cpu, 2, sg::transposed(of_a), sg::transposed(b), -3, c);
+        INFO(m << " x " << n << " x " << k << ", padding " << pad << ", threads " << cpu.threads
+               << ", C in columns: " << (x % 2 == 1));
+        CHECK(equal(c, expected));
+    }
+}
+
 TEST_CASE("a small product needs no memory") {
     auto const a = integers<double>(30, 30, 1), b = integers<double>(30, 30, 2);
     sg::matrix<double> c(30, 30);

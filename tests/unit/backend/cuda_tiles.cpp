@@ -1,0 +1,467 @@
+// The tile that is chosen or found by tuning, and what each engine does at the rims of tiles and in parts of k.
+#include "cuda.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/backend/host.hpp>
+
+#include <array>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sg = stratagemm;
+using namespace on_cuda;
+
+TEST_CASE("what is chosen for a product does not hang on what was chosen before") {
+    // More shapes than are remembered, by policies that choose differently, in one order and in the other.
+    auto const choices = [](bool backwards) {
+        std::vector<std::string> all(1200);
+        for (std::size_t x = 0; x < all.size(); ++x) {
+            std::size_t const i = backwards ? all.size() - 1 - x : x;
+            sg::cuda gpu{.tf32 = i % 4 == 2};
+            if (i % 4 == 0) gpu.tile = {sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
+            auto const side = static_cast<sg::index_t>(64 << i / 4 % 8),
+                       k = static_cast<sg::index_t>(1 + i / 32);
+            all[i] = i % 4 == 3 ? gpu.describe(sg::shape<double>{.m = side, .n = 2 * side, .k = 64 * k})
+                                : gpu.describe(sg::shape<float>{.m = side, .n = 2 * side, .k = 64 * k});
+        }
+        return all;
+    };
+    std::vector<std::string> const forwards = choices(false);
+    CHECK(choices(true) == forwards);
+    std::vector<std::string> elsewhere; // a thread remembers its own
+    std::thread([&] { elsewhere = choices(true); }).join();
+    CHECK(elsewhere == forwards);
+    CHECK(std::set<std::string>(forwards.begin(), forwards.end()).size() > 4);
+}
+
+TEST_CASE("tuning keeps the best tile, for products of that size and for the next process", "[real]") {
+    sg::cuda const gpu;
+    sg::shape<sg::half> const shape{.m = 300, .n = 280, .k = 1000};
+    int calls = 0, wrong = 0;
+    sg::cuda_tuning_options options;
+    options.seconds = 4;
+    options.progress = [&](sg::cuda_tile const& tile, double seconds, double) {
+        ++calls, wrong += seconds < 0;
+        if (seconds < 0) std::printf("failed: %s\n", sg::describe(tile).c_str());
+    };
+    std::string const before = gpu.describe(shape);
+    auto tuned = gpu.tune(shape, options);
+    REQUIRE(tuned);
+    CHECK(tuned->measured == calls);
+    CHECK(wrong == 0);
+    CHECK(tuned->before > 0);
+    REQUIRE(tuned->tile.engine != sg::cuda_engine::direct);
+    // Not kept where it is no faster, as may be beside other programs.
+    bool const kept = tuned->after < tuned->before;
+    auto const text = kept ? sg::describe(tuned->tile) : before;
+    CHECK(gpu.describe(shape).find(text) != std::string::npos);
+    if (kept)
+        CHECK(gpu.describe(sg::shape<sg::half>{.m = 310, .n = 270, .k = 900}).find(text) !=
+              std::string::npos);
+    CHECK(!gpu.tune(sg::shape<float>{.m = 0, .n = 1, .k = 1}));
+}
+
+TEST_CASE("the tuner takes every tile that is built in") {
+    for (sg::cuda_entry const& e : sg::cuda_entries)
+        for (char const* type = e.types; *type; ++type) {
+            std::size_t const bytes = std::strchr("45b", *type)  ? 1
+                                      : std::strchr("hw", *type) ? 2
+                                      : std::strchr("st", *type) ? 4
+                                      : *type == 'z'             ? 16
+                                                                 : 8;
+            CHECK(sg::is_legal(e.tile, bytes, bytes < 4 ? 4 : bytes));
+        }
+}
+
+TEST_CASE(
+    "of rows padded to multiples of 16 bytes, or not at all, what lies between is neither read nor written") {
+    sg::cuda const gpu;
+    // All bytes around the operands are set: NaN in every type that has one.
+    auto const check = [&]<class In, class Out>(In, Out, sg::cuda_tile const& tile, bool tf32 = false,
+                                                bool odd = false) {
+        sg::cuda with{.tile = tile};
+        with.tf32 = tf32;
+        auto const padded = [odd](sg::index_t side, std::size_t element, sg::index_t more) {
+            sg::index_t const unit = odd ? 1 : 16 / static_cast<sg::index_t>(element);
+            return (side + unit - 1) / unit * unit + more * unit;
+        };
+        auto const laid_out = [](auto at, sg::index_t lines, sg::index_t length, sg::index_t line) {
+            std::vector<In> v(static_cast<std::size_t>(lines * line));
+            std::memset(static_cast<void*>(v.data()), 0xff, v.size() * sizeof(In));
+            for (sg::index_t i = 0; i < lines; ++i)
+                for (sg::index_t j = 0; j < length; ++j)
+                    v[static_cast<std::size_t>(i * line + j)] = static_cast<In>(at(i, j));
+            return v;
+        };
+        auto const a = [](sg::index_t i, sg::index_t l) { return static_cast<float>((3 * i + l) % 5 - 2); };
+        auto const b = [](sg::index_t l, sg::index_t j) { return static_cast<float>((l + 2 * j) % 3 - 1); };
+        int wrong = 0, touched = 0;
+        for (sg::index_t n = 1; n <= tile.n + 2; ++n) {
+            sg::index_t const m = 5 + 11 * n % 73, k = 1 + 7 * n % 61, around = 256;
+            bool const by_columns = n % 4 < 2; // B
+            sg::index_t const a_line = padded(k, sizeof(In), n % 2),
+                              b_line = padded(by_columns ? k : n, sizeof(In), n / 2 % 2),
+                              c_line = padded(n, sizeof(Out), n / 3 % 2);
+            sg::index_t const before = n % 5 == 0 ? 1 : 0; // then the first element is not aligned
+            auto const ha = laid_out(a, m, k, a_line);
+            auto const hb =
+                by_columns ? laid_out([&](sg::index_t j, sg::index_t l) { return b(l, j); }, n, k, b_line)
+                           : laid_out(b, k, n, b_line);
+            std::vector<std::byte> c(static_cast<std::size_t>(2 * around) +
+                                         static_cast<std::size_t>(m * c_line + before) * sizeof(Out),
+                                     std::byte{0xff});
+            auto const bytes = static_cast<sg::index_t>(c.size());
+            sg::footprint f;
+            f.device = (ha.size() + hb.size()) * sizeof(In) + c.size() + 3 * 256;
+            auto arena = gpu.reserve(f);
+            arena.or_throw();
+            auto const da = arena->template take<In>(m * a_line),
+                       db = arena->template take<In>(static_cast<sg::index_t>(hb.size()));
+            auto const dc = arena->template take<std::byte>(bytes);
+            gpu.leaf().upload(ha.data(), da, m * a_line).or_throw();
+            gpu.leaf().upload(hb.data(), db, static_cast<sg::index_t>(hb.size())).or_throw();
+            gpu.leaf().upload(c.data(), dc, bytes).or_throw();
+            sg::cuda_view<In const> const B{db, k, n, by_columns ? 1 : b_line, by_columns ? b_line : 1};
+            sg::gemm(with, sg::cuda_view<In const>{da, m, k, a_line, 1}, B,
+                     sg::cuda_view<Out>{sg::cuda_memory::cast<Out>(dc + around) + before, m, n, c_line, 1});
+            gpu.leaf().download(dc, c.data(), bytes).or_throw();
+            // What should be there is compared, and made what the rest is.
+            Out* const got = reinterpret_cast<Out*>(c.data() + around) + before;
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j) {
+                    float exact = 0;
+                    for (sg::index_t l = 0; l < k; ++l) exact += a(i, l) * b(l, j);
+                    wrong += got[i * c_line + j] != static_cast<Out>(exact);
+                    std::memset(static_cast<void*>(&got[i * c_line + j]), 0xff, sizeof(Out));
+                }
+            for (std::byte const x : c) touched += x != std::byte{0xff};
+        }
+        INFO(sg::describe(tile));
+        CHECK(with.describe(sg::shape<In, In, Out>{.m = 78, .n = tile.n + 2, .k = 61})
+                  .find(sg::describe(tile)) != std::string::npos);
+        CHECK(wrong == 0);
+        CHECK(touched == 0);
+    };
+    using sg::cuda_engine;
+    int const capability = gpu.where().capability;
+    if (capability != 90) WARN("skipped: the kernels for Hopper");
+    check(1.0f, 1.0f, {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8});
+    if (capability >= 90) {
+        check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2});
+        check(1.0f, 1.0f, {cuda_engine::simt, 32, 64, 32, 8, 4, 3, 2}, false, true);
+        check(1.0, 1.0, {cuda_engine::fp64, 64, 64, 16, 32, 32, 3, 2});
+    }
+    if (capability >= 80) {
+        check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2});
+        check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 32, 32, 32, 1, 2});
+        check(sg::bfloat16(), float(), {cuda_engine::mma, 128, 128, 32, 64, 32, 1, 8});
+        check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2});
+    }
+    if (capability == 90) {
+        check(sg::half(), sg::half(), {cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2, 2});
+        check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, 192, 64, 1, 1, 2, 2});
+        check(sg::half(), sg::half(), {cuda_engine::wgmma, 192, 192, 64, 1, 1, 2, 2, 2});
+        check(sg::bfloat16(), float(), {cuda_engine::wgmma, 64, 64, 64, 1, 1, 2, 2});
+        check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});
+        check(sg::fp8_e4m3(), float(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});
+        check(sg::fp8_e5m2(), sg::half(), {cuda_engine::wgmma, 64, 128, 128, 1, 1, 2, 2});
+        check(1.0f, 1.0f, {cuda_engine::wgmma, 64, 128, 32, 1, 1, 2, 2}, true);
+    }
+}
+
+TEST_CASE("a last round of tiles that is not full is divided along k") {
+    sg::cuda const gpu;
+    if (gpu.where().capability < 90) WARN("skipped: tiles are not fetched by hardware here");
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile) {
+        sg::cuda const with{.tile = tile};
+        // Eight rows of tiles: rounds of all multiprocessors, of up to four tiles each, and some that are left. Small
+        // tiles take lines that begin anywhere as they are, and are then not divided: lines of B do not. Five rows
+        // of clusters, with one beyond C: they take a round, and begin another.
+        bool const together = tile.cluster > 1;
+        sg::index_t const columns = together ? gpu.where().units / 6 + 3 : gpu.where().units / 2 + 2,
+                          m = (together ? 5 : 8) * tile.m - 3,
+                          n = columns * tile.n - 48 / static_cast<sg::index_t>(sizeof(T)),
+                          k = together ? 48 * tile.k + 28 : 1100;
+        sg::matrix<T> const a(m, k, [](sg::index_t i, sg::index_t j) {
+            return T(static_cast<float>((3 * i + 2 * j) % 9 - 4));
+        });
+        sg::matrix<T> const b(
+            k, n, [](sg::index_t i, sg::index_t j) { return T(static_cast<float>((5 * i + j) % 7 - 3)); });
+        sg::matrix<Out> const e(m, n,
+                                [](sg::index_t i, sg::index_t j) { return static_cast<Out>((i + j) % 5); });
+        sg::matrix<Out> exact = e, now(m, n), again(m, n);
+        sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, m, n);
+        sg::gemm(sg::host{}, 2, a, b, 3, exact, sg::scale(Out(2)));
+        CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k, .adds = true})
+                  .find("of the last round k in parts") != std::string::npos);
+        for (auto* const to : {&now, &again}) {
+            dc.upload(e);
+            sg::gemm(with, 2, da, db, 3, dc, sg::scale(Out(2)));
+            dc.download(*to);
+        }
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j) || now(i, j) != again(i, j);
+        CHECK(wrong == 0);
+    };
+    if (gpu.where().capability >= 90) {
+        check(1.0f, 1.0f, {sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8});
+        check(1.0f, 1.0f, {sg::cuda_engine::simt, 128, 64, 32, 8, 8, 3, 2});
+        if (gpu.where().capability == 90)
+            check(1.0f, 1.0f, {sg::cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 96, 16, 32, 48, 6, 8});
+        check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
+    }
+    if (gpu.where().capability == 90) {
+        check(sg::half(), 1.0f, {sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 4, 2, 2});
+        check(std::int8_t(), std::int32_t(), {sg::cuda_engine::wgmma, 64, 128, 128, 1, 1, 4, 8, 2});
+    }
+}
+
+TEST_CASE("blocks of a cluster add up their parts of k") {
+    sg::cuda const gpu;
+    if (gpu.where().capability < 90) WARN("skipped: there are no clusters here");
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile tile, sg::index_t m, sg::index_t n,
+                                               sg::index_t k, bool turned) {
+        tile.parts = 3;
+        sg::cuda const with{.tile = tile};
+        CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find("the blocks of a cluster") !=
+              std::string::npos);
+        auto const value = [](sg::index_t x) { return static_cast<float>(x); };
+        sg::matrix<T> const a(m, k, [&](auto i, auto j) { return T(value((3 * i + 2 * j) % 5 - 2)); });
+        sg::matrix<T> const b(turned ? n : k, turned ? k : n,
+                              [&](auto i, auto j) { return T(value((5 * i + j) % 3 - 1)); });
+        sg::matrix<Out> const e(m, n, [&](auto i, auto j) { return Out(value((i + j) % 5)); });
+        sg::matrix<Out> exact = e, now(m, n);
+        sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, e);
+        auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto& to) {
+            if (turned)
+                sg::gemm(policy, 2, x, sg::transposed(y), 3, to);
+            else
+                sg::gemm(policy, 2, x, y, 3, to);
+        };
+        multiply(sg::host{}, a, b, exact);
+        multiply(with, da, db, dc);
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
+        CHECK(wrong == 0);
+    };
+    using sg::cuda_engine;
+    if (gpu.where().capability < 90) return;
+    check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 61, 420, true);
+    check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
+    check(sg::half(), float(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
+    check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2}, 60, 61, 1500, true);
+    // Few rows or columns: with B along k, along n in aligned lines, and in lines that begin anywhere.
+    sg::cuda_tile const narrow{cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, 2};
+    for (sg::index_t const side : {200, 203}) {
+        check(sg::half(), float(), narrow, 1, side, 701, false);
+        check(sg::half(), float(), narrow, 3, side, 701, false);
+        check(1.0f, 1.0f, narrow, 1, side, 701, false);
+        check(1.0f, 1.0f, narrow, 3, side, 701, false);
+        check(1.0, 1.0, narrow, 2, side, 701, false);
+        check(std::int8_t(), std::int32_t(), narrow, 3, side, 701, false);
+    }
+    check(sg::half(), float(), narrow, 3, 203, 704, true);
+    check(1.0f, 1.0f, narrow, 203, 3, 701, false);
+    if (gpu.where().capability == 90) {
+        check(sg::half(), float(), {cuda_engine::wgmma, 128, 64, 64, 1, 1, 3, 2}, 120, 56, 808, false);
+        check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60, 61, 1500,
+              true);
+    }
+}
+
+TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor cores") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: chosen for Hopper");
+        return;
+    }
+    sg::cuda_device h100 = gpu.where();
+    h100.units = 132, h100.bytes_per_cycle = 14;
+    auto const check = [&](sg::index_t m, sg::index_t n, sg::index_t k, sg::cuda_engine engine) {
+        CAPTURE(m, n, k);
+        sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {m, n, k, 1}, {});
+        CHECK(choice.tile.engine == engine);
+        CHECK(choice.together == (engine == sg::cuda_engine::narrow));
+        auto const value = [](sg::index_t x) { return sg::half(static_cast<float>(x)); };
+        sg::matrix<sg::half> const a(m, k, [&](auto i, auto j) { return value((3 * i + 2 * j) % 5 - 2); });
+        sg::matrix<sg::half> const b(k, n, [&](auto i, auto j) { return value((5 * i + j) % 3 - 1); });
+        sg::matrix<sg::half> exact(m, n), now(m, n);
+        sg::cuda::matrix<sg::half> da(gpu, a), db(gpu, b), dc(gpu, m, n);
+        sg::gemm(sg::host{}, a, b, exact);
+        sg::gemm(gpu, da, db, dc);
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
+        CHECK(wrong == 0);
+    };
+    check(4744, 223, 23, sg::cuda_engine::mma); // lines begin anywhere
+    check(792, 1645, 28, sg::cuda_engine::mma);
+    check(220, 7, 6594, sg::cuda_engine::narrow);
+    check(50, 1, 6592, sg::cuda_engine::narrow);
+}
+
+TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read lines along k") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: tiles are not fetched by hardware here, or have other widths");
+        return;
+    }
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile, sg::index_t m,
+                                               sg::index_t n, sg::index_t k, bool adds, bool b_along_k = true,
+                                               bool a_along_k = true) {
+        CAPTURE(sg::describe(tile), m, n, k, adds, b_along_k, a_along_k);
+        sg::cuda with{.tile = tile};
+        if (tile.engine == sg::cuda_engine::wgmma)
+            with.tile.parts = 1; // and not as many as there is room for
+        if (!b_along_k)
+            CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find(sg::describe(tile)) !=
+                  std::string::npos);
+        auto const value = [](sg::index_t x) { return static_cast<float>(x); };
+        sg::matrix<T> const a(a_along_k ? m : k, a_along_k ? k : m, [&](auto i, auto j) {
+            auto const [i_of_c, l] = a_along_k ? std::pair{i, j} : std::pair{j, i};
+            return T(value((3 * i_of_c + 2 * l) % 5 - 2));
+        });
+        sg::matrix<T> const b(b_along_k ? n : k, b_along_k ? k : n, [&](auto i, auto j) {
+            auto const [l, j_of_c] = b_along_k ? std::pair{j, i} : std::pair{i, j};
+            return T(value((5 * j_of_c + l) % 3 - 1));
+        });
+        sg::matrix<Out> const e(m, n, [&](auto i, auto j) { return Out(value((i + j) % 5)); });
+        sg::matrix<Out> exact = e, now(m, n);
+        sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, e);
+        int const beta = adds ? 3 : 0;
+        auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto& to) {
+            if (b_along_k && a_along_k)
+                sg::gemm(policy, 2, x, sg::transposed(y), beta, to);
+            else if (b_along_k)
+                sg::gemm(policy, 2, sg::transposed(x), sg::transposed(y), beta, to);
+            else if (a_along_k)
+                sg::gemm(policy, 2, x, y, beta, to);
+            else
+                sg::gemm(policy, 2, sg::transposed(x), y, beta, to);
+        };
+        multiply(sg::host{}, a, b, exact);
+        multiply(with, da, db, dc);
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
+        CHECK(wrong == 0);
+    };
+    using sg::cuda_engine;
+    // Blocks of a cluster share what they fetch, below and beside each other; some of them have no tile.
+    for (auto const& [below, beside] :
+         {std::pair<short, short>{1, 2}, {2, 2}, {4, 1}, {1, 4}, {2, 4}, {4, 2}, {8, 1}, {1, 8}})
+        for (bool const along_k : {false, true}) {
+            auto const tile = [&, below = below, beside = beside](short rows, short cols, short depth) {
+                return sg::cuda_tile{cuda_engine::wgmma, rows, cols, depth, 1, 1, 3, 8, below, 0, beside};
+            };
+            check(sg::half(), sg::half(), tile(64, 64, 64), 328, 330, 200, false, along_k);
+            check(sg::half(), float(), tile(64, 128, 64), 328, 336, 208, true, along_k, below == 2);
+            check(sg::bfloat16(), sg::bfloat16(), tile(64, 128, 64), 136, 600, 264, false, along_k, false);
+            if (below <= 2)
+                check(sg::bfloat16(), sg::bfloat16(), tile(64, 80, 64), 200, 168, 136, false, along_k);
+            check(std::int8_t(), std::int32_t(), tile(64, 64, 128), 328, 330, 400, along_k);
+        }
+    for (bool const adds : {false, true}) {
+        for (sg::index_t const n : {336, 334, 331}) { // rows of C that the hardware stores, words, and others
+            for (int const wide : {144, 160, 176, 208, 224, 240, 272, 288, 304}) {
+                auto const width = static_cast<short>(wide);
+                short const stages = wide > 240 ? 3 : 4;
+                for (bool const b_along_k : {false, true}) {
+                    check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8}, 200,
+                          n, 72, adds, b_along_k);
+                    check(sg::half(), float(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8, 2}, 200,
+                          n, 72, adds, b_along_k);
+                }
+                check(std::int8_t(), std::int32_t(),
+                      {cuda_engine::wgmma, 128, width, 128, 1, 1, stages, 8, static_cast<short>(1 + adds)},
+                      200, n, 144, adds);
+            }
+            check(sg::bfloat16(), sg::bfloat16(), {cuda_engine::wgmma, 192, 160, 64, 1, 1, 4, 8}, 200, n, 72,
+                  adds);
+            check(sg::bfloat16(), float(), {cuda_engine::wgmma, 192, 144, 64, 1, 1, 4, 8, 2}, 200, n, 72,
+                  adds);
+        }
+        for (sg::index_t const k : {400, 401, 402})
+            for (auto const& [m, n] : {std::pair<sg::index_t, sg::index_t>{200, 300}, {4000, 90}}) {
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 64, 32, 8, 8, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8, 1, 3}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, m, n, k, adds);
+            }
+    }
+}
+
+TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every element", "[real]", double, float,
+                   sg::bfloat16) {
+    sg::cuda const gpu;
+    if (gpu.where().capability < 90) {
+        WARN("skipped: tiles are not fetched by hardware here");
+        return;
+    }
+    // All rows of A are the same, and all columns of B, of integers: so is C, and a tile that is multiplied from other
+    // terms of k than it should be shows. When tiles were refilled too soon, it took so large a product to.
+    sg::index_t const n = 8192;
+    auto const row = support::integers<TestType>(1, n, 1), column = support::integers<TestType>(n, 1, 2);
+    float sum = 0;
+    for (sg::index_t l = 0; l < n; ++l)
+        sum += static_cast<float>(row(0, l)) * static_cast<float>(column(l, 0));
+    auto const exact = static_cast<TestType>(sum);
+
+    sg::cuda::matrix<TestType> const one_row(gpu, row), one_column(gpu, column);
+    sg::cuda::matrix<TestType> a(gpu, n, n), b(gpu, n, n), c(gpu, n, n);
+    gpu.leaf().copy(sg::cuda_view<TestType const>{one_row.data(), n, n, 0, 1}, a.view()).or_throw();
+    gpu.leaf().copy(sg::cuda_view<TestType const>{one_column.data(), n, n, 1, 0}, b.view()).or_throw();
+    sg::matrix<TestType> now(n, n);
+    for (int time = 0; time < 2; ++time) {
+        gpu.leaf().fill(c.view(), TestType(-1.0f)).or_throw();
+        sg::gemm(gpu, a, b, c);
+        c.download(now);
+        sg::index_t wrong = 0;
+        for (sg::index_t i = 0; i < n; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("a batch of more small products than are done at a time") {
+    sg::cuda const gpu;
+    auto const check = [&]<class T>(T, sg::index_t side) {
+        sg::index_t const count = sg::index_t{1000} * gpu.where().units + 7, size = side * side;
+        auto const some = [&](int step) {
+            return sg::matrix<T>(count * side, side, [&](sg::index_t i, sg::index_t j) {
+                return static_cast<T>(static_cast<float>((step * i + 2 * j + i / 100) % 7 - 3));
+            });
+        };
+        sg::matrix<T> const a = some(3), b = some(5);
+        sg::matrix<T> exact = some(1), now(count * side, side);
+        sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<T> dc(gpu, exact);
+        auto const all = [&](auto&& x) { return sg::batched(x.block(0, 0, side, side), count, size); };
+        sg::gemm(sg::host{}, 2, all(a), all(b), 1, all(exact));
+        sg::gemm(gpu, 2, all(da), all(db), 1, all(dc));
+        dc.download(now);
+        int wrong = 0;
+        for (sg::index_t i = 0; i < count * side; ++i)
+            for (sg::index_t j = 0; j < side; ++j)
+                wrong += static_cast<float>(now(i, j)) != static_cast<float>(exact(i, j));
+        CHECK(wrong == 0);
+    };
+    check(1.0f, 7); // of those whose blocks stay
+    check(1.0f, 8);
+    check(sg::half(1.0f), 16);
+}
