@@ -221,7 +221,7 @@ private:
                                        : beside > 1 && s_.n > t_.n ? 1800
                                                                    : 2600)
                    : t_.stages == 1 ? one_after_another(beside)
-                   : streams()      ? 900
+                   : streams_any()  ? 900
                    : reads_pages()  ? 650
                                     : 250;
         default: return element_ == 4 ? 850 + 2.9 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
@@ -235,6 +235,11 @@ private:
     }
     // If one column of tiles covers C, all of A comes from memory.
     bool streams() const { return s_.n <= t_.n && real(s_.m) * real(s_.k) * size_ > 4e6; }
+    // Or all of B, along k.
+    bool streams_any() const {
+        double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
+        return streams() || (lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6);
+    }
     double waiting(std::ptrdiff_t depth, double beside) const {
         return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step(beside);
     }
@@ -366,7 +371,7 @@ private:
         if (!how_.together) return 0;
         double const area = real(t_.m) * t_.n, stored = area * result_ / parts_;
         double const share = tiles_ * parts_ < units_ ? tiles_ * parts_ / units_ : 1;
-        return 1500 + 780 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
+        return 1500 + 1500 * share + area * sum_size_ / 20 + stored / (rows_are_aligned() ? 12 : 6);
     }
 
     // ---- memory -------------------------------------------------------------------------------------------
