@@ -172,16 +172,18 @@ void add_narrow(std::vector<kernel>& to, int capability) {
         }
     if (sizeof(In) != 2 || capability < 80) return;
     for (std::ptrdiff_t const cols : {2, 16, 32, 64})
-        for (bool const together : {false, true}) {
-            sg::cuda_form form;
-            form.dense = form.shifted = true, form.together = together;
-            if (together && capability < 90) continue;
-            sg::cuda_tile const tile =
-                sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar), {true, true, true}, 132);
-            to.push_back({std::string("narrow-") + letter + '-' + std::to_string(cols) + "-along-shifted" +
-                              (together ? "-together" : ""),
-                          sg::cuda_product_source<In, scalar>(tile, form, none), true});
-        }
+        for (short const slices : {1, 8, 4, 2})
+            for (bool const together : {false, true}) {
+                sg::cuda_form form;
+                form.dense = form.shifted = true, form.together = together;
+                if ((together && capability < 90) || !sg::can_slice(cols, slices)) continue;
+                sg::cuda_tile const tile = sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar),
+                                                               {true, true, true, slices}, 132);
+                to.push_back({std::string("narrow-") + letter + '-' + std::to_string(cols) +
+                                  "-along-shifted-" + std::to_string(slices) + (together ? "-together" : ""),
+                              sg::cuda_product_source<In, scalar>(tile, form, none), true});
+                if (slices > 1) break;
+            }
 }
 
 // For a result of several targets: the first tile of its engine, and what copies sums. fp64 may spill: it has nothing

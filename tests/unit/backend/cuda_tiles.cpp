@@ -312,6 +312,42 @@ TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor c
     check(50, 1, 6592, sg::cuda_engine::narrow);
 }
 
+TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
+    sg::cuda const gpu;
+    if (gpu.where().capability < 80) {
+        WARN("skipped: no tensor cores for that");
+        return;
+    }
+    auto const value = [](sg::index_t x) { return sg::half(static_cast<float>(x)); };
+    for (auto const [n, k] : {std::pair<sg::index_t, sg::index_t>{3, 333}, {11, 97}, {5, 1301}, {30, 259}}) {
+        sg::index_t const m = 150;
+        sg::matrix<sg::half> const a(m, k, [&](auto i, auto j) { return value((3 * i + 2 * j) % 5 - 2); });
+        sg::matrix<sg::half> const b(n, k, [&](auto i, auto j) { return value((5 * i + j) % 3 - 1); });
+        sg::matrix<sg::half> exact(m, n), now(m, n);
+        sg::cuda::matrix<sg::half> da(gpu, a), db(gpu, b), dc(gpu, m, n);
+        sg::gemm(sg::host{}, a, sg::transposed(b), exact);
+        for (short const slices : {1, 2, 4, 8})
+            for (short const parts : {1, 3}) {
+                if (!sg::can_slice(n, slices)) continue;
+                CAPTURE(n, k, slices, parts);
+                short const cluster = parts > 1 && slices != 2 ? 2 : 1;
+                sg::cuda with;
+                with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, slices, 8, cluster, parts};
+                dc.upload(sg::matrix<sg::half>(m, n, [&](auto, auto) { return value(77); }));
+                sg::gemm(with, da, sg::transposed(db), dc);
+                dc.download(now);
+                int wrong = 0;
+                for (sg::index_t i = 0; i < m; ++i)
+                    for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
+                CHECK(wrong == 0);
+            }
+    }
+    sg::cuda_device h100 = gpu.where();
+    h100.capability = 90, h100.units = 132, h100.bytes_per_cycle = 14;
+    sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {1691, 5, 411, 1}, {}, {true, true, true});
+    CHECK((choice.shifted && choice.tile.engine == sg::cuda_engine::narrow && choice.tile.stages > 1));
+}
+
 TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read lines along k") {
     sg::cuda const gpu;
     if (gpu.where().capability != 90) {

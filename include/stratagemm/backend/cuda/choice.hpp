@@ -82,9 +82,9 @@ inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff
     return type == 'd' && d.capability >= 90 && n > 4;
 }
 
-// Whether few columns of 16 bits are multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
+// Whether few columns of 16 bits may be multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
 // need a copy of it, which is faster where A is small and B is not. Up to eight columns have another kernel if lines
-// begin at multiples of 4 bytes. `of_any_size`: where it might not be faster, too.
+// begin at multiples of 4 bytes. `of_any_size`: where it is never faster, too.
 inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, cuda_sides const& s,
                           cuda_layout const& lying, bool of_any_size = false) {
     bool const of_type = type == 'h' || type == 'w', no_overflow = s.k <= device_longest - 65536;
@@ -92,10 +92,11 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
     bool const may = of_type && d.capability >= 80 && lying.a_along_k && lying.a_in_lines && line % 16 != 0 &&
                      s.n <= narrow_most_shifted && no_overflow;
     if (!may || of_any_size) return may;
+    if (s.count > 1 || s.n > s.m) return false;
     bool const words = line % 4 == 0;
-    double const bytes = static_cast<double>(s.m) * static_cast<double>(line),
-                 least = (words ? 2 : 1) * (s.n > 5 ? 6e5 * static_cast<double>(s.n) : 3e6);
-    return s.count == 1 && s.m >= 1000 && s.k >= 256 && s.n > (words ? 8 : 1) && s.n <= s.m && bytes >= least;
+    if (!words && s.n <= 16) return s.n > 1 && s.m >= 500 && s.k >= 96;
+    double const bytes = static_cast<double>(s.m) * static_cast<double>(line);
+    return s.n > 8 && s.m >= 1000 && s.k >= 256 && bytes >= (words ? 12e5 : 6e5) * static_cast<double>(s.n);
 }
 
 // Into how many parts k of a product with few columns is best divided, whether the blocks of a cluster add them up,
@@ -103,6 +104,7 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
 struct cuda_parts_of_k {
     std::ptrdiff_t parts = 1;
     bool together = false;
+    short slices = 1; // as in cuda_narrow_form
     double cycles = 1e300;
 
     // The terms of a part: where A lies along m, as many lines as warps ask for at a time, if the last part does not
@@ -144,24 +146,30 @@ struct cuda_parts_of_k {
 
 // Where lines of A along k begin anywhere. A block brings a part of B to shared memory and then reads rows of A, two
 // blocks on a multiprocessor at a time. All together are no faster than memory
-// (bench/results/shifted-h100-2026-11-26.txt).
+// (bench/results/shifted- and every-shape-h100-2026-11-26.txt).
 inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s, cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
-    cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, true}, d.units);
-    std::ptrdiff_t const tiles = ((s.m - 1) / (t.m * t.group) + 1) * t.group, units = d.units;
     double const all = real(s.m) * real(s.k) * static_cast<double>(element);
-    auto const summing = [&](std::ptrdiff_t p) {
-        std::ptrdiff_t const depth = cuda_parts_of_k::part_of(s.k, p, true), blocks = tiles * p;
-        double const rounds = real((blocks - 1) / (2 * units) + 1),
-                     idle = 1 - real(blocks) / (rounds * real(2 * units));
-        double const filling = 3000 * real((depth + t.group - 2) / t.k + 1) + 0.35 * real(depth * s.n),
-                     alone = rounds * (filling + real(depth * t.m) * static_cast<double>(element) / 22);
-        double const reading = all / (0.7 * d.bytes_per_cycle * real(units)) * (1 + 0.25 * idle);
-        return cuda_parts_of_k::longer(alone, reading) + 0.5 * rounds * filling;
-    };
     cuda_parts_of_k best;
-    for (std::ptrdiff_t p = 1; p == 1 || (p * 128 <= s.k && tiles * p <= 2 * units); ++p)
-        best.consider(p, tiles, 2, d, summing);
+    for (short slices = 1; slices <= 8 && can_slice(s.n, slices); slices *= 2) {
+        cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, true, slices}, d.units);
+        std::ptrdiff_t const tiles = ((s.m - 1) / (t.m * t.group) + 1) * t.group, units = d.units;
+        auto const summing = [&](std::ptrdiff_t p) {
+            std::ptrdiff_t const depth = cuda_parts_of_k::part_of(s.k, p, true), blocks = tiles * p;
+            double const rounds = real((blocks - 1) / (2 * units) + 1),
+                         idle = 1 - real(blocks) / (rounds * real(2 * units));
+            double const filling = 1700 * real((depth + t.group - 2) / t.k + 1) + 0.15 * real(depth * s.n);
+            // Each vector of A is multiplied by one of each column, from shared memory.
+            double const each = 1 / 31.0 + (s.n > 8 ? 0.006 * real(s.n - 8) : 0);
+            double const alone = rounds * (filling + real(depth * t.m) * static_cast<double>(element) * each);
+            double const reading = all / (0.7 * d.bytes_per_cycle * real(units)) * (1 + 0.25 * idle);
+            return 2000 + cuda_parts_of_k::longer(alone, reading) + 1.2 * rounds * filling;
+        };
+        cuda_parts_of_k with;
+        for (std::ptrdiff_t p = 1; p == 1 || (p * 128 <= s.k && tiles * p <= 2 * units); ++p)
+            with.consider(p, tiles, 2, d, summing, 2700);
+        if (with.cycles < best.cycles) best = with, best.slices = slices;
+    }
     return best;
 }
 
@@ -429,11 +437,13 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
         narrow.shifted = true, narrow.cycles = by_model.cycles;
+        narrow.tile.stages = !given ? by_model.slices : can_slice(s.n, only.stages) ? only.stages : short{1};
         if (parts > 1) narrow.part = cuda_parts_of_k::part_of(s.k, parts, true);
         if (narrow.part >= s.k) narrow.part = 0;
         narrow.together = narrow.part > 0 &&
                           (given ? only.cluster > 1 && d.capability >= 90 && parts <= 8 : by_model.together);
-        return narrow;
+        if (asked || narrow.cycles < best.cycles) best = narrow;
+        if (asked) return best;
     }
     // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
     bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);

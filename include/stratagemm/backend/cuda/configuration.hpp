@@ -215,6 +215,7 @@ constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
 struct cuda_narrow_form {
     bool along_k = true, on_tensor_cores = false;
     bool shifted = false; // lines begin anywhere
+    short slices = 1;     // of shifted: warps that share the terms of rows
 };
 // The most columns where lines along k begin anywhere and are read as vectors. For as many, tiles need a copy of A.
 inline constexpr std::ptrdiff_t narrow_most_shifted = 64;
@@ -238,7 +239,8 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
     if (f.shifted) {
         std::ptrdiff_t const pairs = (n + 15) / 16; // of eights of columns
         t.group = static_cast<short>(16 / size), t.micro_m = 16;
-        t.m = m > 64 * t.group ? 128 : 64;
+        t.stages = f.slices;
+        t.m = static_cast<short>(f.slices > 1 ? 64 / f.slices : m > 64 * t.group ? 128 : 64);
         t.k = pairs == 1 ? 1024 : pairs == 2 ? 512 : 256;
         return t;
     }
@@ -253,11 +255,18 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
     return t;
 }
 
+// Whether warps may share so: each block brings B to shared memory, and has at least as many rows as B has columns.
+constexpr bool can_slice(std::ptrdiff_t n, int slices) {
+    return slices == 1 || ((slices == 2 || slices == 4 || slices == 8) && n * slices <= 64);
+}
+
 // Dynamic shared memory: the sums of a block that others of its cluster read, and before them a part of B where it is
-// shifted.
+// shifted, or sums of warps that share terms.
 inline std::size_t shared_bytes_of_narrow(cuda_tile const& t, std::size_t element, std::size_t scalar,
                                           cuda_form const& f) {
-    std::size_t const sums = f.together ? (static_cast<std::size_t>(t.m * t.n) * scalar + 15) / 16 * 16 : 0;
+    bool const in_slices = f.a_along_k && f.shifted && t.stages > 1;
+    int const warps = f.together + (in_slices ? t.stages : 0);
+    std::size_t const sums = (static_cast<std::size_t>(warps * t.m * t.n) * scalar + 15) / 16 * 16;
     std::size_t const of_b =
         f.a_along_k && f.shifted ? static_cast<std::size_t>((t.n + 15) / 16 * 16 * t.k) * element : 0;
     return sums > of_b ? sums : of_b;

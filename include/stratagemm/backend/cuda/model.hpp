@@ -29,7 +29,8 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
-// (bench/results/tiles-h200-2026-11-23.txt), and 240 products on an H100 (widths- and wide-h100-2026-11-25.txt).
+// (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
+// every-shape-h100-2026-11-26.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -41,9 +42,9 @@ public:
                        {.a_along_k = lying.a_along_k, .b_along_k = lying.b_along_k, .direct = how.shifted})),
           t_(lying_on_c(given, form_, element)), s_(s), how_(how), blocks_(blocks),
           units_(units_for(given, d.units)), rate_(rate), memory_(d.bytes_per_cycle * d.units),
-          element_(element), lying_(lying), row_bytes_(static_cast<std::size_t>(s.n) * result),
-          size_(real(element)), result_(real(result)), sum_size_(element < 4 ? 4 : size_),
-          parts_(real(how.parts(s.k))), whole_(real(how.whole)),
+          cache_(real(d.cache_bytes)), element_(element), lying_(lying),
+          row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
+          sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
           tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster *
                  up(s.n, std::ptrdiff_t{t_.n} * t_.beside) * t_.beside * real(s.count)) {}
 
@@ -110,7 +111,7 @@ private:
     // Bytes of operands that are copied before the product.
     double copied() const { return takes_lines() || by_words() || shifts() ? 0 : not_fetchable(); }
     double copying() const {
-        double const bytes_per_cycle = element_ < 4 ? 14 : 18;
+        double const bytes_per_cycle = element_ == 1 ? 14 : element_ == 2 ? 19 : 18;
         return copied() > 0 ? (element_ == 1 ? 7000 : 5500) + 2 * copied() / bytes_per_cycle / units_ : 0;
     }
 
@@ -118,13 +119,15 @@ private:
     // are of bench/results/short-k-h100-2026-11-26.txt.
     bool has_one_stage() const { return is(cuda_engine::mma) && t_.stages == 1; }
 
-    // Until the first tile has come. Blocks of a cluster begin together. Products of bytes by `blocked` have few
-    // terms: most of their blocks begin while others store.
+    // Until the first tile has come. Blocks of a cluster begin together; the largest clusters fetch so little that their
+    // tiles come sooner. Products of bytes by `blocked` have few terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
         if (has_one_stage()) return shifts() ? 3000 : 3700;
         if (is(cuda_engine::blocked)) return 3700;
-        return shifts() ? 6500 : t_.blocks_of_cluster() > 1 ? 7000 : 5300;
+        if (is(cuda_engine::mma)) return shifts() ? 6500 : 4400;
+        int const blocks = t_.blocks_of_cluster();
+        return blocks > 4 ? 4100 : blocks > 1 ? 7000 : 5300;
     }
 
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
@@ -140,7 +143,7 @@ private:
         // other one begins within a line of the cache.
         double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
                                    : bytes % 32 == 0                 ? 2.1
-                                   : element_ == 1                   ? 2
+                                   : element_ == 1                   ? 3
                                                                      : 2.5;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
@@ -172,7 +175,7 @@ private:
                          of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 15.5;
         }
-        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 17 : 14) : by_words() ? 20 : 60;
+        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 13 : 14) : by_words() ? 24 : 60;
         double const asked =
             rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
             cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
@@ -214,9 +217,11 @@ private:
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma:
-            return shifts()         ? (beside > 1 && s_.n > t_.n ? 1800 : 2600)
+            return shifts()         ? (t_.stages > 1               ? 1400
+                                       : beside > 1 && s_.n > t_.n ? 1800
+                                                                   : 2600)
                    : t_.stages == 1 ? one_after_another(beside)
-                   : streams()      ? 900
+                   : streams_any()  ? 900
                    : reads_pages()  ? 650
                                     : 250;
         default: return element_ == 4 ? 850 + 2.9 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
@@ -230,6 +235,11 @@ private:
     }
     // If one column of tiles covers C, all of A comes from memory.
     bool streams() const { return s_.n <= t_.n && real(s_.m) * real(s_.k) * size_ > 4e6; }
+    // Or all of B, along k.
+    bool streams_any() const {
+        double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
+        return streams() || (lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6);
+    }
     double waiting(std::ptrdiff_t depth, double beside) const {
         return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step(beside);
     }
@@ -395,15 +405,21 @@ private:
         double const by_clusters = 18 * items;
         bool const on_neighbours = how_.together || t_.blocks_of_cluster() > 1;
         double const rate = on_neighbours && by_clusters < memory_ ? by_clusters : memory_;
-        return (bytes / rate + sums() * sum_size_ * parts_ / 12 / units_) * (1 + uneven + within);
+        // A copy that is not too large is still in the second-level cache.
+        double const kept = copied() < cache_ / 3 ? copied() : 0;
+        return ((bytes - kept) / rate + sums() * sum_size_ * parts_ / 12 / units_) * (1 + uneven + within);
     }
     // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {
         if (how_.part == 0 || how_.together) return 0;
-        double const begins = how_.whole > 0 || is(cuda_engine::blocked) ? 4500
-                              : is(cuda_engine::wgmma)                   ? 1800
-                                                                         : 3000;
-        return begins + 100 * parts_ + sums() * sum_size_ * (2 * parts_ + 1) / 43 / units_;
+        bool const of_bytes = element_ == 1;
+        double const begins = how_.whole > 0             ? 4500
+                              : is(cuda_engine::wgmma)   ? (of_bytes ? 7000 : 1800)
+                              : is(cuda_engine::mma)     ? 3800
+                              : is(cuda_engine::blocked) ? (element_ == 2 ? 3000 : 4500)
+                                                         : 3000;
+        double const bytes = sums() * sum_size_ * (2 * parts_ + 1);
+        return begins + 100 * parts_ + bytes / (of_bytes ? 20 : 43) / units_;
     }
 
     cuda_form form_;
@@ -411,7 +427,7 @@ private:
     cuda_sides s_;
     cuda_choice how_;
     int blocks_, units_;
-    double rate_, memory_;
+    double rate_, memory_, cache_;
     std::size_t element_;
     cuda_layout lying_;
     std::size_t row_bytes_;           // of C

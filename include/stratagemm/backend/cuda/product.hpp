@@ -213,7 +213,7 @@ public:
                 {lying.a_along_k,
                  narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.c.cols, lying.a_along_k) &&
                      lying.dense,
-                 lying.shifted},
+                 lying.shifted, choice.tile.stages},
                 session_.device().units);
         }
         cuda_form form = form_of(choice);

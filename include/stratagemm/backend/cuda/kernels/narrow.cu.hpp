@@ -228,27 +228,37 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #endif
 #if A_ALONG_K && SHIFTED
     /* C^T = B^T A^T. Terms are counted from the vector of A in which the first one is, so that this has the number
-       `shift`, and vectors begin at multiples of EACH. A warp has eight rows of each 64 of the block. */
+       `shift`, and vectors begin at multiples of EACH. A warp has eight rows of each 64 of the block; of a block with
+       fewer rows, STAGES warps share the terms of eight rows, STEP of them in turn. */
     static_assert(ON_TENSOR_CORES && GROUP * sizeof(IN) == 16, "rows begin at the same place within a vector");
-    constexpr int EIGHTS = TILE_M / 64, PAIRS = (COLS + 15) / 16, STEP = 4 * EACH;
-    constexpr int AHEAD = PAIRS > 2 ? 2 : 4, ROUND = AHEAD * STEP; /* as there are registers for */
-    static_assert(TILE_M % 64 == 0 && EIGHTS <= 2 && TILE_K % ROUND == 0);
+    constexpr int EIGHTS = TILE_M > 64 ? 2 : 1, PAIRS = (COLS + 15) / 16, STEP = 4 * EACH;
+    constexpr int AHEAD = PAIRS > 2 ? 2 : 4, ROUND = AHEAD * STAGES * STEP; /* as there are registers for */
+    static_assert(TILE_M * STAGES == 64 * EIGHTS && TILE_K % ROUND == 0);
     using some = run_of<IN, EACH>;
     extern __shared__ __align__(16) char memory[];
     IN *const of_b = (IN *)memory;
     /* Vectors of B change places within 128 bytes: eight threads that read or store at a time use all banks. */
     auto const swizzle = [](int j) { return j % 2 * 4 + j / 2 % 4; };
-    int const g = lane / 4, t = lane % 4, terms = end - begin;
+    int const g = lane / 4, t = lane % 4, terms = end - begin, slice = warp % STAGES, row = warp / STAGES * 8;
     int const shift = first < p.m ? place_in_vector(element<IN>(p.a, first, begin, batch)) : 0;
     int const length = first < p.m ? terms + shift : 0;
     IN const *a[EIGHTS], *const b = element<IN>(p.b, begin, 0, batch);
     int eights = 0; /* of these, that are there */
 #pragma unroll
     for (int r = 0; r < EIGHTS; ++r) {
-        int const i = first + (r * 64 + warp * 8 + g) * GROUP;
+        int const i = first + (r * 64 + row + g) * GROUP;
         a[r] = element<IN>(p.a, i < p.m ? i : first, begin, batch) - shift + t * EACH;
         if (i - g * GROUP < p.m) eights = r + 1;
     }
+    auto const step = [&](int s) { return (s * STAGES + slice) * STEP; };
+    /* The first terms of A are on their way to the second-level cache while B comes to shared memory. With more columns
+       there are no registers left for that. */
+#pragma unroll
+    for (int s = 0; s < AHEAD; ++s)
+#pragma unroll
+        for (int r = 0; r < EIGHTS; ++r)
+            if (PAIRS == 1 && step(s) + t * EACH >= shift && step(s) + (t + 1) * EACH <= length)
+                asm volatile("prefetch.global.L2 [%0];" ::"l"(a[r] + step(s)));
     scalar sum[EIGHTS][PAIRS][4] = {};
     /* What each thread has of rows, times its terms of B from number u of what is in shared memory on. */
     auto const add = [&](auto const &x, int u, bool there) {
@@ -275,11 +285,11 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
                 for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
-                    for (int r = 0; r < ROWS; ++r) x[s][r] = passing(a[r] + (from + u + s * STEP));
+                    for (int r = 0; r < ROWS; ++r) x[s][r] = passing(a[r] + (from + u + step(s)));
             } else {
 #pragma unroll
                 for (int s = 0; s < AHEAD; ++s) {
-                    int const at = from + u + s * STEP;
+                    int const at = from + u + step(s);
                     bool const whole = at + t * EACH >= shift && at + (t + 1) * EACH <= length;
 #pragma unroll
                     for (int r = 0; r < ROWS; ++r) x[s][r] = all_if(whole, a[r] + at, 1);
@@ -288,22 +298,22 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             /* What is within a row in part has been added: not even zeros are multiplied by an infinite B then. */
 #pragma unroll
             for (int s = 0; s < AHEAD; ++s) {
-                int const at = from + u + s * STEP + t * EACH;
-                add(x[s], u + s * STEP + t * EACH, at >= shift && at + EACH <= length);
+                int const at = from + u + step(s) + t * EACH;
+                add(x[s], u + step(s) + t * EACH, at >= shift && at + EACH <= length);
             }
         }
     };
     for (int from = 0; from < length; from += TILE_K) {
-        int const depth = min(TILE_K, (length - from + ROUND - 1) / ROUND * ROUND);
+        int const depth = min(TILE_K, (length - from + STEP - 1) / STEP * STEP);
         /* Vectors that are within a row in part are read element by element. */
         int const last = length / EACH * EACH;
-        bool const has_head = from == 0 && shift > 0;
+        bool const has_head = from == 0 && shift > 0, is_first = STAGES == 1 || slice == 0;
         bool const has_tail = last < length && last >= from && last < from + depth && !(has_head && last == 0);
         some head[EIGHTS] = {}, tail[EIGHTS] = {};
 #pragma unroll
         for (int r = 0; r < EIGHTS; ++r) {
-            if (has_head && t == 0) head[r] = some_of(a[r], 1, length, shift);
-            if (has_tail && t == 0) tail[r] = some_of(a[r] + last, 1, length - last);
+            if (has_head && is_first && t == 0) head[r] = some_of(a[r], 1, length, shift);
+            if (has_tail && is_first && t == 0) tail[r] = some_of(a[r] + last, 1, length - last);
         }
         if (from > 0) __syncthreads();
         /* Vectors of B: of a column that lies so from 32 aligned bytes, where these are within the column, else
@@ -354,32 +364,45 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
                 if (is_there(v)) *(some *)(of_b + (j(v) * TILE_K + (c(v) ^ swizzle(j(v))) * EACH)) = y[v];
         }
         __syncthreads();
-        if (has_head) add(head, 0, t == 0);
-        if (has_tail) add(tail, last - from, t == 0);
+        if (has_head && is_first) add(head, 0, t == 0);
+        if (has_tail && is_first) add(tail, last - from, t == 0);
         char const all[EIGHTS] = {}, one[1] = {};
         if (eights == EIGHTS)
             multiply_from(all, from, depth);
         else if (eights == 1)
             multiply_from(one, from, depth);
     }
-#if TOGETHER
-    scalar *const sums = (scalar *)memory;
-    __syncthreads();
-#endif
+    scalar *const sums = (scalar *)memory, *const room = sums + (TOGETHER ? TILE_M * COLS : 0);
+    if (TOGETHER || STAGES > 1) __syncthreads();
 #pragma unroll
     for (int r = 0; r < EIGHTS; ++r)
 #pragma unroll
         for (int q = 0; q < PAIRS; ++q)
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
-                int const x = r * 64 + warp * 8 + 2 * t + c % 2, j = q * 16 + g + c / 2 * 8;
+                int const x = r * 64 + row + 2 * t + c % 2, j = q * 16 + g + c / 2 * 8;
                 if (j >= COLS) continue;
-#if TOGETHER
+#if STAGES > 1
+                room[(slice * COLS + j) * TILE_M + x] = sum[r][q][c];
+#elif TOGETHER
                 sums[j * TILE_M + x] = sum[r][q][c];
 #else
                 if (first + x * GROUP < p.m) finish(p, state, sum[r][q][c], first + x * GROUP, j, number);
 #endif
             }
+#if STAGES > 1
+    __syncthreads();
+    for (int x = threadIdx.x; x < TILE_M * COLS; x += 256) {
+        scalar together = room[x];
+#pragma unroll
+        for (int w = 1; w < STAGES; ++w) together = together + room[w * TILE_M * COLS + x];
+        int const i = first + x % TILE_M * GROUP;
+        if (TOGETHER)
+            sums[x] = together;
+        else if (i < p.m)
+            finish(p, state, together, i, x / TILE_M, number);
+    }
+#endif
 #if TOGETHER
     add_up_blocks(p, state, sums, first, number);
 #endif
