@@ -319,18 +319,18 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
         return;
     }
     auto const value = [](sg::index_t x) { return sg::half(static_cast<float>(x)); };
-    for (auto const [n, k] : {std::pair<sg::index_t, sg::index_t>{3, 333}, {11, 97}, {5, 1301}, {30, 259}}) {
+    for (auto const& [n, k] : {std::pair<sg::index_t, sg::index_t>{3, 333}, {11, 97}, {5, 1301}, {30, 259}}) {
         sg::index_t const m = 150;
         sg::matrix<sg::half> const a(m, k, [&](auto i, auto j) { return value((3 * i + 2 * j) % 5 - 2); });
         sg::matrix<sg::half> const b(n, k, [&](auto i, auto j) { return value((5 * i + j) % 3 - 1); });
         sg::matrix<sg::half> exact(m, n), now(m, n);
         sg::cuda::matrix<sg::half> da(gpu, a), db(gpu, b), dc(gpu, m, n);
         sg::gemm(sg::host{}, a, sg::transposed(b), exact);
-        for (short const slices : {1, 2, 4, 8})
-            for (short const parts : {1, 3}) {
+        for (short const slices : std::array<short, 4>{1, 2, 4, 8})
+            for (short const parts : std::array<short, 2>{1, 3}) {
                 if (!sg::can_slice(n, slices)) continue;
                 CAPTURE(n, k, slices, parts);
-                short const cluster = parts > 1 && slices != 2 ? 2 : 1;
+                auto const cluster = static_cast<short>(parts > 1 && slices != 2 ? 2 : 1);
                 sg::cuda with;
                 with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, slices, 8, cluster, parts};
                 dc.upload(sg::matrix<sg::half>(m, n, [&](auto, auto) { return value(77); }));
