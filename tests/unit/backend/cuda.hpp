@@ -3,33 +3,15 @@
 #pragma once
 
 #include "catch.hpp"
+#include "unit/backend/integers.hpp"
 
 #include <stratagemm/backend/cuda.hpp>
-#include <stratagemm/backend/reference.hpp>
-#include <stratagemm/gemm.hpp>
-
-#include <string_view>
 
 namespace sg = stratagemm;
 
 namespace on_cuda {
 
-inline sg::matrix<float> numbers(sg::index_t m, sg::index_t n, sg::index_t step) {
-    return {m, n,
-            [step](sg::index_t i, sg::index_t j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
-}
-
-// A product of integers, on the device and on the host.
-struct product {
-    sg::matrix<float> a = numbers(33, 21, 3), b = numbers(21, 40, 5), c{33, 40}, exact{33, 40};
-    product() { sg::gemm(sg::reference{}, a, b, exact); }
-    int wrong() const {
-        int n = 0;
-        for (sg::index_t i = 0; i < 33; ++i)
-            for (sg::index_t j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
-        return n;
-    }
-};
+using namespace integers;
 
 // What a caller of the driver does.
 template <class Function>
@@ -51,9 +33,5 @@ struct own_stream {
     }
     ~own_stream() { entry<decltype(cuStreamSynchronize)>("cuStreamSynchronize")(stream); }
 };
-
-inline bool says(sg::status const& s, char const* text) {
-    return std::string_view(s.error().what()).find(text) != std::string_view::npos;
-}
 
 } // namespace on_cuda

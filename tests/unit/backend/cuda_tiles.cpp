@@ -250,10 +250,7 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
         multiply(sg::host{}, a, b, exact);
         multiply(with, da, db, dc);
         dc.download(now);
-        int wrong = 0;
-        for (sg::index_t i = 0; i < m; ++i)
-            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
-        CHECK(wrong == 0);
+        CHECK(different(now, exact) == 0);
     };
     using sg::cuda_engine;
     if (gpu.where().capability < 90) return;
@@ -301,10 +298,7 @@ TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor c
         sg::gemm(sg::host{}, a, b, exact);
         sg::gemm(gpu, da, db, dc);
         dc.download(now);
-        int wrong = 0;
-        for (sg::index_t i = 0; i < m; ++i)
-            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
-        CHECK(wrong == 0);
+        CHECK(different(now, exact) == 0);
     };
     check(4744, 223, 23, sg::cuda_engine::mma); // lines begin anywhere
     check(792, 1645, 28, sg::cuda_engine::mma);
@@ -336,10 +330,7 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
                 dc.upload(sg::matrix<sg::half>(m, n, [&](auto, auto) { return value(77); }));
                 sg::gemm(with, da, sg::transposed(db), dc);
                 dc.download(now);
-                int wrong = 0;
-                for (sg::index_t i = 0; i < m; ++i)
-                    for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
-                CHECK(wrong == 0);
+                CHECK(different(now, exact) == 0);
             }
     }
     sg::cuda_device h100 = gpu.where();
@@ -391,10 +382,7 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         multiply(sg::host{}, a, b, exact);
         multiply(with, da, db, dc);
         dc.download(now);
-        int wrong = 0;
-        for (sg::index_t i = 0; i < m; ++i)
-            for (sg::index_t j = 0; j < n; ++j) wrong += !(now(i, j) == exact(i, j));
-        CHECK(wrong == 0);
+        CHECK(different(now, exact) == 0);
     };
     using sg::cuda_engine;
     // Blocks of a cluster share what they fetch, below and beside each other; some of them have no tile.

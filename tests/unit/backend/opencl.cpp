@@ -1,10 +1,10 @@
 // What the conformance suite does not see: devices, queues of one's own, errors, the cache.
 #include "catch.hpp"
+#include "unit/backend/integers.hpp"
 #include "unit/backend/invariance.hpp"
 
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/opencl.hpp>
-#include <stratagemm/backend/reference.hpp>
 
 #include <complex>
 #include <filesystem>
@@ -12,25 +12,9 @@
 #include <vector>
 
 namespace sg = stratagemm;
+using namespace integers;
 
 namespace {
-
-sg::matrix<float> numbers(sg::index_t m, sg::index_t n, sg::index_t step) {
-    return {m, n,
-            [step](sg::index_t i, sg::index_t j) { return static_cast<float>((step * i + 2 * j) % 9 - 4); }};
-}
-
-// A product of integers, on the device and on the host.
-struct product {
-    sg::matrix<float> a = numbers(33, 21, 3), b = numbers(21, 40, 5), c{33, 40}, exact{33, 40};
-    product() { sg::gemm(sg::reference{}, a, b, exact); }
-    int wrong() const {
-        int n = 0;
-        for (sg::index_t i = 0; i < 33; ++i)
-            for (sg::index_t j = 0; j < 40; ++j) n += c(i, j) != exact(i, j);
-        return n;
-    }
-};
 
 struct own_queue {
     cl_context context;
@@ -67,9 +51,6 @@ struct nonsense {
 };
 
 sg::errc code_of(sg::status const& s) { return s.error().code(); }
-bool says(sg::status const& s, char const* text) {
-    return std::string_view(s.error().what()).find(text) != std::string_view::npos;
-}
 
 } // namespace
 

@@ -84,7 +84,7 @@ inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff
 
 // Whether few columns of 16 bits may be multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
 // need a copy of it, which is faster where A is small and B is not. Up to eight columns have another kernel if lines
-// begin at multiples of 4 bytes. `of_any_size`: where it is never faster, too.
+// begin at multiples of 4 bytes. `of_any_size`: also in sizes in which it is never faster.
 inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, cuda_sides const& s,
                           cuda_layout const& lying, bool of_any_size = false) {
     bool const of_type = type == 'h' || type == 'w', no_overflow = s.k <= device_longest - 65536;
@@ -442,8 +442,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (narrow.part >= s.k) narrow.part = 0;
         narrow.together = narrow.part > 0 &&
                           (given ? only.cluster > 1 && d.capability >= 90 && parts <= 8 : by_model.together);
-        if (asked || narrow.cycles < best.cycles) best = narrow;
-        if (asked) return best;
+        if (asked) return narrow;
+        if (narrow.cycles < best.cycles) best = narrow;
     }
     // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
     bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);

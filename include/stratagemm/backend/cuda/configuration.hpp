@@ -255,7 +255,8 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
     return t;
 }
 
-// Whether warps may share so: each block brings B to shared memory, and has at least as many rows as B has columns.
+// Whether so many warps may share the terms of rows: a block brings B to shared memory, and has at least as many rows
+// as B has columns.
 constexpr bool can_slice(std::ptrdiff_t n, int slices) {
     return slices == 1 || ((slices == 2 || slices == 4 || slices == 8) && n * slices <= 64);
 }

@@ -33,7 +33,7 @@ struct host_counts {
     }
 };
 
-// The vectors and tiles of a column of the table (kernels.hpp).
+// The vectors of each column of the table, and the rows of its compiled tiles (kernels.hpp).
 struct host_registers {
     index_t vector, tallest, second; // bytes; rows
     bool masked, halves;             // kernels are generated; 64 bytes are multiplied in two halves
@@ -142,7 +142,8 @@ private:
             turn(p.k, p.n, p.size);
     }
 
-    // Tiles of eight sums, or of as many vectors of four columns; what is short is turned if it does not lie along k.
+    // With AVX-512, the tiles of a generated kernel; else, eight sums at a time. The short operand is turned if it does
+    // not lie along k.
     void count_dots(host_part const& p) {
         // Of int8, a row more.
         index_t const m = p.packets == 2 && p.m <= p.n ? p.m + 1 : p.m,

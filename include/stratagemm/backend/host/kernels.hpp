@@ -22,8 +22,8 @@ struct pair16 {
 
 // Elements that lie side by side along k. One instruction, where the machine has it, multiplies two packets and adds the
 // products. Of int8, that instruction takes the elements of A as unsigned: packing adds 128 to each of them, and sums
-// begin with what the product then has too much, negated. Elements of 16 bits are kept as integers, since a buffer of bfloat16
-// would first be set to zero.
+// begin with what the product then has too much, negated. Elements of 16 bits are kept as integers, since those of a
+// buffer of bfloat16 would first be set to zero.
 template <class T>
 struct [[gnu::may_alias]] packet_of {
     std::conditional_t<sizeof(T) == 2, std::uint16_t, T> at[4 / sizeof(T)];

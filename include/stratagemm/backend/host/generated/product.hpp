@@ -1,5 +1,5 @@
-// A product C = A B as straight code and counted loops: the instructions of its tiles (tiling.hpp). As in kernel.inl.hpp,
-// a tile is a block of rows and vectors of C that stays in registers while k runs.
+// A product C = A B as straight code and counted loops: the instructions of its tiles (tiling.hpp). A tile is a block
+// of rows and vectors of C that stays in registers while k runs, as in kernel.inl.hpp.
 #pragma once
 
 #include "tiling.hpp"
