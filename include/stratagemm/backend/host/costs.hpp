@@ -142,8 +142,8 @@ private:
             turn(p.k, p.n, p.size);
     }
 
-    // With AVX-512, the tiles of a generated kernel; else, eight sums at a time. The short operand is turned if it does
-    // not lie along k.
+    // With AVX-512, the tiles of a generated kernel; else, eight sums at a time. The short operand is turned if it
+    // does not lie along k.
     void count_dots(host_part const& p) {
         // Of int8, a row more.
         index_t const m = p.packets == 2 && p.m <= p.n ? p.m + 1 : p.m,
