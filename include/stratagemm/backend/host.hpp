@@ -152,7 +152,7 @@ struct host {
             g.m = p.c.rows, g.n = p.c.cols, g.k = p.a.cols, g.alpha = p.alpha, g.beta = p.beta,
             g.count = p.count;
             g.a = p.a.data, g.a_row = p.a.row_stride, g.a_col = p.a.col_stride, g.a_step = p.a_step;
-            g.b = p.b.data, g.b_row = p.b.row_stride, g.b_step = p.b_step, g.b_strip = 128 / size;
+            g.b = p.b.data, g.b_row = p.b.row_stride, g.b_step = p.b_step;
             g.e = p.e.data, g.e_row = p.e.row_stride, g.e_step = p.e_step;
             g.c = p.c.data, g.c_row = p.c.row_stride, g.c_step = p.c_step;
             if (g.count == 1) g.a_step = g.b_step = g.e_step = g.c_step = 0; // a null E is not to be moved
@@ -398,7 +398,7 @@ private:
             bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
                        b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
             if (b_across && is_flat(sizeof(T), m, n, k, a_across) && p.c.col_stride == 1) return true;
-            return a_across && is_slim(m, n, k, Packing::kernels().masked);
+            return a_across && is_slim(m, n, k, Packing::kernels().generates);
         } else {
             return false;
         }

@@ -106,14 +106,14 @@ constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
 // Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them,
 // and no operand that lies along k has to be turned; but to sum the elements of a vector takes time.
 //
-// With AVX-512, and an A along k, the fewer cycles decide, about: of dot products one for a vector of a product, some
-// for the sum and for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of
-// tiles, half a cycle for 32 bytes of a row of C, three or four at least, and what turning a B along k takes. Few
-// columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows side by side as a
-// tile has, and fetch none ahead. The other limits were measured within the caches.
+// With generated kernels, and an A along k, the fewer cycles decide, about: of dot products one for 64 bytes of a
+// product, some for the sum and for a vector that is not whole, and what turning a B of few columns takes if it lies
+// across k; of tiles, half a cycle for 32 bytes of a row of C, three or four at least, and what turning a B along k
+// takes. Few columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows side by
+// side as a tile has. The other limits were measured within the caches.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
-                     bool with_avx512) {
-    if (with_avx512 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
+                     bool generates) {
+    if (generates && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
         index_t const bytes = k * size, least = b_along_k ? 8 : 6,
                       tiles = larger_of(m * divide_up(n * size, 32), least) * k,
                       turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
@@ -136,8 +136,8 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
     auto const& table = kernels<T, T>();
     constexpr index_t size = sizeof(T);
     bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, table.masked) &&
-           (a_along_k || !table.masked || !are_columns_faster(size, m, n, k, b_along_k, true));
+    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, table.generates) &&
+           (a_along_k || !table.generates || !are_columns_faster(size, m, n, k, b_along_k, true));
 }
 
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at
@@ -151,9 +151,9 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
 // where it is. To write C is more work, which a short k does not pay for.
-[[gnu::cold, gnu::noinline]] inline bool is_slim(index_t m, index_t n, index_t k, bool with_avx512) {
+[[gnu::cold, gnu::noinline]] inline bool is_slim(index_t m, index_t n, index_t k, bool generates) {
     return (n <= 24 && m >= 2 * n && k >= 32) ||
-           (with_avx512 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n));
+           (generates && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n));
 }
 
 // Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
@@ -237,9 +237,10 @@ inline bool are_few_rows(bool generates, index_t rows, index_t depth, index_t ro
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
-// each other.
-inline bool is_close(index_t rows, index_t depth, index_t row_bytes) {
+// each other. Where rows do not begin with cache lines, strips that are as narrow as a line read two for each row.
+inline bool is_close(index_t rows, index_t depth, index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
+    if (strip_bytes <= 64) return rows <= 64 || (rows <= 160 && bytes <= second_level_cache());
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
            (rows <= 384 && distance < 4096 && !rows_collide(distance) && cpu_is_near_third_level()) ||
            (distance <= 2048 && bytes <= 600000);
@@ -365,8 +366,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                             (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
                                         : a.row == 1 && (a.col * size < 1024 || a_is_near));
     bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
-                            (table.masked || job.cols() % table.strip == 0) &&
-                            is_close(r.i1 - r.i0, kc, b.row * size);
+                            is_close(r.i1 - r.i0, kc, b.row * size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
     // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
     // elements of many rows, and forming a sum again would cost more.

@@ -1,6 +1,6 @@
-// Products smaller than a block, one row times a matrix, and a matrix whose columns are contiguous turned, with AVX2.
-// Included by kernels.hpp in its namespace. AVX-512 takes the same functions, with the same bits: they wait for memory
-// and for shuffles. Portable code does without.
+// Products smaller than a block, and a matrix whose columns are contiguous turned, with AVX2. Included by kernels.hpp
+// in its namespace. AVX-512 takes the same functions, with the same bits: they wait for memory and for shuffles.
+// Portable code does without.
 
 // A tile of a product so small that a call costs as much as it does; the last vector of a row has `columns`. A row that
 // ends within a vector goes through a buffer.
@@ -135,45 +135,6 @@ STRATAGEMM_OP vec<T> load_short(T const* p, T const* q, part column) {
         : "=&x"(v), "=&x"(w)
         : "m"(x), "m"(y), "x"(mask_of<T>(column)));
     return v;
-}
-
-// Sums += A B for some rows of B and one of A.
-template <class T, int... R>
-STRATAGEMM_TARGET __attribute__((noinline)) void add_rows_once(block_args<T> const& g, T const* a, T const* b,
-                                                               T* sums, index_t n,
-                                                               std::integer_sequence<int, R...>) {
-    constexpr int W = lanes<T>;
-    index_t const b_row = g.b_row;
-    vec<T> const x[] = {broadcast<T>(a + R * g.a_col)...};
-    index_t j = 0;
-    for (; j + W <= n; j += W) {
-        vec<T> sum = load<T>(sums + j);
-        (multiply_add<T>(sum, x[R], load<T>(b + R * b_row + j)), ...);
-        store<T>(sums + j, sum);
-    }
-    if (j < n) {
-        auto const tail = make_part<T>(static_cast<int>(n - j));
-        vec<T> sum = load<T>(sums + j);
-        (multiply_add<T>(sum, x[R], load_part<T>(b + R * b_row + j, tail)), ...);
-        store<T>(sums + j, sum);
-    }
-}
-
-// One row times a piece of a matrix whose rows are contiguous, as rows_times_rows() does it.
-template <class T>
-STRATAGEMM_TARGET void row_times_rows(block_args<T> const& g) {
-    constexpr index_t width = 8192 / sizeof(T);
-    T sums[width];
-    for (index_t from = 0; from < g.n; from += width) {
-        index_t const n = g.n - from < width ? g.n - from : width;
-        for (index_t j = 0; j < n; ++j) sums[j] = T(0);
-        T const *a = g.a, *b = g.b + from;
-        index_t left = g.k;
-        for (; left >= 8; left -= 8, a += 8 * g.a_col, b += 8 * g.b_row)
-            add_rows_once<T>(g, a, b, sums, n, rows_of<8>{});
-        for (; left > 0; --left, a += g.a_col, b += g.b_row) add_rows_once<T>(g, a, b, sums, n, rows_of<1>{});
-        finish_line<T>(g.c + from, sums, g.alpha, g.beta, g.e ? g.e + from : nullptr, n);
-    }
 }
 
 // to = from, whose columns are contiguous and have two to four floats or two doubles, into rows of unit stride, a

@@ -35,11 +35,13 @@ struct host_counts {
 
 // The vectors of each column of the table, and the rows of its compiled tiles (kernels.hpp).
 struct host_registers {
-    index_t vector, tallest, second; // bytes; rows
-    bool masked, halves;             // kernels are generated; 64 bytes are multiplied in two halves
+    index_t vector, tallest; // bytes; rows
+    bool generates, halves;  // kernels are generated; 64 bytes are multiplied in two halves
 };
-inline constexpr host_registers tiles_of_column[4] = {
-    {16, 4, 4, false, false}, {32, 6, 2, false, false}, {64, 14, 8, true, false}, {64, 14, 8, true, true}};
+inline constexpr host_registers tiles_of_column[4] = {{16, 4, false, false},
+                                                      {32, 6, STRATAGEMM_GENERATES != 0, false},
+                                                      {64, 8, true, false},
+                                                      {64, 8, true, true}};
 
 // A product as a kernel sees it: rows, columns, and what k has of packets of so many bytes.
 struct host_part {
@@ -67,12 +69,12 @@ inline bool is_dots(host_part const& p, host_registers const& tiles) {
     bool const packets =
         p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
     return (p.in_place || packets) && tiles.vector > 16 &&
-           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, tiles.masked) &&
-           !(p.a_across && tiles.masked && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, true));
+           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, tiles.generates) &&
+           !(p.a_across && tiles.generates && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, true));
 }
 // Whether a generated kernel writes columns of C.
 inline bool is_columns(host_part const& p, host_registers const& tiles) {
-    return p.a_across && p.in_place && tiles.masked && !is_dots(p, tiles) &&
+    return p.a_across && p.in_place && tiles.generates && !is_dots(p, tiles) &&
            are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, false);
 }
 
@@ -92,9 +94,9 @@ public:
         if (at_once && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
-        bool const is_narrow = p.is_flat() || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.masked));
+        bool const is_narrow = p.is_flat() || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generates));
         if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
-        if (p.in_place && !p.b_across && are_few_rows(tiles_.masked, p.m, p.k, p.n * p.size))
+        if (p.in_place && !p.b_across && are_few_rows(tiles_.generates, p.m, p.k, p.n * p.size))
             return count_few(p);
         count_blocks(p);
     }
@@ -149,8 +151,9 @@ private:
         index_t const m = p.packets == 2 && p.m <= p.n ? p.m + 1 : p.m,
                       n = p.packets == 2 && p.m > p.n ? p.n + 1 : p.n;
         double const k = static_cast<double>(divide_up(p.k * p.size, tiles_.vector));
-        if (tiles_.masked) {
-            dots_tiling const tiling({smaller(m, 64), smaller(n, 64), p.k, p.k, 1, 1, p.k, n, 32 * p.size});
+        if (tiles_.generates) {
+            dots_tiling const tiling({smaller(m, 64), smaller(n, 64), p.k, p.k, 1, 1, p.k, n, 32 * p.size},
+                                     tiles_.vector == 64);
             double const tiles = times(divide_up(m, tiling.rows()), divide_up(n, tiling.columns()));
             auto const units =
                 static_cast<double>(tiling.rows() * tiling.columns() * (tiles_.halves ? 2 : 1));
@@ -185,19 +188,22 @@ private:
         index_t const m = smaller(p.m, rows), n = smaller(p.n, cols), k = smaller(p.k, 1 << 20);
         generated_tiling::work const work =
             generated_tiling(
-                {m, n, k, p.k, 1, n, strips ? 1 : 128 / p.size, p.n,
-                 32 * p.size + static_cast<int>(turned ? generated_form::turned : generated_form::tiles)})
+                {m, n, k, p.k, 1, n, strips ? 1 : 2 * tiles_.vector / p.size, p.n,
+                 32 * p.size + static_cast<int>(turned ? generated_form::turned : generated_form::tiles)},
+                tiles_.vector == 64)
                 .count(tiles_.halves, p.b() > first);
         double const blocks = host_part::times(p.m, p.n, p.k) / host_part::times(m, n, k);
         counts[step] += blocks * work.cycles;
         counts[tile_vector] += blocks * work.stores;
     }
-    // Compiled tiles of two vectors, whose rows are a multiple of some; less than four take as long as four.
+    // Compiled tiles of two vectors, of which less than four rows take as long as four; pairs of int8 are multiplied
+    // and added by two instructions.
     void count_tiles(host_part const& p) {
-        if (tiles_.masked) return count_generated(p, 4096, 4096, false);
-        index_t const vectors = divide_up(p.n * p.size, tiles_.vector), strips = divide_up(vectors, 2);
-        counts[step] +=
-            host_part::times(larger_of(divide_up(p.m, tiles_.second) * tiles_.second, 4), strips, p.k);
+        if (tiles_.generates) return count_generated(p, 4096, 4096, false);
+        index_t const vectors = divide_up(p.n * p.size, tiles_.vector), strips = divide_up(vectors, 2),
+                      rest = p.m % tiles_.tallest;
+        counts[step] += host_part::times(rest > 0 && rest < 4 ? p.m - rest + 4 : p.m, strips, p.k) *
+                        (p.by_element ? 2 : 1);
         counts[tile_vector] += host_part::times(p.m, vectors, pieces(p));
     }
 
@@ -231,14 +237,13 @@ private:
                                     ? !p.a_across
                                     : p.in_place && (p.a_across ? p.m * p.size < 1024 || a_is_near
                                                                 : !rows_collide(p.k * p.size) || k < 32);
-        bool const b_in_place =
-            p.in_place && !p.b_across && (tiles_.masked || p.n % (wide / 2) == 0) && is_close(p.m, k, row);
+        bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, row, 2 * tiles_.vector);
         index_t const blocks = divide_up(p.n, block_sizes<float>::n_max),
                       cols = divide_up(divide_up(p.n, blocks), wide / 2) * (wide / 2),
                       rows = a_in_place && !p.turned   ? 4096
                              : p.turned || blocks <= 2 ? 56
                                                        : 2048;
-        if (tiles_.masked)
+        if (tiles_.generates)
             count_generated(p, rows, cols, !b_in_place);
         else
             count_tiles(p);
@@ -291,8 +296,9 @@ inline host_part share_of(host_part p, host_registers const& tiles, int team) {
 // Of the thread that does most, by at most so many threads.
 template <class S>
 host_counts counts_of(S const& s, int column, int threads) {
-    host_registers const tiles = tiles_of_column[column];
+    host_registers tiles = tiles_of_column[column];
     using packing = typename packing_of<typename S::a_type>::type;
+    tiles.generates = tiles.generates && is_generated<typename packing::packet>;
     host_part p{.m = larger_of(s.m, 1) * packing::tall, // a product without elements is a call, too
                 .n = larger_of(s.n, 1) * packing::widen,
                 .k = packing::depth(larger_of(s.k, 1)),
@@ -307,7 +313,7 @@ host_counts counts_of(S const& s, int column, int threads) {
             host_part q = p;
             q.k = packet_packing<T>::depth(larger_of(s.k, 1)), q.by_element = false,
             q.packets = sizeof(T) == 2 ? 1 : 2;
-            if (multiplies_blocks_of_packets<T>() || is_dots(q, tiles)) p = q;
+            if (multiplies_blocks_of_packets<T>() || is_dots(q, tiles)) p = q, tiles.generates = true;
         }
     if (p.n == 1) p = p.transposed(), p.turned = false;
     if (p.k == 1) p.b_across = false;

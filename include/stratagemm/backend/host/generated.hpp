@@ -3,8 +3,8 @@
 // A product of some thousand multiply-adds takes hardly longer than to find out how large it is and how to divide it,
 // and compiled tiles do not suit all sides of a larger one. So a shape that is large, or is multiplied again and
 // again, gets a kernel in which sides and strides are constants: no tile is partly used, and no loop counts what is
-// known. Kernels are of AVX-512; each sums in the order of compiled kernels (blocked.hpp), so that no result shows
-// which of them ran.
+// known. Kernels are of AVX-512 or AVX2; each sums in the order of compiled kernels (blocked.hpp), so that no result
+// shows which of them ran.
 //
 // STRATAGEMM_GENERATED in the environment is "never", or "always", which does not wait; unset, a small product gets its
 // kernel after some dozen calls. Where the system gives no executable memory, compiled kernels run.
@@ -15,11 +15,8 @@
 
 #include <cstdlib>
 
-#if defined(__x86_64__) && defined(__linux__)
-#    define STRATAGEMM_GENERATES 1
+#if STRATAGEMM_GENERATES
 #    include <sys/mman.h>
-#else
-#    define STRATAGEMM_GENERATES 0
 #endif
 
 STRATAGEMM_BEGIN
@@ -63,7 +60,8 @@ struct generated_kernels {
     static constexpr unsigned places = 4096, tries = 8;
     struct entry { // at the begin of pages of its own, which hold the code, too
         generated_shape shape;
-        void (*code)(); // null: it has none
+        void (*code)();         // null: it has none
+        std::int32_t masks[16]; // of assembler
     };
     bool any, refused; // there is a kernel, or an entry of a product; none can be made
     entry const* kernel[places];
@@ -98,8 +96,7 @@ private:
     // Of a small product; large ones gain more from each call. 0: none is generated.
     [[gnu::cold]] static unsigned calls_before() {
         char const* const asked = std::getenv("STRATAGEMM_GENERATED");
-        if (current_isa().isa < host_isa::avx512 || (asked && __builtin_strcmp(asked, "never") == 0))
-            return 0;
+        if (current_isa().isa < host_isa::avx2 || (asked && __builtin_strcmp(asked, "never") == 0)) return 0;
         return asked && __builtin_strcmp(asked, "always") == 0 ? 1 : 64;
     }
     [[gnu::cold, gnu::noinline]] void generate(generated_shape const& s, unsigned place) {
@@ -112,11 +109,13 @@ private:
         if (memory == MAP_FAILED) return __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
         auto* const made = static_cast<entry*>(memory);
         made->shape = s;
+        for (int i = 0; i < 8; ++i) made->masks[i] = -1;
         // Code begins with a cache line, and not always with the same of a page, which shares its place in the cache
         // with those of all pages.
-        unsigned char* const begin = static_cast<unsigned char*>(memory) + 128 + place % 32 * 64;
+        unsigned char* const begin = static_cast<unsigned char*>(memory) + 192 + place % 32 * 64;
         made->code = reinterpret_cast<void (*)()>(begin);
-        assembler to(begin, static_cast<unsigned char*>(memory) + room);
+        assembler to(begin, static_cast<unsigned char*>(memory) + room, current_isa().isa >= host_isa::avx512,
+                     made->masks);
         if (s.kind & static_cast<int>(generated_form::dots))
             dots_generator(s, to).write();
         else

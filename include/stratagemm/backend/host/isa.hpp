@@ -11,6 +11,13 @@
 
 STRATAGEMM_BEGIN
 
+// Whether kernels are generated at run time (generated.hpp).
+#if defined(__x86_64__) && defined(__linux__)
+#    define STRATAGEMM_GENERATES 1
+#else
+#    define STRATAGEMM_GENERATES 0
+#endif
+
 enum class host_isa { portable, avx2, avx512, amx };
 
 inline char const* name_of(host_isa isa) {

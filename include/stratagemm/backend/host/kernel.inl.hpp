@@ -6,11 +6,6 @@
 // packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
 // vector of a row is masked, and rows are divided into heights that exist as tiles.
 
-// Whether rows of up to one vector have tiles of their own, so that of two vectors only the last may be a part. Floats do
-// without: once a kernel is generated, no tile runs.
-template <class T>
-inline constexpr bool has_narrow = masked && !is_generated<T>;
-
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
 STRATAGEMM_OP void finish_row(vec<T> const (&acc)[NV], vec<T> alpha, vec<T> beta, T const* e, T* c,
@@ -39,7 +34,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
                              std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
-    constexpr bool is_short = MR == (Plain ? short_rows : shortest);
+    constexpr bool is_short = !Plain || MR == short_rows;
     // The next MR rows, as many cache lines a step as bring them all.
     constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
     index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
@@ -66,9 +61,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
             next_line += lines * line;
             if (--next_left == 0) next_left = next_steps, next_line = next += next_row;
         }
-        for (int v = 0; v < NV; ++v)
-            row[v] = Parts && (v == NV - 1 || !has_narrow<T>) ? load_part<T>(b + v * W, parts[v])
-                                                              : load<T>(b + v * W);
+        for (int v = 0; v < NV; ++v) row[v] = Parts ? load_part<T>(b + v * W, parts[v]) : load<T>(b + v * W);
         (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
                                                                    (I < 5    ? a0
                                                                     : I < 10 ? a5
@@ -99,35 +92,27 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
 template <int MR>
 using rows_of = std::make_integer_sequence<int, MR>;
 
-// MR rows; of the shortest tile, `height` of them.
+// Up to as many rows as registers have room for, by two vectors.
 // Begins with a cache line: the loop over k is as long as three of them, and where a program happened to put it across
 // four, products took up to a tenth longer.
-template <class T, int MR, int NV>
+template <class T>
 STRATAGEMM_TARGET __attribute__((noinline, aligned(64))) void
 tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, accumulated<T>* c, int height,
      int columns, T const* next) {
     constexpr int W = lanes<T>;
     accumulated<T>* ahead = c;
-    for (int i = 0; i < (MR == shortest ? height : MR); ++i, ahead += g.c_row) {
+    for (int i = 0; i < height; ++i, ahead += g.c_row) {
         __builtin_prefetch(ahead, 1);
-        if constexpr (NV > 1) __builtin_prefetch(ahead + W, 1);
+        __builtin_prefetch(ahead + W, 1);
     }
-    part parts[NV];
-    for (int v = 0; v < NV; ++v) parts[v] = make_part<accumulated<T>>(columns - v * W);
-    tile_body<T, NV, false, masked>(g, a, g.a_row, b, e, c, g.c_row, parts, next, height, rows_of<MR>{});
+    part parts[vectors];
+    for (int v = 0; v < vectors; ++v) parts[v] = make_part<accumulated<T>>(columns - v * W);
+    tile_body<T, vectors, false, masked>(g, a, g.a_row, b, e, c, g.c_row, parts, next, height,
+                                         rows_of<tallest>{});
 }
 
-// The tiles of a height, of two vectors, and those of one where there are.
 template <class T>
-inline constexpr tile_set<T> tiles{lanes<T> * vectors,
-                                   tallest<T>,
-                                   second,
-                                   masked,
-                                   tile<T, tallest<T>, 2>,
-                                   tile<T, second, 2>,
-                                   tile<T, shortest, 2>,
-                                   has_narrow<T> ? tile<T, tallest<T>, has_narrow<T> ? 1 : 2> : nullptr,
-                                   has_narrow<T> ? tile<T, shortest, has_narrow<T> ? 1 : 2> : nullptr};
+inline constexpr tile_set<T> tiles{lanes<T> * vectors, tallest, masked, tile<T>};
 template <class T>
 void block(block_args<T> const& g) {
     multiply_by_tiles(tiles<T>, g);

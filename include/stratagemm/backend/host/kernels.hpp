@@ -139,44 +139,33 @@ template <class T>
                                                : product(alpha, sums[l]) + product(beta, e[l]));
 }
 
-// The tiles of an instruction set: functions of a block, its A, B, E and C, of how many rows and columns, and the
-// rows of A that are read next.
+// The tile of an instruction set: a function of a block, its A, B, E and C, of how many rows and columns, and the rows
+// of A that are read next.
 template <class T>
 struct tile_set {
-    using function = void (*)(block_args<T> const&, T const*, T const*, accumulated<T> const*,
-                              accumulated<T>*, int, int, T const*);
-    int strip, tallest, second; // columns; rows
+    int strip, tallest; // columns; rows
     bool masked;
-    function tall, middle, low;   // of two vectors
-    function tall_narrow, narrow; // of one, or null
+    void (*tile)(block_args<T> const&, T const*, T const*, accumulated<T> const*, accumulated<T>*, int, int,
+                 T const*);
 };
 
-// How many rows the next tile takes of `left`: the largest height, except where taking the second one now makes the
-// rest come out even.
-template <class T>
-int next_height(tile_set<T> const& t, index_t left) {
-    if (left < t.tallest) return left >= t.second ? t.second : static_cast<int>(left);
-    index_t const even = left & ~index_t{1};
-    for (int seconds = 0; seconds * t.second <= left && seconds < t.tallest / 2; ++seconds)
-        if ((even - seconds * t.second) % t.tallest == 0) return seconds ? t.second : t.tallest;
-    return t.tallest;
-}
-
 // C = alpha A B + beta E for each of `count` products; all strides are the caller's. Where moves cannot be masked, the
-// last strip of B is padded and its tiles go through a buffer.
+// last strip goes through buffers: C, and a B that is read where it lies; a packed one is padded.
 template <class T>
 [[gnu::cold, gnu::noinline]] void multiply_by_tiles(tile_set<T> const& t, block_args<T> const& g) {
     using Acc = accumulated<T>;
     constexpr int most_rows = 16, most_columns = 16; // of a buffer
-    int const strip = t.strip;
+    int const strip = t.strip, rest = static_cast<int>(g.n % strip);
+    bool const pads = rest > 0 && !t.masked, in_place = g.b_strip == strip;
+    T last[longest_piece(sizeof(T)) * most_columns];
     T const *a = g.a, *b = g.b;
     Acc const* e = g.e;
     Acc* c = g.c;
     index_t const e_row = e ? g.e_row : 0, e_strip = e ? strip : 0; // nothing is added to a null pointer
     for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
+        if (pads && in_place) take_columns(b + g.n - rest, g.b_row, last, strip, static_cast<int>(g.k), rest);
         for (index_t i = 0; i < g.m;) {
-            int const height = next_height(t, g.m - i);
-            auto* const wide = height == t.tallest ? t.tall : height == t.second ? t.middle : t.low;
+            int const height = static_cast<int>(smaller(t.tallest, g.m - i));
             T const *const ai = a + i * g.a_row, *bj = b;
             Acc const* ej = e + i * e_row;
             Acc* cj = c + i * g.c_row;
@@ -184,16 +173,15 @@ template <class T>
                 index_t const left = g.n - j;
                 int const columns = static_cast<int>(left < strip ? left : strip);
                 T const* const next = left > strip || !g.ahead ? nullptr : g.ahead + i * g.ahead_row;
-                if (columns == strip || t.masked) {
-                    auto* const narrow = height == t.tallest ? t.tall_narrow : t.narrow;
-                    (narrow && columns <= strip / 2 ? narrow : wide)(g, ai, bj, ej, cj, height, columns,
-                                                                     next);
+                if (columns == strip || !pads) {
+                    t.tile(g, ai, bj, ej, cj, height, columns, next);
                 } else {
                     Acc buffer[most_rows * most_columns] = {};
                     block_args<T> whole = g;
                     whole.e_row = whole.c_row = strip;
+                    if (in_place) whole.b_row = strip;
                     if (g.beta != Acc(0)) take_columns<Acc>(ej, g.e_row, buffer, strip, height, columns);
-                    wide(whole, ai, bj, buffer, buffer, height, strip, next);
+                    t.tile(whole, ai, in_place ? last : bj, buffer, buffer, height, strip, next);
                     take_columns<Acc>(buffer, strip, cj, g.c_row, height, columns);
                 }
             }
@@ -294,9 +282,7 @@ struct vector_types {
 namespace host_portable {
 #define STRATAGEMM_TARGET
 inline constexpr bool masked = false; // loads and stores of part of a vector cost no more than whole ones
-template <class T>
-inline constexpr int tallest = 4;
-inline constexpr int second = 4, shortest = 4, vectors = 2;
+inline constexpr int tallest = 4, vectors = 2;
 STRATAGEMM_VECTORS(16)
 
 struct part {
@@ -382,9 +368,7 @@ STRATAGEMM_OP vec<T> load_as(From const* p) {
 namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
 inline constexpr bool masked = false;
-template <class T>
-inline constexpr int tallest = 6;
-inline constexpr int second = 2, shortest = 2, vectors = 2;
+inline constexpr int tallest = 6, vectors = 2;
 STRATAGEMM_VECTORS(32)
 
 struct part {
@@ -438,10 +422,7 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 inline constexpr bool masked = true;
-// Integers have no generated kernels, and so the tiles that registers have room for.
-template <class T>
-inline constexpr int tallest = is_generated<T> ? 8 : 14;
-inline constexpr int second = 8, shortest = 8, vectors = 2;
+inline constexpr int tallest = 8, vectors = 2;
 STRATAGEMM_VECTORS(64)
 
 struct part {
@@ -514,9 +495,10 @@ inline constexpr index_t dot_vector = 16;
 // The kernels for packets T, packed from elements From.
 template <class T, class From>
 struct kernel_table {
-    int strip;   // columns of B in one strip
-    int tallest; // rows of the tallest tile
-    bool masked; // the last strip of B may be narrower; otherwise it is padded
+    int strip;      // columns of B in one strip
+    int tallest;    // rows of the tallest tile
+    bool masked;    // the last strip of B may be narrower; otherwise a packed one is padded
+    bool generates; // there are generated kernels, which do most of the work
     void (*block)(block_args<T> const&);
     void (*add)(block_args<accumulated<T>> const&); // C = alpha B + beta E
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
@@ -525,8 +507,7 @@ struct kernel_table {
     // Of packets: from rows of elements along k, and from rows that lie across k.
     void (*copy_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
     void (*join_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
-    // Few rows, or one; where a function is missing, the blocked product does it.
-    void (*row_times_rows)(block_args<T> const&) = nullptr;
+    // Where a function is missing, the blocked product does it.
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<dotted<T>> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; squares of 4 elements, and with rows of 32 bytes.
@@ -544,8 +525,8 @@ void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
 #    define STRATAGEMM_TABLE(NAME)                                                                           \
         [] {                                                                                                 \
             kernel_table<T, From> own;                                                                       \
-            own.strip = NAME::lanes<T> * NAME::vectors, own.tallest = NAME::tallest<T>,                      \
-            own.masked = NAME::masked;                                                                       \
+            own.strip = NAME::lanes<T> * NAME::vectors, own.tallest = NAME::tallest,                         \
+            own.masked = NAME::masked, own.generates = false;                                                \
             own.block = NAME::block<T>;                                                                      \
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
@@ -565,14 +546,15 @@ template <class T, class From>
             t = STRATAGEMM_TABLE(host_avx512);
         else if constexpr (!is_packet<T>)
             t = STRATAGEMM_TABLE(host_avx2);
+        t.generates = STRATAGEMM_GENERATES || t.masked;
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (is_packet<T>) {
             t.dot_products = host_avx2::dot_products<dotted<T>>, t.turn = host_avx2::turn<T>;
             t.copy_packets = host_avx512::copy_packets<T>, t.join_packets = host_avx512::join_packets<T>;
         } else if constexpr (std::is_same_v<T, From>) {
-            t.dot_products = host_avx2::dot_products<T>, t.row_times_rows = host_avx2::row_times_rows<T>,
-            t.rows_times_rows = host_avx2::rows_times_rows<T>, t.turn = host_avx2::turn<T>;
+            t.dot_products = host_avx2::dot_products<T>, t.rows_times_rows = host_avx2::rows_times_rows<T>,
+            t.turn = host_avx2::turn<T>;
             t.small = host_avx2::small<T>, t.squares = host_avx2::squares<T>;
         }
         if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>) t.quads = host_avx2::quads;

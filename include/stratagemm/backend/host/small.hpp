@@ -7,16 +7,15 @@
 STRATAGEMM_BEGIN
 
 // The compiled kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of
-// B are b_col apart; `ready`: B has whole strips. Sets the distance between strips of B.
+// B are b_col apart. Sets the distance between strips of B.
 template <class T>
-[[gnu::cold, gnu::noinline]] block_function<T> only_kernel(block_args<T>& g, index_t b_col,
-                                                           bool ready = false) {
+[[gnu::cold, gnu::noinline]] block_function<T> only_kernel(block_args<T>& g, index_t b_col) {
     auto const& table = real_packing<T, T>::kernels();
     auto kernel = table.block;
     if (!kernel) return kernel; // see isa_status()
     if (g.m == 1 && g.n >= 8 && g.n * g.k * index_t{sizeof(T)} >= 2048 && g.count == 1 &&
-        table.row_times_rows) {
-        kernel = table.row_times_rows;
+        table.rows_times_rows) {
+        kernel = table.rows_times_rows;
     } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
         index_t const row = g.n * index_t{sizeof(T)};
         auto const square = row == 32 ? table.squares : g.n == 4 ? table.quads : nullptr;
@@ -25,16 +24,14 @@ template <class T>
             kernel = square;
         else if (!table.masked || row <= 32)
             kernel = table.small;
-    } else if (!table.masked && g.n % table.strip != 0 && !ready) {
-        kernel = nullptr;
     }
     g.b_strip = table.strip;
     return b_col == 1 && g.k <= block_sizes<T>::k ? kernel : nullptr;
 }
 // The same for a piece of k, of which there may be a generated kernel.
 template <class T>
-[[gnu::noinline]] block_function<T> kernel_of_piece(block_args<T>& g, bool ready) {
-    auto const compiled = only_kernel(g, 1, ready);
+[[gnu::noinline]] block_function<T> kernel_of_piece(block_args<T>& g) {
+    auto const compiled = only_kernel(g, 1);
     auto const own = compiled ? generated_next(g) : nullptr;
     return own ? own : compiled;
 }
@@ -48,19 +45,17 @@ template <class T>
     auto const& table = real_packing<T, T>::kernels();
     if (!table.block) return false;
     auto const pieces = pieces_of<T>(g.k);
-    index_t const k = g.k, b_row = g.b_row, unit = table.masked ? 1 : table.strip,
-                  width = divide_up(g.n, unit) * unit;
-    bool const copies = b_col != 1 || width != g.n, narrow = width != g.n;
-    if ((copies && width * smaller(pieces.length, k) > room) || (narrow && pieces.count > 1)) return false;
+    index_t const k = g.k, b_row = g.b_row;
+    bool const copies = b_col != 1;
+    if (copies && g.n * smaller(pieces.length, k) > room) return false;
     for (index_t p = 0; p < k; p += g.k) {
         g.k = smaller(pieces.length, k - p);
         T const* const b = g.b;
         if (copies) {
-            clear_strip(copy, width, g.k, g.n);
-            gather(table, copy, width, b, b_row, b_col, g.k, g.n);
-            g.b = copy, g.b_row = width;
+            gather(table, copy, g.n, b, b_row, b_col, g.k, g.n);
+            g.b = copy, g.b_row = g.n;
         }
-        kernel_of_piece(g, true)(g);
+        kernel_of_piece(g)(g);
         g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
         g.a += g.k * g.a_col, g.b = b + g.k * b_row;
     }
@@ -105,7 +100,7 @@ template <class T>
     auto const& table = real_packing<T, T>::kernels();
     block_args<T> part = g;
     part.m = g.n, part.n = g.m, part.a = g.b, part.b = g.a;
-    part.a_row = b_col, part.a_col = g.b_row, part.b_row = g.a_col;
+    part.a_row = b_col, part.a_col = g.b_row, part.b_row = g.a_col, part.b_strip = table.strip;
     part.a_step = g.b_step, part.b_step = g.a_step;
     if (columns && (own = generated_next(part, generated_form::turned))) {
         run_small(part, own, threads);
@@ -119,7 +114,7 @@ template <class T>
         for (index_t p = 0; p < g.k; p += length) {
             part.k = smaller(length, g.k - p), part.beta = T(p > 0);
             part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
-            auto const kernel = kernel_of_piece(part, table.masked);
+            auto const kernel = kernel_of_piece(part);
             if (!kernel) return false;
             kernel(part);
         }

@@ -19,7 +19,7 @@ template <class TA, class Packing>
             return host_way::dots;
         if (b.col_stride != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
         index_t const row_bytes = magnitude(b.row_stride) * index_t{sizeof(packet)};
-        if (are_few_rows(Packing::kernels().masked, a.rows, b.rows, row_bytes)) return host_way::rows;
+        if (are_few_rows(Packing::kernels().generates, a.rows, b.rows, row_bytes)) return host_way::rows;
     }
     return host_way::blocks;
 }
@@ -37,9 +37,8 @@ template <class Table, class T>
         part.n = smaller(width, g.n - j), part.b = g.b + j, part.c = g.c + j;
         part.e = g.e ? g.e + j : nullptr;
         block_args<T> step = part;
-        step.b_strip = 128 / index_t{sizeof(T)}, step.c = sums, step.c_row = width, step.alpha = T(1),
-        step.beta = T(0);
-        bool done = table.masked && g.m > 1;
+        step.b_strip = table.strip, step.c = sums, step.c_row = width, step.alpha = T(1), step.beta = T(0);
+        bool done = table.generates && g.m > 1;
         for (index_t p = 0; p < g.k && done; p += step.k) {
             step.k = smaller(g.m < 8 ? 8 : 16, g.k - p), step.a = g.a + p * g.a_col,
             step.b = part.b + p * g.b_row;
@@ -68,9 +67,8 @@ void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_regi
     index_t const height = job.write ? sizes::staged : r.i1 - r.i0,
                   width = job.write ? sizes::n() : r.j1 - r.j0;
     // Rows of a B that comes from memory are fetched ahead; from a cache they come as fast without.
-    // One row times a B from a cache is up to twice as fast by the kernel that fetches nothing ahead.
     index_t const b_bytes = job.a.cols * job.b.cols * index_t{sizeof(T)};
-    if (!dots && b_bytes > near_memory) g.ahead = job.b.data;
+    if (!dots && b_bytes > (job.a.rows == 1 ? 16 << 20 : near_memory)) g.ahead = job.b.data;
     for (index_t i = r.i0; i < r.i1; i += height)
         for (index_t j = r.j0; j < r.j1; j += width) {
             g.m = smaller(height, r.i1 - i), g.n = smaller(width, r.j1 - j);
@@ -85,12 +83,8 @@ void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_regi
                     multiply_by_dots(table, g, job.b.col_stride);
                 else if (dots)
                     multiply_by_dots(g, job.b.col_stride, smaller(job.a.rows, job.b.cols));
-                else if constexpr (std::is_same_v<typename Packing::packet, T>) {
-                    if (job.a.rows == 1 && table.row_times_rows && b_bytes <= (16 << 20))
-                        table.row_times_rows(g);
-                    else
-                        multiply_rows(table, g);
-                }
+                else if constexpr (std::is_same_v<typename Packing::packet, T>)
+                    multiply_rows(table, g);
                 g.e = g.c, g.e_row = g.c_row, g.beta = Acc(1);
             }
             if (job.write) job.write(job.problem, job.swapped, scratch.sum, g.n, i, j, g.m, g.n);

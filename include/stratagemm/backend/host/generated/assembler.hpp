@@ -16,12 +16,21 @@ struct x86_memory {
     index_t distance;
 };
 
+// Of AVX-512 with 32 registers of 64 bytes, or of AVX2 with 16 of 32 bytes. AVX2 has no numbers in memory that are
+// multiplied with all elements, and no masks but those of loads: the last two registers are for what replaces them.
 class assembler {
     using gpr = x86::gpr;
     using enum x86::gpr;
 
 public:
-    assembler(unsigned char* begin, unsigned char* end) : at_(begin), end_(end) {}
+    // Of AVX2, `masks` are eight words of ones and eight of zeros, less than 2 GiB from the code.
+    assembler(unsigned char* begin, unsigned char* end, bool avx512, std::int32_t const* masks)
+        : at_(begin), end_(end), avx512_(avx512), masks_(reinterpret_cast<unsigned char const*>(masks)) {}
+
+    bool is_avx512() const { return avx512_; }
+    // The last register, which multiply_add_element() needs with AVX2; the one before it is needed by factors and parts
+    // of vectors that are multiplied.
+    int last() const { return avx512_ ? 31 : 15; }
 
     // False: there was no room for the code, or a number did not fit an instruction.
     bool is_whole() const { return whole_; }
@@ -34,18 +43,38 @@ public:
         int bytes() const { return 16 << length; }
         int element() const { return wide ? 8 : 4; }
     };
-    // `mask`: 1 or 2 for the elements that k1 or k2 has, 0 for all; others of a vector are read as zero
+    // `mask`: 1 or 2 for as many elements as set_mask() was told, 0 for all; others of a vector are read as zero
     void load(vectors t, int to, x86_memory from, int mask) {
-        with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, mask ? 0x80 + mask : 0, t.bytes());
+        if (avx512_ || mask == 0)
+            return with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, mask ? 0x80 + mask : 0, t.bytes());
+        prefix(t, 0x10, of_map(1, 0), to, 0, 0, 0);
+        put((to & 7) * 8 + 5, 1); // relative to the next instruction
+        put_number(masks_ + 32 - part_[mask] * t.element() - (at_ + 4));
+        with_memory(t, t.wide ? 0x2d : 0x2c, of_map(2, 1), to, to, from, 0, 1);
     }
     // Elements of one or two bytes.
     void load_short(int size, int to, x86_memory from, int mask) {
         with_memory({size == 2, 2}, 0x6f, of_map(1, 3), to, 0, from, 0x80 + mask, 64);
     }
+    // Of AVX2, a part of more than 16 bytes is not kept in its register: masks would take a dozen operations on some
+    // machines.
     void store(vectors t, x86_memory to, int from, int mask) {
-        with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, mask, t.bytes());
+        if (avx512_ || mask == 0)
+            return with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, mask, t.bytes());
+        int left = part_[mask] * t.element();
+        if (left >= 16) {
+            store({t.wide, 0}, to, from, 0);
+            to.distance += 16, left -= 16;
+            if (left > 0) extract({t.wide, 0}, from, from, 1);
+        }
+        if (left >= 8) with_memory({t.wide, 0}, 0x13, of_map(1, 0), from, 0, to, 0, 1); // vmovlps
+        if (left % 8 != 0) {                                                            // vextractps
+            with_memory({t.wide, 0}, 0x17, of_map(3, 1), from, 0, {to.base, to.distance + left - 4}, 0, 1);
+            put(left / 8 * 2, 1);
+        }
     }
-    void broadcast(vectors t, int to, x86_memory from) { // not of doubles in 16 bytes
+    void broadcast(vectors t, int to, x86_memory from) { // with AVX-512 not of doubles in 16 bytes
+        if (!avx512_) t.length = 1;
         with_memory(t, t.wide ? 0x19 : 0x18, of_map(2, true), to, 0, from, 0, t.element());
     }
     // What is multiplied. 0: floats or doubles; 1: pairs of bfloat16, whose sums are floats; 2: packets of four int8,
@@ -56,25 +85,32 @@ public:
         with_registers(t, multiply_code(), multiply_map(), sum, x, y);
     }
     void multiply_add(vectors t, int sum, int x, x86_memory y, int mask) {
+        if (!avx512_ && mask != 0) return load(t, last() - 1, y, mask), multiply_add(t, sum, x, last() - 1);
         with_memory(t, multiply_code(), multiply_map(), sum, x, y, mask, t.bytes());
     }
     void multiply_add_element(vectors t, int sum, int x, x86_memory y) {
+        if (!avx512_) return broadcast(t, last(), y), multiply_add(t, sum, x, last());
         with_memory(t, multiply_code(), multiply_map(), sum, x, y, 0x10, t.element());
     }
     // to = x y, where y is one number in memory for all; and, of floats or doubles, to += x y
     void multiply_factor(vectors t, int to, int x, x86_memory y) {
+        if (!avx512_) {
+            broadcast(t, last() - 1, y);
+            return with_registers(t, 0x59, of_map(1, t.wide), to, x, last() - 1);
+        }
         with_memory(t, packets == 2 ? 0x40 : 0x59, packets == 2 ? of_map(2, 1) : of_map(1, t.wide), to, x, y,
                     0x10, t.element());
     }
     void multiply_add_factor(vectors t, int sum, int x, x86_memory y) {
+        if (!avx512_) return broadcast(t, last() - 1, y), multiply_add(t, sum, x, last() - 1);
         with_memory(t, 0xb8, of_map(2, 1), sum, x, y, 0x10, t.element());
     }
     void add(vectors t, int to, int x, int y) {
         with_registers(t, packets == 2 ? 0xfe : 0x58, of_map(1, packets == 2 || t.wide), to, x, y);
     }
-    // 16 or 32 bytes of a vector of 64
+    // 16 or 32 bytes of the longest vector
     void extract(vectors t, int to, int from, int which) {
-        with_registers({t.wide, 2}, t.length == 0 ? 0x19 : 0x1b, of_map(3, true), from, 0, to);
+        with_registers({t.wide, avx512_ ? 2 : 1}, t.length == 0 ? 0x19 : 0x1b, of_map(3, true), from, 0, to);
         put(which, 1);
     }
     // Of every 16 bytes of x, then of y, the even elements or the odd ones; of both, all even or odd pieces of 16
@@ -84,9 +120,11 @@ public:
         put(t.wide ? (odd ? 0xff : 0x00) : odd ? 0xdd : 0x88, 1);
     }
     void take_pieces(vectors t, int to, int x, int y, bool odd) {
-        take_16_bytes(t, to, x, y, odd ? 0xdd : 0x88);
+        if (avx512_) return take_16_bytes(t, to, x, y, odd ? 0xdd : 0x88);
+        with_registers(t, 0x06, of_map(3, true), to, x, y);
+        put(odd ? 0x31 : 0x20, 1);
     }
-    void take_halves(vectors t, int to, int x, int y, bool high) {
+    void take_halves(vectors t, int to, int x, int y, bool high) { // of AVX-512
         take_16_bytes(t, to, x, y, high ? 0xee : 0x44);
     }
     // Of every 16 bytes of x and y, the elements of the low or high halves: one of x, one of y, and so on.
@@ -94,8 +132,10 @@ public:
         with_registers(t, high ? 0x15 : 0x14, of_map(1, t.wide), to, x, y);
     }
     void clear(vectors t, int to) { with_registers({false, t.length}, 0xef, of_map(1, true), to, to, to); }
-    void set_mask(int mask, index_t bits) { // of 64 bits, through rcx
-        put(0xb948, 2), put(bits, 8);
+    void set_mask(int mask, index_t elements) { // at most 63, through rcx
+        part_[mask] = static_cast<int>(elements);
+        if (!avx512_) return;
+        put(0xb948, 2), put((index_t{1} << elements) - 1, 8);
         put(0x92fbe1c4, 4), put(0xc1 + 8 * mask, 1);
     }
     // `far`: into the second-level cache
@@ -175,8 +215,15 @@ private:
     int multiply_code() const { return packets == 0 ? 0xb8 : packets == 1 ? 0x52 : 0x50; }
     int multiply_map() const { return of_map(2, packets == 1 ? 2 : 1); }
     // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address; `last`: of
-    // the last byte, all but the length and the second source.
-    void evex(vectors t, int code, int map, int reg, int second, int third, int last) {
+    // the last byte, all but the length and the second source. Of the instructions of AVX2 here, multiply-adds alone
+    // have a bit for doubles.
+    void prefix(vectors t, int code, int map, int reg, int second, int third, int last) {
+        if (!avx512_) {
+            put(0xc4, 1);
+            put((map & 7) + (reg & 8 ? 0 : 0x80) + 0x40 + (third & 8 ? 0 : 0x20), 1);
+            put((t.wide && code == 0xb8 ? 0x80 : 0) + (~second & 15) * 8 + t.length * 4 + map / 8, 1);
+            return put(code, 1);
+        }
         put(0x62, 1);
         put((map & 7) + (reg & 8 ? 0 : 0x80) + (third & 16 ? 0 : 0x40) + (third & 8 ? 0 : 0x20) +
                 (reg & 16 ? 0 : 0x10),
@@ -187,13 +234,14 @@ private:
     }
     [[gnu::noinline, gnu::cold]] void with_registers(vectors t, int code, int map, int reg, int second,
                                                      int third) {
-        evex(t, code, map, reg, second, third, 0);
+        prefix(t, code, map, reg, second, third, 0);
         put(0xc0 + (reg & 7) * 8 + (third & 7), 1);
     }
     // A distance that is a multiple of `unit` may take one byte.
     [[gnu::noinline, gnu::cold]] void with_memory(vectors t, int code, int map, int reg, int second,
                                                   x86_memory m, int last, int unit) {
-        evex(t, code, map, reg, second, m.base, last);
+        prefix(t, code, map, reg, second, m.base, last);
+        if (!avx512_) unit = 1;
         int const operand = (reg & 7) * 8 + (m.base & 7);
         index_t const units = m.distance / unit;
         if (m.distance == 0)
@@ -205,7 +253,9 @@ private:
     }
 
     unsigned char *at_, *end_;
-    bool whole_ = true;
+    bool whole_ = true, avx512_;
+    unsigned char const* masks_;
+    int part_[3] = {}; // elements of each mask
 };
 
 STRATAGEMM_END

@@ -9,13 +9,13 @@ STRATAGEMM_BEGIN
 // The tiles of dot products, which take the fewest cycles. b_strip of the shape: the distance between columns of B.
 class dots_tiling {
 public:
-    [[gnu::cold]] explicit dots_tiling(generated_shape const& s)
-        : size_(s.size()), c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_) {
+    [[gnu::cold]] dots_tiling(generated_shape const& s, bool avx512)
+        : size_(s.size()), c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), bytes_(avx512 ? 64 : 32) {
         index_t least = 0;
         bool const a_collides = rows_nearly_collide(s.a_row * size_),
                    b_collides = rows_nearly_collide(s.b_strip * size_);
-        for (index_t rows = 1; rows <= 8 && rows <= s.m; ++rows)
-            for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums;
+        for (index_t rows = 1; rows <= most_rows() && rows <= s.m; ++rows)
+            for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums();
                  ++columns) {
                 if ((a_collides ? rows : 1) + (b_collides ? columns : 1) > ways) continue;
                 index_t const all = divide_up(s.m, rows) * divide_up(s.n, columns) *
@@ -26,9 +26,9 @@ public:
 
     // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest cache does not
     // have; a result after four; a shuffle a cycle.
-    static index_t step(index_t rows, index_t columns) {
+    index_t step(index_t rows, index_t columns) const {
         index_t const loads = rows + columns;
-        return larger_of(8, larger_of(rows * columns, loads)) + loads / 2;
+        return larger_of(8, larger_of(rows * columns, loads) * halves()) + loads / 2;
     }
     index_t end(index_t rows, index_t columns) const {
         return 40 * divide_up(rows, down_of(rows)) * divide_up(columns, across_of(rows)) + 2 * rows * columns;
@@ -38,14 +38,20 @@ public:
 
 protected:
     // Sums that one vector is made of, where rows of C are apart.
-    static index_t down_of(index_t rows) { return smaller(rows, 4); }
-    index_t across_of(index_t rows) const { return 64 / c_size_ / (down_of(rows) == 3 ? 4 : down_of(rows)); }
+    index_t down_of(index_t rows) const { return smaller(rows, bytes_ / 16); }
+    index_t across_of(index_t rows) const {
+        return bytes_ / c_size_ / (down_of(rows) == 3 ? 4 : down_of(rows));
+    }
+
+    // Vectors of 64 bytes along k, each of which has a sum of its own.
+    index_t halves() const { return 64 / bytes_; }
+    index_t most_rows() const { return bytes_ == 64 ? 8 : 3; }
+    int most_sums() const { return bytes_ == 64 ? 20 : 6; }
 
     // Lines of one set of the first-level cache, which rows that collide share.
     static constexpr index_t ways = 8;
-    static constexpr int most_sums = 20;
 
-    index_t size_, c_size_, lanes_, rows_ = 1, columns_ = 1;
+    index_t size_, c_size_, lanes_, bytes_, rows_ = 1, columns_ = 1; // bytes of a vector
 };
 
 class dots_generator : dots_tiling {
@@ -54,9 +60,10 @@ class dots_generator : dots_tiling {
 
 public:
     [[gnu::cold, gnu::noinline]] dots_generator(generated_shape const& s, assembler& to)
-        : dots_tiling(s), s_(s), to_(to),
-          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8, 2},
-          rows_first_(s.m > s.n), fetches_(fetches(s)) {}
+        : dots_tiling(s, to.is_avx512()), s_(s), to_(to),
+          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8,
+                                                                             to.is_avx512() ? 2 : 1},
+          row_of_a_(most_sums() * static_cast<int>(halves())), rows_first_(s.m > s.n), fetches_(fetches(s)) {}
 
     // Registers as in product_generator, but for r10 and rax, which count tiles of columns and of rows.
     [[gnu::cold, gnu::noinline]] void write() {
@@ -83,8 +90,6 @@ private:
         index_t const few = smaller(s.m, s.n), bytes = (s.m > s.n ? s.m * s.a_row : s.n * s.b_strip) * size_;
         return few >= 3 && few <= 16 && bytes > near_memory;
     }
-
-    static constexpr int row_of_a = most_sums, column_of_b = 28, other = 29;
 
     // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what
     // points to the operand, and how far apart they are.
@@ -118,8 +123,9 @@ private:
 
     // Sums are registers 0, 1 and so on, those of a row side by side.
     [[gnu::cold, gnu::noinline]] void write_tile(int rows, int columns) {
-        for (int x = 0; x < rows * columns; ++x) to_.clear(t_, x);
-        index_t const steps = s_.k / lanes_, step = rows + columns + rows * columns;
+        int const sums = rows * columns, halves = static_cast<int>(this->halves());
+        for (int x = 0; x < halves * sums; ++x) to_.clear(t_, x);
+        index_t const steps = s_.k / lanes_, step = halves * (rows + columns + sums);
         gpr a = rdi, b = rsi;
         index_t done = 0;
         if (steps * step > 320) {
@@ -127,18 +133,21 @@ private:
             a = r8, b = r9;
             to_.move(r8, rdi), to_.move(r9, rsi);
             unsigned char* const loop = to_.begin_loop(rcx, loops);
-            for (index_t p = 0; p < unrolled; ++p) write_step(rows, columns, a, b, p, false);
+            for (index_t p = 0; p < unrolled * halves; ++p) write_step(rows, columns, a, b, p, false);
             to_.add(r8, unrolled * 64), to_.add(r9, unrolled * 64);
             to_.end_loop(rcx, loops, loop);
             done = loops * unrolled;
         }
-        for (index_t p = done; p < steps; ++p) write_step(rows, columns, a, b, p - done, false);
-        if (s_.k % lanes_ != 0) {
-            to_.set_mask(1, static_cast<index_t>((std::uint64_t{1} << s_.k % lanes_) - 1));
-            write_step(rows, columns, a, b, steps - done, true);
+        for (index_t p = done * halves; p < steps * halves; ++p)
+            write_step(rows, columns, a, b, p - done * halves, false);
+        index_t const in_vector = bytes_ / size_;
+        for (index_t left = s_.k % lanes_, p = (steps - done) * halves; left > 0; left -= in_vector, ++p) {
+            if (left < in_vector) to_.set_mask(1, left);
+            write_step(rows, columns, a, b, p, left < in_vector);
         }
-        if (columns == s_.n && s_.c_row == columns && rows * columns <= 64 / c_size_) {
-            write_sums(0, 1, 0, rows * columns, columns);
+        for (int x = 0; x < sums && halves > 1; ++x) to_.add(t_, x, x, x + sums);
+        if (columns == s_.n && s_.c_row == columns && sums <= bytes_ / c_size_) {
+            write_sums(0, 1, 0, sums, columns);
         } else {
             int const down = static_cast<int>(down_of(rows)), across = static_cast<int>(across_of(rows));
             for (int r = 0; r < rows; r += down)
@@ -146,23 +155,26 @@ private:
                     write_sums(r, smaller(down, rows - r), s, smaller(across, columns - s), columns);
         }
     }
+    // A vector of k, which sums of its own are for: of a first half or a second one.
     [[gnu::cold, gnu::noinline]] void write_step(int rows, int columns, gpr a, gpr b, index_t p,
                                                  bool masked) {
+        int const half = static_cast<int>(p % halves()), first = half * rows * columns;
         for (int r = 0; r < rows; ++r) {
-            x86_memory const of_a{a, r * s_.a_row * size_ + p * 64};
-            load(row_of_a + r, of_a, masked);
-            if (fetches_ && rows_first_) to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
+            x86_memory const of_a{a, r * s_.a_row * size_ + p * bytes_};
+            load(row_of_a_ + r, of_a, masked);
+            if (fetches_ && rows_first_ && half == 0)
+                to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
         }
         for (int s = 0; s < columns; ++s) {
-            x86_memory const of_b{b, s * s_.b_strip * size_ + p * 64};
-            if (fetches_ && !rows_first_)
+            x86_memory const of_b{b, s * s_.b_strip * size_ + p * bytes_};
+            if (fetches_ && !rows_first_ && half == 0)
                 to_.prefetch({b, of_b.distance + columns * s_.b_strip * size_}, false);
             if (rows == 1 && (!masked || size_ >= 4)) {
-                to_.multiply_add(t_, s, row_of_a, of_b, masked);
+                to_.multiply_add(t_, first + s, row_of_a_, of_b, masked);
             } else {
-                load(column_of_b, of_b, masked);
+                load(to_.last(), of_b, masked);
                 for (int r = 0; r < rows; ++r)
-                    to_.multiply_add(t_, r * columns + s, row_of_a + r, column_of_b);
+                    to_.multiply_add(t_, first + r * columns + s, row_of_a_ + r, to_.last());
             }
         }
     }
@@ -179,27 +191,31 @@ private:
     [[gnu::cold, gnu::noinline]] void write_sums(int row, index_t rows, int column, index_t columns,
                                                  int sums_of_row) {
         int const size = static_cast<int>(c_size_), in_16 = 16 / size;
-        int const length = rows == 1 ? 2 : rows == 2 ? 1 : 0, span = (16 << length) / size;
+        int const length = rows > 2 ? 0 : t_.length + 1 - static_cast<int>(rows),
+                  span = (16 << length) / size;
         int elements[4];
         for (int e = 0; e < in_16; ++e) {
             int sums[4];
-            for (int l = 0; l < 4; ++l) {
+            for (int l = 0; l < 1 << t_.length; ++l) {
                 int const at = l * in_16 + e, r = at / span, s = at % span;
                 sums[l] = r < rows && s < columns ? (row + r) * sums_of_row + column + s : -1;
             }
-            elements[e] = join(2, join(1, sums[0], sums[1]), join(1, sums[2], sums[3]));
+            elements[e] = t_.length == 1 ? join(2, sums[0], sums[1])
+                                         : join(2, join(1, sums[0], sums[1]), join(1, sums[2], sums[3]));
         }
         int all = join(3, elements[0], elements[1]);
         if (in_16 == 4) all = join(3, all, join(3, elements[2], elements[3]));
 
         assembler::vectors const t{t_.wide, length};
-        to_.set_mask(1, (index_t{1} << columns) - 1);
+        bool const whole = columns * size == t.bytes();
+        if (!whole) to_.set_mask(1, columns);
+        int const other = row_of_a_;
         for (int r = 0; r < rows; ++r) {
             x86_memory const c{rdx, ((row + r) * s_.c_row + column) * c_size_};
             int part = all;
-            if (r > 0) to_.extract(t, part = column_of_b, all, r);
-            if (adds_) to_.load(t, other, c, true), to_.add(t, other, part, other), part = other;
-            to_.store(t, c, part, true);
+            if (r > 0) to_.extract(t, part = to_.last(), all, r);
+            if (adds_) to_.load(t, other, c, !whole), to_.add(t, other, part, other), part = other;
+            to_.store(t, c, part, !whole);
         }
     }
     // x and y, of which each element becomes the sum of two: those 32 bytes apart, 16 bytes apart, or neighbours.
@@ -208,6 +224,7 @@ private:
         if (x < 0) x = y;
         if (y < 0) y = x;
         if (x < 0) return x;
+        int const other = row_of_a_;
         for (int second = 1; second >= 0; --second) {
             int const to = second ? other : x;
             if (apart == 1)
@@ -225,6 +242,7 @@ private:
     assembler& to_;
     bool adds_;
     assembler::vectors t_;
+    int row_of_a_; // the first register of rows of A, which sums are added in at the end
     bool rows_first_, fetches_;
 };
 

@@ -20,7 +20,7 @@ class product_generator : generated_tiling {
 
 public:
     [[gnu::cold, gnu::noinline]] product_generator(generated_shape const& s, assembler& to)
-        : generated_tiling(s), to_(to), end_(static_cast<generated_end>(s.kind & 24)),
+        : generated_tiling(s, to.is_avx512()), to_(to), end_(static_cast<generated_end>(s.kind & 24)),
           c_col_(turned_ ? s.c_row : 1), masked_(rest_ * size_ % last_.bytes() != 0) {}
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch
@@ -28,7 +28,7 @@ public:
     // of k, tiles of a row, rows of tiles, and products; r11 is the argument.
     [[gnu::cold, gnu::noinline]] void write() {
         to_.packets = s_.packets();
-        if (masked_) to_.set_mask(1, (index_t{1} << rest_) - 1);
+        if (masked_) to_.set_mask(1, rest_);
         to_.push(rbx);
         to_.move(r11, rdi);
         to_.load(rbx, STRATAGEMM_ARGUMENT(t_.wide, count));
@@ -163,7 +163,7 @@ private:
     }
     // As finish_part() in kernels.hpp.
     [[gnu::cold, gnu::noinline]] void store(assembler::vectors t, x86_memory c, int sum, int mask) {
-        constexpr int result = 31;
+        int const result = to_.last();
         if (end_ >= generated_end::added) {
             to_.load(t, result, c, mask);
             if (end_ == generated_end::added)
@@ -185,7 +185,8 @@ private:
     // floats that are side by side are 16 bytes, too.
     [[gnu::cold, gnu::noinline]] void store_turned(assembler::vectors t, int first, int rows, int width,
                                                    int v, index_t columns) {
-        int const in_16 = static_cast<int>(16 / size_), low = 24, low_2 = 25, joined = 26, part = 27;
+        int const in_16 = static_cast<int>(16 / size_), low = static_cast<int>(most_turned()),
+                  low_2 = low + 1, joined = low + 2, part = low + 3;
         int const together = in_16 == 4 && s_.m == 2 && s_.c_row == 2 ? 2 : 1;
         for (int r = 0, in_mask = 0; r < rows; r += in_16) {
             int const high = rows - r < in_16 ? rows - r : in_16;
@@ -205,7 +206,7 @@ private:
                     index_t const column = in_16 * l + q;
                     if (column >= columns) break;
                     int const used = high * static_cast<int>(smaller(together, columns - column));
-                    if (used < in_16 && used != in_mask) to_.set_mask(2, (1 << used) - 1), in_mask = used;
+                    if (used < in_16 && used != in_mask) to_.set_mask(2, used), in_mask = used;
                     if (l > 0) to_.extract({t_.wide, 0}, part, from, l);
                     store({t_.wide, 0}, of_c(r, v * lanes_ + column), l > 0 ? part : from,
                           used < in_16 ? 2 : 0);
@@ -216,15 +217,21 @@ private:
     // Steps `from` to `to`, less one, of each of so many pieces of k.
     [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool ends, gpr a, gpr b, index_t from,
                                                   index_t to, int pieces) {
-        int const row = beside_ * rows * width, element = 31;
+        int const row = beside_ * rows * width, element = to_.last();
         bool const in_memory = rows == 1 && width > 1;
+        bool const fetches_a =
+            !avx512_ && s_.a_col == 1 && pieces == 1 && s_.m * s_.a_row * size_ > near_memory;
         for (index_t x = from * pieces; x < to * pieces; ++x) {
             int const piece = static_cast<int>(x % pieces), first = piece * rows * width;
             index_t const p = x / pieces + piece * piece_;
             for (index_t v = fetched_; v < fetched_to_; ++v)
-                to_.prefetch({b, (p * s_.b_row + column(width + v)) * size_}, false, true);
+                if (begins_line(v))
+                    to_.prefetch(end_of_line(b, (p * s_.b_row + column(width + v)) * size_), false, true);
             for (int r = in_memory ? 0 : -1; r < rows; ++r) {
                 x86_memory const of_a{a, (r * s_.a_row + p * s_.a_col) * size_};
+                // Of an A that comes from memory, the rows of the next tile.
+                if (fetches_a && r >= 0 && (p - from) * size_ % 64 == 0)
+                    to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
                 if (r >= 0 && (width > 1 || sums_integers())) to_.broadcast(t_, element, of_a);
                 for (int v = 0; v < width; ++v) {
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
@@ -232,14 +239,18 @@ private:
                     assembler::vectors const t = last ? last_ : t_;
                     // What is next of a B that comes from the second-level cache, which one row of A waits for, or
                     // from memory: further rows, or where there are few those of the next tile.
-                    if (in_memory && s_.k * s_.n * size_ > 32768)
-                        to_.prefetch(
-                            {b, of_b.distance + (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_}, false);
+                    if (!begins_line(v))
+                        ;
+                    else if (in_memory && s_.k * s_.n * size_ > 32768)
+                        to_.prefetch(end_of_line(b, of_b.distance +
+                                                        (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_),
+                                     false);
                     else if (r < 0 && continues_)
                         to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
                     else if (r < 0 && !goes_down() &&
                              s_.k * s_.b_row * size_ > second_level_cache()) // B lies in the third
-                        to_.prefetch({b, of_b.distance + 12 * s_.b_row * size_}, false);
+                        to_.prefetch(end_of_line(b, of_b.distance + (avx512_ ? 12 : 24) * s_.b_row * size_),
+                                     false);
                     if (r < 0)
                         to_.load(t, row + v, of_b, masked);
                     else if (width == 1 && !sums_integers())
@@ -253,6 +264,10 @@ private:
         }
     }
 
+    bool begins_line(index_t vector) const { return vector * t_.bytes() % 64 == 0; }
+    // Of 64 bytes that are fetched. They may be parts of two cache lines, of which columns before have fetched the
+    // first.
+    static x86_memory end_of_line(gpr base, index_t distance) { return {base, distance + 63}; }
     x86_memory of_c(index_t r, index_t column) const { return {rdx, (r * c_row_ + column * c_col_) * size_}; }
     // Moves on to where what comes next begins.
     [[gnu::cold, gnu::noinline]] void go() {

@@ -44,13 +44,14 @@ struct evenly {
 // The tiles of a product, or of a piece of its k.
 class generated_tiling {
 public:
-    [[gnu::cold, gnu::noinline]] explicit generated_tiling(generated_shape const& s)
-        : s_(s), size_(s.size()), turned_((s.kind & static_cast<int>(generated_form::turned)) != 0),
+    [[gnu::cold, gnu::noinline]] generated_tiling(generated_shape const& s, bool avx512)
+        : avx512_(avx512), s_(s), size_(s.size()),
+          turned_((s.kind & static_cast<int>(generated_form::turned)) != 0),
           continues_((s.kind & static_cast<int>(generated_form::continued)) != 0),
           c_row_(turned_ ? 1 : s.c_row), t_(vector_of(s.n)), lanes_(t_.bytes() / size_),
           vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_), last_(rest_ > 0 ? vector_of(rest_) : t_),
-          large_(s.m >= 12 && smaller(s.k, longest_piece(size_)) * s.n * size_ > 1 << 18 && !turned_ &&
-                 !continues_ && (has_strips() || cpu_is_near_third_level())),
+          large_(s.m >= (avx512 ? 12 : 7) && smaller(s.k, longest_piece(size_)) * s.n * size_ > 1 << 18 &&
+                 !turned_ && !continues_ && (has_strips() || cpu_is_near_third_level())),
           strips_(widths()), width_(strips_.wides > 0 ? strips_.wide : strips_.narrow),
           tiles_(s.m, tallest(width_)) {}
 
@@ -73,7 +74,8 @@ public:
                           half_cycles =
                               beside * larger_of(larger_of(own * sums, rows + own * width), from_far),
                           many = down * across * divide_up(pieces.count, beside);
-            all.cycles += static_cast<double>(many * pieces.length * larger_of(half_cycles, 8)) / 2;
+            all.cycles +=
+                static_cast<double>(many * smaller(pieces.length, s_.k) * larger_of(half_cycles, 8)) / 2;
             all.stores += static_cast<double>(many * beside * stores(rows, width));
         }
         return all;
@@ -81,20 +83,27 @@ public:
 
 protected:
     // Where a vector of a row of B lies: B may consist of strips of two.
-    bool has_strips() const { return s_.b_strip != 128 / size_; }
+    bool has_strips() const { return s_.b_strip != (avx512_ ? 128 : 64) / size_; }
     index_t column(index_t vector) const {
         return has_strips() ? vector / 2 * s_.b_strip + vector % 2 * lanes_ : vector * lanes_;
     }
     // Whether all rows of C come before the next strip, which is fetched from where a B lies that is not packed.
     bool goes_down() const { return large_ && !has_strips(); }
     // Pieces of k that are summed beside each other: eight sums or more keep the units for multiply-adds busy.
-    index_t most_beside() const { return divide_up(8, (tiles_.least + (tiles_.larger > 0)) * width_); }
+    index_t most_beside() const {
+        index_t const sums = (tiles_.least + (tiles_.larger > 0)) * width_;
+        return smaller(divide_up(8, sums), larger_of(1, (turned_ ? most_turned() : most_alone()) / sums));
+    }
+    // Sums of a tile of one vector, and of one that is turned.
+    index_t most_alone() const { return avx512_ ? 28 : 14; }
+    index_t most_turned() const { return avx512_ ? 24 : 10; }
 
     // How the vectors of a row are divided: `wides` strips of `wide` vectors, then `narrows` of `narrow`.
     struct strips {
         index_t wide, wides, narrow, narrows;
     };
 
+    bool avx512_;
     generated_shape s_; // of the piece of k that is written
     index_t size_;
     bool turned_, continues_;
@@ -114,7 +123,7 @@ private:
     }
     // The shortest that holds so many elements, or the longest.
     assembler::vectors vector_of(index_t elements) const {
-        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 ? 1 : 2};
+        return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 || !avx512_ ? 1 : 2};
     }
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
     // left when the sums are done, or five to turn them. Where k is short, a C that the nearest cache does not hold
@@ -124,7 +133,8 @@ private:
         index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
         bool const collide = rows_nearly_collide(c_row_ * size_),
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
-        return smaller(turned_ ? 24 / width : low ? 8 : 28, width == 1 ? 28 : (31 - width) / width);
+        index_t const most = width == 1 ? most_alone() : ((avx512_ ? 31 : 15) - width) / width;
+        return larger_of(1, smaller(turned_ ? most_turned() / width : low ? 8 : 28, most));
     }
     // Cycles of tiles of so many vectors that are as high as all rows, about: two multiply-adds or loads a cycle, six
     // instructions, a result after four, a store. In sixths.
@@ -147,7 +157,10 @@ private:
     // Of a B that fills much of the second-level cache, strips have four vectors: they need six rows of A at a time,
     // whose lines are fewer than those of fourteen, and C is written in longer pieces. Packed strips are taken whole.
     [[gnu::cold, gnu::noinline]] strips widths() const {
-        index_t const width = large_ ? 4 : has_strips() ? 2 : best_width(), rest = vectors_ % width;
+        index_t const width = large_ && avx512_        ? 4
+                              : large_ || has_strips() ? 2
+                                                       : best_width(),
+                      rest = vectors_ % width;
         if (has_strips() && rest > 0) return {width, vectors_ / width, rest, 1};
         evenly const even(vectors_, width);
         return {even.least + 1, even.larger, even.least, even.parts - even.larger};
@@ -155,7 +168,7 @@ private:
     // The width of strips that takes the fewest cycles.
     [[gnu::cold, gnu::noinline]] index_t best_width() const {
         index_t best = 0, least = 0;
-        for (index_t width = 1; width <= vectors_ && width <= 12; ++width) {
+        for (index_t width = 1; width <= vectors_ && width <= (avx512_ ? 12 : 10); ++width) {
             if (continues_ && width > 1) break; // B is read once
             evenly const even(vectors_, width);
             index_t const all =
