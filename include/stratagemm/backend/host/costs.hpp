@@ -204,7 +204,8 @@ private:
                       rest = p.m % tiles_.tallest;
         counts[step] += host_part::times(rest > 0 && rest < 4 ? p.m - rest + 4 : p.m, strips, p.k) *
                         (p.by_element ? 2 : 1);
-        counts[tile_vector] += host_part::times(p.m, vectors, pieces(p));
+        index_t const ends = p.n * p.size % (2 * tiles_.vector) != 0 ? 16 : 0; // through a buffer
+        counts[tile_vector] += host_part::times(p.m, 6 * vectors + ends, pieces(p));
     }
 
     bool count_turned(host_part const& p) {
