@@ -119,14 +119,15 @@ private:
     // are of bench/results/short-k-h100-2026-11-26.txt.
     bool has_one_stage() const { return is(cuda_engine::mma) && t_.stages == 1; }
 
-    // Until the first tile has come. Those of wgmma are large; the largest clusters fetch so little that their tiles come
-    // sooner. Products of bytes by `blocked` have few terms: most of their blocks begin while others store.
+    // Until the first tile has come. Blocks of a cluster begin together; the largest clusters fetch so little that their
+    // tiles come sooner. Products of bytes by `blocked` have few terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
         if (has_one_stage()) return shifts() ? 3000 : 3700;
         if (is(cuda_engine::blocked)) return 3700;
         if (is(cuda_engine::mma)) return shifts() ? 6500 : 4400;
-        return t_.blocks_of_cluster() > 4 ? 4100 : is(cuda_engine::wgmma) ? 7000 : 5300;
+        int const blocks = t_.blocks_of_cluster();
+        return blocks > 4 ? 4100 : blocks > 1 ? 7000 : 5300;
     }
 
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
@@ -337,7 +338,7 @@ private:
         double const summing = longer(both > alone ? both : alone, waits);
         double const stores = storing(stored) * beside;
         // wgmma multiplies nothing while it turns from one tile to the next.
-        double const between = is(cuda_engine::wgmma) ? 1000 : 300;
+        double const between = is(cuda_engine::wgmma) ? 600 : 300;
         return between + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }
     // The first blocks are spread out evenly. Those that take a tile of a last round are on any multiprocessor, and
