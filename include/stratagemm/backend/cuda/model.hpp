@@ -141,9 +141,7 @@ private:
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
         // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
         // other one begins within a line of the cache.
-        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
-                                   : bytes % 32 == 0                 ? 2.1
-                                                                     : 3;
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55 : bytes % 32 == 0 ? 2.1 : 3;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
@@ -226,7 +224,8 @@ private:
                    : streams_any()  ? 700
                    : reads_pages()  ? 650
                                     : 250;
-        default: return element_ == 4 ? 610 + 2.07 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
+        default:
+            return element_ == 4 ? 610 + 2.07 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
         }
     }
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other
@@ -314,7 +313,7 @@ private:
             bool const both_turned = lying_.a_along_k && lying_.b_along_k;
             by_layout = !turns_on_the_way(t_) ? 1
                         : sums <= 32          ? 1.14
-                                              : (sums == 64 ? 1 : 1.1) - (both_turned ? 0.06 : 0);
+                                              : (sums == 64 ? 1 : 1.04) - (both_turned ? 0.06 : 0);
             if (threads_of(t_) == 96) by_layout = 1.26;
         } else if (form_.direct) {
             by_layout = 0.92;
@@ -336,7 +335,9 @@ private:
         double const both =
             each * beside > copying_together(beside, depth) ? each * beside : copying_together(beside, depth);
         double const summing = longer(both > alone ? both : alone, waits);
-        double const stores = storing(stored) * beside;
+        // Blocks of simt are not in step: some store while others multiply.
+        double const at_once = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1,
+                     stores = storing(stored) * beside * at_once;
         // wgmma multiplies nothing while it turns from one tile to the next.
         double const between = is(cuda_engine::wgmma) ? 600 : 300;
         return between + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
@@ -398,7 +399,8 @@ private:
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
         // One block on each pair is not enough where each step reads other pages.
-        double const of_idle = items > units_ && (is(cuda_engine::wgmma) || is(cuda_engine::fp64)) ? 0.4 : 0.1;
+        double const of_idle =
+            items > units_ && (is(cuda_engine::wgmma) || is(cuda_engine::fp64)) ? 0.4 : 0.1;
         double const uneven = !on_tensor_cores()                     ? of_idle * idle
                               : items <= real(half) && reads_pages() ? 0.3
                               : items > units_                       ? of_idle * idle
