@@ -30,7 +30,7 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
-// every-shape-h100-2026-11-26.txt).
+// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -149,7 +149,7 @@ private:
         // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
         bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
         if (!within && pairs) {
-            double const busy = share * (small ? 1.6 : 1.3);
+            double const busy = share * (small ? 1.4 : 1.3);
             return busy > 1 ? busy : 1;
         }
         // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
@@ -159,8 +159,8 @@ private:
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
-        // Elements beyond the matrix take as long as others if they are copied word by word, and if the hardware fills
-        // its boxes with zeros.
+        // Elements beyond the matrix take as long as others if they are copied word by word, and if hardware fills its
+        // boxes with zeros.
         bool const all = !is(cuda_engine::mma) || by_words() || shifts();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
         double const cols = is(cuda_engine::wgmma) ? columns_fetched(t_, element_, form_.b_along_k)
