@@ -134,6 +134,21 @@ void race(sg::cuda const& gpu, char type, std::vector<sides> const& shapes, bool
                 if (one < best) best = one, best_tile = std::string(text).substr(1);
             }
         }
+        // Few columns, or after turning few rows, have a kernel whose blocks may share k.
+        if (sg::is_narrow(type, {s.m, s.n, s.k, 1}) || sg::is_narrow(type, {s.n, s.m, s.k, 1}))
+            for (int const parts : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128})
+                for (bool const together : {false, true}) {
+                    if (parts > s.k / 32 || (together && (parts == 1 || parts > 8))) continue;
+                    sg::cuda with = gpu;
+                    with.tile = {.engine = sg::cuda_engine::narrow};
+                    with.tile.parts = static_cast<short>(parts), with.tile.cluster = together ? 2 : 1;
+                    double const one = all.measure(with, s);
+                    if (one < 0) break;
+                    char text[160];
+                    std::snprintf(text, sizeof text, " narrow,%d%s=%.1f", parts, together ? "t" : "", one);
+                    times += text;
+                    if (one < best) best = one, best_tile = std::string(text).substr(1);
+                }
         best = std::min(best, chosen);
         sum += std::log(chosen / best), ++products;
         std::printf("%c %td x %td x %td %s: %.1f, best %s;%s\n", type, s.m, s.n, s.k,

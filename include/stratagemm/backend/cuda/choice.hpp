@@ -76,10 +76,11 @@ struct cuda_order {
     }
 };
 
-// Whether few columns are multiplied by the tensor cores, if A may be read as vectors.
+// Whether few columns are multiplied by the tensor cores, if A may be read as vectors. Of doubles
+// where A lies along k, that is for tiles.
 inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff_t n, bool along_k) {
     if (type == 'h' || type == 'w') return d.capability >= 80 && (along_k || n > 2);
-    return type == 'd' && d.capability >= 90 && n > 4;
+    return type == 'd' && d.capability >= 90 && n > 4 && !along_k;
 }
 
 // Whether few columns of 16 bits may be multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
@@ -367,7 +368,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (tile.beside > 1 || tile.cluster > 2) return;
         std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts / 4) {
-            std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
+            std::ptrdiff_t const part = ((s.k - 1) / parts / tile.k + 1) * tile.k;
             if (part < least_part) break;
             with_parts(part, 0);
         }
@@ -378,7 +379,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         std::ptrdiff_t const places = std::ptrdiff_t{blocks} * units_for(tile, d.units), left = all % places;
         if (!divides_last_round(tile, element) || s.count != 1 || all < places || left == 0) return;
         for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
-            std::ptrdiff_t const part = (s.k / parts + tile.k - 1) / tile.k * tile.k;
+            std::ptrdiff_t const part = ((s.k - 1) / parts / tile.k + 1) * tile.k;
             if (part < 8 * tile.k) break;
             with_parts(part, all - left);
         }
@@ -395,7 +396,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         best.cycles = 1e300;
         if (like) consider(only, like->blocks, static_cast<double>(like->rate));
         if (only.parts > 0 && !invariant && best.tile.engine != cuda_engine::direct) {
-            std::ptrdiff_t const part = (s.k / only.parts + only.k - 1) / only.k * only.k;
+            std::ptrdiff_t const part = ((s.k - 1) / only.parts / only.k + 1) * only.k;
             best.whole = 0;
             best.part = only.parts > 1 && s.count == 1 && part > 0 && part < s.k ? part : 0;
             best.together = can_be_together(only, best.parts(s.k));
@@ -503,6 +504,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (narrow.part >= s.k) narrow.part = 0;
         narrow.together &= narrow.part > 0;
         if (given) return narrow;
+        // Tiles of doubles on the tensor cores read such an A as fast, and need no copy of B.
+        bool const by_tiles = type == 'd' && d.capability >= 90 && s.n > 4 && lying.a_along_k;
         bool const gathers = narrow.part > 0 && !narrow.together;
         // Where A lies along k, B is copied unless it does, too, aligned, as a single column is.
         bool const copied = s.n > 1 && lying.a_along_k &&
@@ -529,7 +532,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + gathers + copied, false);
         if (narrow.cycles < queued) narrow.cycles = queued;
-        if (narrow.cycles < best.cycles) best = narrow;
+        if (!by_tiles && narrow.cycles < best.cycles) best = narrow;
     }
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;

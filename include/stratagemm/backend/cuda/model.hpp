@@ -30,7 +30,7 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
-// every-shape-h100-2026-11-26.txt).
+// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -141,10 +141,7 @@ private:
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
         // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
         // other one begins within a line of the cache.
-        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
-                                   : bytes % 32 == 0                 ? 2.1
-                                   : element_ == 1                   ? 3
-                                                                     : 2.5;
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55 : bytes % 32 == 0 ? 2.1 : 3;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
@@ -162,8 +159,9 @@ private:
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
-        // Copying word by word takes as long for elements beyond the matrix as for others. So do columns of a box.
-        bool const all = by_words() || shifts() || gathers();
+        // Elements beyond the matrix take as long as others if they are copied word by word, and if hardware fills its
+        // boxes with zeros.
+        bool const all = !is(cuda_engine::mma) || by_words() || shifts();
         double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
         double const cols = is(cuda_engine::wgmma) ? columns_fetched(t_, element_, form_.b_along_k)
                             : all || s_.n > t_.n   ? t_.n
@@ -181,7 +179,9 @@ private:
             cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
                 t_.cluster;
         double const all_of_it = rows + cols; // whoever asks for it
-        return (asked > all_of_it ? asked : all_of_it) * terms * size_ / bytes_per_cycle;
+        // Threads that copy words wait twice as long for those that come from memory.
+        double const waits = !by_words() && !shifts() ? 0 : streams() ? rows : streams_any() ? cols : 0;
+        return ((asked > all_of_it ? asked : all_of_it) + waits) * terms * size_ / bytes_per_cycle;
     }
     // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Two blocks on a
     // multiprocessor wait for each other's copies, too.
@@ -212,7 +212,7 @@ private:
             return gathers() ? longer(1150, (turns_on_the_way(t_) ? 12 : 18) *
                                                 (t_.m / unit_of_a() + t_.n / unit_of_b()))
                              : 1150;
-        case cuda_engine::fp64: return reads_pages() ? 450 : 220;
+        case cuda_engine::fp64: return reads_pages() ? 450 : 300;
         case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
@@ -221,10 +221,11 @@ private:
                                        : beside > 1 && s_.n > t_.n ? 1800
                                                                    : 2600)
                    : t_.stages == 1 ? one_after_another(beside)
-                   : streams_any()  ? 900
+                   : streams_any()  ? 700
                    : reads_pages()  ? 650
                                     : 250;
-        default: return element_ == 4 ? 850 + 2.9 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
+        default:
+            return element_ == 4 ? 610 + 2.07 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
         }
     }
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other
@@ -267,7 +268,7 @@ private:
             return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
         default: // a warpgroup has so much on its way
             if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
-            return aligned ? (t_.m > 64 ? 16 : 13) : row_bytes_ % 4 == 0 ? 7.5 : 5;
+            return aligned ? 13 : row_bytes_ % 4 == 0 ? 9 : 6.5;
         }
     }
     // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
@@ -311,9 +312,9 @@ private:
             // many sums wait for shared memory.
             bool const both_turned = lying_.a_along_k && lying_.b_along_k;
             by_layout = !turns_on_the_way(t_) ? 1
-                        : sums <= 32          ? 1.09
-                                              : (sums == 64 ? 1 : 0.98) - (both_turned ? 0.06 : 0);
-            if (threads_of(t_) == 96) by_layout = 1.13;
+                        : sums <= 32          ? 1.14
+                                              : (sums == 64 ? 1 : 1.04) - (both_turned ? 0.06 : 0);
+            if (threads_of(t_) == 96) by_layout = 1.26;
         } else if (form_.direct) {
             by_layout = 0.92;
         } else if (is(cuda_engine::fp64) && form_.b_along_k && t_.micro_n == 16 && t_.m >= 64) {
@@ -327,16 +328,19 @@ private:
     double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
         double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate() *
                                    (beside < blocks_ ? slowed_alone(beside) : 1);
-        double const alone = beside < blocks_ ? (gathers() ? 1.2 : 1) * multiplying : 0,
-                     waits = waiting(depth, beside);
+        double const alone = beside < blocks_ ? multiplying : 0, waits = waiting(depth, beside);
         double const each = copied_by_threads()
                                 ? multiplying + (beside > 1 ? 2 : 1) * copying_by_threads(depth)
                                 : longer(multiplying, fetching(share, depth));
         double const both =
             each * beside > copying_together(beside, depth) ? each * beside : copying_together(beside, depth);
         double const summing = longer(both > alone ? both : alone, waits);
-        double const stores = storing(stored) * beside;
-        return 300 + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
+        // Blocks of simt are not in step: some store while others multiply.
+        double const at_once = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1,
+                     stores = storing(stored) * beside * at_once;
+        // wgmma multiplies nothing while it turns from one tile to the next.
+        double const between = is(cuda_engine::wgmma) ? 600 : 300;
+        return between + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }
     // The first blocks are spread out evenly. Those that take a tile of a last round are on any multiprocessor, and
     // it ends when the one with most of them has done its own. `goes_on`: others come before these.
@@ -395,11 +399,13 @@ private:
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
         // One block on each pair is not enough where each step reads other pages.
-        double const uneven = !on_tensor_cores()                     ? 0.1 * idle
+        double const of_idle =
+            items > units_ && (is(cuda_engine::wgmma) || is(cuda_engine::fp64)) ? 0.4 : 0.1;
+        double const uneven = !on_tensor_cores()                     ? of_idle * idle
                               : items <= real(half) && reads_pages() ? 0.3
-                              : items > units_     ? (is(cuda_engine::wgmma) ? 0.4 : 0.1) * idle
-                              : 0.45 * pairs < 0.1 ? 0.45 * pairs
-                                                   : 0.1;
+                              : items > units_                       ? of_idle * idle
+                              : 0.45 * pairs < 0.1                   ? 0.45 * pairs
+                                                                     : 0.1;
         double const within = begins_within() ? 0.05 : 0;
         // The blocks of a cluster are on neighbours, of which two share a path, while other paths are idle.
         double const by_clusters = 18 * items;
@@ -414,7 +420,7 @@ private:
         if (how_.part == 0 || how_.together) return 0;
         bool const of_bytes = element_ == 1;
         double const begins = how_.whole > 0             ? 4500
-                              : is(cuda_engine::wgmma)   ? (of_bytes ? 7000 : 1800)
+                              : is(cuda_engine::wgmma)   ? (of_bytes ? 7000 : 2500)
                               : is(cuda_engine::mma)     ? 3800
                               : is(cuda_engine::blocked) ? (element_ == 2 ? 3000 : 4500)
                                                          : 3000;

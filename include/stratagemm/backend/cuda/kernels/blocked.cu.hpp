@@ -270,8 +270,7 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const last = min(parts, first + share);
     scalar const *part = (scalar const *)p.a.data + (at + first * size);
     four sum = {};
-#if INVARIANT
-    /* Of many parts, which no other threads share; also the last ones are asked for together. */
+    /* Parts that are left are asked for together, too, but not by a loop of the compiler's, which waits for each. */
     constexpr int some = sizeof(scalar) > 8 ? 4 : 8;
     for (int left = i < p.m ? last - first : 0; left > 0; left -= some, part += some * size) {
         four more[some] = {};
@@ -291,24 +290,6 @@ gather(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
                 for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more[t].x[w];
     }
-#else
-    if (i < p.m) {
-        if (width == 4) {
-#pragma unroll 8
-            for (int t = first; t < last; ++t, part += size) {
-                four const more = *(four const *)part;
-#pragma unroll
-                for (int w = 0; w < 4; ++w) sum.x[w] = sum.x[w] + more.x[w];
-            }
-        } else {
-#pragma unroll 4
-            for (int t = first; t < last; ++t, part += size)
-#pragma unroll
-                for (int w = 0; w < 4; ++w)
-                    if (w < width) sum.x[w] = sum.x[w] + part[w];
-        }
-    }
-#endif
 #if SLICES > 1
     __shared__ __align__(16) char memory[256 * sizeof(four)];
     four *const sums = (four *)memory;

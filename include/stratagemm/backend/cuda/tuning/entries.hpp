@@ -14,11 +14,11 @@ struct cuda_entry {
 
 inline constexpr cuda_entry cuda_entries[] = {
     {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 16, 1}, 1, 1730},
-    {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 8, 2}, 1, 1600},
+    {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 8, 2}, 1, 1680},
     {"hw", {cuda_engine::wgmma, 192, 192, 64, 1, 1, 3, 8, 2}, 1, 1450},
     {"hw", {cuda_engine::wgmma, 192, 192, 64, 1, 1, 3, 8, 1}, 1, 1500},
     {"hw", {cuda_engine::wgmma, 128, 192, 64, 1, 1, 4, 8, 1}, 1, 1650},
-    {"hw", {cuda_engine::wgmma, 128, 192, 64, 1, 1, 4, 8, 2}, 1, 1530},
+    {"hw", {cuda_engine::wgmma, 128, 192, 64, 1, 1, 4, 8, 2}, 1, 1620},
     {"hw", {cuda_engine::wgmma, 128, 128, 64, 1, 1, 6, 8, 2}, 1, 1620},
     {"hw", {cuda_engine::wgmma, 128, 128, 64, 1, 1, 6, 8, 1}, 1, 1620},
     {"hw", {cuda_engine::wgmma, 64, 256, 64, 1, 1, 4, 8, 1}, 1, 1280},
@@ -83,8 +83,8 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"t", {cuda_engine::mma, 128, 128, 32, 64, 32, 3, 8}, 1, 400},
     {"t", {cuda_engine::mma, 64, 64, 32, 32, 32, 3, 8}, 3, 300},
 
-    {"s", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 92},
-    {"s", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 72},
+    {"s", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 96},
+    {"s", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 78},
     {"s", {cuda_engine::blocked, 64, 128, 8, 8, 4, 2, 8}, 3, 80},
     {"s", {cuda_engine::blocked, 64, 128, 4, 8, 4, 2, 8}, 3, 68},
     {"thwb45", {cuda_engine::blocked, 128, 128, 8, 8, 8, 2, 8}, 2, 75},
