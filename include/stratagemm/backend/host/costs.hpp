@@ -144,7 +144,7 @@ private:
             turn(p.k, p.n, p.size);
     }
 
-    // With AVX-512, the tiles of a generated kernel; else, eight sums at a time. The short operand is turned if it
+    // The tiles of a generated kernel; where none is generated, eight sums at a time. The short operand is turned if it
     // does not lie along k.
     void count_dots(host_part const& p) {
         // Of int8, a row more.

@@ -28,8 +28,8 @@ enum class host_cost {
 // tile unit is counted in the fast clock that the rate of the unit is relative to (rates.hpp).
 inline double host_clock_of(host_isa isa) { return isa == host_isa::amx ? 3.4e9 : 2.75e9; }
 
-// Cycles of each: portable, AVX2, AVX-512, AVX-512 of Zen 4. With AVX-512, dots are counted in cycles, and dots_end in
-// half cycles.
+// Cycles of each: portable, AVX2, AVX-512, AVX-512 of Zen 4. Where kernels are generated, dots are counted in cycles,
+// and dots_end in half cycles.
 inline constexpr double host_costs[static_cast<int>(host_cost::kinds)][4] = {
     {234, 101, 38.802, 50.284},                // call: one product
     {0, 1184, 818, 181},                       // workspace: one that is not done at once

@@ -4,7 +4,7 @@
 // A tile is a block of MR rows and NV vectors of C, kept in registers while k runs: per step it loads NV
 // vectors of B and broadcasts MR elements of A. A is read through two strides, so a row-major A needs no
 // packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
-// vector of a row is masked, and rows are divided into heights that exist as tiles.
+// vector of a row is masked, and a tile of fewer rows skips the others.
 
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
@@ -24,9 +24,10 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c) {
 // The rows of the shortest tile of small products: as many as take as long as one, which waits for its own sums.
 inline constexpr int short_rows = 4;
 
-// One tile. `Plain`: alpha is 1 and beta 0. `Parts`: the vectors of a row of B may be parts. The shortest tile has `height`
-// rows, one at least: of its first four, others are the first again, and the rest are skipped. The rows I... are spelled
-// out by the compiler, not unrolled by it, so that the accumulators are registers whatever it makes of loops.
+// One tile. `Plain`: alpha is 1 and beta 0. `Parts`: the vectors of a row of B may be parts. A tile that is not plain,
+// and the shortest one that is, have `height` rows, one at least: of the first four, others are the first again, and
+// the rest are skipped. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators are
+// registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Parts, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row,

@@ -36,8 +36,7 @@ template <class T>
     return own ? own : compiled;
 }
 
-// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for it, or rows
-// are so short that the blocked loops are faster.
+// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for the copy.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);

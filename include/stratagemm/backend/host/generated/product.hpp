@@ -239,18 +239,20 @@ private:
                     assembler::vectors const t = last ? last_ : t_;
                     // What is next of a B that comes from the second-level cache, which one row of A waits for, or
                     // from memory: further rows, or where there are few those of the next tile.
-                    if (!begins_line(v))
-                        ;
-                    else if (in_memory && s_.k * s_.n * size_ > 32768)
-                        to_.prefetch(end_of_line(b, of_b.distance +
-                                                        (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_),
-                                     false);
-                    else if (r < 0 && continues_)
-                        to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
-                    else if (r < 0 && !goes_down() &&
-                             s_.k * s_.b_row * size_ > second_level_cache()) // B lies in the third
-                        to_.prefetch(end_of_line(b, of_b.distance + (avx512_ ? 12 : 24) * s_.b_row * size_),
-                                     false);
+                    if (begins_line(v)) {
+                        if (in_memory && s_.k * s_.n * size_ > 32768)
+                            to_.prefetch(
+                                end_of_line(b, of_b.distance +
+                                                   (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_),
+                                false);
+                        else if (r < 0 && continues_)
+                            to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
+                        else if (r < 0 && !goes_down() &&
+                                 s_.k * s_.b_row * size_ > second_level_cache()) // in the third
+                            to_.prefetch(
+                                end_of_line(b, of_b.distance + (avx512_ ? 12 : 24) * s_.b_row * size_),
+                                false);
+                    }
                     if (r < 0)
                         to_.load(t, row + v, of_b, masked);
                     else if (width == 1 && !sums_integers())

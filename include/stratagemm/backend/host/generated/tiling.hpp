@@ -154,8 +154,9 @@ private:
         }
         return all;
     }
-    // Of a B that fills much of the second-level cache, strips have four vectors: they need six rows of A at a time,
-    // whose lines are fewer than those of fourteen, and C is written in longer pieces. Packed strips are taken whole.
+    // Of a B that fills much of the second-level cache, strips have four vectors, or two of AVX2: they need six rows of
+    // A at a time, whose lines are fewer than those of fourteen, and C is written in longer pieces. Packed strips are
+    // taken whole.
     [[gnu::cold, gnu::noinline]] strips widths() const {
         index_t const width = large_ && avx512_        ? 4
                               : large_ || has_strips() ? 2
