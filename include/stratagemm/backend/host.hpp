@@ -173,7 +173,7 @@ struct host {
             if (g.a_row == 1 && g.a_col != 1) {
                 bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
                                  is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
-                bool const columns = !dots && are_columns_faster(size, g.m, g.n, g.k, b_col != 1, false);
+                bool const columns = !dots && are_columns_faster(size, g.m, g.n, g.k, b_col != 1, 0);
                 if ((few || columns) && multiply_turned(g, b_col, columns, few, threads, own)) {
                     if (own && for_one_thread) repeat(p, own, !turned, invariant);
                     return true;

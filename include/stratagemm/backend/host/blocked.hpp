@@ -87,17 +87,22 @@ constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
     return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
 }
 
+// Half cycles, about, in which a generated kernel multiplies two rows of so many bytes. Vectors of 32 bytes are two
+// multiply-adds, too, but tiles of few registers wait for what they load.
+inline index_t dots_cycles(index_t bytes, index_t vector) {
+    return (vector == 64 ? 10 : 12) * divide_up(bytes, 64) / 5;
+}
 // Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
-// cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products. About:
-// half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a vector of a row. Larger
-// products are multiplied in blocks.
+// cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products, of
+// vectors of so many bytes. About: half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a
+// vector of a row. Larger products are multiplied in blocks.
 [[gnu::cold, gnu::noinline]] inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k,
-                                                            bool b_along_k, bool dots) {
+                                                            bool b_along_k, index_t dots) {
     if (m * n * k > 1 << 20) return false;
     index_t const rows = divide_up(m * size, 32), columns = divide_up(n * size, 32);
     index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
     index_t const turn = (m * size <= 16 ? 1 : 6) * k / 2 + 100;
-    if (dots) return across < m * n * (divide_up(k * size, 64) + 2) + turn;
+    if (dots > 0) return across < m * n * (dots_cycles(k * size, dots) / 2 + 2) + turn;
     index_t const masked = n * size % 16 != 0 ? 2 * m : 0;
     return across <
            columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
@@ -106,20 +111,23 @@ constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
 // Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them,
 // and no operand that lies along k has to be turned; but to sum the elements of a vector takes time.
 //
-// With generated kernels, and an A along k, the fewer cycles decide, about: of dot products one for 64 bytes of a
-// product, some for the sum and for a vector that is not whole, and what turning a B of few columns takes if it lies
-// across k; of tiles, half a cycle for 32 bytes of a row of C, three or four at least, and what turning a B along k
-// takes. Few columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows side by
-// side as a tile has. The other limits were measured within the caches.
+// With generated kernels, and an A along k, the fewer half cycles decide, about: of dot products some for the sum and
+// for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of tiles, one for 32
+// bytes of a row of C, six or eight at least, and what turning a B along k takes. Few columns of tiles wait for the rows
+// of an A that comes from memory, too: they read as many rows side by side as a tile has. The other limits were measured
+// within the caches. `vector`: bytes of the vectors of generated kernels; 0: there are none.
 inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
-                     bool generates) {
-    if (generates && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
+                     index_t vector) {
+    if (vector > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
+        bool const wide = vector == 64;
         index_t const bytes = k * size, least = b_along_k ? 8 : 6,
                       tiles = larger_of(m * divide_up(n * size, 32), least) * k,
-                      turn = n * (bytes + 8 * size) / 5 + 300, turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
+                      turn = n * (bytes + 8 * size) / (wide ? 5 : 10) + 300,
+                      turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
                       wait = n <= 12 && m * bytes > (16 << 20) ? m * bytes / 2 : 0,
-                      ends = 3 * divide_up(k, longest_dots(size, smaller(m, n), k)) + (bytes % 64 != 0),
-                      dots = m * n * (2 * divide_up(bytes, 64) + ends);
+                      pieces = divide_up(k, longest_dots(size, smaller(m, n), k)),
+                      ends = (wide ? 3 : 2) * pieces + (bytes % 64 != 0),
+                      dots = m * n * (dots_cycles(bytes, vector) + ends);
         return b_along_k ? dots < tiles + turn + wait : dots + turn_few < tiles + wait;
     }
     if (m <= few_dots(size) && b_along_k) {
@@ -136,8 +144,9 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
     auto const& table = kernels<T, T>();
     constexpr index_t size = sizeof(T);
     bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, table.generates) &&
-           (a_along_k || !table.generates || !are_columns_faster(size, m, n, k, b_along_k, true));
+    index_t const vector = table.generates ? table.strip * size / 2 : 0;
+    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, vector) &&
+           (a_along_k || vector == 0 || !are_columns_faster(size, m, n, k, b_along_k, vector));
 }
 
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at

@@ -68,14 +68,15 @@ struct host_part {
 inline bool is_dots(host_part const& p, host_registers const& tiles) {
     bool const packets =
         p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
+    index_t const vector = tiles.generates ? tiles.vector : 0;
     return (p.in_place || packets) && tiles.vector > 16 &&
-           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, tiles.generates) &&
-           !(p.a_across && tiles.generates && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, true));
+           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, vector) &&
+           !(p.a_across && vector > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, vector));
 }
 // Whether a generated kernel writes columns of C.
 inline bool is_columns(host_part const& p, host_registers const& tiles) {
     return p.a_across && p.in_place && tiles.generates && !is_dots(p, tiles) &&
-           are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, false);
+           are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, 0);
 }
 
 // Counts what one thread does.
