@@ -367,13 +367,15 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
     // An A across k is read where it is if its rows are short, or if few columns need it and the second-level cache
-    // holds it: then no copy would pay.
+    // holds it: then no copy would pay. Where many columns need it, tiles of six rows (AVX2) wait for the lines, of
+    // which they use a part.
     bool const a_is_near =
         cols_of_region <= 2 * table.strip && magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
-    bool const a_in_place = Packing::in_place && Packing::tall == 1 && Packing::head == 0 &&
-                            !job.a_sum.terms && a.col != 0 &&
-                            (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
-                                        : a.row == 1 && (a.col * size < 1024 || a_is_near));
+    bool const a_may_lie_across = table.masked || cols_of_region <= 64;
+    bool const a_in_place =
+        Packing::in_place && Packing::tall == 1 && Packing::head == 0 && !job.a_sum.terms && a.col != 0 &&
+        (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
+                    : a.row == 1 && ((a.col * size < 1024 && a_may_lie_across) || a_is_near));
     bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
                             is_close(r.i1 - r.i0, kc, b.row * size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
@@ -382,8 +384,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     // Rows that lie across k are copied as they lie, some tiles at a time, for so few columns that turning them costs
     // more than tiles lose, which then read twice as many lines.
     bool const a_across = std::is_floating_point_v<packet> && Packing::tall == 1 && !a_in_place &&
-                          !job.a_sum.terms && cols_of_region <= 256 && job.a.row_stride == 1 &&
-                          job.a.col_stride != 1,
+                          !job.a_sum.terms && a_may_lie_across && cols_of_region <= 256 &&
+                          job.a.row_stride == 1 && job.a.col_stride != 1,
                a_by_panels =
                    a_across || (!a_in_place && !job.a_sum.terms && blocks <= 2 && job.a.col_stride == 1);
     index_t const panel = Packing::tall > 1         ? table.tallest / 2

@@ -235,10 +235,12 @@ private:
     void count_blocks(host_part const& p) {
         index_t const k = divide_up(p.k, pieces(p)), row = p.n * p.size, wide = 4 * tiles_.vector / p.size;
         bool const a_is_near = p.n <= wide && p.a() <= static_cast<double>(second_level_cache());
-        bool const a_in_place = p.packets == 1
-                                    ? !p.a_across
-                                    : p.in_place && (p.a_across ? p.m * p.size < 1024 || a_is_near
-                                                                : !rows_collide(p.k * p.size) || k < 32);
+        bool const a_may_lie_across = tiles_.vector != 32 || p.n <= 64;
+        bool const a_in_place =
+            p.packets == 1
+                ? !p.a_across
+                : p.in_place && (p.a_across ? (p.m * p.size < 1024 && a_may_lie_across) || a_is_near
+                                            : !rows_collide(p.k * p.size) || k < 32);
         bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, row, 2 * tiles_.vector);
         index_t const blocks = divide_up(p.n, block_sizes<float>::n_max),
                       cols = divide_up(divide_up(p.n, blocks), wide / 2) * (wide / 2),
@@ -252,7 +254,7 @@ private:
         if (p.packets > 0) {
             pack_packets(p, !a_in_place, true);
         } else {
-            if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > 256 || !p.in_place));
+            if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > 256 || !a_may_lie_across || !p.in_place));
             if (!b_in_place) pack(p, p.k, p.n, p.b_across);
         }
         if (p.turned) turn(p.n, p.m, p.size);
