@@ -117,15 +117,11 @@ private:
     [[gnu::cold, gnu::noinline]] void write_tile(int rows, int width, bool ends) {
         go();
         int const sums = rows * width, all = beside_ * sums;
-        // A few steps of k take less time than a line does: four tiles ahead.
-        index_t const lines = s_.m * s_.n * size_ <= 32768 ? 0
-                              : turned_                    ? width * lanes_
-                                                           : sums,
-                      c_is_ahead = s_.k <= 5 && vectors_ >= 16 * width ? 4 * width * lanes_ : 0;
+        index_t const lines = s_.m * s_.n * size_ <= 32768 ? 0 : turned_ ? width * lanes_ : sums;
         for (index_t x = 0; x < all || x < lines; ++x) {
             if (x < all) begin(x / width, static_cast<int>(x), x % width, ends && x % width == width - 1);
             if (x < lines) // of a C in no near cache
-                to_.prefetch(turned_ ? of_c(0, x) : of_c(x / width, x % width * lanes_ + c_is_ahead), true);
+                to_.prefetch(turned_ ? of_c(0, x) : of_c(x / width, x % width * lanes_), true);
         }
         // What fits well into the cache of decoded instructions is written out.
         index_t const step = beside_ * (width > 1 ? sums + rows + width : sums + 1);
