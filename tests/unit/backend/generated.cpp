@@ -305,6 +305,44 @@ TEST_CASE("generated: few rows times a large matrix have the same bits with each
     }
 }
 
+// Rows that are whole pages apart share sets of the caches, and are read in another order, or copied.
+TEST_CASE("products of rows that are whole pages apart have the bits of others") {
+    random_source from(11);
+    auto const compare = [&]<class T>(T, index_t m, index_t n, index_t k) {
+        index_t const page = 4096 / index_t{sizeof(T)}, width = (std::max(n, k) + page - 1) / page * page;
+        sg::matrix<T> first(m, n), later(m, n);
+        auto const a = support::fractions<T>(m, width, from.next()),
+                   b = support::fractions<T>(k, width, from.next());
+        auto const in_pages = [&](sg::matrix<T> const& x, index_t columns) {
+            return x.view().block(0, 0, x.rows(), columns);
+        };
+        sg::matrix<T> other_a(m, k), other_b(k, n + 5);
+        for (index_t i = 0; i < m; ++i)
+            for (index_t p = 0; p < k; ++p) other_a(i, p) = a(i, p);
+        for (index_t p = 0; p < k; ++p)
+            for (index_t j = 0; j < n; ++j) other_b(p, j) = b(p, j);
+        sg::host const one{.threads = 1, .invariant = true};
+        sg::gemm(one, other_a, other_b.view().block(0, 0, k, n), first);
+        INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k);
+        for (int i = 0; i < 3; ++i) {
+            sg::gemm(sg::host{.threads = 1 + i % 2, .invariant = true}, in_pages(a, k), in_pages(b, n),
+                     later);
+            REQUIRE(std::memcmp(first.data(), later.data(), sizeof(T) * static_cast<std::size_t>(m * n)) ==
+                    0);
+        }
+    };
+    for (index_t const m : {1, 2, 7, 12, 13, 48}) {
+        compare(float{}, m, 1024, 500);
+        compare(float{}, m, 2043, 129);
+        compare(double{}, m, 509, 200);
+        compare(double{}, m, 24, 512);
+    }
+    for (index_t const n : {3, 8, 16, 24, 100, 300}) {
+        compare(float{}, 90, n, 1024);
+        compare(double{}, 61, n, 511);
+    }
+}
+
 TEST_CASE("generated: dot products have the bits of compiled ones") {
     if (!generates()) return;
     random_source from(2);

@@ -87,6 +87,11 @@ constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
     return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
 }
 
+// Bytes of the vectors of generated kernels; 0: there are none.
+template <class Table>
+index_t generated_vector(Table const& table, index_t size) {
+    return table.generates ? table.strip * size / 2 : 0;
+}
 // Half cycles, about, in which a generated kernel multiplies two rows of so many bytes. Vectors of 32 bytes are two
 // multiply-adds, too, but tiles of few registers wait for what they load.
 inline index_t dots_cycles(index_t bytes, index_t vector) {
@@ -144,7 +149,7 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
     auto const& table = kernels<T, T>();
     constexpr index_t size = sizeof(T);
     bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-    index_t const vector = table.generates ? table.strip * size / 2 : 0;
+    index_t const vector = generated_vector(table, size);
     return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, vector) &&
            (a_along_k || vector == 0 || !are_columns_faster(size, m, n, k, b_along_k, vector));
 }
@@ -236,20 +241,26 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 
 // Whether so few rows of A are multiplied with B read once, in the order in which it lies (vector.hpp): up to three; or
 // up to 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache as it lies,
-// in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows.
-inline bool are_few_rows(bool generates, index_t rows, index_t depth, index_t row_bytes) {
-    if (rows > (generates ? 48 : 20)) return false;
+// in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows; or one whose rows are whole
+// pages apart, of which a strip displaces what was fetched of the next, and the limit is two tiles of AVX2. `vector`:
+// bytes of the vectors of generated kernels; 0: there are none.
+inline bool are_few_rows(index_t vector, index_t rows, index_t depth, index_t row_bytes) {
+    if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > 64;
+    if (rows > (vector > 0 ? 48 : 20)) return false;
     index_t const near = cpu_is_near_third_level() ? near_memory : 8 << 20;
-    if (generates && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;
+    if (vector > 0 && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;
     return rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes));
 }
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
-// each other. Where rows do not begin with cache lines, strips that are as narrow as a line read two for each row.
+// each other. Where rows do not begin with cache lines, strips that are as narrow as a line read two for each row; where
+// rows are whole pages apart, a cache has room for a few lines of a strip, which each tile of six rows reads again.
 inline bool is_close(index_t rows, index_t depth, index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
-    if (strip_bytes <= 64) return rows <= 64 || (rows <= 160 && bytes <= second_level_cache());
+    if (strip_bytes <= 64)
+        return rows <= (are_pages_apart(distance) ? 12 : 64) ||
+               (rows <= 160 && bytes <= second_level_cache());
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
            (rows <= 384 && distance < 4096 && !rows_collide(distance) && cpu_is_near_third_level()) ||
            (distance <= 2048 && bytes <= 600000);
@@ -367,14 +378,15 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
     // An A across k is read where it is if its rows are short, or if few columns need it and the second-level cache
-    // holds it: then no copy would pay. Where many columns need it, tiles of six rows (AVX2) wait for the lines, of
-    // which they use a part.
-    bool const a_is_near =
-        cols_of_region <= 2 * table.strip && magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
-    bool const a_may_lie_across = table.masked || cols_of_region <= 64;
+    // holds it: then no copy would pay. Tiles of six rows (AVX2) use a part of the lines, for which they wait where many
+    // columns need A. An A along k is copied if its rows share sets of the cache; sets have room for six.
+    bool const low = !table.masked, a_may_lie_across = !low || cols_of_region <= 64,
+               a_may_collide = smaller(r.p1 - r.p0, kc) < 32 || (low && cols_of_region <= 256),
+               a_is_near = cols_of_region <= 2 * table.strip &&
+                           magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
     bool const a_in_place =
         Packing::in_place && Packing::tall == 1 && Packing::head == 0 && !job.a_sum.terms && a.col != 0 &&
-        (a.col == 1 ? !rows_collide(a.row * size) || smaller(r.p1 - r.p0, kc) < 32
+        (a.col == 1 ? !rows_collide(a.row * size) || a_may_collide
                     : a.row == 1 && ((a.col * size < 1024 && a_may_lie_across) || a_is_near));
     bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
                             is_close(r.i1 - r.i0, kc, b.row * size, table.strip * size);

@@ -29,6 +29,7 @@ inline constexpr index_t near_memory = 12 << 20;
 
 // Whether rows that are so far apart share sets of a cache, so that they displace each other.
 inline bool rows_collide(index_t stride_bytes) { return stride_bytes % 2048 == 0; }
+inline bool are_pages_apart(index_t stride_bytes) { return stride_bytes % 4096 == 0; }
 // Whether eight rows share two or three sets of the first-level cache, of which each has room for eight lines.
 inline bool rows_nearly_collide(index_t stride_bytes) { return (stride_bytes % 2048 + 2144) % 2048 <= 192; }
 

@@ -97,7 +97,8 @@ public:
         if (at_once && count_small(p)) return;
         bool const is_narrow = p.is_flat() || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generates));
         if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
-        if (p.in_place && !p.b_across && are_few_rows(tiles_.generates, p.m, p.k, p.n * p.size))
+        if (p.in_place && !p.b_across &&
+            are_few_rows(tiles_.generates ? tiles_.vector : 0, p.m, p.k, p.n * p.size))
             return count_few(p);
         count_blocks(p);
     }
@@ -234,13 +235,14 @@ private:
 
     void count_blocks(host_part const& p) {
         index_t const k = divide_up(p.k, pieces(p)), row = p.n * p.size, wide = 4 * tiles_.vector / p.size;
-        bool const a_is_near = p.n <= wide && p.a() <= static_cast<double>(second_level_cache());
-        bool const a_may_lie_across = tiles_.vector != 32 || p.n <= 64;
+        bool const a_is_near = p.n <= wide && p.a() <= static_cast<double>(second_level_cache()),
+                   low = tiles_.vector != 64, a_may_lie_across = !low || p.n <= 64,
+                   a_may_collide = k < 32 || (low && p.n <= 256);
         bool const a_in_place =
             p.packets == 1
                 ? !p.a_across
                 : p.in_place && (p.a_across ? (p.m * p.size < 1024 && a_may_lie_across) || a_is_near
-                                            : !rows_collide(p.k * p.size) || k < 32);
+                                            : !rows_collide(p.k * p.size) || a_may_collide);
         bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, row, 2 * tiles_.vector);
         index_t const blocks = divide_up(p.n, block_sizes<float>::n_max),
                       cols = divide_up(divide_up(p.n, blocks), wide / 2) * (wide / 2),

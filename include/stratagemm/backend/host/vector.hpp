@@ -19,28 +19,30 @@ template <class TA, class Packing>
             return host_way::dots;
         if (b.col_stride != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
         index_t const row_bytes = magnitude(b.row_stride) * index_t{sizeof(packet)};
-        if (are_few_rows(Packing::kernels().generates, a.rows, b.rows, row_bytes)) return host_way::rows;
+        if (are_few_rows(generated_vector(Packing::kernels(), sizeof(packet)), a.rows, b.rows, row_bytes))
+            return host_way::rows;
     }
     return host_way::blocks;
 }
 
 // A few rows times a piece of a matrix that comes from memory: eight rows of B at a time are read as they lie, while
-// the sums stay in the first-level cache. A generated kernel goes on with these; one row, and columns that have none
-// yet, are left to a compiled one.
+// the sums stay in the first-level cache. A generated kernel goes on with these; one row whose B is not in pages
+// (are_few_rows), and columns that have none yet, are left to a compiled one.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] void multiply_rows(Table const& table, block_args<T> const& g) {
     constexpr index_t room = 32768 / sizeof(T);
     alignas(64) T sums[room];
     block_args<T> part = g;
+    bool const apart = !table.masked && are_pages_apart(g.b_row * index_t{sizeof(T)});
     index_t const width = smaller(room / g.m / 16 * 16, g.n);
     for (index_t j = 0; j < g.n; j += width) {
         part.n = smaller(width, g.n - j), part.b = g.b + j, part.c = g.c + j;
         part.e = g.e ? g.e + j : nullptr;
         block_args<T> step = part;
         step.b_strip = table.strip, step.c = sums, step.c_row = width, step.alpha = T(1), step.beta = T(0);
-        bool done = table.generates && g.m > 1;
+        bool done = table.generates && (g.m > 1 || apart);
         for (index_t p = 0; p < g.k && done; p += step.k) {
-            step.k = smaller(g.m < 8 ? 8 : 16, g.k - p), step.a = g.a + p * g.a_col,
+            step.k = smaller(g.m < 8 || apart ? 8 : 16, g.k - p), step.a = g.a + p * g.a_col,
             step.b = part.b + p * g.b_row;
             auto const kernel =
                 generated_next(step, p == 0 ? generated_form::tiles : generated_form::continued);
@@ -68,7 +70,7 @@ void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_regi
                   width = job.write ? sizes::n() : r.j1 - r.j0;
     // Rows of a B that comes from memory are fetched ahead; from a cache they come as fast without.
     index_t const b_bytes = job.a.cols * job.b.cols * index_t{sizeof(T)};
-    if (!dots && b_bytes > (job.a.rows == 1 ? 16 << 20 : near_memory)) g.ahead = job.b.data;
+    if (!dots && b_bytes > near_memory) g.ahead = job.b.data;
     for (index_t i = r.i0; i < r.i1; i += height)
         for (index_t j = r.j0; j < r.j1; j += width) {
             g.m = smaller(height, r.i1 - i), g.n = smaller(width, r.j1 - j);

@@ -133,7 +133,11 @@ private:
         index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
         bool const collide = rows_nearly_collide(c_row_ * size_),
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
-        index_t const most = width == 1 ? most_alone() : ((avx512_ ? 31 : 15) - width) / width;
+        // Rows of A that share sets of the cache, which is where they are left (blocked.hpp), are no more than its ways.
+        bool const sets_are_few = !avx512_ && s_.a_col == 1 && rows_collide(s_.a_row * size_);
+        index_t const most = width > 1      ? ((avx512_ ? 31 : 15) - width) / width
+                             : sets_are_few ? 7
+                                            : most_alone();
         return larger_of(1, smaller(turned_ ? most_turned() / width : low ? 8 : 28, most));
     }
     // Cycles of tiles of so many vectors that are as high as all rows, about: two multiply-adds or loads a cycle, six
@@ -170,7 +174,8 @@ private:
     [[gnu::cold, gnu::noinline]] index_t best_width() const {
         index_t best = 0, least = 0;
         for (index_t width = 1; width <= vectors_ && width <= (avx512_ ? 12 : 10); ++width) {
-            if (continues_ && width > 1) break; // B is read once
+            if (continues_ && width > 1 && (avx512_ || !are_pages_apart(s_.b_row * size_)))
+                break; // B is read once
             evenly const even(vectors_, width);
             index_t const all =
                 even.larger * cycles(even.least + 1) + (even.parts - even.larger) * cycles(even.least);
