@@ -88,6 +88,9 @@ void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile
             form.direct = sg::may_read_along_k(tile);
             to.push_back({name + (b_along_k ? "-nt" : "") + "-gaps",
                           sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
+            form.leaves_out = true;
+            to.push_back({name + (b_along_k ? "-nt" : "") + "-gaps-short",
+                          sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
         }
     if (sg::may_read_along_k(tile))
         for (bool const b_along_k : {false, true}) {

@@ -338,9 +338,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (!can_run(tile, d, element, element != 2 || lying.b_along_k)) return;
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
         // Not if it would take longer at its best. Tiles of tf32 may lie turned, and be as many as others then.
-        double const steps = static_cast<double>((s.k - 1) / tile.k + 1) * tile.k;
-        double const least =
-            static_cast<double>(tiles * s.count) * tile.m * tile.n * steps / (rate * d.units);
+        double const least = static_cast<double>(tiles * s.count) * tile.m * tile.n *
+                             static_cast<double>(terms_of(tile, s.k)) / (rate * d.units);
         if (least > best.cycles && type != 't') return;
         auto with = [&](cuda_choice next) {
             int const beside = next.piece > 0 && next.part == 0 ? blocks_with_pieces(tile, blocks) : blocks;

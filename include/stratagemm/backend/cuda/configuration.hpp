@@ -81,6 +81,7 @@ struct cuda_form {
     bool a_turned = false, b_turned = false;
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool direct = false;               // of simt: a large tile reads lines along k as they lie
+    bool leaves_out = false;           // of simt: terms of its last step that are beyond k
     // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines may
     // begin anywhere.
     bool shifted = false;
@@ -96,6 +97,18 @@ struct cuda_form {
 // operands, but these take time.
 constexpr bool may_read_along_k(cuda_tile const& t) {
     return t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64 && t.micro_m * t.micro_n <= 128;
+}
+
+// Whether simt leaves out what the last step of a tile has beyond k, in eights, because that is felt. To ask at each
+// step takes up to 5% longer.
+constexpr bool leaves_out(cuda_tile const& t, std::ptrdiff_t k) {
+    std::ptrdiff_t const beyond = (t.k - 1 - (k - 1) % t.k) / 8 * 8;
+    return t.engine == cuda_engine::simt && 25 * beyond >= k;
+}
+// That a tile multiplies then.
+constexpr std::ptrdiff_t terms_of(cuda_tile const& t, std::ptrdiff_t k) {
+    std::ptrdiff_t const unit = leaves_out(t, k) ? 8 : t.k;
+    return ((k - 1) / unit + 1) * unit;
 }
 
 // How far apart the lines of a copy are that so many elements lie on: they begin at multiples of 16 bytes, and long ones
@@ -186,14 +199,15 @@ inline int threads_of(cuda_tile const& t) {
     }
 }
 
-// Blocks of a multiprocessor, where there would be `blocks` if threads had one sum of each element (RESIDENT in
-// kernels/simt.cu.hpp).
+// Blocks of a multiprocessor that have registers for so many sums of each thread (RESIDENT in kernels/simt.cu.hpp).
+inline int blocks_with_sums(cuda_tile const& t, int sums) {
+    int const blocks = (sums > 64 ? 256 : sums > 32 ? 384 : 512) / threads_of(t);
+    return blocks > 0 ? blocks : 1;
+}
+// Where there would be `blocks` if threads had one sum of each element.
 inline int blocks_with_pieces(cuda_tile const& t, int blocks) {
     if (t.engine != cuda_engine::simt) return blocks;
-    int const sums = 2 * t.micro_m * t.micro_n, least = (sums > 64   ? 256
-                                                         : sums > 32 ? 384
-                                                                     : 512) /
-                                                        threads_of(t);
+    int const least = blocks_with_sums(t, 2 * t.micro_m * t.micro_n);
     return least < blocks ? least : blocks;
 }
 
@@ -409,10 +423,18 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
 
-// With the gaps between lines of operands that are turned on the way.
+// With the gaps between lines of operands that are turned on the way. What threads of simt copy may begin anywhere:
+// three blocks of 128x64 that turn both operands just fit.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, cuda_form const& f) {
-    std::size_t const lines = static_cast<std::size_t>(t.stages * t.k * (f.a_turned + f.b_turned));
-    return shared_bytes_of(t, element, f.b_along_k) + lines * 4 * element;
+    std::size_t const bytes = shared_bytes_of(t, element, f.b_along_k);
+    if (t.engine != cuda_engine::simt || f.dense) return bytes;
+    std::size_t const gaps = static_cast<std::size_t>(t.stages * (t.k - 1) * (f.a_turned + f.b_turned));
+    return bytes - 1024 + gaps * 4 * element;
+}
+
+// Blocks of so many bytes that a multiprocessor has shared memory for, if one may have `most`. Each takes 1 KiB more.
+constexpr int blocks_beside(std::size_t most, std::size_t bytes) {
+    return static_cast<int>((most + 1024) / ((bytes + 127) / 128 * 128 + 1024));
 }
 
 inline bool can_run(cuda_tile const& t, cuda_device const& d, std::size_t element, bool b_along_k = true) {
@@ -466,7 +488,10 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     if (f.pieces) define("PIECES", 1);
     if (f.spreads) define("SPREADS", 1);
     if (t.engine == cuda_engine::mma || t.engine == cuda_engine::narrow) define("SHIFTED", f.shifted);
-    if (t.engine == cuda_engine::simt) define("A_TURNED", f.a_turned), define("B_TURNED", f.b_turned);
+    if (t.engine == cuda_engine::simt) {
+        define("A_TURNED", f.a_turned), define("B_TURNED", f.b_turned);
+        define("LEAVES_OUT", f.leaves_out);
+    }
     if (t.engine == cuda_engine::simt && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
     if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);

@@ -30,7 +30,7 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
-// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt).
+// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -46,7 +46,11 @@ public:
           row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
           sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
           tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster *
-                 up(s.n, std::ptrdiff_t{t_.n} * t_.beside) * t_.beside * real(s.count)) {}
+                 up(s.n, std::ptrdiff_t{t_.n} * t_.beside) * t_.beside * real(s.count)) {
+        if (!gathers()) return;
+        int const room = blocks_in(d.shared_bytes);
+        if (room < blocks_) blocks_ = room;
+    }
 
     double cycles() const {
         double const summing = longer(summing_tiles(), moving()) + adding_up() / 2;
@@ -104,6 +108,14 @@ private:
     }
     // By a warp beside those that multiply.
     bool gathers() const { return is(cuda_engine::simt) && takes_lines(); }
+    // Blocks that gather, of which some need more shared memory than those that the hardware serves.
+    int blocks_in(std::size_t shared_bytes) const {
+        bool const turns = turns_on_the_way(t_);
+        cuda_form gathered = form_;
+        gathered.dense = false;
+        gathered.a_turned = turns && form_.a_along_k, gathered.b_turned = turns && form_.b_along_k;
+        return blocks_beside(shared_bytes, shared_bytes_of(t_, element_, gathered));
+    }
     bool by_words() const { return takes_words(t_, element_) && lines_are_words() && copies_itself(); }
     bool shifts() const {
         return takes_words(t_, element_) && how_.shifted && !lines_are_words() && copies_itself();
@@ -171,7 +183,7 @@ private:
             // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
             double const of_a = rows / unit_of_a() * (1 + 0.55 / up(s_.n, t_.n)),
                          of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
-            return (of_a + of_b) * terms * size_ / 15.5;
+            return (of_a + of_b) * terms * size_ / 23;
         }
         double const bytes_per_cycle = shifts() ? (has_one_stage() ? 13 : 14) : by_words() ? 24 : 60;
         double const asked =
@@ -252,6 +264,8 @@ private:
         bool const aligned = rows_are_aligned();
         switch (t_.engine) {
         case cuda_engine::simt: {
+            // Blocks that gather are not in step, and store while others multiply.
+            if (gathers()) return t_.micro_m * t_.micro_n > 64 ? (aligned ? 13 : 8) : aligned ? 24 : 11;
             // It takes longer where k ends within a step.
             double const within = aligned && s_.k % t_.k != 0 ? 2 / 3.0 : 1;
             if (form_.direct && !aligned) return 7;
@@ -303,6 +317,11 @@ private:
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
     }
 
+    // That are multiplied. Those of parts are whole steps.
+    double terms(std::ptrdiff_t depth) const {
+        return how_.part > 0 ? up(depth, t_.k) * t_.k : real(terms_of(t_, depth));
+    }
+
     // Multiply-adds in a cycle, where operands do not lie as the tile takes them soonest.
     double rate() const {
         int const sums = t_.micro_m * t_.micro_n;
@@ -312,22 +331,36 @@ private:
             // many sums wait for shared memory.
             bool const both_turned = lying_.a_along_k && lying_.b_along_k;
             by_layout = !turns_on_the_way(t_) ? 1
-                        : sums <= 32          ? 1.14
+                        : sums <= 32          ? 1.07
                                               : (sums == 64 ? 1 : 1.04) - (both_turned ? 0.06 : 0);
-            if (threads_of(t_) == 96) by_layout = 1.26;
+            if (threads_of(t_) == 96) by_layout = 1.16;
         } else if (form_.direct) {
             by_layout = 0.92;
         } else if (is(cuda_engine::fp64) && form_.b_along_k && t_.micro_n == 16 && t_.m >= 64) {
             by_layout = 0.82;
         }
+        if (is(cuda_engine::simt) && !gathers()) by_layout *= 1.03;
         return rate_ * by_layout;
+    }
+
+    // If each block has one tile, and fetches by hardware, all of them store at the same time, no faster than memory.
+    double storing_at_once(double tiles, double stored) const {
+        if (!is(cuda_engine::simt) || gathers() || how_.part > 0 || tiles_ > real(units_ * blocks_)) return 0;
+        double const rows = s_.m < t_.m ? real(s_.m) : t_.m, cols = s_.n < t_.n ? real(s_.n) : t_.n;
+        return 0.8 * tiles * rows * cols * stored * units_ / memory_;
+    }
+    // Until threads of `beside` blocks have gathered the first step of their tiles, beyond what begins() knows of.
+    // What blocks of a cluster add up are small products, of which the model knew enough.
+    double filling(double beside) const {
+        if (!is(cuda_engine::simt) || how_.together) return 0;
+        return gathers() ? 2100 + 0.45 * beside * fetching(1, t_.k) : 700;
     }
 
     // Cycles of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the
     // multiprocessors. Nothing is multiplied while the last tiles are stored.
     double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
-        double const multiplying = real(t_.m) * t_.n * up(depth, t_.k) * t_.k / rate() *
-                                   (beside < blocks_ ? slowed_alone(beside) : 1);
+        double const multiplying =
+            real(t_.m) * t_.n * terms(depth) / rate() * (beside < blocks_ ? slowed_alone(beside) : 1);
         double const alone = beside < blocks_ ? multiplying : 0, waits = waiting(depth, beside);
         double const each = copied_by_threads()
                                 ? multiplying + (beside > 1 ? 2 : 1) * copying_by_threads(depth)
@@ -337,7 +370,9 @@ private:
         double const summing = longer(both > alone ? both : alone, waits);
         // Blocks of simt are not in step: some store while others multiply.
         double const at_once = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1,
-                     stores = storing(stored) * beside * at_once;
+                     of_all = storing(stored) * beside * at_once,
+                     least = storing_at_once(beside * share, stored),
+                     stores = of_all > least ? of_all : least;
         // wgmma multiplies nothing while it turns from one tile to the next.
         double const between = is(cuda_engine::wgmma) ? 600 : 300;
         return between + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
@@ -350,8 +385,10 @@ private:
         auto const full = real(static_cast<std::ptrdiff_t>(tiles / places));
         double const left = tiles - full * places, each = left / units_;
         auto const of_all = [&](bool last) { return round(blocks_, 1, depth, stored, last); };
-        if (left == 0) return (full - 1) * of_all(false) + of_all(!others_follow);
-        double const cycles = full > 0 ? full * of_all(false) : 0;
+        double const begun =
+            goes_on ? 0 : filling(full > 0 ? blocks_ : up(static_cast<std::ptrdiff_t>(left), units_));
+        if (left == 0) return begun + (full - 1) * of_all(false) + of_all(!others_follow);
+        double const cycles = begun + (full > 0 ? full * of_all(false) : 0);
         double beside = up(static_cast<std::ptrdiff_t>(left), units_);
         if (fetches(t_.engine) && (full > 0 || goes_on)) {
             double const most = each + 1.5 * __builtin_sqrt(each);

@@ -413,6 +413,7 @@ private:
                 takes_words(tile, sizeof(In)) && lie && of_a.are_words() && of_b.are_words();
             f.shifted = takes_words(tile, sizeof(In)) && choice.shifted && lie && !by_words;
             bool const simt = tile.engine == cuda_engine::simt;
+            f.leaves_out = choice.part == 0 && leaves_out(tile, p_.a.cols);
             bool const gathered =
                 choice.whole == 0 && takes_any_lines(tile) && (!simt || (lie && choice.shifted));
             bool const copied = !gathered && !by_words && !f.shifted;
@@ -581,7 +582,13 @@ private:
         if (!choice.invariant) told.flags |= first_steps(on_c, form);
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
-        index_t const most = index_t{units_for(tile, session_.device().units)} * (*compiled)->resident;
+        int resident = (*compiled)->resident;
+        // Those that gather may have room for more than the model expects, which would have fewer tiles each, and the
+        // last tiles would be alone for longer.
+        int const sums = tile.micro_m * tile.micro_n * (form.pieces ? 2 : 1);
+        if (tile.engine == cuda_engine::simt && !form.dense && blocks_with_sums(tile, sums) < resident)
+            resident = blocks_with_sums(tile, sums);
+        index_t const most = index_t{units_for(tile, session_.device().units)} * resident;
         grid.blocks = static_cast<unsigned>(tiles < most || form.together ? tiles : most);
         grid.each = spread_out(grid.blocks);
         if (tile.engine != cuda_engine::wgmma)

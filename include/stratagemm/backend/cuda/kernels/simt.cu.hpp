@@ -25,8 +25,8 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define WARPS_N (THREADS_N / WARP_N)
 #define A_LINE (TILE_M + (A_TURNED ? 4 : 0)) /* of shared memory, where the tile does not lie along k */
 #define B_LINE (TILE_N + (B_TURNED ? 4 : 0))
-#define A_BYTES (A_LINE * TILE_K * 4)
-#define B_BYTES (B_LINE * TILE_K * 4)
+#define A_BYTES ((A_LINE * TILE_K - (A_LINE - TILE_M)) * 4) /* there is no gap after the last line */
+#define B_BYTES ((B_LINE * TILE_K - (B_LINE - TILE_N)) * 4)
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 /* What says that a stage is full: the hardware; or each lane that gathers, when it has stored what it turns, and when
    its copies have come. */
@@ -46,6 +46,7 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define LINES_THROUGH_SHARED (THROUGH_SHARED || !(A_ALONG_K || B_ALONG_K || PARTIAL))
 #define BY_ROWS (MICRO_M * MICRO_N >= 64) /* of sums, four terms at a time, where operands lie along k */
 static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * STAGE_BYTES, "stages have room for sums");
+static_assert(!LEAVES_OUT || !(PARTIAL || TOGETHER || TAIL), "k is summed at once");
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 32 || !(A_ALONG_K || B_ALONG_K), "a line of shared memory is the depth of a tile");
 static_assert(THREADS % 32 == 0 && THREADS_N % WARP_N == 0 && THREADS_M % (32 / WARP_N) == 0, "whole warps");
@@ -113,6 +114,7 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
     static_assert(rows % (each * at_once) == 0 && (!ALONG_K || each * at_once % 8 == 0),
                   "whole rounds, each swizzled alike");
     int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = fetcher * rows + lane / across;
+    if (LEAVES_OUT && !WHOLE && !ALONG_K && fetcher * rows >= terms) return;
     int const down = (ALONG_K ? lines : terms) - row, right = (ALONG_K ? terms : lines) - e;
     to += row * (length * 4) + e * 4;
     unsigned const *at[each];
@@ -221,6 +223,13 @@ inline void take_turns(arguments const &p) {
     if (PARTIAL || steps * TILE_K > 256 || tiles_of(p) < 4 * gridDim.x) return;
     long long const until = clock64() + blockIdx.x / units * (steps * TILE_K * (TILE_M * TILE_N / 128));
     while (clock64() < until) __nanosleep(64);
+}
+
+/* LEAVES_OUT: terms of a step that are beyond k, in eights, are neither copied nor multiplied. That step is the last
+   of k, which need not be the last of a tile. */
+inline int left_out(arguments const &p, place const &t, int step, int steps) {
+    bool const last = LEAVES_OUT && step == steps - 1 - first_step(p, t.i, t.j, steps);
+    return last ? (steps * TILE_K - p.k) / 8 * 8 : 0;
 }
 
 /* Sums of a thread from row i0 and column j0 of a tile on: to C, or those of a part of k to workspace. */
@@ -396,8 +405,8 @@ inline void meet() {
 extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS * 32, RESIDENT > 0 ? RESIDENT : 1)
 simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
      __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    extern __shared__ char memory[];
-    unsigned const base = (shared_address(memory) + 1023) / 1024 * 1024;
+    extern __shared__ __align__(128) char memory[];
+    unsigned const base = DENSE ? (shared_address(memory) + 1023) / 1024 * 1024 : shared_address(memory);
     unsigned const a_tiles = base, b_tiles = base + A_BYTES, barriers = base + STAGES * STAGE_BYTES;
     auto const full = [&](int stage) { return barrier{barriers + stage * 16}; };
     auto const empty = [&](int stage) { return barrier{barriers + stage * 16 + 8}; };
@@ -492,7 +501,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             if (++stage == STAGES) stage = 0, parity ^= 1;
 #if A_ALONG_K || B_ALONG_K
 #pragma unroll(DENSE && !BY_ROWS ? 2 : 1)
-            for (int l = 0; l < TILE_K; l += 4) {
+            for (int l = 0; l < TILE_K - left_out(p, t, step, steps); l += 4) {
                 float x[4][MICRO_M], y[4][MICRO_N];
                 read_four<A_ALONG_K, TILE_M, MICRO_M>(x, a_tiles + now * STAGE_BYTES, l, thread_m);
                 read_four<B_ALONG_K, TILE_N, MICRO_N>(y, b_tiles + now * STAGE_BYTES, l, thread_n);
@@ -506,7 +515,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             if (step + 1 < steps) full(stage).wait(parity);
 #else
 #pragma unroll 1
-            for (int l = 0; l < TILE_K; l += 8) {
+            for (int l = left_out(p, t, step, steps); l < TILE_K; l += 8) {
                 /* The term after these eight is in the next stage, after the last. */
                 bool const last = l + 8 == TILE_K;
                 unsigned const a_after = last ? a_tiles + stage * STAGE_BYTES + thread_m * 16 : a + 8 * A_LINE * 4;

@@ -71,7 +71,7 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"d", {cuda_engine::fp64, 32, 16, 16, 16, 16, 16, 8}, 2, 55},
 
     {"hw", {cuda_engine::mma, 128, 128, 64, 64, 32, 3, 8}, 1, 800},
-    {"hw", {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 8}, 3, 600},
+    {"hw", {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 8}, 3, 570},
     {"hw", {cuda_engine::mma, 32, 64, 64, 16, 32, 4, 8}, 3, 430},
     {"hw", {cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 3, 270},
     {"hw", {cuda_engine::mma, 128, 128, 32, 64, 32, 1, 8}, 2, 800},
