@@ -254,8 +254,9 @@ inline bool are_few_rows(index_t vector, index_t rows, index_t depth, index_t ro
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
-// each other. Where rows do not begin with cache lines, strips that are as narrow as a line read two for each row; where
-// rows are whole pages apart, a cache has room for a few lines of a strip, which each tile of six rows reads again.
+// each other. Where rows do not begin with cache lines, strips that are as narrow as a line read two for each row;
+// where rows are whole pages apart, a cache has room for a few lines of a strip, which each tile of six rows reads
+// again.
 inline bool is_close(index_t rows, index_t depth, index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     if (strip_bytes <= 64)
@@ -378,8 +379,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
     // An A across k is read where it is if its rows are short, or if few columns need it and the second-level cache
-    // holds it: then no copy would pay. Tiles of six rows (AVX2) use a part of the lines, for which they wait where many
-    // columns need A. An A along k is copied if its rows share sets of the cache; sets have room for six.
+    // holds it: then no copy would pay. Tiles of six rows (AVX2) use a part of the lines, for which they wait where
+    // many columns need A. An A along k is copied if its rows share sets of the cache; sets have room for six.
     bool const low = !table.masked, a_may_lie_across = !low || cols_of_region <= 64,
                a_may_collide = smaller(r.p1 - r.p0, kc) < 32 || (low && cols_of_region <= 256),
                a_is_near = cols_of_region <= 2 * table.strip &&

@@ -133,7 +133,7 @@ private:
         index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
         bool const collide = rows_nearly_collide(c_row_ * size_),
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
-        // Rows of A that share sets of the cache, which is where they are left (blocked.hpp), are no more than its ways.
+        // Rows of A that share sets of the cache and are left where they are (blocked.hpp) are no more than its ways.
         bool const sets_are_few = !avx512_ && s_.a_col == 1 && rows_collide(s_.a_row * size_);
         index_t const most = width > 1      ? ((avx512_ ? 31 : 15) - width) / width
                              : sets_are_few ? 7
