@@ -87,11 +87,6 @@ constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
     return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
 }
 
-// Bytes of the vectors of generated kernels; 0: there are none.
-template <class Table>
-index_t generated_vector(Table const& table, index_t size) {
-    return table.generates ? table.strip * size / 2 : 0;
-}
 // Half cycles, about, in which a generated kernel multiplies two rows of so many bytes. Vectors of 32 bytes are two
 // multiply-adds, too, but tiles of few registers wait for what they load.
 inline index_t dots_cycles(index_t bytes, index_t vector) {
@@ -121,8 +116,8 @@ inline index_t dots_cycles(index_t bytes, index_t vector) {
 // bytes of a row of C, six or eight at least, and what turning a B along k takes. Few columns of tiles wait for the rows
 // of an A that comes from memory, too: they read as many rows side by side as a tile has. The other limits were measured
 // within the caches. `vector`: bytes of the vectors of generated kernels; 0: there are none.
-inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k,
-                     index_t vector) {
+[[gnu::noinline]] inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k,
+                                       bool b_along_k, index_t vector) {
     if (vector > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
         bool const wide = vector == 64;
         index_t const bytes = k * size, least = b_along_k ? 8 : 6,
@@ -149,7 +144,7 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
     auto const& table = kernels<T, T>();
     constexpr index_t size = sizeof(T);
     bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-    index_t const vector = generated_vector(table, size);
+    index_t const vector = table.generates ? table.strip * size / 2 : 0;
     return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, vector) &&
            (a_along_k || vector == 0 || !are_columns_faster(size, m, n, k, b_along_k, vector));
 }
@@ -244,7 +239,8 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows; or one whose rows are whole
 // pages apart, of which a strip displaces what was fetched of the next, and the limit is two tiles of AVX2. `vector`:
 // bytes of the vectors of generated kernels; 0: there are none.
-inline bool are_few_rows(index_t vector, index_t rows, index_t depth, index_t row_bytes) {
+[[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
+                                                      index_t row_bytes) {
     if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > 64;
     if (rows > (vector > 0 ? 48 : 20)) return false;
     index_t const near = cpu_is_near_third_level() ? near_memory : 8 << 20;
@@ -252,12 +248,27 @@ inline bool are_few_rows(index_t vector, index_t rows, index_t depth, index_t ro
     return rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes));
 }
 
+// Columns of B that may need an A across k as it lies. Tiles of six rows, `low` ones of AVX2, use a part of its lines,
+// for which they wait where many columns need A.
+constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
+// Whether an A is read where it is. Rows along k that share sets of the cache are copied if many columns need them: tiles
+// then have seven rows at most (tiling.hpp), for which sets have room. Rows across k are not if they are short, or if
+// few columns need them and the second-level cache holds them: then no copy would pay.
+[[gnu::cold, gnu::noinline]] inline bool is_read_in_place(index_t row, index_t col, index_t k, index_t piece,
+                                                          index_t cols, index_t size, bool low) {
+    if (col == 1) return !rows_collide(row * size) || smaller(k, piece) < 32 || cols <= (low ? 256 : 64);
+    bool const are_short = col * size < 1024 && (!low || cols <= few_for_across(low));
+    return row == 1 && (are_short || (cols * size <= (low ? 128 : 256) &&
+                                      magnitude(col) * k * size <= second_level_cache()));
+}
+
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
 // each other. Where rows do not begin with cache lines, strips that are as narrow as a line read two for each row;
 // where rows are whole pages apart, a cache has room for a few lines of a strip, which each tile of six rows reads
 // again.
-inline bool is_close(index_t rows, index_t depth, index_t row_bytes, index_t strip_bytes) {
+[[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t row_bytes,
+                                                  index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     if (strip_bytes <= 64)
         return rows <= (are_pages_apart(distance) ? 12 : 64) ||
@@ -378,17 +389,10 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
     auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
-    // An A across k is read where it is if its rows are short, or if few columns need it and the second-level cache
-    // holds it: then no copy would pay. Tiles of six rows (AVX2) use a part of the lines, for which they wait where
-    // many columns need A. An A along k is copied if its rows share sets of the cache; sets have room for six.
-    bool const low = !table.masked, a_may_lie_across = !low || cols_of_region <= 64,
-               a_may_collide = smaller(r.p1 - r.p0, kc) < 32 || (low && cols_of_region <= 256),
-               a_is_near = cols_of_region <= 2 * table.strip &&
-                           magnitude(a.col) * (r.p1 - r.p0) * size <= second_level_cache();
-    bool const a_in_place =
-        Packing::in_place && Packing::tall == 1 && Packing::head == 0 && !job.a_sum.terms && a.col != 0 &&
-        (a.col == 1 ? !rows_collide(a.row * size) || a_may_collide
-                    : a.row == 1 && ((a.col * size < 1024 && a_may_lie_across) || a_is_near));
+    bool const low = !table.masked,
+               a_in_place = Packing::in_place && Packing::tall == 1 && Packing::head == 0 &&
+                            !job.a_sum.terms && a.col != 0 &&
+                            is_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
     bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
                             is_close(r.i1 - r.i0, kc, b.row * size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
@@ -397,7 +401,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     // Rows that lie across k are copied as they lie, some tiles at a time, for so few columns that turning them costs
     // more than tiles lose, which then read twice as many lines.
     bool const a_across = std::is_floating_point_v<packet> && Packing::tall == 1 && !a_in_place &&
-                          !job.a_sum.terms && a_may_lie_across && cols_of_region <= 256 &&
+                          !job.a_sum.terms && cols_of_region <= few_for_across(low) &&
                           job.a.row_stride == 1 && job.a.col_stride != 1,
                a_by_panels =
                    a_across || (!a_in_place && !job.a_sum.terms && blocks <= 2 && job.a.col_stride == 1);

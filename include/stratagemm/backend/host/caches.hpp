@@ -7,7 +7,7 @@
 STRATAGEMM_BEGIN
 
 // Bytes of one core's second-level cache, or a cautious guess.
-inline index_t second_level_cache() {
+[[gnu::noinline]] inline index_t second_level_cache() {
 #if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
     static long const bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
     if (bytes > 0) return bytes;
@@ -16,7 +16,7 @@ inline index_t second_level_cache() {
 }
 
 // Bytes of the last cache, or a cautious guess.
-inline index_t third_level_cache() {
+[[gnu::noinline]] inline index_t third_level_cache() {
 #if defined(__linux__) && defined(_SC_LEVEL3_CACHE_SIZE)
     static long const bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
     if (bytes > 0) return bytes;

@@ -235,14 +235,11 @@ private:
 
     void count_blocks(host_part const& p) {
         index_t const k = divide_up(p.k, pieces(p)), row = p.n * p.size, wide = 4 * tiles_.vector / p.size;
-        bool const a_is_near = p.n <= wide && p.a() <= static_cast<double>(second_level_cache()),
-                   low = tiles_.vector != 64, a_may_lie_across = !low || p.n <= 64,
-                   a_may_collide = k < 32 || (low && p.n <= 256);
+        bool const low = tiles_.vector != 64;
         bool const a_in_place =
-            p.packets == 1
-                ? !p.a_across
-                : p.in_place && (p.a_across ? (p.m * p.size < 1024 && a_may_lie_across) || a_is_near
-                                            : !rows_collide(p.k * p.size) || a_may_collide);
+            p.packets == 1 ? !p.a_across
+                           : p.in_place && is_read_in_place(p.a_across ? 1 : p.k, p.a_across ? p.m : 1, p.k,
+                                                            k, p.n, p.size, low);
         bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, row, 2 * tiles_.vector);
         index_t const blocks = divide_up(p.n, block_sizes<float>::n_max),
                       cols = divide_up(divide_up(p.n, blocks), wide / 2) * (wide / 2),
@@ -256,7 +253,7 @@ private:
         if (p.packets > 0) {
             pack_packets(p, !a_in_place, true);
         } else {
-            if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > 256 || !a_may_lie_across || !p.in_place));
+            if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > few_for_across(low) || !p.in_place));
             if (!b_in_place) pack(p, p.k, p.n, p.b_across);
         }
         if (p.turned) turn(p.n, p.m, p.size);

@@ -110,7 +110,7 @@ struct isa_choice {
 }
 
 // Read once: the environment and the machine do not change under a running program.
-inline isa_choice const& current_isa() {
+[[gnu::noinline]] inline isa_choice const& current_isa() {
     static isa_choice const choice = find_isa();
     return choice;
 }

@@ -19,8 +19,9 @@ template <class TA, class Packing>
             return host_way::dots;
         if (b.col_stride != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
         index_t const row_bytes = magnitude(b.row_stride) * index_t{sizeof(packet)};
-        if (are_few_rows(generated_vector(Packing::kernels(), sizeof(packet)), a.rows, b.rows, row_bytes))
-            return host_way::rows;
+        index_t const vector =
+            Packing::kernels().generates ? Packing::kernels().strip * index_t{sizeof(packet)} / 2 : 0;
+        if (are_few_rows(vector, a.rows, b.rows, row_bytes)) return host_way::rows;
     }
     return host_way::blocks;
 }

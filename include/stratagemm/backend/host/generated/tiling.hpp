@@ -134,10 +134,9 @@ private:
         bool const collide = rows_nearly_collide(c_row_ * size_),
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
         // Rows of A that share sets of the cache and are left where they are (blocked.hpp) are no more than its ways.
-        bool const sets_are_few = !avx512_ && s_.a_col == 1 && rows_collide(s_.a_row * size_);
-        index_t const most = width > 1      ? ((avx512_ ? 31 : 15) - width) / width
-                             : sets_are_few ? 7
-                                            : most_alone();
+        index_t const of_registers = width == 1 ? most_alone() : ((avx512_ ? 31 : 15) - width) / width,
+                      most = s_.a_col == 1 && rows_collide(s_.a_row * size_) ? smaller(of_registers, 7)
+                                                                             : of_registers;
         return larger_of(1, smaller(turned_ ? most_turned() / width : low ? 8 : 28, most));
     }
     // Cycles of tiles of so many vectors that are as high as all rows, about: two multiply-adds or loads a cycle, six
