@@ -251,9 +251,9 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // Columns of B that may need an A across k as it lies. Tiles of six rows, `low` ones of AVX2, use a part of its lines,
 // for which they wait where many columns need A.
 constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
-// Whether an A is read where it is. Rows along k that share sets of the cache are copied if many columns need them: tiles
-// then have seven rows at most (tiling.hpp), for which sets have room. Rows across k are not if they are short, or if
-// few columns need them and the second-level cache holds them: then no copy would pay.
+// Whether an A is read where it is. Rows along k that share sets of the cache are copied if many columns need them; for
+// few columns tiles have seven rows at most (tiling.hpp), for which the sets have room. Rows across k are read where
+// they are if they are short, or if few columns need them and the second-level cache holds them: no copy would pay.
 [[gnu::cold, gnu::noinline]] inline bool is_read_in_place(index_t row, index_t col, index_t k, index_t piece,
                                                           index_t cols, index_t size, bool low) {
     if (col == 1) return !rows_collide(row * size) || smaller(k, piece) < 32 || cols <= (low ? 256 : 64);
