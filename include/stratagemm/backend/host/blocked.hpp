@@ -113,9 +113,9 @@ inline index_t dots_cycles(index_t bytes, index_t vector) {
 //
 // With generated kernels, and an A along k, the fewer half cycles decide, about: of dot products some for the sum and
 // for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of tiles, one for 32
-// bytes of a row of C, six or eight at least, and what turning a B along k takes. Few columns of tiles wait for the rows
-// of an A that comes from memory, too: they read as many rows side by side as a tile has. The other limits were measured
-// within the caches. `vector`: bytes of the vectors of generated kernels; 0: there are none.
+// bytes of a row of C, six or eight at least, and what turning a B along k takes. Few columns of tiles wait for the
+// rows of an A that comes from memory, too: they read as many rows side by side as a tile has. The other limits were
+// measured within the caches. `vector`: bytes of the vectors of generated kernels; 0: there are none.
 [[gnu::noinline]] inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k,
                                        bool b_along_k, index_t vector) {
     if (vector > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
