@@ -48,12 +48,12 @@ struct host_part {
     index_t m, n, k, size;
     bool a_across, b_across; // columns are contiguous
     bool in_place;           // operands may be read where they are
-    bool by_element = false; // each packet is packed by itself
+    bool pairs = false;      // of int8, which kernels for 16-bit integers multiply
     bool turned = false;     // C is written as its transpose
     int packets = 0;         // 1: k has pairs of bfloat16; 2: packets of four int8
 
     host_part transposed() const {
-        return {n, m, k, size, !b_across, !a_across, in_place, by_element, !turned, packets};
+        return {n, m, k, size, !b_across, !a_across, in_place, pairs, !turned, packets};
     }
     double a() const { return times(m, k, size); } // bytes
     double b() const { return times(k, n, size); }
@@ -125,7 +125,7 @@ private:
             counts[element] += times(rows, cols);
     }
     void pack(host_part const& p, index_t rows, index_t cols, bool turned) {
-        if (p.by_element || (turned && !p.in_place))
+        if (turned && !p.in_place)
             counts[element] += times(rows, cols);
         else if (turned)
             turn(rows, cols, p.size);
@@ -144,6 +144,15 @@ private:
             counts[joined] += p.b();
         else if (b)
             turn(p.k, p.n, p.size);
+    }
+
+    // Eight bytes at a time, and the rest by themselves, as all of a B that lies along k. Of an A that lies across it,
+    // pairs are read so, but written by themselves.
+    void pack_pairs(host_part const& p) {
+        double const rest = p.a_across ? times(p.m % 8, p.k) : times(p.m, p.k % 4 + 1),
+                     written = p.a_across ? times(p.m / 8 * 4, p.k) : 0;
+        counts[element] += rest + written + times(p.b_across ? p.n : p.n % 8, p.k);
+        counts[joined] += (p.a_across ? 0 : p.a()) + (p.b_across ? 0 : p.b());
     }
 
     // The tiles of a generated kernel; where none is generated, eight sums at a time. The short operand is turned if it
@@ -199,14 +208,14 @@ private:
         counts[tile_vector] += blocks * work.stores;
     }
     // Compiled tiles of two vectors, of which less than four rows take as long as four; pairs of int8 are multiplied
-    // and added by two instructions.
+    // and added by two instructions, of which the second finds more units.
     void count_tiles(host_part const& p) {
         if (tiles_.generates) return count_generated(p, 4096, 4096, false);
         index_t const vectors = divide_up(p.n * p.size, tiles_.vector), strips = divide_up(vectors, 2),
                       rest = p.m % tiles_.tallest;
-        counts[step] += host_part::times(rest > 0 && rest < 4 ? p.m - rest + 4 : p.m, strips, p.k) *
-                        (p.by_element ? 2 : 1);
-        index_t const ends = p.n * p.size % (2 * tiles_.vector) != 0 ? 16 : 0; // through a buffer
+        counts[step] +=
+            host_part::times(rest > 0 && rest < 4 ? p.m - rest + 4 : p.m, strips, p.k) * (p.pairs ? 1.35 : 1);
+        index_t const ends = p.n * p.size % (2 * tiles_.vector) != 0 ? 48 : 0; // through a buffer
         counts[tile_vector] += host_part::times(p.m, 6 * vectors + ends, pieces(p));
     }
 
@@ -252,6 +261,8 @@ private:
             count_tiles(p);
         if (p.packets > 0) {
             pack_packets(p, !a_in_place, true);
+        } else if (p.pairs) {
+            pack_pairs(p);
         } else {
             if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > few_for_across(low) || !p.in_place));
             if (!b_in_place) pack(p, p.k, p.n, p.b_across);
@@ -309,12 +320,12 @@ host_counts counts_of(S const& s, int column, int threads) {
                 .a_across = s.a_across,
                 .b_across = s.b_across,
                 .in_place = packing::in_place && packing::tall == 1,
-                .by_element = std::is_same_v<typename S::a_type, std::int8_t>};
+                .pairs = std::is_same_v<typename S::a_type, std::int8_t>};
     using T = typename S::a_type;
     if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, std::int8_t>)
         if (multiplies_packets<T>()) {
             host_part q = p;
-            q.k = packet_packing<T>::depth(larger_of(s.k, 1)), q.by_element = false,
+            q.k = packet_packing<T>::depth(larger_of(s.k, 1)), q.pairs = false,
             q.packets = sizeof(T) == 2 ? 1 : 2;
             if (multiplies_blocks_of_packets<T>() || is_dots(q, tiles)) p = q, tiles.generates = true;
         }
