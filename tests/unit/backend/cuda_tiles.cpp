@@ -220,6 +220,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
     }
     if (gpu.where().capability == 90) {
         check(sg::half(), 1.0f, {sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 4, 2, 2});
+        check(sg::half(), sg::half(), {sg::cuda_engine::wgmma, 192, 128, 64, 1, 1, 5, 8});
         check(std::int8_t(), std::int32_t(), {sg::cuda_engine::wgmma, 64, 128, 128, 1, 1, 4, 8, 2});
     }
 }
@@ -397,6 +398,8 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
             check(sg::bfloat16(), sg::bfloat16(), tile(64, 128, 64), 136, 600, 264, false, along_k, false);
             if (below <= 2)
                 check(sg::bfloat16(), sg::bfloat16(), tile(64, 80, 64), 200, 168, 136, false, along_k);
+            if (below * beside == 8)
+                check(sg::bfloat16(), sg::bfloat16(), tile(192, 128, 64), 800, 520, 136, below > 2, along_k);
             check(std::int8_t(), std::int32_t(), tile(64, 64, 128), 328, 330, 400, along_k);
         }
     for (bool const adds : {false, true}) {
@@ -418,6 +421,8 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
                   adds);
             check(sg::bfloat16(), float(), {cuda_engine::wgmma, 192, 144, 64, 1, 1, 4, 8, 2}, 200, n, 72,
                   adds);
+            check(sg::half(), sg::half(), {cuda_engine::wgmma, 192, 112, 64, 1, 1, 5, 8}, 200, n, 400, adds,
+                  false);
         }
         for (sg::index_t const k : {400, 401, 402})
             for (auto const& [m, n] : {std::pair<sg::index_t, sg::index_t>{200, 300}, {4000, 90}}) {

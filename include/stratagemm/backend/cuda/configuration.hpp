@@ -381,9 +381,13 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
     return t;
 }
 
-// Bytes of shared memory for each warp, through which results pass to C. wgmma has four warps to 64 rows; fp64 uses the
-// memory only where rows of C are not aligned.
-inline constexpr std::size_t cuda_warp_results = 4096, cuda_warp_results_fp64 = 2048;
+// Bytes of shared memory for each warp, through which results pass to C. wgmma has four warps to 64 rows, and with three
+// times as many half of it each: a stage more is worth more than that. fp64 uses the memory only where rows of C are not
+// aligned.
+constexpr std::size_t warp_results(cuda_tile const& t, std::size_t element) {
+    return t.m > 128 && element < 4 ? 2048 : 4096;
+}
+inline constexpr std::size_t cuda_warp_results_fp64 = 2048;
 // Of mma, for each row of a tile, in the memory of its stages (ROW_BYTES in kernels/rows.cu.hpp).
 inline constexpr std::size_t cuda_row_results = 256;
 
@@ -417,7 +421,7 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool
     }
     auto const warps_of = [&] { return t.m / t.micro_m * (t.n / t.micro_n); };
     std::size_t const results =
-        t.engine == cuda_engine::wgmma  ? static_cast<std::size_t>(t.m) / 16 * cuda_warp_results
+        t.engine == cuda_engine::wgmma  ? static_cast<std::size_t>(t.m) / 16 * warp_results(t, element)
         : t.engine == cuda_engine::fp64 ? static_cast<std::size_t>(warps_of()) * cuda_warp_results_fp64
                                         : 0;
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);

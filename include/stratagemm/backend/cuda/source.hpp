@@ -103,7 +103,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
                                                  : "tf32";
         bool const turned = is_turned(tile, form, sizeof(In));
         body += cuda_promotes(letter) + "#define FROM_REGISTERS " + (turned ? "1\n" : "0\n") +
-                "#define WARP_BYTES " + std::to_string(cuda_warp_results) + '\n' +
+                "#define WARP_BYTES " + std::to_string(warp_results(tile, sizeof(In))) + '\n' +
                 (tile.n > 256 ? "#define ROWS_AT_ONCE 4\n" : "") + // sums leave few registers
                 cuda_wgmma_instructions(type, tile.n, turned) + cuda_rows_text + cuda_wgmma_text;
     }

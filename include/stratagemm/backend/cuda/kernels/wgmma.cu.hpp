@@ -516,6 +516,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                                [](scalar x, scalar const *, int, int) { return x; });
 #else
             if (TAIL && is_part(t)) {
+                boxes_are_read_but_for<0>(); /* of the tile before */
                 operand const parts = {p.a.data, TILE_N, 1, TILE_M * TILE_N};
                 int const row = i - (t.i * CLUSTER + own_i) * TILE_M, slot = (-1 - t.batch) * BLOCKS + rank;
                 store_sums<scalar>(staging, sum, row, 0, parts, nullptr, TILE_M, TILE_N, slot,
