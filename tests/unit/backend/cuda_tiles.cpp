@@ -220,7 +220,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
     }
     if (gpu.where().capability == 90) {
         check(sg::half(), 1.0f, {sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 4, 2, 2});
-        check(sg::half(), sg::half(), {sg::cuda_engine::wgmma, 192, 128, 64, 1, 1, 5, 8});
+        check(sg::half(), 1.0f, {sg::cuda_engine::wgmma, 192, 128, 64, 1, 1, 5, 8, 2});
         check(std::int8_t(), std::int32_t(), {sg::cuda_engine::wgmma, 64, 128, 128, 1, 1, 4, 8, 2});
     }
 }

@@ -191,8 +191,10 @@ private:
             cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
                 t_.cluster;
         double const all_of_it = rows + cols; // whoever asks for it
-        // Threads that copy words wait twice as long for those that come from memory.
-        double const waits = !by_words() && !shifts() ? 0 : streams() ? rows : streams_any() ? cols : 0;
+        // Threads that copy words wait twice as long for those that come from memory, and three times if none of them
+        // multiplies meanwhile.
+        double const from_memory = by_words() || shifts() ? (streams() ? rows : streams_any() ? cols : 0) : 0;
+        double const waits = has_one_stage() && by_words() ? 2 * from_memory : from_memory;
         return ((asked > all_of_it ? asked : all_of_it) + waits) * terms * size_ / bytes_per_cycle;
     }
     // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Two blocks on a
