@@ -381,9 +381,9 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
     return t;
 }
 
-// Bytes of shared memory for each warp, through which results pass to C. wgmma has four warps to 64 rows, and with three
-// times as many half of it each: a stage more is worth more than that. fp64 uses the memory only where rows of C are not
-// aligned.
+// Bytes of shared memory for each warp, through which results pass to C. wgmma has four warps to 64 rows. Each of the
+// twelve that a tile of 192 rows has gets half of it, since the stage that then fits makes the tile faster. fp64 uses
+// the memory only where rows of C are not aligned.
 constexpr std::size_t warp_results(cuda_tile const& t, std::size_t element) {
     return t.m > 128 && element < 4 ? 2048 : 4096;
 }

@@ -7,9 +7,8 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_rows_text[] = R"cu(
-/* Results that threads store go to memory in whole rows: a warp puts 16 rows of 256 bytes to shared memory and reads them
-   back as they lie in C; of 128 bytes, where stages need the memory. Pieces of 16 bytes are swizzled, such that neither
-   meets in a bank. */
+/* Results that threads store go to memory in whole rows: a warp puts 16 rows of 256 bytes, or of 128, to shared memory
+   and reads them back as they lie in C. Pieces of 16 bytes are swizzled, such that neither meets in a bank. */
 #ifdef WARP_BYTES
 #define ROW_BYTES (WARP_BYTES / 16)
 #else
