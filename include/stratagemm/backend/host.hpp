@@ -165,11 +165,6 @@ struct host {
                 std::swap(g.c_row, c_col), std::swap(g.e_row, e_col);
             }
             if ((g.m | g.n | g.k) >= 2 * most || c_col != 1 || (g.beta != T(0) && e_col != 1)) return false;
-            // One row times rows of B that displace each other goes through them in their order (vector.hpp).
-            auto const& table = real_packing<T, T>::kernels();
-            if (g.m == 1 && b_col == 1 && g.count == 1 && g.n * size >= 4096 &&
-                are_few_rows(table.generates ? table.strip * size / 2 : 0, 1, g.k, g.b_row * size))
-                return false;
             index_t const work = g.m * g.n * g.k;
             bool const dots =
                 !invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col);

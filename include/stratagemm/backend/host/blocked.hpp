@@ -241,7 +241,7 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // bytes of the vectors of generated kernels; 0: there are none.
 [[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
                                                       index_t row_bytes) {
-    if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > (rows == 1 ? 16 : 64);
+    if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > 64;
     if (rows > (vector > 0 ? 48 : 20)) return false;
     index_t const near = cpu_is_near_third_level() ? near_memory : 8 << 20;
     if (vector > 0 && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;

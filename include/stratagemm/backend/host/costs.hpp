@@ -284,10 +284,6 @@ private:
 // Whether a call does it at once, before it asks for workspace (host.hpp).
 inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_shared) {
     constexpr double most = host_counter::most_at_once;
-    index_t const row = p.n * p.size;
-    if (p.m == 1 && !p.b_across && row >= 4096 &&
-        are_few_rows(tiles.generates ? tiles.vector : 0, 1, p.k, row))
-        return false;
     if (is_columns(p, tiles)) return true;
     if (p.work() > most && is_shared) return false;
     bool const is_short = p.k <= 64 && p.a() <= 16384 && p.b() + p.c() <= 1 << 20 && p.work() <= 4 * most;
