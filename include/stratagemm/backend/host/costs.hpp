@@ -127,6 +127,8 @@ private:
     void pack(host_part const& p, index_t rows, index_t cols, bool turned) {
         if (turned && !p.in_place)
             counts[element] += times(rows, cols);
+        else if (p.pairs)
+            counts[joined] += host_part::times(rows, cols, p.size);
         else if (turned)
             turn(rows, cols, p.size);
         else
@@ -144,15 +146,6 @@ private:
             counts[joined] += p.b();
         else if (b)
             turn(p.k, p.n, p.size);
-    }
-
-    // Eight bytes at a time, and the rest by themselves, as all of a B that lies along k. Of an A that lies across it,
-    // pairs are read so, but written by themselves.
-    void pack_pairs(host_part const& p) {
-        double const rest = p.a_across ? times(p.m % 8, p.k) : times(p.m, p.k % 4 + 1),
-                     written = p.a_across ? times(p.m / 8 * 4, p.k) : 0;
-        counts[element] += rest + written + times(p.b_across ? p.n : p.n % 8, p.k);
-        counts[joined] += (p.a_across ? 0 : p.a()) + (p.b_across ? 0 : p.b());
     }
 
     // The tiles of a generated kernel; where none is generated, eight sums at a time. The short operand is turned if it
@@ -261,8 +254,6 @@ private:
             count_tiles(p);
         if (p.packets > 0) {
             pack_packets(p, !a_in_place, true);
-        } else if (p.pairs) {
-            pack_pairs(p);
         } else {
             if (!a_in_place) pack(p, p.m, p.k, p.a_across && (p.n > few_for_across(low) || !p.in_place));
             if (!b_in_place) pack(p, p.k, p.n, p.b_across);
