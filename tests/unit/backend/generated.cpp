@@ -337,8 +337,8 @@ TEST_CASE("products of rows that are whole pages apart have the bits of others")
         compare(double{}, m, 509, 200);
         compare(double{}, m, 24, 512);
     }
-    for (index_t const k :
-         {16, 17, 100, 129}) { // one row, so little that no workspace is asked for elsewhere
+    // One row and a small B: a product that is done at once, without workspace.
+    for (index_t const k : {16, 17, 100, 129}) {
         compare(float{}, 1, 1024, k);
         compare(double{}, 1, 517, k);
     }

@@ -200,8 +200,8 @@ private:
         counts[step] += blocks * work.cycles;
         counts[tile_vector] += blocks * work.stores;
     }
-    // Compiled tiles of two vectors, of which less than four rows take as long as four; pairs of int8 are multiplied
-    // and added by two instructions, of which the second finds more units.
+    // Compiled tiles of two vectors, of which less than four rows take as long as four; pairs of int8 take
+    // two instructions, but additions of integers run on more units than multiplications.
     void count_tiles(host_part const& p) {
         if (tiles_.generates) return count_generated(p, 4096, 4096, false);
         index_t const vectors = divide_up(p.n * p.size, tiles_.vector), strips = divide_up(vectors, 2),

@@ -39,7 +39,7 @@ inline constexpr double host_costs[static_cast<int>(host_cost::kinds)][4] = {
     {0.53856, 0.71867, 1.547, 1.2187},        // tile_vector: of C, in a tile
     {0.22313, 0.10976, 0.08954, 0.10746},     // moved: a byte that is packed or turned by vectors
     {2.5768, 1.9824, 0.74214, 1.7662},        // element: one that is packed or turned by itself
-    {1.6, 0.22197, 0.14431, 0.081394},        // joined: a byte of packets that lie across k
+    {1.6, 0.22197, 0.14431, 0.081394},        // joined: a byte of packets that lie across k, or of pairs
     {0.02021, 0.017307, 0.062201, 0.0055941}, // third: one from the third
     {0.26, 0.26, 0.26, 0.26},           // memory: one from memory; not fitted: as ./dev bench host reads
     {0.94162, 0.98649, 1.1327, 1.1114}, // few_vector: a vector of B, for one of a few rows of A
