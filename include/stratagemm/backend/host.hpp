@@ -109,14 +109,11 @@ struct host {
         int team = team_for(shape);
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
         while (team > 1 && !workspace.fits(workspace_for(shape, team))) --team;
-        if constexpr (!is_dense<Problem>) {
-            for (index_t i = 0; i < p.count; ++i)
-                if (status s = multiply_combined(p.at(i), team, workspace); !s) return s;
-            return {};
-        } else {
-            if (p.count == 1) return multiply_one(p, team, workspace);
-            return multiply_batch(p, team, workspace);
-        }
+        if constexpr (is_dense<Problem>)
+            multiply_all(p, team, workspace);
+        else
+            for (index_t i = 0; i < p.count; ++i) multiply_combined(p.at(i), team, workspace);
+        return {};
     }
 
     // C = alpha A B + beta C, if the kernel of this product is known from a call before. False for any other product,
@@ -165,6 +162,10 @@ struct host {
                 std::swap(g.c_row, c_col), std::swap(g.e_row, e_col);
             }
             if ((g.m | g.n | g.k) >= 2 * most || c_col != 1 || (g.beta != T(0) && e_col != 1)) return false;
+            if (b_col == 1 && g.count == 1 &&
+                is_row_of_pages(real_packing<T, T>::kernels().generated, g.m, g.n * size, g.k,
+                                g.b_row * size))
+                return false;
             index_t const work = g.m * g.n * g.k;
             bool const dots =
                 !invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col);
@@ -398,7 +399,7 @@ private:
             bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
                        b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
             if (b_across && is_flat(sizeof(T), m, n, k, a_across) && p.c.col_stride == 1) return true;
-            return a_across && is_slim(m, n, k, Packing::kernels().generates);
+            return a_across && is_slim(m, n, k, Packing::kernels().generated > 0);
         } else {
             return false;
         }
@@ -443,14 +444,13 @@ private:
     }
 
     template <class Packing, class Problem>
-    status multiply_as(Problem const& p, int team, arena& workspace) const {
+    void multiply_as(Problem const& p, int team, arena& workspace) const {
         auto job = job_of<Packing>(p, true);
         job.invariant = invariant;
 #if defined(__x86_64__)
         if constexpr (tile_element<typename Problem::a_type>) {
             if (uses_tiles(p.shape())) {
-                multiply_tiles(job, team, workspace);
-                return {};
+                return multiply_tiles(job, team, workspace);
             }
         }
 #endif
@@ -459,43 +459,38 @@ private:
             if (way == host_way::blocks && !multiplies_blocks_of_packets<bfloat16>())
                 return multiply_as<typename packing_of<bfloat16>::type>(p, team, workspace);
         multiply(job, team, workspace, way);
-        return {};
     }
 
     // Once, not where it is called; for size, as multiply_region().
     template <class Problem>
-    [[gnu::cold, gnu::noinline]] status multiply_one(Problem const& p, int team, arena& workspace) const {
+    [[gnu::cold, gnu::noinline]] void multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
         if constexpr (std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>)
             if (multiplies_packets<TA>()) return multiply_as<packet_packing<TA>>(p, team, workspace);
         return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
     }
 
+    // The product, or those of a batch: one thread for each, if there are as many products as threads.
     template <class Problem>
-    [[gnu::noinline]] status multiply_batch(Problem const& p, int team, arena& workspace) const {
-        if constexpr (!host_has_teams) team = 1;
-        if (p.count < team) {
-            for (index_t x = 0; x < p.count; ++x)
-                if (status s = multiply_one(p.at(x), team, workspace); !s) return s;
-            return {};
-        }
-        std::size_t const bytes = bytes_for(p.shape(), 1);
+    [[gnu::noinline]] void multiply_all(Problem const& p, int team, arena& workspace) const {
+        bool const apart = host_has_teams && p.count >= team;
+        int const workers = apart ? team : 1, each = apart ? 1 : team;
+        std::size_t const bytes = bytes_for(p.shape(), each);
         arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(bytes) * team);
-        host_each(team, team, [&](int thread, int x) {
-            for (index_t i = p.count * x / team; i < p.count * (x + 1) / team; ++i) {
+        std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(bytes) * workers);
+        host_each(workers, workers, [&](int thread, int x) {
+            for (index_t i = p.count * x / workers; i < p.count * (x + 1) / workers; ++i) {
                 arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
-                (void)multiply_one(p.at(i), 1, part);
+                multiply_one(p.at(i), each, part);
             }
         });
-        return {};
     }
 
     // The product of the first terms, except for what packs the operands, if they are sums, and what writes a
     // spread (host/combined.hpp). The factor of a sum of one term goes into alpha, and that of an only target
     // too.
     template <class Problem>
-    static status multiply_combined(Problem p, int team, arena& workspace) {
+    static void multiply_combined(Problem p, int team, arena& workspace) {
         using T = typename Problem::a_type;
         dense_problem<T, T, T, space, typename Problem::epilogue_type> q;
         q.a = first_term(p.a, p.alpha), q.b = first_term(p.b, p.alpha);
@@ -518,7 +513,6 @@ private:
         job.a_sum = sum_packing<T>::of(p.a), job.b_sum = sum_packing<T>::of(p.b);
         if (job.swapped) std::swap(job.a_sum, job.b_sum);
         multiply(job, team, workspace);
-        return {};
     }
 };
 

@@ -361,8 +361,8 @@ struct extent {
     return x;
 }
 
-inline extent extent_of(index_t rows, index_t cols, index_t row_stride, index_t col_stride, index_t count,
-                        index_t step, index_t element_size) {
+[[gnu::noinline]] inline extent extent_of(index_t rows, index_t cols, index_t row_stride, index_t col_stride,
+                                          index_t count, index_t step, index_t element_size) {
     // None is negative and none so large that anything could overflow: most calls, and the small ones need haste.
     bool const modest = ((rows | cols | count | row_stride | col_stride | step) >> 20) == 0;
     if (!modest || rows == 0 || cols == 0 || count == 0)

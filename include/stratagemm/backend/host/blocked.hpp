@@ -144,7 +144,7 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
     auto const& table = kernels<T, T>();
     constexpr index_t size = sizeof(T);
     bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-    index_t const vector = table.generates ? table.strip * size / 2 : 0;
+    index_t const vector = table.generated;
     return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, vector) &&
            (a_along_k || vector == 0 || !are_columns_faster(size, m, n, k, b_along_k, vector));
 }
@@ -241,11 +241,16 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // bytes of the vectors of generated kernels; 0: there are none.
 [[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
                                                       index_t row_bytes) {
-    if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > 64;
+    if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > (rows == 1 ? 16 : 64);
     if (rows > (vector > 0 ? 48 : 20)) return false;
     index_t const near = cpu_is_near_third_level() ? near_memory : 8 << 20;
     if (vector > 0 && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;
     return rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes));
+}
+// Whether one row times rows of B that displace each other goes through them in their order, which is not done at once.
+// `width`: bytes of a row that are read.
+inline bool is_row_of_pages(index_t vector, index_t rows, index_t width, index_t depth, index_t row_bytes) {
+    return rows == 1 && width >= 4096 && are_few_rows(vector, 1, depth, row_bytes);
 }
 
 // Columns of B that may need an A across k as it lies. Tiles of six rows, `low` ones of AVX2, use a part of its lines,
@@ -518,7 +523,7 @@ struct host_grid {
     return best;
 }
 // The i-th of `parts` pieces of n, cut at multiples of `unit`.
-inline index_t cut(index_t n, index_t i, index_t parts, index_t unit) {
+[[gnu::noinline]] inline index_t cut(index_t n, index_t i, index_t parts, index_t unit) {
     return smaller(n, divide_up(n, unit) * i / parts * unit);
 }
 

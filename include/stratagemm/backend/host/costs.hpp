@@ -36,12 +36,11 @@ struct host_counts {
 // The vectors of each column of the table, and the rows of its compiled tiles (kernels.hpp).
 struct host_registers {
     index_t vector, tallest; // bytes; rows
-    bool generates, halves;  // kernels are generated; 64 bytes are multiplied in two halves
+    index_t generated;       // bytes of the vectors of generated kernels; 0: there are none
+    bool halves;             // 64 bytes are multiplied in two halves
 };
-inline constexpr host_registers tiles_of_column[4] = {{16, 4, false, false},
-                                                      {32, 6, STRATAGEMM_GENERATES != 0, false},
-                                                      {64, 8, true, false},
-                                                      {64, 8, true, true}};
+inline constexpr host_registers tiles_of_column[4] = {
+    {16, 4, 0, false}, {32, 6, STRATAGEMM_GENERATES ? 32 : 0, false}, {64, 8, 64, false}, {64, 8, 64, true}};
 
 // A product as a kernel sees it: rows, columns, and what k has of packets of so many bytes.
 struct host_part {
@@ -68,14 +67,14 @@ struct host_part {
 inline bool is_dots(host_part const& p, host_registers const& tiles) {
     bool const packets =
         p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
-    index_t const vector = tiles.generates ? tiles.vector : 0;
+    index_t const vector = tiles.generated;
     return (p.in_place || packets) && tiles.vector > 16 &&
            are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, vector) &&
            !(p.a_across && vector > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, vector));
 }
 // Whether a generated kernel writes columns of C.
 inline bool is_columns(host_part const& p, host_registers const& tiles) {
-    return p.a_across && p.in_place && tiles.generates && !is_dots(p, tiles) &&
+    return p.a_across && p.in_place && tiles.generated > 0 && !is_dots(p, tiles) &&
            are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, 0);
 }
 
@@ -95,10 +94,9 @@ public:
         if (at_once && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
-        bool const is_narrow = p.is_flat() || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generates));
+        bool const is_narrow = p.is_flat() || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generated > 0));
         if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
-        if (p.in_place && !p.b_across &&
-            are_few_rows(tiles_.generates ? tiles_.vector : 0, p.m, p.k, p.n * p.size))
+        if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
             return count_few(p);
         count_blocks(p);
     }
@@ -155,7 +153,7 @@ private:
         index_t const m = p.packets == 2 && p.m <= p.n ? p.m + 1 : p.m,
                       n = p.packets == 2 && p.m > p.n ? p.n + 1 : p.n;
         double const k = static_cast<double>(divide_up(p.k * p.size, tiles_.vector));
-        if (tiles_.generates) {
+        if (tiles_.generated > 0) {
             dots_tiling const tiling({smaller(m, 64), smaller(n, 64), p.k, p.k, 1, 1, p.k, n, 32 * p.size},
                                      tiles_.vector == 64);
             double const tiles = times(divide_up(m, tiling.rows()), divide_up(n, tiling.columns()));
@@ -203,7 +201,7 @@ private:
     // Compiled tiles of two vectors, of which less than four rows take as long as four; pairs of int8 take
     // two instructions, but additions of integers run on more units than multiplications.
     void count_tiles(host_part const& p) {
-        if (tiles_.generates) return count_generated(p, 4096, 4096, false);
+        if (tiles_.generated > 0) return count_generated(p, 4096, 4096, false);
         index_t const vectors = divide_up(p.n * p.size, tiles_.vector), strips = divide_up(vectors, 2),
                       rest = p.m % tiles_.tallest;
         counts[step] +=
@@ -248,7 +246,7 @@ private:
                       rows = a_in_place && !p.turned   ? 4096
                              : p.turned || blocks <= 2 ? 56
                                                        : 2048;
-        if (tiles_.generates)
+        if (tiles_.generated > 0)
             count_generated(p, rows, cols, !b_in_place);
         else
             count_tiles(p);
@@ -275,6 +273,8 @@ private:
 // Whether a call does it at once, before it asks for workspace (host.hpp).
 inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_shared) {
     constexpr double most = host_counter::most_at_once;
+    index_t const row = p.n * p.size;
+    if (!p.b_across && is_row_of_pages(tiles.generated, p.m, row, p.k, row)) return false;
     if (is_columns(p, tiles)) return true;
     if (p.work() > most && is_shared) return false;
     bool const is_short = p.k <= 64 && p.a() <= 16384 && p.b() + p.c() <= 1 << 20 && p.work() <= 4 * most;
@@ -303,7 +303,7 @@ template <class S>
 host_counts counts_of(S const& s, int column, int threads) {
     host_registers tiles = tiles_of_column[column];
     using packing = typename packing_of<typename S::a_type>::type;
-    tiles.generates = tiles.generates && is_generated<typename packing::packet>;
+    if (!is_generated<typename packing::packet>) tiles.generated = 0;
     host_part p{.m = larger_of(s.m, 1) * packing::tall, // a product without elements is a call, too
                 .n = larger_of(s.n, 1) * packing::widen,
                 .k = packing::depth(larger_of(s.k, 1)),
@@ -318,7 +318,7 @@ host_counts counts_of(S const& s, int column, int threads) {
             host_part q = p;
             q.k = packet_packing<T>::depth(larger_of(s.k, 1)), q.pairs = false,
             q.packets = sizeof(T) == 2 ? 1 : 2;
-            if (multiplies_blocks_of_packets<T>() || is_dots(q, tiles)) p = q, tiles.generates = true;
+            if (multiplies_blocks_of_packets<T>() || is_dots(q, tiles)) p = q, tiles.generated = tiles.vector;
         }
     if (p.n == 1) p = p.transposed(), p.turned = false;
     if (p.k == 1) p.b_across = false;

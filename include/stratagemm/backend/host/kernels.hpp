@@ -495,10 +495,10 @@ inline constexpr index_t dot_vector = 16;
 // The kernels for packets T, packed from elements From.
 template <class T, class From>
 struct kernel_table {
-    int strip;      // columns of B in one strip
-    int tallest;    // rows of the tallest tile
-    bool masked;    // the last strip of B may be narrower; otherwise a packed one is padded
-    bool generates; // there are generated kernels, which do most of the work
+    int strip;     // columns of B in one strip
+    int tallest;   // rows of the tallest tile
+    bool masked;   // the last strip of B may be narrower; otherwise a packed one is padded
+    int generated; // bytes of the vectors of generated kernels, which do most of the work; 0: there are none
     void (*block)(block_args<T> const&);
     void (*add)(block_args<accumulated<T>> const&); // C = alpha B + beta E
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
@@ -526,7 +526,7 @@ void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
         [] {                                                                                                 \
             kernel_table<T, From> own;                                                                       \
             own.strip = NAME::lanes<T> * NAME::vectors, own.tallest = NAME::tallest,                         \
-            own.masked = NAME::masked, own.generates = false;                                                \
+            own.masked = NAME::masked, own.generated = 0;                                                    \
             own.block = NAME::block<T>;                                                                      \
             if constexpr (std::is_floating_point_v<T>) {                                                     \
                 if constexpr (!std::is_same_v<T, From>) own.convert_rows = NAME::convert_rows<T, From>;      \
@@ -546,7 +546,7 @@ template <class T, class From>
             t = STRATAGEMM_TABLE(host_avx512);
         else if constexpr (!is_packet<T>)
             t = STRATAGEMM_TABLE(host_avx2);
-        t.generates = STRATAGEMM_GENERATES || t.masked;
+        t.generated = t.masked ? 64 : STRATAGEMM_GENERATES ? 32 : 0;
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (is_packet<T>) {

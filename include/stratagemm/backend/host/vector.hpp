@@ -19,9 +19,7 @@ template <class TA, class Packing>
             return host_way::dots;
         if (b.col_stride != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
         index_t const row_bytes = magnitude(b.row_stride) * index_t{sizeof(packet)};
-        index_t const vector =
-            Packing::kernels().generates ? Packing::kernels().strip * index_t{sizeof(packet)} / 2 : 0;
-        if (are_few_rows(vector, a.rows, b.rows, row_bytes)) return host_way::rows;
+        if (are_few_rows(Packing::kernels().generated, a.rows, b.rows, row_bytes)) return host_way::rows;
     }
     return host_way::blocks;
 }
@@ -41,7 +39,7 @@ template <class Table, class T>
         part.e = g.e ? g.e + j : nullptr;
         block_args<T> step = part;
         step.b_strip = table.strip, step.c = sums, step.c_row = width, step.alpha = T(1), step.beta = T(0);
-        bool done = table.generates && (g.m > 1 || apart);
+        bool done = table.generated && (g.m > 1 || apart);
         for (index_t p = 0; p < g.k && done; p += step.k) {
             step.k = smaller(g.m < 8 || apart ? 8 : 16, g.k - p), step.a = g.a + p * g.a_col,
             step.b = part.b + p * g.b_row;
