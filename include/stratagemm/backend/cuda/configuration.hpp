@@ -76,7 +76,7 @@ struct cuda_form {
     bool words = false;           // A of narrow is dense, but its lines begin at multiples of 4 bytes only
     bool spreads = false;         // the result goes to several targets
     bool sums = false;            // of copies: operands are sums
-    short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
+    short a_unit = 1, b_unit = 1; // of simt and mma: elements that are copied at a time if it is not dense
     // Then: what lies along k is turned on the way, and the tile does not.
     bool a_turned = false, b_turned = false;
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
@@ -496,7 +496,8 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
         define("A_TURNED", f.a_turned), define("B_TURNED", f.b_turned);
         define("LEAVES_OUT", f.leaves_out);
     }
-    if (t.engine == cuda_engine::simt && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
+    bool const by_units = t.engine == cuda_engine::simt || (t.engine == cuda_engine::mma && !f.shifted);
+    if (by_units && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
     if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;

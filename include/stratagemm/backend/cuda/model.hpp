@@ -135,9 +135,9 @@ private:
     // tiles come sooner. Products of bytes by `blocked` have few terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
-        if (has_one_stage()) return shifts() ? 3000 : 3700;
+        if (has_one_stage()) return shifts() ? 3000 : by_words() ? 4700 : 3700;
         if (is(cuda_engine::blocked)) return 3700;
-        if (is(cuda_engine::mma)) return shifts() ? 6500 : 4400;
+        if (is(cuda_engine::mma)) return shifts() ? 6500 : by_words() ? 5300 : 4400;
         int const blocks = t_.blocks_of_cluster();
         return blocks > 4 ? (t_.m > 128 ? 6000 : 4100) : blocks > 1 ? 7000 : 5300;
     }
@@ -149,24 +149,25 @@ private:
     // For tensor cores, lines that begin within lines of the cache take longer to fetch, 128 bytes of each at a time,
     // if all multiprocessors fetch, or a `share` of them that is not small.
     double slowed(std::ptrdiff_t line, double share, bool begins_within = false) const {
-        double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
+        if (by_words()) return 1; // threads beside each other read neighbouring pieces
+        double const by_threads = shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
         // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
         // other one begins within a line of the cache.
+        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
         double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55 : bytes % 32 == 0 ? 2.1 : 3;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
         bool const within = bytes % 128 != 0 || begins_within;
         // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
-        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
         if (!within && pairs) {
             double const busy = share * (small ? 1.4 : 1.3);
             return busy > 1 ? busy : 1;
         }
         // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
         if (pairs) share = __builtin_sqrt(share);
-        if (by_words() || shifts()) share = 1; // a multiprocessor's own threads take so long
+        if (shifts()) share = 1; // a multiprocessor's own threads take so long
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
@@ -185,17 +186,30 @@ private:
                          of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 23;
         }
-        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 13 : 14) : by_words() ? 24 : 60;
+        // Threads that copy pieces wait longer for those that come from memory, most of all if none of them multiplies
+        // meanwhile. Four bytes at a time take so long to ask for that nobody waits.
+        double const from_memory = by_words() || shifts() ? (streams() ? rows : streams_any() ? cols : 0) : 0;
+        double const each = terms * size_;
+        if (by_words()) {
+            bool const words = static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 8 != 0;
+            double const waits = has_one_stage() ? 2 * from_memory : words ? 0 : 0.4 * from_memory;
+            return (rows / pieces_per_cycle(line_of_a()) + cols / pieces_per_cycle(line_of_b()) +
+                    waits / 29) *
+                   each;
+        }
+        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 13 : 14) : 60;
         double const asked =
             rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
             cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
                 t_.cluster;
         double const all_of_it = rows + cols; // whoever asks for it
-        // Threads that copy words wait twice as long for those that come from memory, and three times if none of them
-        // multiplies meanwhile.
-        double const from_memory = by_words() || shifts() ? (streams() ? rows : streams_any() ? cols : 0) : 0;
-        double const waits = has_one_stage() && by_words() ? 2 * from_memory : from_memory;
-        return ((asked > all_of_it ? asked : all_of_it) + waits) * terms * size_ / bytes_per_cycle;
+        return ((asked > all_of_it ? asked : all_of_it) + from_memory) * each / bytes_per_cycle;
+    }
+    // Bytes that threads copy in a cycle of lines that begin at multiples of 4, or of 8 and more
+    // (bench/results/pieces-h100-2026-11-27.txt).
+    double pieces_per_cycle(std::ptrdiff_t line) const {
+        bool const eights = static_cast<std::size_t>(line) * element_ % 8 == 0;
+        return blocks_ > 1 ? (eights ? 29 : 20.5) : eights ? 26 : 17.5;
     }
     // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Two blocks on a
     // multiprocessor wait for each other's copies, too.
@@ -230,14 +244,12 @@ private:
         case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
-        case cuda_engine::mma:
-            return shifts()         ? (t_.stages > 1               ? 1400
-                                       : beside > 1 && s_.n > t_.n ? 1800
-                                                                   : 2600)
-                   : t_.stages == 1 ? one_after_another(beside)
-                   : streams_any()  ? 700
-                   : reads_pages()  ? 650
-                                    : 250;
+        case cuda_engine::mma: {
+            if (shifts()) return t_.stages > 1 ? 1400 : beside > 1 && s_.n > t_.n ? 1800 : 2600;
+            if (t_.stages == 1) return one_after_another(beside);
+            bool const alone = by_words() && beside < 2;
+            return streams_any() || alone ? 700 : reads_pages() ? 650 : 250;
+        }
         default:
             return element_ == 4 ? 610 + 2.07 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
         }
