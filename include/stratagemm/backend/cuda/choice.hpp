@@ -286,7 +286,7 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
 template <class F>
 void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
                         F const& f) {
-    int const largest = tile.m > 128 ? 192 * 128 : 128 * 128; // no others as large are measured
+    int const largest = has_three_groups(tile) ? 192 * 128 : 128 * 128; // no others as large are measured
     if (element == 4 || tile.cluster > 1 || tile.m * tile.n > largest) return;
     std::ptrdiff_t const rows = (s.m - 1) / tile.m + 1, cols = (s.n - 1) / tile.n + 1;
     for (int const below : {1, 2, 4, 8})

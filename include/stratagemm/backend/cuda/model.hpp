@@ -139,7 +139,7 @@ private:
         if (is(cuda_engine::blocked)) return 3700;
         if (is(cuda_engine::mma)) return shifts() ? 6500 : by_words() ? 5300 : 4400;
         int const blocks = t_.blocks_of_cluster();
-        return blocks > 4 ? (t_.m > 128 ? 6000 : 4100) : blocks > 1 ? 7000 : 5300;
+        return blocks > 4 ? (has_three_groups(t_) ? 6000 : 4100) : blocks > 1 ? 7000 : 5300;
     }
 
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
@@ -296,7 +296,7 @@ private:
             return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
         default: // a warpgroup has so much on its way
             if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
-            return aligned ? (t_.m > 128 ? 11 : 13) : row_bytes_ % 4 == 0 ? 9 : 6.5;
+            return aligned ? (has_three_groups(t_) ? 11 : 13) : row_bytes_ % 4 == 0 ? 9 : 6.5;
         }
     }
     // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
