@@ -155,7 +155,11 @@ private:
         // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
         // other one begins within a line of the cache.
         bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
-        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55 : bytes % 32 == 0 ? 2.1 : 3;
+        bool const large_pairs = is(cuda_engine::wgmma) && element_ == 2 && !small;
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
+                                   : bytes % 32 == 0                 ? 2.1
+                                   : large_pairs                     ? 2.4
+                                                                     : 3;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;

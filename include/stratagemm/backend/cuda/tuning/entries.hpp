@@ -15,9 +15,9 @@ struct cuda_entry {
 inline constexpr cuda_entry cuda_entries[] = {
     {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 16, 1}, 1, 1730},
     {"hw", {cuda_engine::wgmma, 128, 256, 64, 1, 1, 4, 8, 2}, 1, 1680},
-    {"hw", {cuda_engine::wgmma, 192, 192, 64, 1, 1, 4, 8, 2}, 1, 1540},
-    {"hw", {cuda_engine::wgmma, 192, 192, 64, 1, 1, 4, 8, 1}, 1, 1570},
-    {"hw", {cuda_engine::wgmma, 192, 128, 64, 1, 1, 5, 8, 1}, 1, 1600},
+    {"hw", {cuda_engine::wgmma, 192, 192, 64, 1, 1, 4, 8, 2}, 1, 1800},
+    {"hw", {cuda_engine::wgmma, 192, 192, 64, 1, 1, 4, 8, 1}, 1, 1830},
+    {"hw", {cuda_engine::wgmma, 192, 128, 64, 1, 1, 5, 8, 1}, 1, 1650},
     {"hw", {cuda_engine::wgmma, 128, 192, 64, 1, 1, 4, 8, 1}, 1, 1650},
     {"hw", {cuda_engine::wgmma, 128, 192, 64, 1, 1, 4, 8, 2}, 1, 1620},
     {"hw", {cuda_engine::wgmma, 128, 128, 64, 1, 1, 6, 8, 2}, 1, 1620},
