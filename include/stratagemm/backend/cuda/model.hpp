@@ -374,6 +374,15 @@ private:
         return gathers() ? 2100 + 0.45 * beside * fetching(1, t_.k) : 700;
     }
 
+    // All blocks ask for the first steps of their parts at once. Large tiles that the hardware fetches wait for that
+    // if their parts have few steps and B lies along n (bench/results/pieces-h100-2026-11-27.txt, 4).
+    double short_parts(double beside, std::ptrdiff_t depth) const {
+        double const steps = up(depth, t_.k);
+        bool const large =
+            is(cuda_engine::simt) && !gathers() && !lying_.b_along_k && t_.micro_m * t_.micro_n > 64;
+        return large && how_.part > 0 && !how_.together && steps < 8 ? 1500 * (8 - steps) * beside : 0;
+    }
+
     // Cycles of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the
     // multiprocessors. Nothing is multiplied while the last tiles are stored.
     double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
@@ -385,7 +394,7 @@ private:
                                 : longer(multiplying, fetching(share, depth));
         double const both =
             each * beside > copying_together(beside, depth) ? each * beside : copying_together(beside, depth);
-        double const summing = longer(both > alone ? both : alone, waits);
+        double const summing = longer(both > alone ? both : alone, waits) + short_parts(beside, depth);
         // Blocks of simt are not in step: some store while others multiply.
         double const at_once = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1,
                      of_all = storing(stored) * beside * at_once,
