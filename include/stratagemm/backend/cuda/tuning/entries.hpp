@@ -94,6 +94,7 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"thwb", {cuda_engine::blocked, 64, 128, 4, 8, 4, 2, 8}, 3, 60},
     {"sthwb45", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 34},
     {"d", {cuda_engine::blocked, 64, 64, 16, 4, 4, 2, 8}, 3, 45},
+    {"d", {cuda_engine::blocked, 32, 128, 4, 8, 4, 2, 8}, 2, 42},
     {"d", {cuda_engine::blocked, 32, 128, 8, 4, 4, 2, 8}, 2, 42},
     {"d", {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8}, 6, 25},
     {"c", {cuda_engine::blocked, 64, 64, 8, 4, 4, 2, 8}, 3, 22},
