@@ -99,13 +99,15 @@ void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile
             to.push_back({name + (b_along_k ? "-nt" : "") + "-direct",
                           sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
         }
-    if (sg::takes_words(tile, sizeof(In)))
-        for (bool const shifted : {false, true}) {
-            sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
-            form.shifted = shifted;
-            to.push_back({name + (shifted ? "-shifted" : "-gaps"),
-                          sg::cuda_product_source<In, Out>(tile, form, none), true});
-        }
+    // By pieces of four bytes, of eight (NT) and shifted.
+    for (int way = 0; sg::takes_words(tile, sizeof(In)) && way < 3; ++way) {
+        sg::cuda_form form;
+        form.b_along_k = way == 1, form.shifted = way == 2;
+        form.a_unit = form.b_unit = static_cast<short>((way == 1 ? 8 : 4) / sizeof(In));
+        form = sg::form_for(tile, sizeof(In), form);
+        char const* const ways[] = {"-gaps", "-nt-gaps", "-shifted"};
+        to.push_back({name + ways[way], sg::cuda_product_source<In, Out>(tile, form, none), true});
+    }
     if (capability >= 90 && sg::adds_up_together(tile, sizeof(In), 2)) {
         sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
         form.together = form.dense = true;

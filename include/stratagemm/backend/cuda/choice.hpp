@@ -282,23 +282,30 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
     for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) with(rounds * d.units);
 }
 
-// Clusters that share small tiles of A and B, all of which run at a time. Calls f(tile).
+// Clusters that share small tiles of A and B, all of which run at a time, and pairs that share large tiles of A: where
+// the rows of tiles are an odd number, built-in pairs below each other would have a tile too many. Calls f(tile, rate);
+// the rate is a part of the rate of `tile`.
 template <class F>
 void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
                         F const& f) {
-    int const largest = tile.m > 128 ? 192 * 128 : 128 * 128; // no others as large are measured
-    if (element == 4 || tile.cluster > 1 || tile.m * tile.n > largest) return;
+    int const largest = has_three_groups(tile) ? 192 * 128 : 128 * 128; // no others as large are measured
+    if (element == 4 || tile.cluster > 1) return;
     std::ptrdiff_t const rows = (s.m - 1) / tile.m + 1, cols = (s.n - 1) / tile.n + 1;
+    cuda_tile other = tile;
+    if (tile.m * tile.n > largest) {
+        other.beside = 2;
+        if (element == 2 && cols > 1) f(other, has_three_groups(tile) ? 1 : 0.97);
+        return;
+    }
     for (int const below : {1, 2, 4, 8})
         for (int const beside : {1, 2, 4, 8}) {
-            cuda_tile other = tile;
             other.cluster = static_cast<short>(below), other.beside = static_cast<short>(beside);
             int const blocks = other.blocks_of_cluster();
             bool const half_empty = 2 * rows <= below || 2 * cols <= beside;
             if (blocks == 1 || blocks > 8 || half_empty) continue;
             std::ptrdiff_t const all =
                 ((rows - 1) / below + 1) * ((cols - 1) / beside + 1) * blocks * s.count;
-            if (all <= units_for(other, d.units)) f(other);
+            if (all <= units_for(other, d.units)) f(other, 1.0);
         }
 }
 
@@ -546,8 +553,9 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         auto const consider_clusters = [&](cuda_tile const& given, double rate) {
             consider(given, e.blocks, rate);
             if (engine == cuda_engine::wgmma)
-                for_other_clusters(d, given, s, element,
-                                   [&](cuda_tile const& tile) { consider(tile, e.blocks, rate); });
+                for_other_clusters(d, given, s, element, [&](cuda_tile const& tile, double part) {
+                    consider(tile, e.blocks, rate * part);
+                });
         };
         consider_clusters(e.tile, static_cast<double>(e.rate));
         if (engine == cuda_engine::wgmma && (element == 2 || (element == 1 && lying.b_along_k)))

@@ -76,7 +76,7 @@ struct cuda_form {
     bool words = false;           // A of narrow is dense, but its lines begin at multiples of 4 bytes only
     bool spreads = false;         // the result goes to several targets
     bool sums = false;            // of copies: operands are sums
-    short a_unit = 1, b_unit = 1; // of simt: elements that are copied at a time if it is not dense
+    short a_unit = 1, b_unit = 1; // of simt and mma: elements that are copied at a time if it is not dense
     // Then: what lies along k is turned on the way, and the tile does not.
     bool a_turned = false, b_turned = false;
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
@@ -150,12 +150,15 @@ constexpr bool divides_last_round(cuda_tile const& t, std::size_t element) {
     return fetches(t.engine) && !(t.engine == cuda_engine::wgmma && element == 4);
 }
 
+// Whether three warpgroups multiply, which have fewer registers and less shared memory each than two.
+constexpr bool has_three_groups(cuda_tile const& t) { return t.engine == cuda_engine::wgmma && t.m > 128; }
+
 // Whether a thread has registers for two sums of each element, that of a piece of k and that of the pieces before.
 constexpr bool sums_pieces(cuda_tile const& t) {
     switch (t.engine) {
     case cuda_engine::simt: return t.micro_m * t.micro_n <= 96;
     case cuda_engine::fp64: return t.micro_m * t.micro_n <= 1024;
-    case cuda_engine::wgmma: return t.n <= 192 && t.m <= 128;
+    case cuda_engine::wgmma: return t.n <= 192 && !has_three_groups(t);
     case cuda_engine::mma: return t.stages > 1 || t.micro_m * t.micro_n <= 1024;
     default: return true;
     }
@@ -164,8 +167,9 @@ constexpr bool sums_pieces(cuda_tile const& t) {
 // Whether the parts of k of a tile may be the blocks of a cluster: it has eight blocks at most, and their sums have
 // to fit where tiles were.
 constexpr bool adds_up_together(cuda_tile const& t, std::size_t element, std::ptrdiff_t parts) {
-    bool const has_code = t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
-                          (t.engine == cuda_engine::wgmma && element < 4 && t.m <= 128); // registers
+    bool const has_code =
+        t.engine == cuda_engine::simt || t.engine == cuda_engine::mma ||
+        (t.engine == cuda_engine::wgmma && element < 4 && !has_three_groups(t)); // registers
     return has_code && t.blocks_of_cluster() == 1 && parts > 1 && parts <= 8 &&
            t.m * t.n * 4 <= t.stages * (t.m + t.n) * t.k * static_cast<int>(element);
 }
@@ -385,7 +389,7 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
 // twelve that a tile of 192 rows has gets half of it, since the stage that then fits makes the tile faster. fp64 uses
 // the memory only where rows of C are not aligned.
 constexpr std::size_t warp_results(cuda_tile const& t, std::size_t element) {
-    return t.m > 128 && element < 4 ? 2048 : 4096;
+    return has_three_groups(t) && element < 4 ? 2048 : 4096;
 }
 inline constexpr std::size_t cuda_warp_results_fp64 = 2048;
 // Of mma, for each row of a tile, in the memory of its stages (ROW_BYTES in kernels/rows.cu.hpp).
@@ -496,7 +500,8 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
         define("A_TURNED", f.a_turned), define("B_TURNED", f.b_turned);
         define("LEAVES_OUT", f.leaves_out);
     }
-    if (t.engine == cuda_engine::simt && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
+    bool const by_units = t.engine == cuda_engine::simt || (t.engine == cuda_engine::mma && !f.shifted);
+    if (by_units && !f.dense) define("A_UNIT", f.a_unit), define("B_UNIT", f.b_unit);
     if (f.together) define("TOGETHER", 1);
     if (t.engine == cuda_engine::blocked) define("TABLE", f.table), define("TABLE_STATES", f.table_states);
     return text;

@@ -30,7 +30,7 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
-// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192-h100-2026-11-27.txt).
+// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192- and pieces-h100-2026-11-27.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -135,11 +135,11 @@ private:
     // tiles come sooner. Products of bytes by `blocked` have few terms: most of their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
-        if (has_one_stage()) return shifts() ? 3000 : 3700;
+        if (has_one_stage()) return shifts() ? 3000 : by_words() ? 4700 : 3700;
         if (is(cuda_engine::blocked)) return 3700;
-        if (is(cuda_engine::mma)) return shifts() ? 6500 : 4400;
+        if (is(cuda_engine::mma)) return shifts() ? 6500 : by_words() ? 5300 : 4400;
         int const blocks = t_.blocks_of_cluster();
-        return blocks > 4 ? (t_.m > 128 ? 6000 : 4100) : blocks > 1 ? 7000 : 5300;
+        return blocks > 4 ? (has_three_groups(t_) ? 6000 : 4100) : blocks > 1 ? 7000 : 5300;
     }
 
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
@@ -149,24 +149,29 @@ private:
     // For tensor cores, lines that begin within lines of the cache take longer to fetch, 128 bytes of each at a time,
     // if all multiprocessors fetch, or a `share` of them that is not small.
     double slowed(std::ptrdiff_t line, double share, bool begins_within = false) const {
-        double const by_threads = by_words() || shifts() ? 1.5 : 2.2;
+        if (by_words()) return 1; // threads beside each other read neighbouring pieces
+        double const by_threads = shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
         // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
         // other one begins within a line of the cache.
-        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55 : bytes % 32 == 0 ? 2.1 : 3;
+        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
+        bool const large_pairs = is(cuda_engine::wgmma) && element_ == 2 && !small;
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
+                                   : bytes % 32 == 0                 ? 2.1
+                                   : large_pairs                     ? 2.4
+                                                                     : 3;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
         bool const within = bytes % 128 != 0 || begins_within;
         // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
-        bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
         if (!within && pairs) {
             double const busy = share * (small ? 1.4 : 1.3);
             return busy > 1 ? busy : 1;
         }
         // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
         if (pairs) share = __builtin_sqrt(share);
-        if (by_words() || shifts()) share = 1; // a multiprocessor's own threads take so long
+        if (shifts()) share = 1; // a multiprocessor's own threads take so long
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
@@ -185,17 +190,30 @@ private:
                          of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 23;
         }
-        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 13 : 14) : by_words() ? 24 : 60;
+        // Threads that copy pieces wait longer for those that come from memory, most of all if none of them multiplies
+        // meanwhile. Four bytes at a time take so long to ask for that nobody waits.
+        double const from_memory = by_words() || shifts() ? (streams() ? rows : streams_any() ? cols : 0) : 0;
+        double const each = terms * size_;
+        if (by_words()) {
+            bool const words = static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 8 != 0;
+            double const waits = has_one_stage() ? 2 * from_memory : words ? 0 : 0.4 * from_memory;
+            return (rows / pieces_per_cycle(line_of_a()) + cols / pieces_per_cycle(line_of_b()) +
+                    waits / 29) *
+                   each;
+        }
+        double const bytes_per_cycle = shifts() ? (has_one_stage() ? 13 : 14) : 60;
         double const asked =
             rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
             cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
                 t_.cluster;
         double const all_of_it = rows + cols; // whoever asks for it
-        // Threads that copy words wait twice as long for those that come from memory, and three times if none of them
-        // multiplies meanwhile.
-        double const from_memory = by_words() || shifts() ? (streams() ? rows : streams_any() ? cols : 0) : 0;
-        double const waits = has_one_stage() && by_words() ? 2 * from_memory : from_memory;
-        return ((asked > all_of_it ? asked : all_of_it) + waits) * terms * size_ / bytes_per_cycle;
+        return ((asked > all_of_it ? asked : all_of_it) + from_memory) * each / bytes_per_cycle;
+    }
+    // Bytes that threads copy in a cycle of lines that begin at multiples of 4, or of 8 and more
+    // (bench/results/pieces-h100-2026-11-27.txt).
+    double pieces_per_cycle(std::ptrdiff_t line) const {
+        bool const eights = static_cast<std::size_t>(line) * element_ % 8 == 0;
+        return blocks_ > 1 ? (eights ? 29 : 20.5) : eights ? 26 : 17.5;
     }
     // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Two blocks on a
     // multiprocessor wait for each other's copies, too.
@@ -230,14 +248,12 @@ private:
         case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
-        case cuda_engine::mma:
-            return shifts()         ? (t_.stages > 1               ? 1400
-                                       : beside > 1 && s_.n > t_.n ? 1800
-                                                                   : 2600)
-                   : t_.stages == 1 ? one_after_another(beside)
-                   : streams_any()  ? 700
-                   : reads_pages()  ? 650
-                                    : 250;
+        case cuda_engine::mma: {
+            if (shifts()) return t_.stages > 1 ? 1400 : beside > 1 && s_.n > t_.n ? 1800 : 2600;
+            if (t_.stages == 1) return one_after_another(beside);
+            bool const alone = by_words() && beside < 2;
+            return streams_any() || alone ? 700 : reads_pages() ? 650 : 250;
+        }
         default:
             return element_ == 4 ? 610 + 2.07 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
         }
@@ -284,7 +300,7 @@ private:
             return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
         default: // a warpgroup has so much on its way
             if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
-            return aligned ? (t_.m > 128 ? 11 : 13) : row_bytes_ % 4 == 0 ? 9 : 6.5;
+            return aligned ? (has_three_groups(t_) ? 11 : 13) : row_bytes_ % 4 == 0 ? 9 : 6.5;
         }
     }
     // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
@@ -358,6 +374,15 @@ private:
         return gathers() ? 2100 + 0.45 * beside * fetching(1, t_.k) : 700;
     }
 
+    // All blocks ask for the first steps of their parts at once. Large tiles that the hardware fetches wait for that
+    // if their parts have few steps and B lies along n (bench/results/pieces-h100-2026-11-27.txt, 4).
+    double short_parts(double beside, std::ptrdiff_t depth) const {
+        double const steps = up(depth, t_.k);
+        bool const large =
+            is(cuda_engine::simt) && !gathers() && !lying_.b_along_k && t_.micro_m * t_.micro_n > 64;
+        return large && how_.part > 0 && !how_.together && steps < 8 ? 1500 * (8 - steps) * beside : 0;
+    }
+
     // Cycles of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the
     // multiprocessors. Nothing is multiplied while the last tiles are stored.
     double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
@@ -369,7 +394,7 @@ private:
                                 : longer(multiplying, fetching(share, depth));
         double const both =
             each * beside > copying_together(beside, depth) ? each * beside : copying_together(beside, depth);
-        double const summing = longer(both > alone ? both : alone, waits);
+        double const summing = longer(both > alone ? both : alone, waits) + short_parts(beside, depth);
         // Blocks of simt are not in step: some store while others multiply.
         double const at_once = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1,
                      of_all = storing(stored) * beside * at_once,

@@ -420,6 +420,7 @@ private:
             f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
                       b.is_sum(); // then what has gaps is copied
             f.shifted &= !f.dense;
+            if (by_words && !f.dense) f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
             if (simt && !f.dense) {
                 bool const turns = turns_on_the_way(tile);
                 f.a_turned = turns && f.a_along_k, f.b_turned = turns && f.b_along_k;

@@ -102,7 +102,8 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
                                  : letter == '5' ? "e5m2"
                                                  : "tf32";
         bool const turned = is_turned(tile, form, sizeof(In));
-        bool const few_registers = tile.n > 256 || (tile.m > 128 && tile.n > 128); // beside the sums
+        bool const few_registers =
+            tile.n > 256 || (has_three_groups(tile) && tile.n > 128); // beside the sums
         body += cuda_promotes(letter) + "#define FROM_REGISTERS " + (turned ? "1\n" : "0\n") +
                 "#define WARP_BYTES " + std::to_string(warp_results(tile, sizeof(In))) + '\n' +
                 (few_registers ? "#define ROWS_AT_ONCE 4\n" : "") +

@@ -32,14 +32,23 @@ template <class T> void copy(unsigned to, T const *from, int there = sizeof(T)) 
             if (b < there) x.byte[b] = ((unsigned char const *)from)[b];
     *(T *)__cvta_shared_to_generic(to) = x.whole;
 }
-/* Four bytes, of which none, two or all are read, and the others are zeros. */
-inline void copy_word(unsigned to, unsigned const *from, int there) {
+/* Of 4, 8 or 16 bytes so many are read, an even number, and the others are zeros. */
+template <int BYTES> void copy_piece(unsigned to, char const *from, int there) {
+    if constexpr (BYTES == 16) {
+        copy(to, (uint4 const *)from, there);
+        return;
+    }
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(max(0, min(4, there)))
-                 : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"((unsigned const *)from), "r"(there),
+                 "n"(BYTES) : "memory");
 #else
-    unsigned const word = there >= 4 ? *from : there > 0 ? *(unsigned short const *)from : 0;
-    *(unsigned *)__cvta_shared_to_generic(to) = word;
+#pragma unroll
+    for (int b = 0; b < BYTES; b += 4) {
+        unsigned const word = there >= b + 4 ? *(unsigned const *)(from + b)
+                              : there > b    ? *(unsigned short const *)(from + b)
+                                             : 0;
+        *(unsigned *)__cvta_shared_to_generic(to + b) = word;
+    }
 #endif
 }
 inline void commit() {

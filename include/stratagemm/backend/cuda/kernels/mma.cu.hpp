@@ -4,8 +4,9 @@
 // of its multiprocessor go on meanwhile: for products with few terms.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at
-// multiples of 16 bytes. Lines of types of 16 bits and fewer may begin at multiples of 4 (DENSE = 0), and are then copied
-// word by word, or anywhere (SHIFTED): then aligned pieces of 16 bytes pass through registers, where they are shifted.
+// multiples of 16 bytes. Lines of types of 16 bits and fewer may begin at multiples of 4 or 8 (DENSE = 0): threads beside
+// each other then copy neighbouring pieces of as many bytes (A_UNIT, B_UNIT elements). Or lines begin anywhere (SHIFTED):
+// then aligned pieces of 16 bytes pass through registers, where they are shifted.
 // Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A warp
 // has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
 //
@@ -28,19 +29,26 @@ inline constexpr char cuda_mma_text[] = R"cu(
 #define DEPTH (TILE_K * ELEMENT / 32)
 /* Whether there are registers only for what is fetched of one operand. */
 #define ONE_BY_ONE (SHIFTED && THREADS > 128)
+#if DENSE || SHIFTED
+#define A_PIECE 16 /* bytes that a thread copies at a time */
+#define B_PIECE 16
+#else
+#define A_PIECE (A_UNIT * ELEMENT)
+#define B_PIECE (B_UNIT * ELEMENT)
+#endif
 static_assert(DEPTH % 2 == 0, "one half is read while the other is multiplied");
 static_assert(MICRO_M % 16 == 0 && MICRO_N % 16 == 0 && MICRO_M <= 64 && MICRO_N <= 64, "pairs of blocks");
 
-/* What a thread copies of an operand: 16 bytes of some lines, the same of each. */
-template <int SIDE, bool ALONG_K> struct loader {
+/* What a thread copies of an operand: a PIECE of some lines, the same of each. */
+template <int SIDE, bool ALONG_K, int PIECE> struct loader {
     static constexpr int bytes = (ALONG_K ? TILE_K : SIDE) * ELEMENT, chunks = bytes / 16;
-    static constexpr int lines = ALONG_K ? SIDE : TILE_K, together = THREADS / chunks;
-    static_assert(THREADS % chunks == 0 && together % 8 == 0 && lines % together == 0, "whole rounds of copies");
+    static constexpr int lines = ALONG_K ? SIDE : TILE_K, together = THREADS / (bytes / PIECE);
+    static_assert(THREADS % (bytes / PIECE) == 0 && lines % together == 0, "whole rounds of copies");
+    static_assert(together % 8 == 0 || 8 % together == 0, "places follow from that in the first round");
 
     /* Lines are 128 bytes or more, or several make 128: a chunk lies where no other of eight lines has the same. */
-    static int place(int line, int chunk) {
-        return line * bytes + (chunk ^ (bytes >= 128 ? line % 8 : line / (128 / bytes) % chunks)) * 16;
-    }
+    static constexpr int swizzle(int line) { return bytes >= 128 ? line % 8 : line / (128 / bytes) % chunks; }
+    static int place(int line, int chunk) { return line * bytes + (chunk ^ swizzle(line)) * 16; }
 
     static constexpr int each = lines / together; /* of a thread */
 
@@ -58,7 +66,8 @@ template <int SIDE, bool ALONG_K> struct loader {
 
     loader(operand const &o, int side0, int sides, int k0, int depth, int batch) {
         index const stride = (ALONG_K ? o.row : o.col) * ELEMENT;
-        line = threadIdx.x / chunks, at = threadIdx.x % chunks * 16, to = place(line, threadIdx.x % chunks);
+        line = threadIdx.x / (bytes / PIECE), at = threadIdx.x % (bytes / PIECE) * PIECE;
+        to = place(line, at / 16) + at % 16;
         from = (char const *)o.data + batch * o.step * ELEMENT + at +
                (ALONG_K ? (side0 + line) * stride + (index)k0 * ELEMENT
                         : (k0 + line) * stride + (index)side0 * ELEMENT);
@@ -129,19 +138,13 @@ template <int SIDE, bool ALONG_K> struct loader {
 #else
     /* The next tile, with so many terms of k left. */
     void fetch(unsigned tile, int k_left) {
-        int const in_line = max(0, min(16, (ALONG_K ? min(k_left, TILE_K) * ELEMENT : side_left) - at));
+        int const in_line = max(0, min(PIECE, (ALONG_K ? min(k_left, TILE_K) * ELEMENT : side_left) - at));
         int const lines_left = ALONG_K ? side_left : k_left;
 #pragma unroll
         for (int v = 0; v < each; ++v) {
             int const there = line + v * together < lines_left ? in_line : 0;
-            unsigned const place = tile + to + v * together * bytes;
-            char const *const at_v = from + v * apart;
-#if DENSE
-            copy(place, (uint4 const *)at_v, there);
-#else
-#pragma unroll
-            for (int b = 0; b < 16; b += 4) copy_word(place + b, (unsigned const *)(at_v + b), there - b);
-#endif
+            unsigned const place = tile + (to ^ swizzle(v * together) * 16) + v * together * bytes;
+            copy_piece<PIECE>(place, from + v * apart, there);
         }
         from += after;
     }
@@ -152,7 +155,7 @@ template <int SIDE, bool ALONG_K> struct loader {
 /* Where a lane reads: 16 lines or columns by 32 bytes of k are four matrices of 8 x 16 bytes, which A has in another
    order than B. */
 template <int SIDE, bool ALONG_K, bool IS_A> struct reader {
-    typedef loader<SIDE, ALONG_K> layout;
+    typedef loader<SIDE, ALONG_K, 16> layout;
     unsigned at;
     reader(int side) {
         int const lane = threadIdx.x % 32, low = lane / 8 % 2, high = lane / 16;
@@ -219,8 +222,8 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int const warp_m = warp / WARPS_N * MICRO_M, warp_n = warp % WARPS_N * MICRO_N;
 
-    loader<TILE_M, A_ALONG_K> a(p.a, i0, p.m, l0, p.k, batch);
-    loader<TILE_N, B_ALONG_K> b({p.b.data, p.b.col, p.b.row, p.b.step}, j0, p.n, l0, p.k, batch);
+    loader<TILE_M, A_ALONG_K, A_PIECE> a(p.a, i0, p.m, l0, p.k, batch);
+    loader<TILE_N, B_ALONG_K, B_PIECE> b({p.b.data, p.b.col, p.b.row, p.b.step}, j0, p.n, l0, p.k, batch);
     reader<TILE_M, A_ALONG_K, true> const at_a(warp_m);
     reader<TILE_N, B_ALONG_K, false> const at_b(warp_n);
     int const steps = (l1 - l0 - 1) / TILE_K + 1;
