@@ -1,12 +1,15 @@
 // The kernels of the CUDA backend, without a device:
 //   cuda_kernels write ARCHITECTURE FOLDER      the final source of every kernel that is built in for it
-//   cuda_kernels check PART/PARTS ARCHITECTURE...   compiles them with NVRTC; fails if a product spills
+//   cuda_kernels check PART/PARTS RECORD ARCHITECTURE...   compiles them with NVRTC; fails if a product spills
 // The largest tile of each engine and element type, where registers are scarce, is compiled in all its forms for
 // every architecture. sm_90a has all engines: for it the other tiles are compiled, too, for whole sums of row-major
 // operands, with and without a rest of k. What has no tile is compiled for sm_90a and for the oldest, sm_75; for the
 // others only if these two have another text of it. PARTS processes, numbered from 0, share a check: each takes every
 // PARTS-th kernel. Exits with 77 where there is no NVRTC. An architecture is as NVRTC calls it: sm_75, sm_80, sm_90a,
 // sm_100a.
+// RECORD is a file of earlier lines of a check. The same version of NVRTC makes the same code of the same source, so a
+// kernel with a line there is not compiled again: the numbers of its line are judged. The last word of a line is the
+// hash of all that the compiler is given.
 #include <stratagemm/algorithm/split/warpgroups.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
@@ -423,34 +426,75 @@ std::vector<kernel> checked_for(std::string const& architecture) {
     return some;
 }
 
+// What the compiler says of a kernel.
+struct made_of {
+    int registers = -1, spills = -1, stack = -1, serial = 0;
+};
+using record = std::map<std::string, made_of>; // by hash
+
+// FNV-1a of what NVRTC is given, and of its version.
+std::string hash_of(kernel const& k, std::string const& architecture) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (std::string const& part :
+         {sg::cuda_compiler::get().version(), architecture, std::string(k.source.kernel),
+          std::to_string(k.source.exact), k.source.text})
+        for (char const c : part + '\0') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    char text[17];
+    std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
+    return text;
+}
+
+record read_record(char const* path) {
+    record all;
+    std::ifstream file(path);
+    for (std::string name, hash; file >> name;) {
+        made_of m;
+        if (file >> m.registers >> m.spills >> m.stack >> m.serial >> hash) all[hash] = m;
+    }
+    return all;
+}
+
 int number(std::string const& log, char const* pattern) {
     std::smatch found;
     return std::regex_search(log, found, std::regex(pattern)) ? std::atoi(found[1].str().c_str()) : -1;
 }
 
+// Whether it compiles.
+bool compile(kernel const& k, char const* architecture, made_of& m) {
+    auto made =
+        sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture, k.source.exact, true);
+    if (!made) {
+        std::printf("%s: %s\n", k.name.c_str(), made.error().what());
+        return false;
+    }
+    // A source may have several kernels: what is said of this one.
+    std::string const text = made->log.substr(
+        std::min(made->log.find(std::string("Compiling entry function '") + k.source.kernel + '\''),
+                 made->log.size()));
+    m.registers = number(text, "Used ([0-9]+) registers");
+    m.spills = number(text, "([0-9]+) bytes spill stores");
+    m.stack = number(text, "([0-9]+) bytes stack");
+    m.serial = text.find("wgmma.mma_async instructions are serialized") != std::string::npos;
+    return true;
+}
+
 // Every `parts`-th kernel; `turn` goes on from one architecture to the next.
-bool check(char const* architecture, int part, int parts, int& turn) {
+bool check(char const* architecture, int part, int parts, record const& known, int& turn) {
     bool good = true;
-    std::printf("%-28s %9s %7s %7s\n", architecture, "registers", "spills", "stack");
+    std::printf("%-36s %9s %7s %7s %7s\n", "kernel", "registers", "spills", "stack", "serial");
     for (kernel const& k : checked_for(architecture)) {
         if (turn++ % parts != part) continue;
-        auto made = sg::cuda_compiler::get().compile(k.source.text, k.source.kernel, architecture,
-                                                     k.source.exact, true);
-        if (!made) {
-            std::printf("%s: %s\n", k.name.c_str(), made.error().what());
+        std::string const hash = hash_of(k, architecture);
+        made_of m;
+        if (auto const found = known.find(hash); found != known.end())
+            m = found->second;
+        else if (!compile(k, architecture, m)) {
             good = false;
             continue;
         }
-        // A source may have several kernels: what is said of this one.
-        std::string const text = made->log.substr(
-            std::min(made->log.find(std::string("Compiling entry function '") + k.source.kernel + '\''),
-                     made->log.size()));
-        int const registers = number(text, "Used ([0-9]+) registers"),
-                  stack = number(text, "([0-9]+) bytes stack");
-        int const spills = number(text, "([0-9]+) bytes spill stores");
-        std::printf("%-28s %9d %7d %7d\n", k.name.c_str(), registers, spills, stack);
-        bool const serial = text.find("wgmma.mma_async instructions are serialized") != std::string::npos;
-        if (k.tuned && (registers < 0 || spills != 0 || stack != 0 || serial)) {
+        std::printf("%-36s %9d %7d %7d %7d %s\n", (std::string(architecture) + '/' + k.name).c_str(),
+                    m.registers, m.spills, m.stack, m.serial, hash.c_str());
+        if (k.tuned && (m.registers < 0 || m.spills != 0 || m.stack != 0 || m.serial)) {
             std::printf("%s: spills, needs local memory or waits for each wgmma on %s\n", k.name.c_str(),
                         architecture);
             good = false;
@@ -475,19 +519,19 @@ int main(int argc, char** argv) {
         return written == 0;
     }
     int part = 0, parts = 0;
-    if (argc >= 4 && std::strcmp(argv[1], "check") == 0 &&
+    if (argc >= 5 && std::strcmp(argv[1], "check") == 0 &&
         std::sscanf(argv[2], "%d/%d", &part, &parts) == 2 && part >= 0 && part < parts) {
         if (std::string const& missing = sg::cuda_compiler::get().missing(); !missing.empty()) {
             std::printf("skipped: %s\n", missing.c_str());
             return 77;
         }
+        record const known = read_record(argv[3]);
         bool good = true;
         int turn = 0;
-        for (int i = 3; i < argc; ++i) good &= check(argv[i], part, parts, turn);
+        for (int i = 4; i < argc; ++i) good &= check(argv[i], part, parts, known, turn);
         return !good;
     }
-    std::fprintf(
-        stderr,
-        "usage: cuda_kernels write ARCHITECTURE FOLDER | cuda_kernels check PART/PARTS ARCHITECTURE...\n");
+    std::fprintf(stderr, "usage: cuda_kernels write ARCHITECTURE FOLDER | cuda_kernels check PART/PARTS "
+                         "RECORD ARCHITECTURE...\n");
     return 2;
 }
