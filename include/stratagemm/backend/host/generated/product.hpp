@@ -219,8 +219,8 @@ private:
                                                   index_t to, int pieces) {
         int const row = beside_ * rows * width, element = to_.last();
         bool const in_memory = rows == 1 && width > 1;
-        bool const fetches_a =
-            !avx512_ && s_.a_col == 1 && pieces == 1 && s_.m * s_.a_row * size_ > near_memory;
+        bool const fetches_a = !avx512_ && s_.a_col == 1 && pieces == 1 &&
+                               s_.m * s_.a_row * size_ > 4 << 20 && !rows_nearly_collide(s_.a_row * size_);
         for (index_t x = from * pieces; x < to * pieces; ++x) {
             int const piece = static_cast<int>(x % pieces), first = piece * rows * width;
             index_t const p = x / pieces + piece * piece_;
@@ -229,7 +229,7 @@ private:
                     to_.prefetch(end_of_line(b, (p * s_.b_row + column(width + v)) * size_), false, true);
             for (int r = in_memory ? 0 : -1; r < rows; ++r) {
                 x86_memory const of_a{a, (r * s_.a_row + p * s_.a_col) * size_};
-                // Of an A that comes from memory, the rows of the next tile.
+                // Of an A that comes from memory, or is much of the third-level cache, the rows of the next tile.
                 if (fetches_a && r >= 0 && (p - from) * size_ % 64 == 0)
                     to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
                 if (r >= 0 && (width > 1 || sums_integers())) to_.broadcast(t_, element, of_a);
