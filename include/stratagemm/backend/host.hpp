@@ -473,15 +473,15 @@ private:
     // The product, or those of a batch: one thread for each, if there are as many products as threads.
     template <class Problem>
     [[gnu::noinline]] void multiply_all(Problem const& p, int team, arena& workspace) const {
-        bool const apart = host_has_teams && p.count >= team;
+        bool const apart = host_has_teams && team > 1 && p.count >= team;
         int const workers = apart ? team : 1, each = apart ? 1 : team;
-        std::size_t const bytes = bytes_for(p.shape(), each);
         arena::scope const scope(workspace);
+        std::size_t const bytes = apart ? bytes_for(p.shape(), 1) : 0; // of each, if not all there are
         std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(bytes) * workers);
         host_each(workers, workers, [&](int thread, int x) {
             for (index_t i = p.count * x / workers; i < p.count * (x + 1) / workers; ++i) {
                 arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
-                multiply_one(p.at(i), each, part);
+                multiply_one(p.at(i), each, apart ? part : workspace);
             }
         });
     }
