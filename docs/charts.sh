@@ -7,15 +7,13 @@ set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../bench/results"
 
-host=host-emerald-rapids-2026-11-21.txt
 emulation=emulation-emerald-rapids-2026-11-21.txt
-cuda=cuda-h200-2026-11-21.txt
-opencl=opencl-h200-2026-11-21.txt
+cuda=cuda-h100-2026-11-27.txt
+opencl=opencl-h100-2026-11-27.txt
 
-# Each line of what follows: "group TITLE", "note TEXT", "row LABEL", the "mean RATIO" of the row where a file has one,
-# or the ratio of a case.
-{
-    echo "group host: Emerald Rapids with AMX, 1 and 2 threads, ${host%.txt}"
+# host_cases MACHINE FILE
+host_cases() {
+    echo "group host: $1, 1 and 2 threads, ${2%.txt}"
     echo "note to the best of OpenBLAS, BLIS, Eigen, oneDNN, libxsmm and inlined code"
     # The file has the means of ratios that are not rounded.
     awk 'NR == FNR {
@@ -26,11 +24,23 @@ opencl=opencl-h200-2026-11-21.txt
             }
             next
         }
-        /^-- / { sub(/^-- /, ""); print "row " $0; print "mean " mean[$0]; found = 1; next }
+        /^-- / {
+            sub(/^-- /, "")
+            found = $0 in mean # or no other library does it on this machine
+            if (found) print "row " $0 "\nmean " mean[$0]
+            next
+        }
         /^ratio to/ { exit }
-        found && / thread/ { print $NF }' "$host" "$host"
+        found && / thread/ && $NF != "-" { print $NF }' "$2" "$2"
+}
 
-    echo "group emulated on host: the same kind of machine, ${emulation%.txt}"
+# Each line of what follows: "group TITLE", "note TEXT", "row LABEL", the "mean RATIO" of the row where a file has one,
+# or the ratio of a case.
+{
+    host_cases "Xeon with AMX" host-xeon-2026-11-27.txt
+    host_cases "Zen 3, AVX2" host-zen3-2026-11-27.txt
+
+    echo "group emulated on host: Emerald Rapids with AMX, ${emulation%.txt}"
     echo "note of full accuracy; to the best of the same libraries"
     awk '/^== The state before it/ { exit }
         /^FP(32|64),/ { type = $1 }
@@ -40,27 +50,40 @@ opencl=opencl-h200-2026-11-21.txt
         END { printf "row double by ozaki\n%srow float by ozaki\n%srow float by split\n%s", fp64, fp32, parts }
         ' "$emulation"
 
-    echo "group cuda: H200, CUDA 13.0, ${cuda%.txt}"
+    # A case: its name, our rate, "-", the peer, its rate, the ratio, us and more.
+    echo "group cuda: H100, CUDA 13.0, ${cuda%.txt}"
     echo "note to cuBLAS 13.1"
-    awk '/^== Tests there/ { exit }
-        function add(row, ratio) { if (!(row in ratios)) order[++rows] = row; ratios[row] = ratios[row] ratio "\n" }
-        /^sgemm .*[0-9]x[0-9]/ && $5 + 0 > 0 { add("float", $5) }
-        /^dgemm .*[0-9]x[0-9]/ { add("double", $5) }
-        /^(bf16|fp16) / { add("half, bfloat16", $5) }
-        /^tf32 / { add("float as tf32", $5) }
-        /^int8 / && $4 != "-" { add("int8", $5) }
-        /^batched / { add("batched float", $5) }
-        /^grouped / { add("grouped", $6) }
+    awk '/^ratio to/ { exit }
+        function add(row) { if (!(row in ratios)) order[++rows] = row; ratios[row] = ratios[row] word[2] "\n" }
+        at = index($0, "  cuBLAS  ") {
+            split(substr($0, at + 10), word, " ")
+            if (/ rows /) add("few rows")
+            else if (/^sgemm /) add("float")
+            else if (/^dgemm /) add("double")
+            else if (/^[cz]gemm /) add("complex")
+            else if (/^(bf16|fp16) /) add("half, bfloat16")
+            else if (/^tf32 /) add("float as tf32")
+            else if (/^int8 /) add("int8")
+            else if (/^batched /) add("batched float")
+            else if (/^grouped /) add("grouped")
+        }
         END { for (i = 1; i <= rows; ++i) printf "row %s\n%s", order[i], ratios[order[i]] }' "$cuda"
 
-    echo "group opencl: H200, ${opencl%.txt}"
+    # Beneath a case, its other peer.
+    echo "group opencl: H100, ${opencl%.txt}"
     echo "note to cuBLAS 13.1, and to CLBlast 1.5.3 with its tile tuned"
-    awk '/^== bench_opencl/ { ++table }
-        table == 1 && /^sgemm / { cublas = cublas $7 "\n"; clblast = clblast $5 "\n" }
-        table == 1 && /^dgemm / { double_cublas = double_cublas $7 "\n"; double_clblast = double_clblast $5 "\n" }
+    awk '/^ratio to/ { exit }
+        function add(peer, ratio) { ratios[type " / " peer] = ratios[type " / " peer] ratio "\n" }
+        /^[sd]gemm / {
+            type = /^s/ ? "float" : "double"
+            match($0, /  (cuBLAS|CLBlast) /)
+            split(substr($0, RSTART), word, " ")
+            add(word[1], word[3])
+        }
+        /^ +(cuBLAS|CLBlast): / { sub(/^ +/, ""); add(substr($0, 1, index($0, ":") - 1), $NF) }
         END {
-            printf "row float / CLBlast\n%srow double / CLBlast\n%s", clblast, double_clblast
-            printf "row float / cuBLAS\n%srow double / cuBLAS\n%s", cublas, double_cublas
+            split("float / CLBlast,double / CLBlast,float / cuBLAS,double / cuBLAS", row, ",")
+            for (i = 1; i in row; ++i) printf "row %s\n%s", row[i], ratios[row[i]]
         }' "$opencl"
 } | awk '
     function x_of(ratio) { return left + (log(ratio) - log(low)) / (log(high) - log(low)) * (right - left) }
@@ -91,7 +114,7 @@ opencl=opencl-h200-2026-11-21.txt
     }
     # Narrow, so that a telephone does not make the letters small.
     BEGIN {
-        width = 460; left = 132; right = 346; low = 0.4; high = 8; y = 46
+        width = 460; left = 132; right = 346; low = 0.3; high = 8; y = 46
         split("0.5 1 2 4 8", ticks, " ")
     }
     $1 == "group" {

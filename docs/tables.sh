@@ -8,36 +8,29 @@ export LC_ALL=C
 cd "$(dirname "$0")/.."
 results=bench/results
 
-# host_cases FILE
-host_cases() {
-    echo "| case | threads | GFLOP/s | of peak | best other library | its GFLOP/s | ratio |"
-    echo "| --- | ---: | ---: | ---: | --- | ---: | ---: |"
-    awk '/^-- / { found = 1; next } /^ratio to/ { exit }
-        found && match($0, / +[12] threads?/) {
-            name = substr($0, 1, RSTART - 1)
-            rest = substr($0, RSTART)
-            count = split(rest, word, " ")
-            peer = ""
-            for (i = 5; i <= count - 2; ++i) peer = peer (i > 5 ? " " : "") word[i]
-            printf "| %s | %s | %s | %s | %s | %s | %s |\n", name, word[1], word[3], word[4], peer, word[count - 1],
-                word[count]
-        }' "$1"
-}
-
 # host_means FILE FILE: of the two machines.
 host_means() {
-    echo "| cases | Emerald Rapids, mean | worst | Zen 4, mean | worst |"
+    echo "| cases | Xeon, AVX-512 and AMX, mean | worst | Zen 3, AVX2, mean | worst |"
     echo "| --- | ---: | ---: | ---: | ---: |"
-    awk '/^ratio to/ { found = FNR; ++file; next }
-        FNR == 1 { found = 0 }
+    awk 'FNR == 1 { found = over = 0 }
+        /^== / { over = 1 } # what follows the cases
+        over { next }
+        /^ratio to/ { found = FNR; ++file; next }
         found && NF >= 4 {
             match($0, / +[0-9]+ +[0-9.]+ +[0-9.]+ /)
             name = substr($0, 1, RSTART - 1)
             split(substr($0, RSTART), word, " ")
-            if (file == 1) order[++rows] = name " (" word[1] ")"
-            value[name " (" word[1] ")"] = value[name " (" word[1] ")"] " | " word[2] " | " word[3]
+            if (name == "all") next # not as many on each machine
+            if (file == 1) { order[++rows] = name; cases[name] = word[1] }
+            value[name, file] = word[2] " | " word[3]
         }
-        END { for (i = 1; i <= rows; ++i) printf "| %s%s |\n", order[i], value[order[i]] }' "$1" "$2"
+        END {
+            for (i = 1; i <= rows; ++i) {
+                name = order[i]
+                if (!((name, 2) in value)) value[name, 2] = "| "
+                printf "| %s (%d) | %s | %s |\n", name, cases[name], value[name, 1], value[name, 2]
+            }
+        }' "$1" "$2"
 }
 
 emulated() {
@@ -58,40 +51,73 @@ emulated() {
         }' "$results/emulation-emerald-rapids-2026-11-21.txt"
 }
 
+# Of a case: its name, our rate, "-", the peer, its rate, the ratio, us, us of the host, TB/s and the kernel.
 cuda() {
-    echo "| product | stratagemm | cuBLAS | ratio | us | TB/s | kernel |"
-    echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
-    awk '/^== Tests there/ { exit }
-        /^(sgemm|dgemm|bf16|fp16|tf32|int8|fp8|batched|grouped) / && !/refused/ {
-            at = /^grouped/ ? 3 : 2
-            name = $1
-            for (i = 2; i <= at; ++i) name = name " " $i
-            gsub(/\*/, " * ", name)
-            none = $(at + 2) == "-"
-            ratio = none ? "-" : $(at + 3)
-            next_one = at + (none ? 3 : 4)
-            kernel = ""
-            for (i = next_one + 2; i <= NF; ++i) kernel = kernel (kernel == "" ? "" : " ") $i
-            printf "| %s | %s | %s | %s | %s | %s | %s |\n", name, $(at + 1), $(at + 2), ratio, $next_one,
-                $(next_one + 1), kernel
-        }' "$results/cuda-h200-2026-11-21.txt"
+    echo "| product | TFLOP/s | cuBLAS | ratio | us | TB/s |"
+    echo "| --- | ---: | ---: | ---: | ---: | ---: |"
+    awk -v wanted="$1" '/^ratio to/ { exit }
+        at = index($0, "  cuBLAS  ") {
+            if ($0 !~ wanted) next
+            split(substr($0, at + 10), after, " ")
+            name = substr($0, 1, at)
+            sub(/ +[0-9.]+ +- *$/, "", name)
+            split(substr($0, length(name) + 1), own, " ")
+            printf "| %s | %s | %s | %s | %s | %s |\n", name, own[1], after[1], after[2], after[3], after[5]
+        }' $results/cuda-h100-2026-11-27.txt
+}
+
+# Geometric mean and worst of each type and kind.
+cuda_means() {
+    echo "| cases | mean | worst | |"
+    echo "| --- | ---: | ---: | --- |"
+    awk '/^ratio to/ { exit }
+        at = index($0, "  cuBLAS  ") {
+            split(substr($0, at + 10), after, " ")
+            kind = $1
+            if ($0 ~ / rows /) kind = kind ", few rows"
+            if ($1 == "grouped") kind = kind " " $2
+            if (!(kind in cases)) order[++kinds] = kind
+            ++cases[kind]; sum[kind] += log(after[2])
+            if (!(kind in worst) || after[2] + 0 < worst[kind] + 0) {
+                worst[kind] = after[2]
+                name = substr($0, 1, at)
+                sub(/ +[0-9.]+ +- *$/, "", name)
+                case_of[kind] = name
+            }
+        }
+        END {
+            for (i = 1; i <= kinds; ++i)
+                printf "| %s (%d) | %.2f | %s | %s |\n", order[i], cases[order[i]],
+                    exp(sum[order[i]] / cases[order[i]]), worst[order[i]], case_of[order[i]]
+        }' $results/cuda-h100-2026-11-27.txt
 }
 
 opencl() {
     echo "| product | stratagemm | CLBlast | ratio | cuBLAS | ratio |"
     echo "| --- | ---: | ---: | ---: | ---: | ---: |"
-    awk '/^== bench_opencl/ { ++table }
-        table == 1 && /^[sd]gemm / { printf "| %s %s | %s | %s | %s | %s | %.2f |\n", $1, $2, $3, $4, $5, $6, $7 }
-        ' "$results/opencl-h200-2026-11-21.txt"
+    awk '/^ratio to/ { exit }
+        /^[sd]gemm / {
+            name = $1 " " $2
+            match($0, /  (cuBLAS|CLBlast) /)
+            own = $3
+            split(substr($0, RSTART), word, " ")
+            rate[word[1]] = word[2]; ratio[word[1]] = word[3]
+        }
+        /^ +(cuBLAS|CLBlast): / {
+            gsub(/[:,]/, "")
+            rate[$1] = $2; ratio[$1] = $4
+            printf "| %s | %s | %s | %s | %s | %s |\n", name, own, rate["CLBlast"], ratio["CLBlast"],
+                rate["cuBLAS"], ratio["cuBLAS"]
+        }' $results/opencl-h100-2026-11-27.txt
 }
 
 table() {
     case $1 in
-    host) host_cases $results/host-emerald-rapids-2026-11-21.txt ;;
-    host_zen4) host_cases $results/host-zen4-2026-11-21.txt ;;
-    host_means) host_means $results/host-emerald-rapids-2026-11-21.txt $results/host-zen4-2026-11-21.txt ;;
+    host_means) host_means $results/host-xeon-2026-11-27.txt $results/host-zen3-2026-11-27.txt ;;
     emulated) emulated ;;
-    cuda) cuda ;;
+    cuda_means) cuda_means ;;
+    cuda_squares) cuda '(1024x1024x1024|4096x4096x4096|8192x8192x8192)' ;;
+    cuda_rows) cuda ' rows ' ;;
     opencl) opencl ;;
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
     esac
