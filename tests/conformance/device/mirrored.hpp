@@ -171,4 +171,15 @@ private:
 template <class Device, class Base>
 mirrored(Device, Base) -> mirrored<Device, Base>;
 
+// An out_of_core, whose operands are the host's. Its turn comes in no trial with an epilogue, so its code for each epilogue
+// would be compiled and never run.
+template <class Base>
+struct staged_without_epilogue : Base {
+    template <class P>
+    static constexpr sg::verdict accepts =
+        sg::epilogue_if(std::is_same_v<typename P::epilogue_type, sg::identity>) & Base::template accepts<P>;
+};
+template <class Base>
+staged_without_epilogue(Base) -> staged_without_epilogue<Base>;
+
 } // namespace trials

@@ -77,17 +77,6 @@ struct without_epilogue : mirrored<sg::opencl, Base> {
 template <class Base>
 without_epilogue(mirrored<sg::opencl, Base>) -> without_epilogue<Base>;
 
-// The same for out_of_core, whose operands are the host's. Its turn comes in no trial with an epilogue, so its code for
-// each epilogue would be compiled and never run.
-template <class Base>
-struct staged_without_epilogue : Base {
-    template <class P>
-    static constexpr sg::verdict accepts =
-        sg::epilogue_if(std::is_same_v<typename P::epilogue_type, sg::identity>) & Base::template accepts<P>;
-};
-template <class Base>
-staged_without_epilogue(Base) -> staged_without_epilogue<Base>;
-
 inline constexpr sg::ozaki_options by_product{.moduli = 9, .scaling = sg::ozaki_scaling::product};
 
 // Kernels are written for an epilogue.
