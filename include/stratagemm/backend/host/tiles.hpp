@@ -243,6 +243,9 @@ struct packed {
     }
 };
 
+typedef std::uint8_t bytes __attribute__((vector_size(64), may_alias));
+typedef std::uint8_t loose_bytes __attribute__((vector_size(64), may_alias, aligned(1)));
+
 // 16 x 16 words of 4 bytes, rows and columns exchanged in place.
 inline void transpose_tile(std::byte* tile) {
     alignas(64) float copy[256];
@@ -266,9 +269,14 @@ STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index_t i, index_
         for (index_t s = s0; s < s1; ++s, left -= sizes::step, f += sizes::step * v.col_stride) {
             std::byte* const t = to.at(block, s) + half * sizes::tile + r * 64;
             index_t const n = left < 0 ? 0 : smaller(left, sizes::step);
-            if (n == sizes::step && v.col_stride == 1) {
-                host_avx512::store(reinterpret_cast<float*>(t),
-                                   host_avx512::load(reinterpret_cast<float const*>(f)));
+            if (v.col_stride == 1) { // what is not there is zero, and not read
+                bytes line;
+                asm("vmovdqu8 %1, %0%{%2%}%{z%}"
+                    : "=v"(line)
+                    : "m"(*reinterpret_cast<loose_bytes const*>(f)),
+                      "Yk"(n == sizes::step ? ~std::uint64_t{0}
+                                            : (std::uint64_t{1} << n * index_t{sizeof(T)}) - 1));
+                *reinterpret_cast<bytes*>(t) = line;
                 continue;
             }
             alignas(64) T line[sizes::step] = {};
@@ -285,7 +293,6 @@ STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index_t i0, inde
                                         packed<T> const& to, index_t block) {
     using sizes = tile_sizes<T>;
     constexpr index_t group = sizes::group, size = sizeof(T);
-    typedef std::uint8_t bytes __attribute__((vector_size(64), may_alias));
     typedef char piece __attribute__((vector_size(16 * sizeof(T)), aligned(1), may_alias));
     // Byte l of a line of the tile: byte l % size of element l % 4 / size of the group, row l / 4.
     struct table {
@@ -307,28 +314,37 @@ STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index_t i0, inde
         for (index_t i = i0; i < i1; i += 16) {
             if (i * size % 64 == 0)
                 for (index_t q = 0; q < group; ++q) __builtin_prefetch(f + (group + q) * v.col_stride + i);
-            T edge[group][16];
             T const* row[group];
             for (index_t q = 0; q < group; ++q) row[q] = q < exist ? f + q * v.col_stride + i : zeros;
-            if (v.rows - i < 16)
-                for (index_t q = 0; q < group; ++q) {
-                    for (index_t r = 0; r < 16; ++r)
-                        edge[q][r] = q < exist && i + r < v.rows ? row[q][r] : T{};
-                    row[q] = edge[q];
-                }
             bytes in, out;
             auto const source = [&](index_t q) -> piece const& {
                 return *reinterpret_cast<piece const*>(row[q]);
             };
-            if constexpr (group == 4)
+            if (index_t const left = v.rows - i; left < 16) { // what is not there is zero, and not read
+                auto const mask = static_cast<unsigned short>(left > 0 ? (1 << left) - 1 : 0);
+                bytes part;
+                if constexpr (group == 4)
+                    asm("vmovdqu8 %2, %x0%{%6%}%{z%}\n\tvmovdqu8 %3, %x1%{%6%}%{z%}\n\t"
+                        "vinserti32x4 $1, %x1, %0, %0\n\tvmovdqu8 %4, %x1%{%6%}%{z%}\n\t"
+                        "vinserti32x4 $2, %x1, %0, %0\n\tvmovdqu8 %5, %x1%{%6%}%{z%}\n\t"
+                        "vinserti32x4 $3, %x1, %0, %0"
+                        : "=&v"(in), "=&v"(part)
+                        : "m"(source(0)), "m"(source(1)), "m"(source(2)), "m"(source(3)), "Yk"(mask));
+                else
+                    asm("vmovdqu16 %2, %t0%{%4%}%{z%}\n\tvmovdqu16 %3, %t1%{%4%}%{z%}\n\t"
+                        "vinserti64x4 $1, %t1, %0, %0"
+                        : "=&v"(in), "=&v"(part)
+                        : "m"(source(0)), "m"(source(1)), "Yk"(mask));
+            } else if constexpr (group == 4) {
                 asm("vmovdqu %1, %x0\n\tvinserti32x4 $1, %2, %0, %0\n\t"
                     "vinserti32x4 $2, %3, %0, %0\n\tvinserti32x4 $3, %4, %0, %0"
                     : "=&x"(in)
                     : "m"(source(0)), "m"(source(1)), "m"(source(2)), "m"(source(3)));
-            else
+            } else {
                 asm("vmovdqu %1, %t0\n\tvinserti64x4 $1, %2, %0, %0"
                     : "=&x"(in)
                     : "m"(source(0)), "m"(source(1)));
+            }
             asm("vpermb %1, %2, %0" : "=v"(out) : "v"(in), "v"(order));
             *reinterpret_cast<bytes*>(t + (i - i0) / 32 * distance + (i - i0) / 16 % 2 * sizes::tile) = out;
         }
