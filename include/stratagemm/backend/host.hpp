@@ -391,6 +391,12 @@ private:
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>
     bool is_narrow(Problem const& p) const {
+#if defined(__x86_64__)
+        if constexpr (tile_element<typename Problem::a_type>)
+            if (uses_tiles(p.shape()))
+                return are_tiles_turned(p.c.rows, p.c.cols, p.a.cols, p.a.col_stride == 1,
+                                        p.b.row_stride == 1 && p.b.col_stride != 1);
+#endif
         if constexpr (Packing::in_place && Packing::widen == 1) {
             using T = typename Packing::packet;
             index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols);

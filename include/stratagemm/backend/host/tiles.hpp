@@ -509,6 +509,14 @@ void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena
     }
 }
 
+// Whether the transpose is less work. Rows of A along k and rows of B across it become tiles as they lie; of others, words
+// are exchanged in each tile, as sums are in a C that is written as the transpose.
+inline bool are_tiles_turned(index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
+    index_t const as_it_is = (a_along_k ? 0 : m) + (b_along_k ? n : 0),
+                  turned = (b_along_k ? 0 : n) + (a_along_k ? m : 0);
+    return turned * k + 4 * m * n < as_it_is * k;
+}
+
 template <class T>
 std::size_t multiply_tiles_bytes(index_t m, index_t n, index_t k, int team) {
     return host_arena::rounded(
