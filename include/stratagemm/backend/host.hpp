@@ -455,9 +455,7 @@ private:
         job.invariant = invariant;
 #if defined(__x86_64__)
         if constexpr (tile_element<typename Problem::a_type>) {
-            if (uses_tiles(p.shape())) {
-                return multiply_tiles(job, team, workspace);
-            }
+            if (uses_tiles(p.shape())) return multiply_tiles(job, team, workspace);
         }
 #endif
         host_way const way = way_of(job);

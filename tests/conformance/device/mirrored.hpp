@@ -171,8 +171,8 @@ private:
 template <class Device, class Base>
 mirrored(Device, Base) -> mirrored<Device, Base>;
 
-// An out_of_core, whose operands are the host's. Its turn comes in no trial with an epilogue, so its code for each epilogue
-// would be compiled and never run.
+// An out_of_core, whose operands are the host's. Its turn comes in no trial with an epilogue, so the code of
+// out_of_core for each epilogue would be compiled and never run.
 template <class Base>
 struct staged_without_epilogue : Base {
     template <class P>

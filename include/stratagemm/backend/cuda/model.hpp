@@ -30,7 +30,8 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
-// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192- and pieces-h100-2026-11-27.txt).
+// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192- and
+// pieces-h100-2026-11-27.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the

@@ -509,8 +509,8 @@ void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena
     }
 }
 
-// Whether the transpose is less work. Rows of A along k and rows of B across it become tiles as they lie; of others, words
-// are exchanged in each tile, as sums are in a C that is written as the transpose.
+// Whether the transpose is less work. Rows of A along k and rows of B across k become tiles as they lie; of other
+// operands, words are exchanged in each tile, as sums are in a C that is written as the transpose.
 inline bool are_tiles_turned(index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
     index_t const as_it_is = (a_along_k ? 0 : m) + (b_along_k ? n : 0),
                   turned = (b_along_k ? 0 : n) + (a_along_k ? m : 0);

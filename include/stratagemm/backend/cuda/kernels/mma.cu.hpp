@@ -4,9 +4,9 @@
 // of its multiprocessor go on meanwhile: for products with few terms.
 //
 // A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K), in lines that begin at
-// multiples of 16 bytes. Lines of types of 16 bits and fewer may begin at multiples of 4 or 8 (DENSE = 0): threads beside
-// each other then copy neighbouring pieces of as many bytes (A_UNIT, B_UNIT elements). Or lines begin anywhere (SHIFTED):
-// then aligned pieces of 16 bytes pass through registers, where they are shifted.
+// multiples of 16 bytes. Lines of types of 16 bits and fewer may begin at multiples of 4 or 8 (DENSE = 0): threads
+// beside each other then copy neighbouring pieces of as many bytes (A_UNIT, B_UNIT elements). Or lines begin anywhere
+// (SHIFTED): then aligned pieces of 16 bytes pass through registers, where they are shifted.
 // Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A warp
 // has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
 //
