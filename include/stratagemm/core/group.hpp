@@ -57,21 +57,12 @@ public:
     // The next product, which lies so.
     [[nodiscard]] bool add(Problem const& p, extents const& x) {
         if (x.c.low == x.c.high) return true; // nothing is read then
-        auto const spread = [](range& all, auto const& v, extent const& y) {
-            if (y.low == y.high) return;
-            index_t const at = space::address(v.data);
-            bool const first = all.low == all.high;
-            all.mixed |= !first && all.buffer != space::buffer(v.data);
-            all.buffer = space::buffer(v.data);
-            if (first || at + y.low < all.low) all.low = at + y.low;
-            if (first || at + y.high > all.high) all.high = at + y.high;
-        };
-        spread(written_, p.c, x.c);
-        if (p.alpha != typename Problem::scalar(0)) spread(read_, p.a, x.a), spread(read_, p.b, x.b);
+        written_.include(p.c, x.c);
+        if (p.alpha != typename Problem::scalar(0)) read_.include(p.a, x.a), read_.include(p.b, x.b);
         index_t const at = space::address(p.c.data);
         bool const in_place =
             space::address(p.e.data) == at && space::buffer(p.e.data) == space::buffer(p.c.data);
-        if (!in_place) spread(read_, p.e, x.e);
+        if (!in_place) read_.include(p.e, x.e);
         return places_.append({space::buffer(p.c.data), at + x.c.low, at + x.c.high, at + x.c.high, &p});
     }
 
@@ -101,18 +92,25 @@ public:
 
     // Whether matrix v of `reader` shares an element with the C of another product.
     template <class V>
-    bool meet(Problem const& reader, V const& v, index_t step) const {
+    bool meet(Problem const& reader, V const& v, index_t step) {
         place const x = place_of(reader, v, step);
         if (x.low == x.high || places_.empty()) return false;
-        // Those that begin before its end, backwards, as long as one of them may end after its beginning.
-        std::size_t at = 0;
-        for (std::size_t left = places_.size(); left > 0;) {
-            place const& y = places_[at + left / 2];
-            bool const before = y.buffer < x.buffer || (y.buffer == x.buffer && y.low < x.high);
-            if (before) at += left / 2 + 1;
-            left = before ? left - left / 2 - 1 : left / 2;
+        // Those that begin before its end, backwards, as long as one of them may end after its beginning. How many
+        // begin before is as for the matrix before it, or one more, if matrices lie in the order of products.
+        auto const before = [&](place const& y) {
+            return y.buffer < x.buffer || (y.buffer == x.buffer && y.low < x.high);
+        };
+        std::size_t const count = places_.size();
+        if (near_ < count && before(places_[near_])) ++near_;
+        if ((near_ > 0 && !before(places_[near_ - 1])) || (near_ < count && before(places_[near_]))) {
+            near_ = 0;
+            for (std::size_t left = count; left > 0;) {
+                bool const later = before(places_[near_ + left / 2]);
+                if (later) near_ += left / 2 + 1;
+                left = later ? left - left / 2 - 1 : left / 2;
+            }
         }
-        while (at-- > 0) {
+        for (std::size_t at = near_; at-- > 0;) {
             place const& y = places_[at];
             if (y.buffer != x.buffer || y.reach <= x.low) break;
             if (y.of == &reader || y.high <= x.low) continue;
@@ -205,13 +203,24 @@ private:
 
     struct range {
         void const* buffer = nullptr;
-        index_t low = 0, high = 0;
+        index_t low = PTRDIFF_MAX, high = PTRDIFF_MIN;
         bool mixed = false; // it is more than one buffer
+
+        template <class V>
+        void include(V const& v, extent const& x) {
+            if (x.low == x.high) return;
+            index_t const at = space::address(v.data);
+            mixed |= low <= high && buffer != space::buffer(v.data);
+            buffer = space::buffer(v.data);
+            low = at + x.low < low ? at + x.low : low;
+            high = at + x.high > high ? at + x.high : high;
+        }
     };
 
     list<place> places_;
     bool apart_ = true;
     range written_, read_;
+    std::size_t near_ = 0; // where meet() found its last
 };
 
 // Why one product of a group fails.
@@ -223,6 +232,17 @@ status in_group(group<Problem> const& all, Problem const& p, error const& e) {
     return error(e.code(), e.layer(), text, e.native_code());
 }
 
+// As extents_of() has it, sooner: nothing overflows, and nothing is a batch.
+template <class Problem>
+extents extents_of_usual(Problem const& p) {
+    auto const of = [](auto const& v) {
+        index_t const last = (v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride;
+        return extent{0, (last + 1) * index_t{sizeof(typename std::remove_cvref_t<decltype(v)>::value_type)},
+                      true};
+    };
+    return {of(p.a), of(p.b), of(p.e), of(p.c)};
+}
+
 // Each by itself, and then beside the others.
 template <class Problem>
 status validate(group<Problem> const& all) {
@@ -231,12 +251,14 @@ status validate(group<Problem> const& all) {
     };
     written_places<Problem> written;
     if (!written.reserve(all.count)) return no_memory();
-    for (Problem const& p : all) {
-        extents const x = extents_of(p);
-        if (!is_usual(p))
+    for (Problem const& p : all)
+        if (is_usual(p)) {
+            if (!written.add(p, extents_of_usual(p))) return no_memory();
+        } else {
+            extents const x = extents_of(p);
             if (status s = validate_closely(p, x); !s) return in_group(all, p, s.error());
-        if (!written.add(p, x)) return no_memory();
-    }
+            if (!written.add(p, x)) return no_memory();
+        }
     if (all.count < 2) return {};
     bool memory = true;
     bool const clear = !written.settle(memory);

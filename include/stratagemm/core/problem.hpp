@@ -610,12 +610,13 @@ struct outline {
     return {};
 }
 
-// The usual product passes every check of those below, and there is something to multiply: one, in the host's memory,
-// of sides and strides so small that nothing overflows, with C in contiguous rows or columns, apart from A and B, and
-// beta E in C itself.
+// The usual product passes every check of those below, and there is something to multiply: one, in memory that does not
+// say where it ends, of sides and strides so small that nothing overflows, with C in contiguous rows or columns, apart
+// from A and B, and beta E in C itself.
 template <class Problem>
 [[gnu::always_inline]] inline bool is_usual(Problem const& p) {
-    if constexpr (!is_dense<Problem> || !std::is_same_v<typename Problem::space, host_memory>) {
+    using space = typename Problem::space;
+    if constexpr (!is_dense<Problem> || requires { space::capacity(p.c.data); }) {
         return false;
     } else {
         index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
@@ -624,10 +625,11 @@ template <class Problem>
         std::size_t const all = less_one(m) | less_one(n) | less_one(k) |
                                 static_cast<std::size_t>(p.a.row_stride | p.a.col_stride | p.b.row_stride |
                                                          p.b.col_stride | p.c.row_stride | p.c.col_stride);
-        auto const first = [](auto const& v) { return reinterpret_cast<std::intptr_t>(v.data); };
+        auto const first = [](auto const& v) { return space::address(v.data); };
         auto const end = [&](auto const& v, index_t rows, index_t cols) {
             index_t const last = (rows - 1) * v.row_stride + (cols - 1) * v.col_stride;
-            return first(v) + (last + 1) * index_t{sizeof(*v.data)};
+            return first(v) +
+                   (last + 1) * index_t{sizeof(typename std::remove_cvref_t<decltype(v)>::value_type)};
         };
         if (all >> 25 != 0 || p.alpha == typename Problem::scalar(0) || p.count != 1 || p.a.rows != m ||
             p.b.cols != n || p.b.rows != k || !p.a.data || !p.b.data || !p.c.data || p.e.data != p.c.data ||

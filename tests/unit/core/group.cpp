@@ -213,3 +213,42 @@ TEST_CASE("results are refused when they overlap, and only then, wherever they l
     CHECK(refused > 200);
     CHECK(taken > 200);
 }
+
+TEST_CASE("products of a group are refused when one reads what another writes, wherever operands lie") {
+    support::random_source from(4);
+    auto const below = [&](std::size_t n) { return std::size_t(from.below(static_cast<int>(n))); };
+    int refused = 0, taken = 0, wrong = 0;
+    for (int round = 0; round < 1000; ++round) {
+        // Columns and rows one after another, in the order of their products or in any, and then one elsewhere.
+        std::size_t const count = 2 + below(9);
+        std::vector<std::size_t> sides(count), order(3 * count), first(3 * count), length(3 * count);
+        for (std::size_t i = 0; i < 3 * count; ++i) order[i] = i;
+        for (std::size_t i = order.size(); round % 2 && i > 1; --i) std::swap(order[i - 1], order[below(i)]);
+        std::size_t end = 0;
+        for (std::size_t const i : order) {
+            std::size_t& side = sides[i / 3];
+            if (side == 0) side = 1 + below(5);
+            length[i] = i % 3 < 2 ? side : side * side;
+            first[i] = end, end += length[i] + below(2);
+        }
+        if (round % 3)
+            if (std::size_t const i = below(3 * count); length[i] < end) first[i] = below(end - length[i]);
+        bool overlap = false;
+        for (std::size_t c = 2; c < 3 * count; c += 3)
+            for (std::size_t i = 0; i < 3 * count; ++i)
+                overlap |= i != c && first[i] < first[c] + length[c] && first[c] < first[i] + length[i];
+        std::vector<float> memory(end, 1.0f);
+        std::vector<problem> products;
+        for (std::size_t i = 0; i < count; ++i) {
+            auto const at = [&](std::size_t which) { return memory.data() + first[3 * i + which]; };
+            auto const n = static_cast<sg::index_t>(sides[i]);
+            products.push_back(sg::product(sg::row_major(at(0), n, 1), sg::row_major(at(1), 1, n),
+                                           sg::row_major(at(2), n, n)));
+        }
+        bool const done = static_cast<bool>(sg::try_gemm(sg::host{.threads = 1}, products));
+        wrong += done == overlap, refused += !done, taken += done;
+    }
+    CHECK(wrong == 0);
+    CHECK(refused > 200);
+    CHECK(taken > 200);
+}

@@ -14,6 +14,8 @@ struct cuda_pointer {
     T* address = nullptr;
 
     friend cuda_pointer operator+(cuda_pointer p, index_t n) { return {p.address + n}; }
+    friend bool operator==(cuda_pointer, cuda_pointer) = default;
+    explicit operator bool() const { return address != nullptr; }
 
     template <class U>
     requires(std::same_as<U, T const> && !std::same_as<U, T>) operator cuda_pointer<U>() const {
