@@ -6,7 +6,6 @@
 #include "tuning/entries.hpp"
 
 #include <cstring>
-#include <vector>
 
 STRATAGEMM_BEGIN
 
@@ -564,102 +563,6 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             });
     }
     if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;
-    return best;
-}
-
-// How a group is done: by launches that its products share, of one tile, or by launches of their own.
-struct cuda_sharing {
-    cuda_tile tile;
-    std::vector<char> alone; // whether each of them is
-};
-
-// Whether a product shares launches without further thought: it is a few tiles, and soon done by one block
-// each.
-inline bool surely_shares(cuda_sides const& s) {
-    return s.k <= 256 && s.count <= 64 && s.m < 256 && s.n < 256 &&
-           (s.m + 64) * (s.n + 64) * s.count <= 192 * 192;
-}
-
-// `table` products at most share a launch. In cycles, and of a product that is alone roughly: to choose a
-// kernel for each would take longer than to run it.
-inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
-                              std::vector<cuda_sides> const& all, int table, cuda_tile const& only) {
-    bool const any = only.engine == cuda_engine::direct; // whether tiles' rates are known
-    double fastest = 1;                                  // multiply-adds of a multiprocessor
-    for (cuda_entry const& e : cuda_entries)
-        if (any && std::strchr(e.types, type) && engine_takes(e.tile.engine, type, d) &&
-            can_run(e.tile, d, element) && static_cast<double>(e.rate) > fastest)
-            fastest = static_cast<double>(e.rate);
-    auto const tiles_along = [](std::ptrdiff_t side,
-                                short tile) { // ints divide sooner, and sides are ints to kernels
-        auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;
-        return static_cast<double>(up / static_cast<unsigned>(tile));
-    };
-    cuda_sharing best;
-    double least = 0;
-    struct sums {
-        double tiles = 0, together = 0; // cycles of all, side by side
-        double deepest = 0;             // k
-    };
-    // A launch ends with its deepest tile, which began beside others, and after its place in the table was
-    // found. By itself it has less than twice its share of the rate, and waits for memory at each of its
-    // steps.
-    auto const until = [&](cuda_entry const& e, double depth, double tiles) {
-        cuda_tile const& t = e.tile;
-        double const present = tiles / d.units, fewest = 0.6 * e.blocks;
-        double const beside = present > e.blocks ? e.blocks : present > fewest ? present : fewest;
-        double const multiplying = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate) * beside;
-        double const waiting = 1400.0 / t.k;
-        return 10000 + (depth + t.k) * (multiplying > waiting ? multiplying : waiting);
-    };
-    // If `before` says that the launch would wait for its longest tiles, these are alone if that is sooner.
-    auto const consider = [&](cuda_entry const& e, sums const& before) {
-        cuda_tile const& t = e.tile;
-        double const area = static_cast<double>(t.m) * t.n, size = area / static_cast<double>(e.rate);
-        double const once = 6000.0 / e.blocks + area * static_cast<double>(element) / 14; // begins, is stored
-        bool const waits = until(e, before.deepest, before.tiles) > before.together;
-        sums shared;
-        double apart = 0;
-        int sharing = 0;
-        std::vector<char> alone(all.size());
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            cuda_sides const& s = all[i];
-            double const tiles = tiles_along(s.m, t.m) * tiles_along(s.n, t.n) * static_cast<double>(s.count);
-            auto const depth = static_cast<double>(s.k);
-            double const share = tiles * (size * (depth + t.k) + once) / d.units;
-            if ((share > 10000 || waits) && !surely_shares(s)) {
-                double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * depth *
-                                    static_cast<double>(s.count);
-                double const own = 10000 + 1.3 * work / (fastest * d.units);
-                double const end = waits ? until(e, depth, before.tiles) : 0;
-                if ((any && own < share) || (end > before.together && own < end)) {
-                    alone[i] = true, apart += own;
-                    continue;
-                }
-            }
-            ++sharing, shared.tiles += tiles, shared.together += share;
-            if (depth > shared.deepest) shared.deepest = depth;
-        }
-        double const end = until(e, shared.deepest, shared.tiles);
-        double const launches = (sharing + table - 1) / table;
-        double const cycles = apart + (shared.together > end ? shared.together : end) + 2000 * launches;
-        if (best.tile.engine != cuda_engine::blocked || cycles < least)
-            best = {t, std::move(alone)}, least = cycles;
-        return shared;
-    };
-    auto const consider_both = [&](cuda_entry const& e) {
-        sums none;
-        none.together = 1e300;
-        sums const all_together = consider(e, none);
-        if (until(e, all_together.deepest, all_together.tiles) > all_together.together)
-            consider(e, all_together);
-    };
-    if (only.engine == cuda_engine::blocked) {
-        consider_both({"", only, 1, 1});
-    } else {
-        for (cuda_entry const& e : cuda_group_entries)
-            if (std::strchr(e.types, type)) consider_both(e);
-    }
     return best;
 }
 

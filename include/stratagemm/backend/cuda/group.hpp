@@ -6,8 +6,109 @@
 #include "product.hpp"
 
 #include <algorithm>
+#include <vector>
 
 STRATAGEMM_BEGIN
+
+// How a group is done: by launches that its products share, of one tile, or by launches of their own.
+struct cuda_sharing {
+    cuda_tile tile;
+    std::vector<char> alone; // whether each of them is
+};
+
+// Whether a product shares launches without further thought: it is a few tiles, and soon done by one block
+// each.
+inline bool surely_shares(cuda_sides const& s) {
+    return s.k <= 256 && s.count <= 64 && s.m < 256 && s.n < 256 &&
+           (s.m + 64) * (s.n + 64) * s.count <= 192 * 192;
+}
+
+// `table` products at most share a launch. In cycles, and of a product that is alone roughly: to choose a
+// kernel for each would take longer than to run it.
+inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
+                              std::vector<cuda_sides> const& all, int table, cuda_tile const& only) {
+    bool const any = only.engine == cuda_engine::direct; // whether tiles' rates are known
+    double fastest = 1;                                  // multiply-adds of a multiprocessor
+    for (cuda_entry const& e : cuda_entries)
+        if (any && std::strchr(e.types, type) && engine_takes(e.tile.engine, type, d) &&
+            can_run(e.tile, d, element) && static_cast<double>(e.rate) > fastest)
+            fastest = static_cast<double>(e.rate);
+    auto const tiles_along = [](std::ptrdiff_t side,
+                                short tile) { // ints divide sooner, and sides are ints to kernels
+        auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;
+        return static_cast<double>(up / static_cast<unsigned>(tile));
+    };
+    std::vector<char> surely; // each of them
+    bool all_surely = true;
+    surely.reserve(all.size());
+    for (cuda_sides const& s : all) surely.push_back(surely_shares(s)), all_surely &= surely.back() != 0;
+    cuda_sharing best;
+    double least = 0;
+    struct sums {
+        double tiles = 0, together = 0; // cycles of all, side by side
+        double deepest = 0;             // k
+    };
+    // A launch ends with its deepest tile, which began beside others, and after its place in the table was
+    // found. By itself it has less than twice its share of the rate, and waits for memory at each of its
+    // steps.
+    auto const until = [&](cuda_entry const& e, double depth, double tiles) {
+        cuda_tile const& t = e.tile;
+        double const present = tiles / d.units, fewest = 0.6 * e.blocks;
+        double const beside = present > e.blocks ? e.blocks : present > fewest ? present : fewest;
+        double const multiplying = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate) * beside;
+        double const waiting = 1400.0 / t.k;
+        return 10000 + (depth + t.k) * (multiplying > waiting ? multiplying : waiting);
+    };
+    // If `before` says that the launch would wait for its longest tiles, these are alone if that is sooner.
+    auto const consider = [&](cuda_entry const& e, sums const& before) {
+        cuda_tile const& t = e.tile;
+        double const area = static_cast<double>(t.m) * t.n, size = area / static_cast<double>(e.rate);
+        double const once = 6000.0 / e.blocks + area * static_cast<double>(element) / 14; // begins, is stored
+        bool const waits = until(e, before.deepest, before.tiles) > before.together;
+        sums shared;
+        double apart = 0;
+        int sharing = 0;
+        std::vector<char> alone(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            cuda_sides const& s = all[i];
+            double const tiles = tiles_along(s.m, t.m) * tiles_along(s.n, t.n) * static_cast<double>(s.count);
+            auto const depth = static_cast<double>(s.k);
+            double const share = tiles * (size * (depth + t.k) + once) / d.units;
+            if (!surely[i] && (share > 10000 || waits)) {
+                double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * depth *
+                                    static_cast<double>(s.count);
+                double const own = 10000 + 1.3 * work / (fastest * d.units);
+                double const end = waits ? until(e, depth, before.tiles) : 0;
+                if ((any && own < share) || (end > before.together && own < end)) {
+                    alone[i] = true, apart += own;
+                    continue;
+                }
+            }
+            ++sharing, shared.tiles += tiles, shared.together += share;
+            if (depth > shared.deepest) shared.deepest = depth;
+        }
+        double const end = until(e, shared.deepest, shared.tiles);
+        double const launches = (sharing + table - 1) / table;
+        double const cycles = apart + (shared.together > end ? shared.together : end) + 2000 * launches;
+        if (best.tile.engine != cuda_engine::blocked || cycles < least)
+            best = {t, std::move(alone)}, least = cycles;
+        return shared;
+    };
+    auto const consider_both = [&](cuda_entry const& e) {
+        sums none;
+        none.together = 1e300;
+        sums const all_together = consider(e, none);
+        if (!all_surely && until(e, all_together.deepest, all_together.tiles) > all_together.together)
+            consider(e, all_together);
+    };
+    if (only.engine == cuda_engine::blocked) {
+        consider_both({"", only, 1, 1});
+    } else {
+        for (cuda_entry const& e : cuda_group_entries)
+            if (std::strchr(e.types, type)) consider_both(e);
+    }
+    return best;
+}
 
 template <class Problem>
 class cuda_group {
@@ -21,13 +122,13 @@ public:
     cuda_group(cuda_session& session, CUstream stream, group<Problem> const& all, bool invariant)
         : session_(session), stream_(stream), all_(all), invariant_(invariant) {
         auto const count = static_cast<std::size_t>(all.count);
-        sides_.reserve(count), kinds_.reserve(count);
+        sides_.reserve(count), kinds_.reserve(count), turned_.reserve(count);
         for (Problem const& p : all) {
             bool const turned = product::turns(p, invariant);
             cuda_sides s = sides_of(p);
             if (turned) std::swap(s.m, s.n);
             if (p.alpha == Scalar(0)) s.k = 0;
-            sides_.push_back(s);
+            sides_.push_back(s), turned_.push_back(turned);
             bool const a_along_k = cuda_along_k(p.a.rows, p.a.row_stride, p.a.col_stride);
             bool const b_along_k = cuda_along_k(p.b.cols, p.b.col_stride, p.b.row_stride);
             kinds_.push_back(
@@ -99,8 +200,8 @@ public:
             while (at != p.end) {
                 table t(p.form.table, at != members.begin());
                 for (; at != p.end && t.count < p.form.table && t.blocks + at->tiles <= device_longest; ++at)
-                    t.put(all_.first[at->place], invariant_, piece_of(all_.first[at->place].a.cols),
-                          epilogue_of(at->place).bytes(), at->tiles);
+                    t.put(all_.first[at->place], turned_[static_cast<std::size_t>(at->place)],
+                          piece_of(all_.first[at->place].a.cols), epilogue_of(at->place).bytes(), at->tiles);
                 cuda_grid const grid{static_cast<unsigned>(t.blocks),
                                      static_cast<unsigned>(threads_of(sharing.tile))};
                 if (status s = session_.launch(stream_, *p.kernel, grid, t.bytes.front()); !s) return s;
@@ -127,13 +228,11 @@ private:
             int const follows = follows_another;
             std::memcpy(bytes.data() + firsts + (most + 1) * sizeof(int), &follows, sizeof(int));
         }
-        void put(Problem const& p, bool invariant, index_t piece, state const& s, index_t tiles) {
+        void put(Problem const& p, bool turned, index_t piece, state const& s, index_t tiles) {
             auto const at = static_cast<std::size_t>(count);
             auto const first = static_cast<int>(blocks);
-            arguments* const x = as_oriented(p, invariant, [&](Problem const& q, bool turned) {
-                return ::new (bytes.data() + at * sizeof(arguments))
-                    arguments(product::arguments_of(q, turned));
-            });
+            arguments* const x = ::new (bytes.data() + at * sizeof(arguments)) arguments(
+                turned ? product::arguments_of(p.transposed(), true) : product::arguments_of(p, false));
             x->part = static_cast<int>(piece);
             // Nothing of A and B is read if nothing of them counts; and infinity times nothing is nothing.
             if (x->k == 0 || x->alpha == Scalar(0)) x->k = 0, x->alpha = Scalar(0);
@@ -191,11 +290,6 @@ private:
         return all;
     }
 
-    // Most need not be copied for it.
-    template <class F>
-    static auto as_oriented(Problem const& p, bool invariant, F&& f) {
-        return product::turns(p, invariant) ? f(p.transposed(), true) : f(p, false);
-    }
     cuda_epilogue<Scalar> const& epilogue_of(index_t i) const {
         return epilogues_[has_epilogue ? static_cast<std::size_t>(i) : 0];
     }
@@ -206,7 +300,7 @@ private:
     bool invariant_;
     std::vector<cuda_epilogue<Scalar>> epilogues_;
     std::vector<cuda_sides> sides_;
-    std::vector<char> kinds_; // how operands lie
+    std::vector<char> kinds_, turned_; // how operands lie
 };
 
 STRATAGEMM_END
