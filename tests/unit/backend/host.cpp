@@ -121,7 +121,10 @@ TEST_CASE("workspace is enough for each type, shape and team") {
                                   {20, 20, 3000},
                                   {5, 1500, 20},
                                   {33, 31, 29},
-                                  {300, 9, 400}})
+                                  {300, 9, 400},
+                                  {40, 1000, 700},
+                                  {90, 300, 70},
+                                  {1000, 40, 700}})
         for (sg::index_t const count : {1, 3})
             for (int const threads : {1, 2, 3}) {
                 CAPTURE(m, n, k, count, threads);
@@ -226,41 +229,39 @@ TEST_CASE("a call without memory for its workspace fails and leaves C alone") {
 // Integers, so that sums are exact in any order. What lies around C has to stay.
 template <class T>
 bool small_product_is_right(support::random_source& from, sg::index_t m, sg::index_t n, sg::index_t k) {
-    auto const numbers = [&](sg::index_t rows, sg::index_t cols) {
-        return integers<T>(rows, cols, from.next());
-    };
-    auto const block = [](sg::matrix<T>& in, sg::index_t rows, sg::index_t cols, bool turned) {
+    using C = sg::accumulator_t<T>;
+    auto const block = [](auto& in, sg::index_t rows, sg::index_t cols, bool turned) {
         auto const v = in.view().block(1, 2, turned ? cols : rows, turned ? rows : cols);
         return turned ? v.transposed() : v;
     };
     int const layout = from.below(16);
-    auto const room = [&](sg::index_t rows, sg::index_t cols, bool turned) {
+    auto const room = [&](auto zero, sg::index_t rows, sg::index_t cols, bool turned) {
         bool const apart = from.below(2) != 0; // or contiguous but for what lies around
-        return numbers((turned ? cols : rows) + 1 + apart, (turned ? rows : cols) + 2 + apart);
+        return integers<decltype(zero)>((turned ? cols : rows) + 1 + apart,
+                                        (turned ? rows : cols) + 2 + apart, from.next());
     };
-    auto a_room = room(m, k, layout & 1), b_room = room(k, n, layout & 2), c_room = room(m, n, layout & 4),
-         e_room = room(m, n, layout & 4);
-    auto const a = block(a_room, m, k, layout & 1), b = block(b_room, k, n, layout & 2),
-               c = block(c_room, m, n, layout & 4), e = block(e_room, m, n, layout & 4);
-    auto const before = c_room;
-    T const alpha = static_cast<T>(from.below(2) ? 1 : 3), beta = static_cast<T>(from.below(2) ? 0 : -2);
+    auto a_room = room(T(), m, k, layout & 1), b_room = room(T(), k, n, layout & 2);
+    auto c_room = room(C(), m, n, layout & 4), e_room = room(C(), m, n, layout & 4);
+    auto const a = block(a_room, m, k, layout & 1), b = block(b_room, k, n, layout & 2);
+    auto const c = block(c_room, m, n, layout & 4), e = block(e_room, m, n, layout & 4);
+    C const alpha = static_cast<C>(from.below(2) ? 1 : 3), beta = static_cast<C>(from.below(2) ? 0 : -2);
     bool const in_place = layout & 8;
     auto expected = c_room;
     auto const to = block(expected, m, n, layout & 4);
     for (sg::index_t i = 0; i < m; ++i)
         for (sg::index_t j = 0; j < n; ++j) {
-            T sum = 0;
-            for (sg::index_t l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
+            C sum = 0;
+            for (sg::index_t l = 0; l < k; ++l) sum += static_cast<C>(a(i, l)) * static_cast<C>(b(l, j));
             to(i, j) = alpha * sum + (beta == 0 ? 0 : beta * (in_place ? c(i, j) : e(i, j)));
         }
-    sg::host const cpu{.threads = 1, .invariant = from.below(2) != 0};
+    sg::host const cpu{.threads = 1 + from.below(2), .invariant = from.below(2) != 0};
     if (in_place)
         sg::gemm(cpu, alpha, a, b, beta, c);
     else
         sg::gemm(cpu, alpha, a, b, beta, e, c);
     if (equal(c_room, expected)) return true;
     UNSCOPED_INFO(m << " x " << n << " x " << k << ", layout " << layout << ", alpha " << alpha << ", beta "
-                    << beta << ", invariant " << cpu.invariant);
+                    << beta << ", threads " << cpu.threads << ", invariant " << cpu.invariant);
     return false;
 }
 TEST_CASE("small products in every layout") {
@@ -287,6 +288,23 @@ TEST_CASE("narrow and flat products in every layout") {
     for (int i = 0; i < 300; i += one_in) right(side(16, 700), side(2, 9), side(8, 60));
     for (int i = 0; i < 100; i += one_in) right(side(4, 36), side(8, 300), side(30, 500));
     for (int i = 0; i < 20; i += one_in) right(side(60, 400), side(20, 300), side(60, 500));
+}
+
+// With tiles (AMX): rows that are read where they are, B packed chunk by chunk, lines shorter than a tile's.
+TEMPLATE_TEST_CASE("products of packed types in every layout", "", sg::bfloat16, std::int8_t) {
+    support::random_source from(8);
+    auto const side = [&](int least, int most) {
+        return static_cast<sg::index_t>(least + from.below(most - least + 1));
+    };
+    auto const right = [&](sg::index_t m, sg::index_t n, sg::index_t k) {
+        CHECK(small_product_is_right<TestType>(from, m, n, k));
+    };
+    int const one_in = support::sanitized ? 4 : 1;
+    for (int i = 0; i < 100; i += one_in) right(side(1, 40), side(1, 40), side(1, 150));
+    for (int i = 0; i < 100; i += one_in) right(side(30, 300), side(1, 100), side(1, 200));
+    for (int i = 0; i < 100; i += one_in) right(side(1, 100), side(30, 300), side(1, 200));
+    for (int i = 0; i < 20; i += one_in) right(side(4, 70), side(100, 600), side(500, 1300));
+    for (int i = 0; i < 20; i += one_in) right(side(100, 600), side(4, 70), side(500, 1300));
 }
 
 // Of odd sides, which no vector, tile or strip divides. Where C lies in columns, C^T = B^T A^T of row-major operands

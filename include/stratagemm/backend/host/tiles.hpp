@@ -13,6 +13,9 @@
 // macro-block of C have k outside. A finished block leaves through a buffer and is written row by row between the
 // steps of the next one.
 //
+// A few panels of B need each row of A so seldom that packing it does not pay. If its rows lie along k, tiles are loaded
+// from where they are, and only what 64 bytes do not divide is packed.
+//
 // The unit reads subnormal bfloat16 numbers as zero and flushes subnormal sums; integers are exact.
 #pragma once
 
@@ -30,8 +33,9 @@ struct tile_sizes {
     static constexpr index_t group = 4 / static_cast<index_t>(sizeof(T)); // elements of k side by side in B
     static constexpr index_t chunk = 16;                                  // steps of a panel of B
     static constexpr index_t rows = 256, cols = 512;                      // a macro-block of C
-    static constexpr index_t window = 256;                                // rows packed together, if by quads
-    static constexpr index_t tile = 1024, pair = 2 * tile;                // bytes
+    static constexpr index_t few = 3;                      // panels of B for which A is not packed
+    static constexpr index_t window = 256;                 // rows packed together, if by quads
+    static constexpr index_t tile = 1024, pair = 2 * tile; // bytes
 
     static index_t steps(index_t k) { return divide_up(k, step); }
     // Rows of A and columns of B that are packed at a time: all of k, and at most so many bytes.
@@ -90,7 +94,8 @@ struct finished {
     index_t e_row, c_row;
     index_t rows = 0, cols = 0; // no rows: nothing to write
     Acc alpha, beta;
-    bool streams; // whole cache lines, past the caches
+    bool streams;      // whole cache lines, past the caches
+    index_t first = 0; // rows before are written already
 
     STRATAGEMM_TILES inline void write(index_t from, index_t to) const {
         using namespace host_avx512;
@@ -123,27 +128,34 @@ struct finished {
     }
 };
 
+// Two tiles of A, one below the other. Packed, their rows follow each other.
+struct tile_rows {
+    std::byte const* data;
+    index_t apart; // bytes
+
+    tile_rows(std::byte const* packed) : data(packed), apart(64) {}
+    tile_rows(std::byte const* first, index_t apart_) : data(first), apart(apart_) {}
+};
 // The tiles of one step of A and B; and the four products of a step, added to the accumulators, between which the tiles
 // of the next are loaded, each as soon as its place is free.
-STRATAGEMM_TILES inline __attribute__((always_inline)) void load_step(std::byte const* a,
-                                                                      std::byte const* b) {
-    asm volatile("tileloaddt1 (%0,%2,1), %%tmm4\n\ttileloadd (%1,%2,1), %%tmm6\n\t"
-                 "tileloaddt1 1024(%0,%2,1), %%tmm5\n\ttileloadd 1024(%1,%2,1), %%tmm7"
+STRATAGEMM_TILES inline __attribute__((always_inline)) void load_step(tile_rows a, std::byte const* b) {
+    asm volatile("tileloaddt1 (%0,%1,1), %%tmm4\n\ttileloadd (%3,%4,1), %%tmm6\n\t"
+                 "tileloaddt1 (%2,%1,1), %%tmm5\n\ttileloadd 1024(%3,%4,1), %%tmm7"
                  :
-                 : "r"(a), "r"(b), "r"(index_t{64})
+                 : "r"(a.data), "r"(a.apart), "r"(a.data + 16 * a.apart), "r"(b), "r"(index_t{64})
                  : "memory");
 }
 template <class T>
-STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_and_load(std::byte const* a,
+STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_and_load(tile_rows a,
                                                                               std::byte const* b) {
 #    define STRATAGEMM_TILES_STEP(PRODUCT)                                                                   \
         asm volatile(PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT                                           \
-                             " %%tmm7, %%tmm4, %%tmm1\n\ttileloaddt1 (%0,%2,1), %%tmm4\n\t" PRODUCT          \
-                             " %%tmm6, %%tmm5, %%tmm2\n\ttileloadd (%1,%2,1), %%tmm6\n\t" PRODUCT            \
-                             " %%tmm7, %%tmm5, %%tmm3\n\ttileloaddt1 1024(%0,%2,1), %%tmm5\n\t"              \
-                             "tileloadd 1024(%1,%2,1), %%tmm7"                                               \
+                             " %%tmm7, %%tmm4, %%tmm1\n\ttileloaddt1 (%0,%1,1), %%tmm4\n\t" PRODUCT          \
+                             " %%tmm6, %%tmm5, %%tmm2\n\ttileloadd (%3,%4,1), %%tmm6\n\t" PRODUCT            \
+                             " %%tmm7, %%tmm5, %%tmm3\n\ttileloaddt1 (%2,%1,1), %%tmm5\n\t"                  \
+                             "tileloadd 1024(%3,%4,1), %%tmm7"                                               \
                      :                                                                                       \
-                     : "r"(a), "r"(b), "r"(index_t{64})                                                      \
+                     : "r"(a.data), "r"(a.apart), "r"(a.data + 16 * a.apart), "r"(b), "r"(index_t{64})       \
                      : "memory")
     if constexpr (std::is_same_v<T, bfloat16>)
         STRATAGEMM_TILES_STEP("tdpbf16ps");
@@ -232,56 +244,119 @@ template <class T>
 struct packed {
     std::byte* data;
     index_t blocks, steps;
+    index_t begin = 0; // of steps [begin, steps), if it is a part
 
     std::byte* at(index_t block, index_t step) const {
-        index_t const first = step / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
-        index_t const depth = smaller(tile_sizes<T>::chunk, steps - first);
-        return data + (first * blocks + block * depth + (step - first)) * tile_sizes<T>::pair;
+        index_t const first = (step - begin) / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
+        return data + (first * blocks + block * depth(step) + (step - begin - first)) * tile_sizes<T>::pair;
+    }
+    // Of the chunk that has this step.
+    index_t depth(index_t step) const {
+        index_t const first = (step - begin) / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
+        return smaller(tile_sizes<T>::chunk, steps - begin - first);
     }
     static index_t bytes(index_t rows, index_t k) {
         return divide_up(rows, 32) * tile_sizes<T>::steps(k) * tile_sizes<T>::pair;
     }
 };
 
+// 32 rows of C of 32 columns at most: to (four tiles) = `whole` steps of rows of A where they are, and of `end`, what is
+// left of them, packed, unless that is null. What memory sends of rows is asked for some steps before, and of the rows
+// of the next block as well.
+template <class T, class Finished>
+STRATAGEMM_TILES inline void block_of_rows(index_t whole, tile_rows a, std::byte const* end,
+                                           packed<T> const& b, index_t panel, std::byte const* next,
+                                           accumulator_t<T>* to, Finished const& before) {
+    constexpr index_t early = 8;
+    index_t const steps = whole + (end != nullptr);
+    auto const step = [&](index_t s) {
+        return s < whole ? tile_rows{a.data + s * 64, a.apart} : tile_rows{end, 64};
+    };
+    load_step(step(0), b.at(panel, 0));
+    asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+    index_t row = before.first;
+    for (index_t s = 1; s < steps; ++s) {
+        multiply_and_load<T>(step(s), b.at(panel, s));
+        if (next) {
+            std::byte const* from =
+                s + early < steps ? a.data + (s + early) * 64 : next + (s + early - steps) * 64;
+            for (index_t r = 0; r < 32; ++r, from += a.apart) __builtin_prefetch(from, 0, 2);
+        }
+        if (row < before.rows) {
+            index_t const most = smaller(row + 2, before.rows);
+            before.write(row, most);
+            row = most;
+        }
+    }
+    multiply_last<T>();
+    before.write(row, before.rows);
+    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
+                 "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
+                 :
+                 : "r"(to), "r"(index_t{64})
+                 : "memory");
+}
+
 typedef std::uint8_t bytes __attribute__((vector_size(64), may_alias));
 typedef std::uint8_t loose_bytes __attribute__((vector_size(64), may_alias, aligned(1)));
 
-// 16 x 16 words of 4 bytes, rows and columns exchanged in place.
-inline void transpose_tile(std::byte* tile) {
-    alignas(64) float copy[256];
-    auto* const t = reinterpret_cast<float*>(tile);
+// 16 x 16 words of 4 bytes, rows and columns exchanged. Rows of `from`, which lies elsewhere, are `apart` bytes apart. Four
+// columns at a time: of each four rows 16 bytes are side by side, and of these words and then pairs of words take turns.
+STRATAGEMM_TILES inline void transpose_tile(std::byte* tile, std::byte const* from, index_t apart) {
+    typedef float line __attribute__((vector_size(64), may_alias));
+    auto* to = reinterpret_cast<line*>(tile);
+    for (int column = 0; column < 16; column += 4, from += 16, to += 4) {
+        line x[4], y[4];
+        for (int r = 0; r < 4; ++r)
+            asm("vmovdqu (%1), %x0\n\tvinserti32x4 $1, (%1,%2,4), %0, %0\n\t"
+                "vinserti32x4 $2, (%1,%2,8), %0, %0\n\tvinserti32x4 $3, (%3,%2,4), %0, %0"
+                : "=&x"(x[r])
+                : "r"(from + r * apart), "r"(apart), "r"(from + r * apart + 8 * apart)
+                : "memory");
+        asm("vunpcklps %5, %4, %0\n\tvunpckhps %5, %4, %1\n\tvunpcklps %7, %6, %2\n\tvunpckhps %7, %6, %3"
+            : "=&v"(y[0]), "=&v"(y[1]), "=&v"(y[2]), "=&v"(y[3])
+            : "v"(x[0]), "v"(x[1]), "v"(x[2]), "v"(x[3]));
+        asm("vunpcklpd %6, %4, %0\n\tvunpckhpd %6, %4, %1\n\tvunpcklpd %7, %5, %2\n\tvunpckhpd %7, %5, %3"
+            : "=&v"(to[0]), "=&v"(to[1]), "=&v"(to[2]), "=&v"(to[3])
+            : "v"(y[0]), "v"(y[1]), "v"(y[2]), "v"(y[3]));
+    }
+}
+STRATAGEMM_TILES inline void transpose_tile(std::byte* tile) {
+    alignas(64) std::byte copy[1024];
     __builtin_memcpy(copy, tile, sizeof(copy));
-    for (int i = 0; i < 16; i += 8)
-        for (int j = 0; j < 16; j += 8) transpose_square(t + i * 16 + j, 16, copy + j * 16 + i, 16);
+    transpose_tile(tile, copy, 64);
 }
 
-// Steps [s0, s1) of 16 rows of v, as they are; rows that v does not have are zero. `to` is a tile of every step.
+// Steps [s0, s1) of 16 rows of v, as they are, to half of a block; rows that v does not have stay what they are, and
+// what they add is not of C.
 template <class T>
 STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index_t i, index_t s0, index_t s1,
                                        packed<T> const& to, index_t block, index_t half) {
     using sizes = tile_sizes<T>;
-    for (index_t r = 0; r < 16; ++r) {
+    for (index_t r = 0; r < smaller(16, v.rows - i); ++r) {
         T const* f = v.data + (i + r) * v.row_stride + s0 * sizes::step * v.col_stride;
-        index_t left = i + r < v.rows ? v.cols - s0 * sizes::step : 0;
-        if (v.col_stride == 1 && left > 0)
+        index_t left = v.cols - s0 * sizes::step;
+        if (v.col_stride == 1)
             for (index_t l = 0; l < smaller(left, (s1 - s0) * sizes::step); l += sizes::step)
                 __builtin_prefetch(f + 2 * v.row_stride + l);
+        std::byte* t = nullptr;
         for (index_t s = s0; s < s1; ++s, left -= sizes::step, f += sizes::step * v.col_stride) {
-            std::byte* const t = to.at(block, s) + half * sizes::tile + r * 64;
-            index_t const n = left < 0 ? 0 : smaller(left, sizes::step);
-            if (v.col_stride == 1) { // what is not there is zero, and not read
+            t = s == s0 || s % sizes::chunk == 0 ? to.at(block, s) + half * sizes::tile + r * 64
+                                                 : t + sizes::pair;
+            if (v.col_stride == 1 && left >= sizes::step) {
+                *reinterpret_cast<bytes*>(t) = *reinterpret_cast<loose_bytes const*>(f);
+            } else if (v.col_stride == 1) { // what is not there is zero, and not read
                 bytes line;
                 asm("vmovdqu8 %1, %0%{%2%}%{z%}"
                     : "=v"(line)
                     : "m"(*reinterpret_cast<loose_bytes const*>(f)),
-                      "Yk"(n == sizes::step ? ~std::uint64_t{0}
-                                            : (std::uint64_t{1} << n * index_t{sizeof(T)}) - 1));
+                      "Yk"((std::uint64_t{1} << left * index_t{sizeof(T)}) - 1));
                 *reinterpret_cast<bytes*>(t) = line;
-                continue;
+            } else {
+                alignas(64) T line[sizes::step] = {};
+                for (index_t q = 0; q < smaller(left, sizes::step); ++q) line[q] = f[q * v.col_stride];
+                __builtin_memcpy(t, line, 64);
             }
-            alignas(64) T line[sizes::step] = {};
-            for (index_t q = 0; q < n; ++q) line[q] = f[q * v.col_stride];
-            __builtin_memcpy(t, line, 64);
         }
     }
 }
@@ -303,24 +378,23 @@ STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index_t i0, inde
         }
     };
     alignas(64) static constexpr table order_table;
-    alignas(64) static constexpr T zeros[16] = {};
+    alignas(64) static constexpr T zeros[sizes::window] = {};
     bytes const order = *reinterpret_cast<bytes const*>(order_table.at);
+    index_t const distance = to.at(block + 1, s) - to.at(block, s);
     for (index_t g = 0; g < 16; ++g) {
         index_t const p = s * sizes::step + g * group;
-        T const* const f = v.data + p * v.col_stride;
-        index_t const exist = v.cols - p;
+        T const* const f = v.data + p * v.col_stride + i0;
+        T const* row[group];
+        for (index_t q = 0; q < group; ++q) row[q] = p + q < v.cols ? f + q * v.col_stride : zeros;
         std::byte* t = to.at(block, s) + g * 64;
-        index_t const distance = to.at(block + 1, s) - to.at(block, s);
-        for (index_t i = i0; i < i1; i += 16) {
+        for (index_t i = 0; i < i1 - i0; i += 16, t += i % 32 == 0 ? distance - sizes::tile : sizes::tile) {
             if (i * size % 64 == 0)
                 for (index_t q = 0; q < group; ++q) __builtin_prefetch(f + (group + q) * v.col_stride + i);
-            T const* row[group];
-            for (index_t q = 0; q < group; ++q) row[q] = q < exist ? f + q * v.col_stride + i : zeros;
             bytes in, out;
             auto const source = [&](index_t q) -> piece const& {
-                return *reinterpret_cast<piece const*>(row[q]);
+                return *reinterpret_cast<piece const*>(row[q] + i);
             };
-            if (index_t const left = v.rows - i; left < 16) { // what is not there is zero, and not read
+            if (index_t const left = v.rows - i0 - i; left < 16) { // what is not there is zero, and not read
                 auto const mask = static_cast<unsigned short>(left > 0 ? (1 << left) - 1 : 0);
                 bytes part;
                 if constexpr (group == 4)
@@ -346,7 +420,7 @@ STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index_t i0, inde
                     : "m"(source(0)), "m"(source(1)));
             }
             asm("vpermb %1, %2, %0" : "=v"(out) : "v"(in), "v"(order));
-            *reinterpret_cast<bytes*>(t + (i - i0) / 32 * distance + (i - i0) / 16 % 2 * sizes::tile) = out;
+            *reinterpret_cast<bytes*>(t) = out;
         }
     }
 }
@@ -356,19 +430,32 @@ STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index_t i0, inde
 template <class T>
 STRATAGEMM_TILES void pack(view<T const> const& v, index_t i0, index_t i1, index_t s0, index_t s1, bool quads,
                            packed<T> const& to) {
+    using sizes = tile_sizes<T>;
     bool const by_quads = v.row_stride == 1 && v.col_stride != 1;
     index_t const end = i0 + divide_up(i1 - i0, 32) * 32;
-    if (by_quads) {
-        for (index_t i = i0; i < end; i += tile_sizes<T>::window)
+    if (by_quads)
+        for (index_t i = i0; i < end; i += sizes::window)
             for (index_t s = s0; s < s1; ++s)
-                pack_quads(v, i, smaller(end, i + tile_sizes<T>::window), s, to, (i - i0) / 32);
-    } else {
-        for (index_t i = i0; i < end; i += 16) pack_rows(v, i, s0, s1, to, (i - i0) / 32, (i - i0) / 16 % 2);
+                pack_quads(v, i, smaller(end, i + sizes::window), s, to, (i - i0) / 32);
+    for (index_t i = i0; i < i1; i += 16) {
+        index_t const block = (i - i0) / 32, half = (i - i0) / 16 % 2;
+        if (!by_quads && !quads) {
+            pack_rows(v, i, s0, s1, to, block, half);
+            continue;
+        }
+        for (index_t s = s0; s < s1 && by_quads != quads; ++s) {
+            std::byte* const tile = to.at(block, s) + half * sizes::tile;
+            index_t const k = s * sizes::step;
+            if (!by_quads && v.col_stride == 1 && i + 16 <= v.rows && k + sizes::step <= v.cols) {
+                transpose_tile(tile, reinterpret_cast<std::byte const*>(v.data + i * v.row_stride + k),
+                               v.row_stride * index_t{sizeof(T)});
+                continue;
+            }
+            if (!by_quads)
+                pack_rows<T>(v.block(i, k, smaller(16, v.rows - i), v.cols - k), 0, 0, 1, {tile, 1, 1}, 0, 0);
+            transpose_tile(tile);
+        }
     }
-    if (by_quads != quads)
-        for (index_t i = i0; i < end; i += 16)
-            for (index_t s = s0; s < s1; ++s)
-                transpose_tile(to.at((i - i0) / 32, s) + (i - i0) / 16 % 2 * tile_sizes<T>::tile);
 }
 
 } // namespace host_tiles
@@ -379,7 +466,7 @@ struct tile_scratch {
     using sizes = tile_sizes<T>;
     using acc = accumulator_t<T>;
     static constexpr index_t block = 32 * 32;
-    std::byte* a;
+    std::byte *a, *b;        // A, and a chunk of B if each is packed when it is needed
     acc *sums, *out, *stage; // unfinished blocks; a finished one; one in rows
 
     static index_t a_bytes(index_t m, index_t k) {
@@ -390,25 +477,98 @@ struct tile_scratch {
                    ? 0
                    : sizes::packed_rows(m, k) * smaller(divide_up(n, 32) * 32, sizes::cols);
     }
-    static std::size_t bytes(index_t m, index_t n, index_t k) {
+    static index_t b_bytes(index_t n, index_t k, bool by_chunks) {
+        return by_chunks ? host_tiles::packed<T>::bytes(smaller(n, sizes::cols),
+                                                        smaller(k, sizes::chunk * sizes::step))
+                         : 0;
+    }
+    static std::size_t bytes(index_t m, index_t n, index_t k, bool by_chunks) {
         return host_arena::rounded(static_cast<std::size_t>(a_bytes(m, k))) +
+               host_arena::rounded(static_cast<std::size_t>(b_bytes(n, k, by_chunks))) +
                host_arena::rounded(static_cast<std::size_t>(sum_count(m, n, k)) * sizeof(acc)) +
                2 * block * sizeof(acc);
     }
-    tile_scratch(host_arena& arena, index_t m, index_t n, index_t k)
-        : a(arena.take<std::byte>(a_bytes(m, k))), sums(arena.take<acc>(sum_count(m, n, k))),
-          out(arena.take<acc>(block)), stage(arena.take<acc>(block)) {}
+    tile_scratch(host_arena& arena, index_t m, index_t n, index_t k, bool by_chunks)
+        : a(arena.take<std::byte>(a_bytes(m, k))), b(arena.take<std::byte>(b_bytes(n, k, by_chunks))),
+          sums(arena.take<acc>(sum_count(m, n, k))), out(arena.take<acc>(block)),
+          stage(arena.take<acc>(block)) {}
 };
 
-// Rows [i0, i1) and columns [j0, j1) of a job, by one thread. b is packed from column jb on.
+// What becomes of sums of `height` rows and `width` columns of C that begin at (i, j), but for the first rows. They are
+// written now where C takes a function of them, else by whoever gets the answer.
 template <class T, class Packing>
-STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1,
-                                            index_t j0, index_t j1, index_t jb,
-                                            host_tiles::packed<T> const& b, tile_scratch<T> const& scratch) {
+STRATAGEMM_TILES inline __attribute__((always_inline)) host_tiles::finished<accumulator_t<T>>
+finish_block(host_job<T, Packing> const& job, tile_scratch<T> const& scratch, accumulator_t<T> const* sum,
+             index_t i, index_t j, index_t height, index_t width, bool streams, index_t first = 0) {
+    using acc = accumulator_t<T>;
+    if (!job.write)
+        return {sum,
+                job.e + i * job.e_row + j,
+                job.c + i * job.c_row + j,
+                job.e_row,
+                job.c_row,
+                height,
+                width,
+                job.alpha,
+                job.beta,
+                streams,
+                first};
+    acc* const stage = scratch.stage;
+    if (job.begin)
+        job.begin(job.problem, job.swapped, stage + first * 32, 32, i + first, j, height - first, width);
+    host_tiles::finished<acc> const now{
+        sum, stage, stage, 32, 32, height, width, job.alpha, job.begin ? acc(1) : acc(0), false};
+    now.write(first, height);
+    job.write(job.problem, job.swapped, stage + first * 32, 32, i + first, j, height - first, width);
+    return {};
+}
+
+// The same as below for a few panels of B and 32 rows or more of an A whose rows lie along k.
+template <class T, class Packing>
+STRATAGEMM_TILES void multiply_rows_by_tiles(host_job<T, Packing> const& job, index_t i0, index_t i1,
+                                             index_t j0, index_t j1, index_t jb,
+                                             host_tiles::packed<T> const& b, tile_scratch<T> const& scratch) {
     using sizes = tile_sizes<T>;
     using acc = accumulator_t<T>;
     host_tiles::tile_unit const unit;
-    index_t const steps = b.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
+    index_t const k = job.a.cols, whole = k / sizes::step, apart = job.a.row_stride * index_t{sizeof(T)};
+    bool const ends = k % sizes::step != 0;
+    host_tiles::packed<T> const end{scratch.a, 1, 1};
+    auto const row = [&](index_t i) {
+        return reinterpret_cast<std::byte const*>(job.a.data + i * job.a.row_stride);
+    };
+    host_tiles::finished<acc> before{};
+    for (index_t done = i0; done < i1;) {
+        // The last block has rows that are done already, rather than less rows.
+        index_t const i = smaller(done, i1 - 32), next = smaller(i + 32, i1 - 32);
+        if (ends) {
+            view<T const> const rest = job.a.block(i, whole * sizes::step, 32, k - whole * sizes::step);
+            for (index_t half = 0; half < 2; ++half)
+                host_tiles::pack_rows<T>(rest, 16 * half, 0, 1, end, 0, half);
+        }
+        for (index_t j = j0; j < j1; j += 32) {
+            host_tiles::block_of_rows<T>(whole, {row(i), apart}, ends ? scratch.a : nullptr, b, (j - jb) / 32,
+                                         j == j0 ? row(next) : nullptr, scratch.out, before);
+            before = finish_block(job, scratch, scratch.out, i, j, 32, smaller(32, j1 - j), false, done - i);
+        }
+        done = i + 32;
+    }
+    before.write(before.first, before.rows);
+}
+
+// Rows [i0, i1) and columns [j0, j1) of a job, by one thread. `all` is B, packed from column jb on, unless its chunks
+// are packed here.
+template <class T, class Packing>
+STRATAGEMM_TILES void
+multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, index_t j0, index_t j1,
+                      index_t jb, host_tiles::packed<T> const& all, tile_scratch<T> const& scratch) {
+    using sizes = tile_sizes<T>;
+    if (job.a.col_stride == 1 && i1 - i0 >= 32 && all.blocks <= sizes::few)
+        return multiply_rows_by_tiles(job, i0, i1, j0, j1, jb, all, scratch);
+    using acc = accumulator_t<T>;
+    host_tiles::tile_unit const unit;
+    bool const by_chunks = !all.data;
+    index_t const steps = all.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
     constexpr index_t block = tile_scratch<T>::block;
     // A C that no cache will keep is written past them, if it is only written.
     bool const streams = !job.write && job.beta == acc(0) &&
@@ -422,55 +582,35 @@ STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, ind
         for (index_t jc = j0; jc < j1; jc += sizes::cols) {
             index_t const jc_end = smaller(j1, jc + sizes::cols);
             for (index_t s = 0; s < steps; s += sizes::chunk) {
-                index_t const depth = smaller(sizes::chunk, steps - s);
+                index_t const depth = a.depth(s), apart = depth * sizes::pair; // of panels of A and B
                 bool const last = s + depth == steps;
-                std::byte const* const a_next = !last         ? a.at(0, s + sizes::chunk)
-                                                : jc_end < j1 ? a.at(0, 0)
-                                                              : nullptr;
-                for (index_t j = jc; j < jc_end; j += 32) {
-                    std::byte const* const bj = b.at((j - jb) / 32, s);
-                    std::byte const* const b_next = j + 32 < jc_end ? b.at((j - jb) / 32 + 1, s)
-                                                    : !last         ? b.at((jc - jb) / 32, s + sizes::chunk)
-                                                    : jc_end < j1   ? b.at((jc_end - jb) / 32, 0)
-                                                                    : nullptr;
+                std::byte const *const a_now = a.at(0, s), *const a_next = !last ? a.at(0, s + sizes::chunk)
+                                                                           : jc_end < j1 ? a.at(0, 0)
+                                                                                         : nullptr;
+                std::byte const *b = scratch.b, *b_after = nullptr; // where the next panels of B are
+                if (by_chunks) {
+                    host_tiles::pack<T>(transposed(job.b), jc, jc_end, s, s + depth, true,
+                                        {scratch.b, divide_up(jc_end - jc, 32), s + depth, s});
+                } else {
+                    b = all.at((jc - jb) / 32, s);
+                    if (!last)
+                        b_after = all.at((jc - jb) / 32, s + sizes::chunk);
+                    else if (jc_end < j1)
+                        b_after = all.at((jc_end - jb) / 32, 0);
+                }
+                for (index_t j = jc; j < jc_end; j += 32, b += apart) {
+                    std::byte const* const b_next = j + 32 < jc_end ? b + apart : b_after;
                     for (index_t i = ib; i < ib_end; i += 32) {
                         index_t const x = (i - ib) / 32;
                         acc* const sum = scratch.sums + ((j - jc) / 32 * a.blocks + x) * block;
                         acc* const out = last ? scratch.out : sum;
                         host_tiles::block<T>(
-                            depth, a.at(x, s), bj, s == 0 ? nullptr : sum, out, before,
+                            depth, a_now + x * apart, b, s == 0 ? nullptr : sum, out, before,
                             {a_next, b_next, x, a.blocks, (j - jc) / 32, divide_up(jc_end - jc, 32)});
                         before.rows = 0;
                         if (!last) continue;
                         index_t const height = smaller(32, ib_end - i), width = smaller(32, jc_end - j);
-                        if (job.write) {
-                            if (job.begin)
-                                job.begin(job.problem, job.swapped, scratch.stage, 32, i, j, height, width);
-                            before = {out,
-                                      scratch.stage,
-                                      scratch.stage,
-                                      32,
-                                      32,
-                                      height,
-                                      width,
-                                      job.alpha,
-                                      job.begin ? acc(1) : acc(0),
-                                      false};
-                            before.write(0, height);
-                            before.rows = 0;
-                            job.write(job.problem, job.swapped, scratch.stage, 32, i, j, height, width);
-                        } else {
-                            before = {out,
-                                      job.e + i * job.e_row + j,
-                                      job.c + i * job.c_row + j,
-                                      job.e_row,
-                                      job.c_row,
-                                      height,
-                                      width,
-                                      job.alpha,
-                                      job.beta,
-                                      streams && width == 32};
-                        }
+                        before = finish_block(job, scratch, out, i, j, height, width, streams && width == 32);
                     }
                 }
             }
@@ -480,22 +620,34 @@ STRATAGEMM_TILES void multiply_tiles_region(host_job<T, Packing> const& job, ind
     if (streams) asm volatile("sfence" : : : "memory");
 }
 
+// Whether each chunk of B is packed by the thread that needs it, when it does: if one block of rows needs it, and then
+// no other. All of B, packed, would have to come from memory again.
+template <class T>
+bool packs_by_chunks(index_t m, index_t n, index_t k, int team) {
+    using sizes = tile_sizes<T>;
+    return m <= sizes::packed_rows(m, k) && (m < 32 || n > sizes::few * sizes::side) &&
+           grid_of(team, m, n, k, 32, 32).rows == 1;
+}
+
 template <class T, class Packing>
 void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena) {
     using sizes = tile_sizes<T>;
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), k = job.a.cols, steps = sizes::steps(k);
-    index_t const width = sizes::packed_cols(n, k);
-    std::byte* const packed_b = arena.take<std::byte>(host_tiles::packed<T>::bytes(width, k));
-    std::size_t const bytes = tile_scratch<T>::bytes(m, n, k);
+    bool const by_chunks = packs_by_chunks<T>(m, n, k, team);
+    index_t const width = by_chunks ? n : sizes::packed_cols(n, k);
+    std::byte* const packed_b =
+        by_chunks ? nullptr : arena.take<std::byte>(host_tiles::packed<T>::bytes(width, k));
+    std::size_t const bytes = tile_scratch<T>::bytes(m, n, k, by_chunks);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);
     for (index_t jb = 0; jb < n; jb += width) {
         index_t const jb_end = smaller(n, jb + width);
         host_tiles::packed<T> const b{packed_b, divide_up(jb_end - jb, 32), steps};
-        host_each(team, team, [&](int, int x) {
-            host_tiles::pack<T>(transposed(job.b), jb, jb_end, cut(steps, x, team, 1),
-                                cut(steps, x + 1, team, 1), true, b);
-        });
+        if (!by_chunks)
+            host_each(team, team, [&](int, int x) {
+                host_tiles::pack<T>(transposed(job.b), jb, jb_end, cut(steps, x, team, 1),
+                                    cut(steps, x + 1, team, 1), true, b);
+            });
         host_grid const grid = grid_of(team, m, jb_end - jb, k, 32, 32);
         host_each(team, team, [&](int thread, int x) {
             index_t const row = x / grid.cols, col = x % grid.cols;
@@ -504,7 +656,7 @@ void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena
                           j1 = jb + cut(jb_end - jb, col + 1, grid.cols, 32);
             if (i0 == i1 || j0 == j1) return;
             host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
-            multiply_tiles_region(job, i0, i1, j0, j1, jb, b, tile_scratch<T>(part, m, n, k));
+            multiply_tiles_region(job, i0, i1, j0, j1, jb, b, tile_scratch<T>(part, m, n, k, by_chunks));
         });
     }
 }
@@ -519,9 +671,10 @@ inline bool are_tiles_turned(index_t m, index_t n, index_t k, bool a_along_k, bo
 
 template <class T>
 std::size_t multiply_tiles_bytes(index_t m, index_t n, index_t k, int team) {
-    return host_arena::rounded(
-               static_cast<std::size_t>(host_tiles::packed<T>::bytes(tile_sizes<T>::packed_cols(n, k), k))) +
-           tile_scratch<T>::bytes(m, n, k) * static_cast<std::size_t>(team);
+    bool const by_chunks = packs_by_chunks<T>(m, n, k, team);
+    index_t const b = by_chunks ? 0 : host_tiles::packed<T>::bytes(tile_sizes<T>::packed_cols(n, k), k);
+    return host_arena::rounded(static_cast<std::size_t>(b)) +
+           tile_scratch<T>::bytes(m, n, k, by_chunks) * static_cast<std::size_t>(team);
 }
 
 #    undef STRATAGEMM_TILES
