@@ -255,16 +255,19 @@ private:
         bool has(Problem const& p) const { return multiply_adds(p.shape()) < largest; }
     };
 
-    // Tiles are worth their set-up for products that fill a few of them. From the shape alone: the choice shows
-    // in the last bits of a bfloat16 product, and with .invariant it is made from k.
+    // Tiles are worth their set-up for all but small products; of int8, for which vectors are faster than for bfloat16,
+    // for deep ones only (bench/results/tiles-xeon-2026-11-27.txt). From the shape alone: the choice shows in the last
+    // bits of a bfloat16 product, and with .invariant it is made from k.
     template <class S>
     bool uses_tiles([[maybe_unused]] S const& s) const {
 #if defined(__x86_64__)
         using T = typename S::a_type;
         if constexpr (tile_element<T>) {
-            bool const fills = smaller(s.m, s.n) >= 4 && s.m * s.n >= 256;
-            return current_isa().isa == host_isa::amx && s.k >= 16 &&
-                   (fills || (invariant && std::is_same_v<T, bfloat16>));
+            constexpr bool is_float = std::is_same_v<T, bfloat16>;
+            double const work = host_part::times(s.m, s.n, s.k);
+            bool const pays = smaller(s.m, s.n) >= (is_float ? 4 : 9) && work >= (is_float ? 3e4 : 3e5);
+            return current_isa().isa == host_isa::amx && s.k >= (is_float ? 24 : 64) &&
+                   (pays || (invariant && is_float));
         }
 #endif
         return false;

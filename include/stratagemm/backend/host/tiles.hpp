@@ -260,9 +260,8 @@ struct packed {
     }
 };
 
-// 32 rows of C of 32 columns at most: to (four tiles) = `whole` steps of rows of A where they are, and of `end`, what is
-// left of them, packed, unless that is null. What memory sends of rows is asked for some steps before, and of the rows
-// of the next block as well.
+// 32 rows of C of 32 columns at most: to (four tiles) = `whole` steps of rows of A where they are, and of `end`, what
+// is left of them, packed, unless that is null. Rows of this block and of the next are fetched some steps ahead.
 template <class T, class Finished>
 STRATAGEMM_TILES inline void block_of_rows(index_t whole, tile_rows a, std::byte const* end,
                                            packed<T> const& b, index_t panel, std::byte const* next,
@@ -300,8 +299,9 @@ STRATAGEMM_TILES inline void block_of_rows(index_t whole, tile_rows a, std::byte
 typedef std::uint8_t bytes __attribute__((vector_size(64), may_alias));
 typedef std::uint8_t loose_bytes __attribute__((vector_size(64), may_alias, aligned(1)));
 
-// 16 x 16 words of 4 bytes, rows and columns exchanged. Rows of `from`, which lies elsewhere, are `apart` bytes apart. Four
-// columns at a time: of each four rows 16 bytes are side by side, and of these words and then pairs of words take turns.
+// 16 x 16 words of 4 bytes, rows and columns exchanged. Rows of `from`, which lies elsewhere, are `apart` bytes apart.
+// Four columns at a time: 16 bytes of each of four rows lie side by side, and of four such vectors first the words and
+// then pairs of words take turns.
 STRATAGEMM_TILES inline void transpose_tile(std::byte* tile, std::byte const* from, index_t apart) {
     typedef float line __attribute__((vector_size(64), may_alias));
     auto* to = reinterpret_cast<line*>(tile);
