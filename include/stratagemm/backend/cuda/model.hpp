@@ -307,7 +307,8 @@ private:
         }
         case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
             // Four warps have too few stores under way.
-            if (warps_of_tile() <= 4 && t_.micro_m * t_.micro_n > 1024 && s_.k <= 160) return 7.5;
+            if (warps_of_tile() <= 4 && t_.micro_m > 16 && t_.micro_m * t_.micro_n > 1024 && s_.k <= 160)
+                return 7.5;
             if (warps_of_tile() <= 4 && t_.micro_m * t_.micro_n > 512 && s_.k <= 400) return aligned ? 10 : 9;
             if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
             if (t_.m * t_.n > 96 * 64) return aligned ? 14 : blocks_ > 1 ? 10 : 9;
@@ -496,8 +497,8 @@ private:
         double const by_clusters = 18 * items;
         bool const on_neighbours = how_.together || t_.blocks_of_cluster() > 1;
         double const rate = on_neighbours && by_clusters < memory_ ? by_clusters : memory_;
-        // Pieces of lines of B along n that begin anywhere: each step reads other pages, at half of the rate, and blocks
-        // with other parts of k read still others.
+        // Pieces of lines of B along n that begin anywhere: each step reads other pages, at half of the rate, and so
+        // do blocks that have other parts of k.
         double const bytes_of_b = k * n * size_;
         bool const scattered = shifts() && !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6;
         double const by_pieces = scattered ? 1.8 + 0.03 * parts_ : 1;
