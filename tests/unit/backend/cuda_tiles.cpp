@@ -152,7 +152,11 @@ TEST_CASE(
     if (capability >= 90) {
         check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2});
         check(1.0f, 1.0f, {cuda_engine::simt, 32, 64, 32, 8, 4, 3, 2}, false, true);
+        check(1.0f, 1.0f, {cuda_engine::simt, 64, 32, 32, 4, 4, 3, 8});
+        check(1.0f, 1.0f, {cuda_engine::simt, 32, 64, 32, 4, 4, 3, 8}, false, true);
         check(1.0, 1.0, {cuda_engine::fp64, 64, 64, 16, 32, 32, 3, 2});
+        check(1.0, 1.0, {cuda_engine::fp64, 64, 96, 16, 16, 48, 6, 8});
+        check(1.0, 1.0, {cuda_engine::fp64, 128, 32, 16, 32, 32, 6, 8}, false, true);
     }
     if (capability >= 80) {
         check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2});
@@ -259,6 +263,11 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
     check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
     check(sg::half(), float(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
     check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2}, 60, 61, 1500, true);
+    // Parts of one step, fewer than there are stages: aligned, and in lines that begin anywhere.
+    for (sg::index_t const k : {136, 131}) {
+        check(sg::half(), float(), {cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 13, 61, k, true);
+        check(sg::half(), float(), {cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 15, 64, k, false);
+    }
     // Few rows or columns: with B along k, along n in aligned lines, and in lines that begin anywhere.
     sg::cuda_tile const narrow{cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, 2};
     for (sg::index_t const side : {200, 203}) {
@@ -305,6 +314,30 @@ TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor c
     check(792, 1645, 28, sg::cuda_engine::mma);
     check(220, 7, 6594, sg::cuda_engine::narrow);
     check(50, 1, 6592, sg::cuda_engine::narrow);
+}
+
+TEST_CASE("few columns that begin anywhere take one launch, and no memory for copies that are not made") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: chosen for Hopper");
+        return;
+    }
+    sg::cuda_device h100 = gpu.where();
+    h100.units = 132, h100.bytes_per_cycle = 14;
+    for (sg::index_t const k : {279, 427, 715}) {
+        sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {130, 5, k, 1}, {}, {true, true, true});
+        CAPTURE(k);
+        CHECK(choice.tile.engine == sg::cuda_engine::mma);
+        CHECK((choice.shifted && choice.together));
+    }
+    // A^T lies along m, in lines that begin anywhere, and is read as it lies; so is B.
+    sg::cuda::matrix<sg::half> const a(gpu, 5, 113), b(gpu, 113, 446);
+    sg::cuda::matrix<sg::half> c(gpu, 5, 446);
+    auto const p = sg::product(a.view(), b.view(), c.view());
+    sg::cuda_product<std::remove_cvref_t<decltype(p)>> const narrow(sg::cuda_session::of(gpu.device), nullptr,
+                                                                    p, false);
+    CHECK(narrow.sides() == sg::cuda_sides{446, 5, 113, 1});
+    CHECK(narrow.workspace({.tile = {sg::cuda_engine::narrow, 0, 5}}) == 0);
 }
 
 TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {

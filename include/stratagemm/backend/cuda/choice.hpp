@@ -372,7 +372,9 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         }
         with_parts(0, 0);
         if (tile.beside > 1 || tile.cluster > 2) return;
-        std::ptrdiff_t const least_part = fetches(tile.engine) ? 32 : 4 * tile.k;
+        std::ptrdiff_t const least_part = fetches(tile.engine)              ? 32
+                                          : tile.engine == cuda_engine::mma ? tile.k
+                                                                            : 4 * tile.k;
         for (std::ptrdiff_t parts = 2; parts <= 256 && s.count == 1; parts += parts < 8 ? 1 : parts / 4) {
             std::ptrdiff_t const part = ((s.k - 1) / parts / tile.k + 1) * tile.k;
             if (part < least_part) break;
@@ -530,11 +532,14 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                                               (gathers ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0)
                                         : reading;
         // Threads that read by elements wait for the copy, and then for each of their elements.
-        bool const waits_twice = copied && !dense && element >= 4;
+        bool const waits_twice = copied && !dense && !words && element > 1;
         if (waits_twice && narrow.cycles < 18000) narrow.cycles = 18000;
         if (double const waits = reading + (copied ? 5500 : 0); by_steps && narrow.cycles < waits)
             narrow.cycles = waits;
-        if (bytes > 1e6 && surely) return narrow;
+        // Lines along m that begin anywhere have more to wait for, and tiles of doubles take them as they lie.
+        bool const as_tiles =
+            type == 'd' && d.capability >= 90 && !lying.a_along_k && s.m % 2 != 0 && s.count == 1;
+        if (bytes > 1e6 && surely && !as_tiles) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + gathers + copied, false);
         if (narrow.cycles < queued) narrow.cycles = queued;

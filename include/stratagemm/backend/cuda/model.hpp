@@ -72,6 +72,7 @@ private:
         return most * (1 + 0.12 * square * square * square);
     }
     bool is(cuda_engine e) const { return t_.engine == e; }
+    int warps_of_tile() const { return t_.m / t_.micro_m * (t_.n / t_.micro_n); } // of fp64 and mma
     bool on_tensor_cores() const { return is(cuda_engine::wgmma) || is(cuda_engine::mma); }
     bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
     std::ptrdiff_t line_of_a() const { return lying_.a_along_k ? s_.k : s_.m; }
@@ -245,7 +246,15 @@ private:
             return gathers() ? longer(1150, (turns_on_the_way(t_) ? 12 : 18) *
                                                 (t_.m / unit_of_a() + t_.n / unit_of_b()))
                              : 1150;
-        case cuda_engine::fp64: return reads_pages() ? 450 : 300;
+        case cuda_engine::fp64: {
+            // A single column of tiles: all of them fetch the same lines of B at about the same time.
+            double const tiles = tiles_ < units_ ? tiles_ : units_,
+                         same = form_.b_along_k && s_.n <= t_.n ? 0.075 * tiles * t_.n : 0;
+            // Two warps read so little at a time that lines which share sectors of 32 bytes are felt.
+            bool const shares = streams() && warps_of_tile() < 4 && lying_.a_along_k && s_.k % 4 == 2;
+            double const one = reads_pages() || shares ? 450 : 300;
+            return same > one ? same : one;
+        }
         case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
             if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
@@ -256,7 +265,10 @@ private:
             return streams_any() || alone ? 700 : reads_pages() ? 650 : 250;
         }
         default:
-            return element_ == 4 ? 610 + 2.07 * each : element_ == 8 ? 2200 + 5 * each : 500 + 4.5 * each;
+            return element_ == 4   ? 610 + 2.07 * each
+                   : element_ == 8 ? 2200 + 5 * each
+                   : element_ == 2 ? 500 + 4.5 * each
+                                   : 450 + 3.8 * each;
         }
     }
     // If one row of tiles covers C, tiles of B come from memory. Where B lies along n, each step of k reads other
@@ -284,13 +296,20 @@ private:
         switch (t_.engine) {
         case cuda_engine::simt: {
             // Blocks that gather are not in step, and store while others multiply.
-            if (gathers()) return t_.micro_m * t_.micro_n > 64 ? (aligned ? 13 : 8) : aligned ? 24 : 11;
+            if (gathers()) {
+                if (t_.micro_m * t_.micro_n <= 64) return aligned ? 24 : 11;
+                return s_.k <= 128 ? (aligned ? 9 : 6.5) : aligned ? 13 : 8;
+            }
             // It takes longer where k ends within a step.
             double const within = aligned && s_.k % t_.k != 0 ? 2 / 3.0 : 1;
-            if (form_.direct && !aligned) return 7;
+            if (form_.direct && !aligned) return t_.micro_m * t_.micro_n > 96 ? 8.5 : 10;
             return t_.micro_m * t_.micro_n > 128 ? (aligned ? 12 * within : 7) : aligned ? 24 * within : 8.5;
         }
         case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
+            // Four warps have too few stores under way.
+            if (warps_of_tile() <= 4 && t_.micro_m > 16 && t_.micro_m * t_.micro_n > 1024 && s_.k <= 160)
+                return 7.5;
+            if (warps_of_tile() <= 4 && t_.micro_m * t_.micro_n > 512 && s_.k <= 400) return aligned ? 10 : 9;
             if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
             if (t_.m * t_.n > 96 * 64) return aligned ? 14 : blocks_ > 1 ? 10 : 9;
             return aligned ? 18 : blocks_ > 1 ? 10 : 12;
@@ -330,7 +349,7 @@ private:
     // longer the fewer sums it has to go on with meanwhile.
     double slowed_alone(double beside) const {
         // Of doubles, four warps keep all tensor cores busy.
-        if (is(cuda_engine::fp64)) return t_.m / t_.micro_m * (t_.n / t_.micro_n) < 4 ? 1.1 : 1;
+        if (is(cuda_engine::fp64)) return warps_of_tile() < 4 ? 1.1 : 1;
         if (!is(cuda_engine::simt)) return 1;
         double const warps = beside * real(threads_of(t_)) / 128;
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
@@ -359,6 +378,8 @@ private:
             by_layout = 0.82;
         }
         if (is(cuda_engine::simt) && !gathers()) by_layout *= 1.03;
+        // Lines of B along k are read by fewer threads beside each other.
+        if (is(cuda_engine::blocked) && element_ == 4 && lying_.b_along_k) by_layout *= 0.93;
         return rate_ * by_layout;
     }
 
@@ -476,9 +497,15 @@ private:
         double const by_clusters = 18 * items;
         bool const on_neighbours = how_.together || t_.blocks_of_cluster() > 1;
         double const rate = on_neighbours && by_clusters < memory_ ? by_clusters : memory_;
+        // Pieces of lines of B along n that begin anywhere: each step reads other pages, at half of the rate, and so
+        // do blocks that have other parts of k.
+        double const bytes_of_b = k * n * size_;
+        bool const scattered = shifts() && !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6;
+        double const by_pieces = scattered ? 1.8 + 0.03 * parts_ : 1;
         // A copy that is not too large is still in the second-level cache.
         double const kept = copied() < cache_ / 3 ? copied() : 0;
-        return ((bytes - kept) / rate + sums() * sum_size_ * parts_ / 12 / units_) * (1 + uneven + within);
+        return ((bytes - kept) / rate * by_pieces + sums() * sum_size_ * parts_ / 12 / units_) *
+               (1 + uneven + within);
     }
     // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {

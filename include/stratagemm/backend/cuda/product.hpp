@@ -187,8 +187,11 @@ public:
         cuda_choice parts = choice;
         parts.tile.engine = cuda_engine::blocked; // nothing is copied
         std::size_t const bytes = workspace(parts, sides());
-        if (narrow) return bytes + (choice.invariant ? 0 : copied(lying_b(), true));
         cuda_form const form = form_of(choice);
+        if (narrow) {
+            bool const copies_b = !choice.invariant && form.a_along_k && !form.shifted;
+            return bytes + (copies_b ? copied(lying_b(), true) : 0);
+        }
         if (!form.dense && choice.whole == 0) return bytes;
         return bytes + copied(lying_a(), form.a_along_k) + copied(lying_b(), form.b_along_k);
     }

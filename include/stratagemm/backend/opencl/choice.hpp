@@ -64,6 +64,7 @@ inline double clocks_of(opencl_entry const& x, opencl_sides const& s, std::ptrdi
         if (together == 0) return 0.0;
         double clocks = one * (beside < fewest ? fewest : beside);
         if (clocks < waiting) clocks = waiting;
+        clocks += moving((t.slices - 1) * area * beside, costs.meet);
         double const apart = storing * beside - clocks / 8; // what the products of other groups do not hide
         return apart > 0 ? clocks + apart : clocks;
     };

@@ -62,6 +62,9 @@ inline constexpr opencl_entry opencl_entries[] = {
     {opencl_family::nvidia, 's', {4, 8, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 7, 46.9f, 0.36f},
     {opencl_family::nvidia, 's', {4, 4, 4, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 8, 1}, 7, 16.5f, 1},
     {opencl_family::nvidia, 's', {8, 8, 8, 4, 32, 32, 4, 4, 4, 4, 2, 4, 8, 4, 1}, 3, 60, 0.7f},
+    // For few rows and columns: half as many steps of k to wait for.
+    {opencl_family::nvidia, 's', {4, 8, 4, 4, 64, 64, 4, 4, 4, 4, 2, 4, 8, 8, 1}, 3, 45, 0.6f},
+    {opencl_family::nvidia, 's', {4, 4, 4, 4, 64, 64, 4, 4, 4, 4, 2, 4, 8, 8, 1}, 7, 26, 1},
     // For short k: work-items that lie along n store whole lines of C.
     {opencl_family::nvidia, 's', {4, 32, 16, 4, 8, 8, 4, 4, 4, 4, 1, 4, 8, 1, 1}, 6, 84, 0.5f},
     {opencl_family::nvidia, 's', {4, 32, 8, 4, 8, 8, 4, 4, 2, 4, 2, 4, 8}, 5, 68, 0.6f},
@@ -103,13 +106,14 @@ struct opencl_costs {
     // Bytes of C that a unit stores in a clock: in vectors, in whole lines, in elements apart from each other.
     float vectors = 0, lines = 0, apart = 0;
     float fetch = 0; // bytes of A, B and C that a unit moves in a clock
+    float meet = 0;  // sums that a unit adds to those of another slice in a clock
 };
 // Of NVIDIA the first two measured on an H200, the others fitted to 19 tiles at 340 shapes on an H100: half of the times
 // were within 15% then. Of AMD from the bandwidth of an RX 590 and what a launch is said to take there; of PoCL
 // estimated.
 constexpr opencl_costs costs_of(opencl_family f) {
     switch (f) {
-    case opencl_family::nvidia: return {4550, 5.1f, 3, 1.25f, 4500, 11000, 500, 0.9f, 24, 12, 6, 11};
+    case opencl_family::nvidia: return {4550, 5.1f, 3, 1.25f, 4500, 11000, 500, 0.9f, 24, 12, 4.5f, 11, 4};
     case opencl_family::cpu: return {50000, 4, 4, 1.1f};
     default: return {15000, 3.7f, 16};
     }
