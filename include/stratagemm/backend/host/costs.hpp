@@ -94,7 +94,8 @@ public:
         if (at_once && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
-        bool const is_narrow = p.is_flat() || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generated > 0));
+        bool const is_flat = p.is_flat() && (p.a_across || !is_dots(p.transposed(), tiles_)),
+                   is_narrow = is_flat || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generated > 0));
         if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
         if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
             return count_few(p);
