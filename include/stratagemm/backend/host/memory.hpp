@@ -141,11 +141,9 @@ struct host_operations {
 
     template <class From, class To>
     status copy(view<From> from, view<To> to) const {
-        using S = accumulator_t<From>;
-        S const scale = from.scale;
-        bool const plain = scale == S(1) && !from.conjugate;
-        if constexpr (std::is_same_v<std::remove_cv_t<From>, To>) {
-            if (plain) return assign(to, [&](index_t i, index_t j) { return from(i, j); });
+        // A product with one takes as long as memory does and no longer, unless numbers are converted for it.
+        if constexpr (std::is_same_v<std::remove_cv_t<From>, To> && !std::floating_point<To>) {
+            if (is_plain(from)) return assign(to, [&](index_t i, index_t j) { return from(i, j); });
         }
         return assign(to, [&](index_t i, index_t j) { return static_cast<To>(value(from, i, j)); });
     }
