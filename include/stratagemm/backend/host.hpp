@@ -407,7 +407,7 @@ private:
                 return false;
             bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
                        b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
-            // As dot products of the transpose it would be the dot products that it is not to be.
+            // Dot products of A B would be slower, and so would those of the transpose.
             if (b_across && is_flat(sizeof(T), m, n, k, a_across) && p.c.col_stride == 1)
                 return invariant || a_across ||
                        !are_dots<T>(n, m, k, p.b.row_stride, p.a.col_stride, p.a.row_stride);

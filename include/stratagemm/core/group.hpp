@@ -95,8 +95,9 @@ public:
     bool meet(Problem const& reader, V const& v, index_t step) {
         place const x = place_of(reader, v, step);
         if (x.low == x.high || places_.empty()) return false;
-        // Those that begin before its end, backwards, as long as one of them may end after its beginning. How many
-        // begin before is as for the matrix before it, or one more, if matrices lie in the order of products.
+        // Those that begin before its end, backwards, as long as one of them may end after its beginning. There are
+        // near_ of them, as many as for the last matrix that was asked about, or one more, if operands lie in the order
+        // of their products.
         auto const before = [&](place const& y) {
             return y.buffer < x.buffer || (y.buffer == x.buffer && y.low < x.high);
         };

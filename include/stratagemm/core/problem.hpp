@@ -610,9 +610,9 @@ struct outline {
     return {};
 }
 
-// The usual product passes every check of those below, and there is something to multiply: one, in memory that does not
-// say where it ends, of sides and strides so small that nothing overflows, with C in contiguous rows or columns, apart
-// from A and B, and beta E in C itself.
+// The usual product passes every check of those below, and there is something to multiply: no batch, in a space without
+// capacity(), of sides and strides so small that nothing overflows, with C in contiguous rows or columns, apart from A
+// and B, and beta E in C itself.
 template <class Problem>
 [[gnu::always_inline]] inline bool is_usual(Problem const& p) {
     using space = typename Problem::space;

@@ -300,7 +300,8 @@ private:
     bool invariant_;
     std::vector<cuda_epilogue<Scalar>> epilogues_;
     std::vector<cuda_sides> sides_;
-    std::vector<char> kinds_, turned_; // how operands lie
+    std::vector<char> kinds_;  // how operands lie
+    std::vector<char> turned_; // whether the transpose is multiplied
 };
 
 STRATAGEMM_END

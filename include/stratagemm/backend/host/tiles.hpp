@@ -3,7 +3,7 @@
 // A tile is 16 rows of 64 bytes. Two tiles of A and two of B make a 32 x 32 block of C in four accumulators:
 // per step of k (64 bytes of a row) four loads and four products of 16 cycles each. Tiles of A have 16 rows of
 // A as they are; tiles of B have the elements that one product adds (two bfloat16, four int8) side by side.
-// Both are packed tile after tile, all of k.
+// Both are packed tile after tile.
 //
 // What decides the speed is where tiles come from: the unit eats 64 bytes a cycle, and the second-level cache gives
 // less (the loop alone runs at 0.8 to 0.9 of the unit's rate, 0.99 with half of the loads left out). So a panel of 32
@@ -13,8 +13,9 @@
 // macro-block of C have k outside. A finished block leaves through a buffer and is written row by row between the
 // steps of the next one.
 //
-// A few panels of B need each row of A so seldom that packing it does not pay. If its rows lie along k, tiles are loaded
-// from where they are, and only what 64 bytes do not divide is packed.
+// A few panels of B need each row of A so seldom that packing it does not pay: from 32 rows on, up to 96 columns of C
+// load tiles from where rows of A lie along k, and only what 64 bytes do not divide is packed. Where one block of rows
+// needs B, each thread packs a chunk of B just before it uses the chunk, and not all of B.
 //
 // The unit reads subnormal bfloat16 numbers as zero and flushes subnormal sums; integers are exact.
 #pragma once
@@ -33,7 +34,7 @@ struct tile_sizes {
     static constexpr index_t group = 4 / static_cast<index_t>(sizeof(T)); // elements of k side by side in B
     static constexpr index_t chunk = 16;                                  // steps of a panel of B
     static constexpr index_t rows = 256, cols = 512;                      // a macro-block of C
-    static constexpr index_t few = 3;                      // panels of B for which A is not packed
+    static constexpr index_t few = 3;                      // so many panels of B read A where it is
     static constexpr index_t window = 256;                 // rows packed together, if by quads
     static constexpr index_t tile = 1024, pair = 2 * tile; // bytes
 
@@ -95,7 +96,7 @@ struct finished {
     index_t rows = 0, cols = 0; // no rows: nothing to write
     Acc alpha, beta;
     bool streams;      // whole cache lines, past the caches
-    index_t first = 0; // rows before are written already
+    index_t first = 0; // rows before are written already; block_of_rows() alone begins there
 
     STRATAGEMM_TILES inline void write(index_t from, index_t to) const {
         using namespace host_avx512;
@@ -238,13 +239,13 @@ STRATAGEMM_TILES inline void block(index_t steps, std::byte const* a, std::byte 
                  : "memory");
 }
 
-// A packed operand: `blocks` blocks of 32 rows (of A, or columns of B), each `steps` pairs of tiles deep. Chunks of
-// k are outermost, so that what is used together lies together.
+// A packed operand: `blocks` blocks of 32 rows (of A, or columns of B), and of k the steps [begin, steps), a pair of
+// tiles each. Chunks of k are outermost, so that what is used together lies together.
 template <class T>
 struct packed {
     std::byte* data;
     index_t blocks, steps;
-    index_t begin = 0; // of steps [begin, steps), if it is a part
+    index_t begin = 0;
 
     std::byte* at(index_t block, index_t step) const {
         index_t const first = (step - begin) / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
@@ -266,8 +267,7 @@ template <class T, class Finished>
 STRATAGEMM_TILES inline void block_of_rows(index_t whole, tile_rows a, std::byte const* end,
                                            packed<T> const& b, index_t panel, std::byte const* next,
                                            accumulator_t<T>* to, Finished const& before) {
-    constexpr index_t early = 8;
-    index_t const steps = whole + (end != nullptr);
+    index_t const steps = whole + (end != nullptr), early = smaller(8, steps - 1);
     auto const step = [&](index_t s) {
         return s < whole ? tile_rows{a.data + s * 64, a.apart} : tile_rows{end, 64};
     };
@@ -361,7 +361,8 @@ STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index_t i, index_
     }
 }
 
-// One step of rows [i0, i1) of v, whose rows are side by side in memory: 4 bytes of k of 16 rows after each other.
+// One step of rows [i0, i1) of v, a window of them at most, which are side by side in memory: 4 bytes of k of 16 rows
+// after each other.
 // Source lines are read from end to end, `group` at a time.
 template <class T>
 STRATAGEMM_TILES inline void pack_quads(view<T const> const& v, index_t i0, index_t i1, index_t s,
@@ -494,8 +495,9 @@ struct tile_scratch {
           stage(arena.take<acc>(block)) {}
 };
 
-// What becomes of sums of `height` rows and `width` columns of C that begin at (i, j), but for the first rows. They are
-// written now where C takes a function of them, else by whoever gets the answer.
+// What becomes of sums of `height` rows and `width` columns of C that begin at (i, j); rows before `first` are left
+// out. Where C is written through a function, that is done here; else the answer is to be written between the steps of
+// the next block.
 template <class T, class Packing>
 STRATAGEMM_TILES inline __attribute__((always_inline)) host_tiles::finished<accumulator_t<T>>
 finish_block(host_job<T, Packing> const& job, tile_scratch<T> const& scratch, accumulator_t<T> const* sum,
@@ -556,19 +558,19 @@ STRATAGEMM_TILES void multiply_rows_by_tiles(host_job<T, Packing> const& job, in
     before.write(before.first, before.rows);
 }
 
-// Rows [i0, i1) and columns [j0, j1) of a job, by one thread. `all` is B, packed from column jb on, unless its chunks
-// are packed here.
+// Rows [i0, i1) and columns [j0, j1) of a job, by one thread. `packed_b` is B from column jb on; without data its
+// chunks are packed here.
 template <class T, class Packing>
 STRATAGEMM_TILES void
 multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, index_t j0, index_t j1,
-                      index_t jb, host_tiles::packed<T> const& all, tile_scratch<T> const& scratch) {
+                      index_t jb, host_tiles::packed<T> const& packed_b, tile_scratch<T> const& scratch) {
     using sizes = tile_sizes<T>;
-    if (job.a.col_stride == 1 && i1 - i0 >= 32 && all.blocks <= sizes::few)
-        return multiply_rows_by_tiles(job, i0, i1, j0, j1, jb, all, scratch);
+    if (job.a.col_stride == 1 && i1 - i0 >= 32 && packed_b.blocks <= sizes::few)
+        return multiply_rows_by_tiles(job, i0, i1, j0, j1, jb, packed_b, scratch);
     using acc = accumulator_t<T>;
     host_tiles::tile_unit const unit;
-    bool const by_chunks = !all.data;
-    index_t const steps = all.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
+    bool const by_chunks = !packed_b.data;
+    index_t const steps = packed_b.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
     constexpr index_t block = tile_scratch<T>::block;
     // A C that no cache will keep is written past them, if it is only written.
     bool const streams = !job.write && job.beta == acc(0) &&
@@ -592,11 +594,11 @@ multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, i
                     host_tiles::pack<T>(transposed(job.b), jc, jc_end, s, s + depth, true,
                                         {scratch.b, divide_up(jc_end - jc, 32), s + depth, s});
                 } else {
-                    b = all.at((jc - jb) / 32, s);
+                    b = packed_b.at((jc - jb) / 32, s);
                     if (!last)
-                        b_after = all.at((jc - jb) / 32, s + sizes::chunk);
+                        b_after = packed_b.at((jc - jb) / 32, s + sizes::chunk);
                     else if (jc_end < j1)
-                        b_after = all.at((jc_end - jb) / 32, 0);
+                        b_after = packed_b.at((jc_end - jb) / 32, 0);
                 }
                 for (index_t j = jc; j < jc_end; j += 32, b += apart) {
                     std::byte const* const b_next = j + 32 < jc_end ? b + apart : b_after;
@@ -620,8 +622,9 @@ multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, i
     if (streams) asm volatile("sfence" : : : "memory");
 }
 
-// Whether each chunk of B is packed by the thread that needs it, when it does: if one block of rows needs it, and then
-// no other. All of B, packed, would have to come from memory again.
+// Whether each chunk of B is packed by the thread that uses it, just before: if there is one block of rows, so that no
+// other needs the chunk, and A is not read where it is, for which all of B is packed. All of a large B, packed, would
+// have to come from memory again.
 template <class T>
 bool packs_by_chunks(index_t m, index_t n, index_t k, int team) {
     using sizes = tile_sizes<T>;
