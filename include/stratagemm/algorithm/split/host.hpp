@@ -120,7 +120,7 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index_t depth, std::by
     std::byte const *a = a_parts + order[x][0] * depth * packed_parts::pair,
                     *b = b_parts + order[x][1] * depth * packed_parts::pair;
     load_step(a, b);
-    asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+    zero_sums();
     index_t row = 0, left = depth;
     index_t const steps = products * depth, rows_a_step = divide_up(32, steps);
     for (index_t s = 1; s < steps; ++s) {
@@ -139,11 +139,7 @@ STRATAGEMM_PARTS inline void block_of_parts(int products, index_t depth, std::by
     }
     multiply_last<bfloat16>();
     before.write(row, before.rows);
-    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
-                 "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
-                 :
-                 : "r"(to), "r"(index_t{64})
-                 : "memory");
+    store_sums(to);
 }
 
 // C = alpha A B + beta E, all rows contiguous; `finish`, if not null, does to a block of C what is left to

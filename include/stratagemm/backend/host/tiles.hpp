@@ -129,6 +129,18 @@ struct finished {
     }
 };
 
+// The four accumulators.
+STRATAGEMM_TILES inline __attribute__((always_inline)) void zero_sums() {
+    asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+}
+STRATAGEMM_TILES inline __attribute__((always_inline)) void store_sums(void* to) {
+    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
+                 "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
+                 :
+                 : "r"(to), "r"(index_t{64})
+                 : "memory");
+}
+
 // Two tiles of A, one below the other. Packed, their rows follow each other.
 struct tile_rows {
     std::byte const* data;
@@ -217,7 +229,7 @@ STRATAGEMM_TILES inline void block(index_t steps, std::byte const* a, std::byte 
                      : "r"(from), "r"(index_t{64})
                      : "memory");
     else
-        asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+        zero_sums();
     index_t row = 0;
     while (--steps > 0) {
         a += tile_sizes<T>::pair, b += tile_sizes<T>::pair;
@@ -232,11 +244,7 @@ STRATAGEMM_TILES inline void block(index_t steps, std::byte const* a, std::byte 
     multiply_last<T>();
     next.fetch();
     before.write(row, before.rows);
-    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
-                 "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
-                 :
-                 : "r"(to), "r"(index_t{64})
-                 : "memory");
+    store_sums(to);
 }
 
 // A packed operand: `blocks` blocks of 32 rows (of A, or columns of B), and of k the steps [begin, steps), a pair of
@@ -272,7 +280,7 @@ STRATAGEMM_TILES inline void block_of_rows(index_t whole, tile_rows a, std::byte
         return s < whole ? tile_rows{a.data + s * 64, a.apart} : tile_rows{end, 64};
     };
     load_step(step(0), b.at(panel, 0));
-    asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+    zero_sums();
     index_t row = before.first;
     for (index_t s = 1; s < steps; ++s) {
         multiply_and_load<T>(step(s), b.at(panel, s));
@@ -289,11 +297,7 @@ STRATAGEMM_TILES inline void block_of_rows(index_t whole, tile_rows a, std::byte
     }
     multiply_last<T>();
     before.write(row, before.rows);
-    asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 1024(%0,%1,1)\n\t"
-                 "tilestored %%tmm2, 2048(%0,%1,1)\n\ttilestored %%tmm3, 3072(%0,%1,1)"
-                 :
-                 : "r"(to), "r"(index_t{64})
-                 : "memory");
+    store_sums(to);
 }
 
 typedef std::uint8_t bytes __attribute__((vector_size(64), may_alias));
