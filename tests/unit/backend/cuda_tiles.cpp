@@ -14,6 +14,12 @@
 namespace sg = stratagemm;
 using namespace on_cuda;
 
+// A small device chooses for some shapes what no large one would.
+static sg::cuda_device as_large_as_an_h100(sg::cuda_device d) {
+    d.units = 132, d.bytes_per_cycle = 14;
+    return d;
+}
+
 TEST_CASE("what is chosen for a product does not hang on what was chosen before") {
     // More shapes than are remembered, by policies that choose differently, in one order and in the other.
     auto const choices = [](bool backwards) {
@@ -293,8 +299,7 @@ TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor c
         WARN("skipped: chosen for Hopper");
         return;
     }
-    sg::cuda_device h100 = gpu.where();
-    h100.units = 132, h100.bytes_per_cycle = 14;
+    sg::cuda_device const h100 = as_large_as_an_h100(gpu.where());
     auto const check = [&](sg::index_t m, sg::index_t n, sg::index_t k, sg::cuda_engine engine) {
         CAPTURE(m, n, k);
         sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {m, n, k, 1}, {});
@@ -322,8 +327,7 @@ TEST_CASE("few columns that begin anywhere take one launch, and no memory for co
         WARN("skipped: chosen for Hopper");
         return;
     }
-    sg::cuda_device h100 = gpu.where();
-    h100.units = 132, h100.bytes_per_cycle = 14;
+    sg::cuda_device const h100 = as_large_as_an_h100(gpu.where());
     for (sg::index_t const k : {279, 427, 715}) {
         sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {130, 5, k, 1}, {}, {true, true, true});
         CAPTURE(k);
@@ -367,8 +371,8 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
                 CHECK(different(now, exact) == 0);
             }
     }
-    sg::cuda_device h100 = gpu.where();
-    h100.capability = 90, h100.units = 132, h100.bytes_per_cycle = 14;
+    sg::cuda_device h100 = as_large_as_an_h100(gpu.where());
+    h100.capability = 90;
     sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {1691, 5, 411, 1}, {}, {true, true, true});
     CHECK((choice.shifted && choice.tile.engine == sg::cuda_engine::narrow && choice.tile.stages > 1));
 }
