@@ -34,8 +34,8 @@ struct thread_state {
     unsigned in_cluster;
     char* cluster_shared[8];
     unsigned of_cluster;
-    void (*multiply)(char const* type, unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
-                     double (*sums)[2]);
+    void (*multiply)(char const* type, unsigned const (*a)[8], unsigned rows, unsigned const (*b)[8],
+                     unsigned columns, double* sums);
 };
 
 struct CUctx_st {};
@@ -115,35 +115,39 @@ struct tensor_core {
                                                      : eights[x & 255];
             }
     }
-    static void multiply(unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
-                         double (*sums)[2]) {
-        float rows[2][8 * in_word], column[8 * in_word];
-        for (int h = 0; h < 2; ++h) decode(a[h], rows[h]);
+    static void multiply(unsigned const (*a)[8], unsigned rows, unsigned const (*b)[8], unsigned columns,
+                         double* sums) {
+        constexpr unsigned terms = 8 * in_word;
+        static float of_b[terms][256]; // several columns are multiplied at a time
+        float line[terms];
         for (unsigned j = 0; j < columns; ++j) {
-            decode(b[j], column);
-            for (int h = 0; h < 2; ++h) {
-                double sum = 0;
-                for (unsigned q = 0; q < 8 * in_word; q += in_word) {
+            decode(b[j], line);
+            for (unsigned x = 0; x < terms; ++x) of_b[x][j] = line[x];
+        }
+        for (unsigned i = 0; i < rows; ++i) {
+            decode(a[i], line);
+            double* const sum = sums + i * columns;
+            for (unsigned j = 0; j < columns; ++j) sum[j] = 0;
+            for (unsigned q = 0; q < terms; q += in_word)
+                for (unsigned j = 0; j < columns; ++j) {
                     double of_word = 0;
-                    for (unsigned i = q; i < q + in_word; ++i)
-                        of_word += static_cast<double>(rows[h][i]) * column[i];
-                    sum += of_word;
+                    for (unsigned x = q; x < q + in_word; ++x)
+                        of_word += static_cast<double>(line[x]) * static_cast<double>(of_b[x][j]);
+                    sum[j] += of_word;
                 }
-                sums[j][h] = sum;
-            }
         }
     }
 };
-void multiply(char const* type, unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
-              double (*sums)[2]) {
+void multiply(char const* type, unsigned const (*a)[8], unsigned rows, unsigned const (*b)[8],
+              unsigned columns, double* sums) {
     switch (type[0]) {
-    case 'b': return tensor_core<'b', 'f'>::multiply(a, b, columns, sums);
-    case 'f': return tensor_core<'f', '1'>::multiply(a, b, columns, sums);
-    case 't': return tensor_core<'t', 'f'>::multiply(a, b, columns, sums);
-    case 's': return tensor_core<'s', '8'>::multiply(a, b, columns, sums);
+    case 'b': return tensor_core<'b', 'f'>::multiply(a, rows, b, columns, sums);
+    case 'f': return tensor_core<'f', '1'>::multiply(a, rows, b, columns, sums);
+    case 't': return tensor_core<'t', 'f'>::multiply(a, rows, b, columns, sums);
+    case 's': return tensor_core<'s', '8'>::multiply(a, rows, b, columns, sums);
     default:
-        return type[1] == '4' ? tensor_core<'e', '4'>::multiply(a, b, columns, sums)
-                              : tensor_core<'e', '5'>::multiply(a, b, columns, sums);
+        return type[1] == '4' ? tensor_core<'e', '4'>::multiply(a, rows, b, columns, sums)
+                              : tensor_core<'e', '5'>::multiply(a, rows, b, columns, sums);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <type_traits>
 #include <utility>
 
 // What a thread knows of itself, and the calls that it may make. cuda.cpp switches between the threads of a
@@ -24,9 +25,9 @@ struct stand_in_thread {
     unsigned in_cluster;     // the number of the block there
     char* cluster_shared[8]; // of its blocks
     unsigned of_cluster;     // how many these are
-    // Products of the words of two rows of A and of each column of B, as a tensor core of that type makes them.
-    void (*multiply)(char const* type, unsigned const (*a)[8], unsigned const (*b)[8], unsigned columns,
-                     double (*sums)[2]);
+    // Products of the words of rows of A and columns of B, row after row, as a tensor core of that type makes them.
+    void (*multiply)(char const* type, unsigned const (*a)[8], unsigned rows, unsigned const (*b)[8],
+                     unsigned columns, double* sums);
 };
 #define STAND_IN_SEEN __attribute__((visibility("default")))
 static stand_in_thread* stand_in_now;
@@ -329,15 +330,21 @@ struct stand_in_fetch {
     void perform() const {
         stand_in_map const& m = map;
         if (to % 128 != 0) __builtin_trap();
+        unsigned const piece = 16 / m.element;
         for (unsigned y = 0; y < m.box[1]; ++y)
-            for (unsigned x = 0; x < m.box[0]; ++x) {
+            for (unsigned x = 0; x < m.box[0]; x += piece) {
                 char* const place = shared + stand_in_place(to + (y * m.box[0] + x) * m.element, m.swizzled);
-                unsigned long long const i = along + (long long)x, j = across + (long long)y;
-                if (i < m.sides[0] && j < m.sides[1] && (unsigned)batch < m.sides[2])
-                    __builtin_memcpy(place, m.data + i * m.element + j * m.strides[0] + batch * m.strides[1],
-                                     m.element);
+                long long const i = along + (long long)x, j = across + (long long)y;
+                __builtin_memset(place, 0, 16);
+                if ((unsigned long long)j >= m.sides[1] || (unsigned)batch >= m.sides[2]) continue;
+                char const* const from =
+                    m.data + i * m.element + j * (long long)m.strides[0] + batch * (long long)m.strides[1];
+                if (i >= 0 && i + piece <= m.sides[0])
+                    __builtin_memcpy(place, from, 16);
                 else
-                    __builtin_memset(place, 0, m.element);
+                    for (unsigned e = 0; e < piece; ++e)
+                        if ((unsigned long long)(i + e) < m.sides[0])
+                            __builtin_memcpy(place + e * m.element, from + e * m.element, m.element);
             }
         stand_in_barrier& b = *(stand_in_barrier*)(shared + full);
         b.bytes -= (int)(m.box[0] * m.box[1] * m.element), b.check();
@@ -381,13 +388,13 @@ void cp_async_bulk_tensor_3d_global_shared__cta_bulk_group(char const*, Map cons
     stand_in_map const& m = *(stand_in_map const*)map;
     unsigned const piece = 16 / m.element;
     for (unsigned y = 0; y < m.box[1]; ++y)
-        for (unsigned x = 0; x < m.box[0]; ++x) {
+        for (unsigned x = 0; x < m.box[0]; x += piece) {
             unsigned long long const i = along + (long long)x, j = across + (long long)y;
-            if (i / piece * piece >= m.sides[0] || j >= m.sides[1] || (unsigned)batch >= m.sides[2]) continue;
+            if (i >= m.sides[0] || j >= m.sides[1] || (unsigned)batch >= m.sides[2]) continue;
             __builtin_memcpy(
                 m.data + i * m.element + j * m.strides[0] + batch * m.strides[1],
                 __cvta_shared_to_generic(stand_in_place(from + (y * m.box[0] + x) * m.element, m.swizzled)),
-                m.element);
+                16);
         }
 }
 inline void cp_async_bulk_wait_group_read(char const*, int) {}
@@ -417,20 +424,26 @@ inline void barrier_cluster_arrive_release_aligned(char const*) { stand_in_now->
 // ---- tensor cores: lane 4 g + t holds bytes 4 t .. 4 t + 3 of k of rows g and g + 8 of A, of column g of B,
 // and columns 2 t and 2 t + 1 of these rows of C
 
-template <class T>
-struct stand_in_fragments {
-    T a[4], b[2];
+// What the threads of a warp or a warpgroup bring to an instruction that they execute together. The last of them that
+// comes computes for all; `compute` gets a function from the number of a thread to what that one brought.
+struct stand_in_meeting {
+    void const* brought[128];
+    unsigned come, round;
 };
-// The registers of all lanes, for `with`.
+static stand_in_meeting
+    stand_in_meetings[8][32 + 8]; // of the warps of each block of a cluster, and of its warpgroups
 template <class T, class F>
-void stand_in_with_all(stand_in_fragments<T> const& mine, F const& with) {
-    unsigned const lane = threadIdx.x % 32;
-    __builtin_memcpy(stand_in_now->exchange + 64 * lane, &mine, sizeof(mine));
-    stand_in_now->sync_warp();
-    with([](unsigned of) -> stand_in_fragments<T> const& {
-        return *(stand_in_fragments<T> const*)(stand_in_now->exchange + 64 * of);
-    });
-    stand_in_now->sync_warp();
+void stand_in_together(unsigned threads, T const& mine, F const& compute) {
+    unsigned const me = threadIdx.x;
+    stand_in_meeting& m =
+        stand_in_meetings[stand_in_now->in_cluster][threads == 32 ? me / 32 : 32 + me / 128];
+    unsigned const round = m.round;
+    m.brought[me % threads] = &mine;
+    if (++m.come == threads) {
+        compute([&](unsigned of) -> T const& { return *(T const*)m.brought[of]; });
+        m.come = 0, ++m.round, stand_in_now->waits = 0;
+    }
+    while (m.round == round) stand_in_now->let_others();
 }
 inline unsigned stand_in_add(unsigned c, double sum) { return c + (unsigned)(int)sum; }
 // Tensor cores truncate where other units round.
@@ -445,22 +458,30 @@ inline char const* stand_in_type(char const* text) {
     char const* at = __builtin_strstr(text, ".row.col.") + 9;
     return __builtin_strchr(at, '.') + 1;
 }
-// c0 and c1 are of the first row, c2 and c3 of the second.
+// The words of A and B, and the places of the sums: c[0] and c[1] are of row g, c[2] and c[3] of row g + 8.
+template <class S, class T>
+struct stand_in_fragments {
+    S* c[4];
+    T a[4], b[2];
+};
 template <class S>
 void stand_in_multiply(char const* type, S& c0, S& c1, S& c2, S& c3, unsigned a0, unsigned a1, unsigned a2,
                        unsigned a3, unsigned b0, unsigned b1) {
-    stand_in_with_all<unsigned>({{a0, a1, a2, a3}, {b0, b1}}, [&](auto const& of) {
-        unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        unsigned a[2][8], b[2][8];
-        for (unsigned q = 0; q < 8; ++q)
-            for (unsigned x = 0; x < 2; ++x) {
-                a[x][q] = of(g * 4 + q / 2).a[x + q % 2 * 2];
-                b[x][q] = of((2 * t + x) * 4 + q / 2).b[q % 2];
+    stand_in_fragments<S, unsigned> const mine{{&c0, &c1, &c2, &c3}, {a0, a1, a2, a3}, {b0, b1}};
+    stand_in_together(32, mine, [&](auto const& of) {
+        unsigned a[16][8], b[8][8];
+        for (unsigned lane = 0; lane < 32; ++lane)
+            for (unsigned h = 0; h < 2; ++h) {
+                unsigned const g = lane / 4, q = lane % 4 + 4 * h;
+                a[g][q] = of(lane).a[2 * h], a[g + 8][q] = of(lane).a[2 * h + 1], b[g][q] = of(lane).b[h];
             }
-        double sums[2][2];
-        stand_in_now->multiply(type, a, b, 2, sums);
-        c0 = stand_in_add(c0, sums[0][0]), c1 = stand_in_add(c1, sums[1][0]);
-        c2 = stand_in_add(c2, sums[0][1]), c3 = stand_in_add(c3, sums[1][1]);
+        double sums[16][8];
+        stand_in_now->multiply(type, a, 16, b, 8, sums[0]);
+        for (unsigned lane = 0; lane < 32; ++lane)
+            for (unsigned x = 0; x < 4; ++x) {
+                S& c = *of(lane).c[x];
+                c = stand_in_add(c, sums[lane / 4 + x / 2 * 8][lane % 4 * 2 + x % 2]);
+            }
     });
 }
 template <class S>
@@ -482,34 +503,44 @@ void mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(char const* text, S& c0, S
 inline void mma_sync_aligned_m16n8k8_row_col_f64_f64_f64_f64(char const*, double& c0, double& c1, double& c2,
                                                              double& c3, double a0, double a1, double a2,
                                                              double a3, double b0, double b1) {
-    stand_in_with_all<double>({{a0, a1, a2, a3}, {b0, b1}}, [&](auto const& of) {
-        unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        double s0 = c0, s1 = c1, s2 = c2, s3 = c3; // side by side, since each waits for its own sum
-        for (unsigned h = 0; h < 2; ++h)
-            for (unsigned q = 0; q < 4; ++q) {
-                double const* const a = of(g * 4 + q).a + 2 * h;
-                double const x = of(2 * t * 4 + q).b[h], y = of((2 * t + 1) * 4 + q).b[h];
-                s0 = __builtin_fma(a[0], x, s0), s1 = __builtin_fma(a[0], y, s1);
-                s2 = __builtin_fma(a[1], x, s2), s3 = __builtin_fma(a[1], y, s3);
-            }
-        c0 = s0, c1 = s1, c2 = s2, c3 = s3;
+    stand_in_fragments<double, double> const mine{{&c0, &c1, &c2, &c3}, {a0, a1, a2, a3}, {b0, b1}};
+    stand_in_together(32, mine, [&](auto const& of) {
+        for (unsigned lane = 0; lane < 32; ++lane) {
+            unsigned const g = lane / 4, t = lane % 4;
+            double* const* const c = of(lane).c;
+            double s0 = *c[0], s1 = *c[1], s2 = *c[2],
+                   s3 = *c[3]; // side by side, since each waits for its own sum
+            for (unsigned h = 0; h < 2; ++h)
+                for (unsigned q = 0; q < 4; ++q) {
+                    double const* const a = of(g * 4 + q).a + 2 * h;
+                    double const x = of(2 * t * 4 + q).b[h], y = of((2 * t + 1) * 4 + q).b[h];
+                    s0 = __builtin_fma(a[0], x, s0), s1 = __builtin_fma(a[0], y, s1);
+                    s2 = __builtin_fma(a[1], x, s2), s3 = __builtin_fma(a[1], y, s3);
+                }
+            *c[0] = s0, *c[1] = s1, *c[2] = s2, *c[3] = s3;
+        }
     });
 }
 
 // Four matrices of eight rows of 16 bytes; lane 8 i + r says where row r of matrix i is, and lane 4 g + t
 // gets bytes 4 t .. 4 t + 3 of row g of each. Or, transposed, elements (2 t, g) and (2 t + 1, g).
+struct stand_in_matrices_of {
+    unsigned at, *x;
+};
 inline void stand_in_matrices(unsigned (&x)[4], unsigned at, bool transposed) {
     if (at % 16 != 0) __builtin_trap();
-    unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    stand_in_with_all<unsigned>({{at, 0, 0, 0}, {0, 0}}, [&](auto const& of) {
-        for (unsigned i = 0; i < 4; ++i) {
-            auto const row = [&](unsigned r) { return of(8 * i + r).a[0]; };
-            if (transposed)
-                x[i] = stand_in_shared<unsigned short>(row(2 * t) + 2 * g) |
-                       (unsigned)stand_in_shared<unsigned short>(row(2 * t + 1) + 2 * g) << 16;
-            else
-                x[i] = stand_in_shared<unsigned>(row(g) + 4 * t);
-        }
+    stand_in_matrices_of const mine{at, x};
+    stand_in_together(32, mine, [&](auto const& of) {
+        for (unsigned lane = 0; lane < 32; ++lane)
+            for (unsigned i = 0; i < 4; ++i) {
+                unsigned const g = lane / 4, t = lane % 4;
+                auto const row = [&](unsigned r) { return of(8 * i + r).at; };
+                if (transposed)
+                    of(lane).x[i] = stand_in_shared<unsigned short>(row(2 * t) + 2 * g) |
+                                    (unsigned)stand_in_shared<unsigned short>(row(2 * t + 1) + 2 * g) << 16;
+                else
+                    of(lane).x[i] = stand_in_shared<unsigned>(row(g) + 4 * t);
+            }
     });
 }
 inline void ldmatrix_sync_aligned_m8n8_x4_shared_b16(char const*, unsigned& x, unsigned& y, unsigned& z,
@@ -551,49 +582,60 @@ struct stand_in_tile {
         for (unsigned q = 0; turned && q < 8; ++q) to[q] = one(2 * q) | one(2 * q + 1) << 16;
     }
 };
+struct stand_in_arguments {
+    void* const* places;               // of all, beginning with the sums
+    unsigned long long const* numbers; // those that are not sums
+};
+template <class S>
+void stand_in_warpgroup(char const* text, unsigned count, stand_in_arguments const& mine) {
+    stand_in_together(128, mine, [&](auto const& of) {
+        unsigned const columns = (unsigned)atoi(__builtin_strstr(text, ".m64n") + 5), sums = columns / 2;
+        char const* type = __builtin_strstr(text, ".m64n") + 1; // of m64n128k16.f32.f16.f16, say
+        for (int dots = 0; dots < 2; ++type) dots += *type == '.';
+        bool const turns = type[0] == 'f' || type[0] == 'b';
+        bool const from_registers = count == sums + 6 + 2 * turns;
+        unsigned long long const* const after = mine.numbers + sums + (from_registers ? 4 : 1);
+        bool const adds_up = after[1];
+
+        static unsigned a[64][8], b[256][8];
+        static double made[64 * 256];
+        if (from_registers) {
+            for (unsigned thread = 0; thread < 128; ++thread)
+                for (unsigned x = 0; x < 4; ++x)
+                    a[thread / 32 * 16 + thread % 32 / 4 + x % 2 * 8][thread % 4 + x / 2 * 4] =
+                        (unsigned)of(thread).numbers[sums + x];
+        } else {
+            stand_in_tile const tile(mine.numbers[sums], turns && after[2]);
+            for (unsigned i = 0; i < 64; ++i) tile.words(i, a[i]);
+        }
+        stand_in_tile const tile(after[0], turns && after[3]);
+        for (unsigned j = 0; j < columns; ++j) tile.words(j, b[j]);
+        stand_in_now->multiply(type, a, 64, b, columns, made);
+        for (unsigned thread = 0; thread < 128; ++thread)
+            for (unsigned x = 0; x < sums; ++x) {
+                unsigned const i = thread / 32 * 16 + thread % 32 / 4 + x / 2 % 2 * 8,
+                               j = x / 4 * 8 + thread % 4 * 2 + x % 2;
+                S& c = *(S*)of(thread).places[x];
+                c = stand_in_add(adds_up ? c : S(0), made[i * columns + j]);
+            }
+    });
+}
 template <class S, class... Rest>
 void setp_ne_b32(char const* text, S& first, Rest&&... rest) {
-    void const* const all[] = {&first, &rest...};
-    auto const as_number = [](auto const& x) { return (unsigned long long)x; };
-    unsigned long long const numbers[] = {0, as_number(rest)...}; // of the arguments that are not sums
-    int const columns = atoi(__builtin_strstr(text, ".m64n") + 5), sums = columns / 2;
-    char const* type = __builtin_strstr(text, ".m64n") + 1; // of m64n128k16.f32.f16.f16, say
-    for (int dots = 0; dots < 2; ++type) dots += *type == '.';
-    bool const turns = type[0] == 'f' || type[0] == 'b';
-    bool const from_registers = (int)(sizeof...(rest) + 1) == sums + 6 + 2 * turns;
-    int const second = sums + (from_registers ? 4 : 1);
-    bool const adds_up = numbers[second + 1], turn_a = turns && numbers[second + 2],
-               turn_b = turns && numbers[second + 3];
-    unsigned const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x % 128 / 32;
-
-    unsigned a[2][8];
-    if (from_registers) {
-        stand_in_with_all<unsigned>({{(unsigned)numbers[sums], (unsigned)numbers[sums + 1],
-                                      (unsigned)numbers[sums + 2], (unsigned)numbers[sums + 3]},
-                                     {}},
-                                    [&](auto const& of) {
-                                        for (unsigned h = 0; h < 2; ++h)
-                                            for (unsigned q = 0; q < 8; ++q)
-                                                a[h][q] = of(g * 4 + q % 4).a[h + q / 4 * 2];
-                                    });
-    } else {
-        stand_in_tile const tile(numbers[sums], turn_a);
-        for (unsigned h = 0; h < 2; ++h) tile.words(16 * warp + g + 8 * h, a[h]);
-    }
-    stand_in_tile const tile(numbers[second], turn_b);
-    unsigned b[128][8];
-    double made[128][2];
-    for (int x = 0; x < columns / 4; ++x) tile.words((unsigned)(x / 2) * 8 + 2 * t + x % 2, b[x]);
-    stand_in_now->multiply(type, a, b, (unsigned)columns / 4, made);
-    for (int x = 0; x < columns / 4; ++x)
-        for (int h = 0; h < 2; ++h) {
-            S& c = *(S*)all[x / 2 * 4 + 2 * h + x % 2];
-            c = stand_in_add(adds_up ? c : S(0), made[x][h]);
-        }
+    void* const places[] = {&first, (void*)&rest...};
+    auto const as_number = [](auto const& x) {
+        if constexpr (std::is_floating_point_v<std::decay_t<decltype(x)>>) // a sum
+            return 0ull;
+        else
+            return (unsigned long long)x;
+    };
+    unsigned long long const numbers[] = {0, as_number(rest)...};
+    stand_in_warpgroup<S>(text, sizeof...(rest) + 1, {places, numbers});
 }
 
 static void stand_in_clear() {
     __builtin_memset(stand_in_named, 0, sizeof(stand_in_named));
+    __builtin_memset(stand_in_meetings, 0, sizeof(stand_in_meetings));
     if (stand_in_later.first != stand_in_later.past)
         __builtin_trap(); // an earlier launch left fetches that nobody waited for
 }
