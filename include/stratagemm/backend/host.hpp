@@ -186,7 +186,8 @@ struct host {
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             if (work >= 1 << 15 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1 &&
-                is_flat(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1))
+                is_flat(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1,
+                        real_packing<T, T>::kernels().generated))
                 return false;
             bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && for_one_thread) repeat(p, own, turned, invariant);
@@ -408,7 +409,8 @@ private:
             bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
                        b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
             // Dot products of A B would be slower, and so would those of the transpose.
-            if (b_across && is_flat(sizeof(T), m, n, k, a_across) && p.c.col_stride == 1)
+            if (b_across && is_flat(sizeof(T), m, n, k, a_across, Packing::kernels().generated) &&
+                p.c.col_stride == 1)
                 return invariant || a_across ||
                        !are_dots<T>(n, m, k, p.b.row_stride, p.a.col_stride, p.a.row_stride);
             return a_across && is_slim(m, n, k, Packing::kernels().generated > 0);

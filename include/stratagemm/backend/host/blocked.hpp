@@ -167,8 +167,10 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
 // need it, turning it would take longer than these rows do, as long as they fit two vectors. If A has contiguous
-// columns, too, no operand is turned then. C is written element by element, which a short k would not pay for.
-inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across) {
+// columns, too, no operand is turned then; but more than four vectors of AVX2, the last of which is half empty, would
+// take longer than turning B. C is written element by element, which a short k would not pay for.
+inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across, index_t vector) {
+    if (a_across && vector == 32 && size == 4 && m > 32 && (m - 1) % 8 < 4) return false;
     bool const fits = a_across ? n >= m && k >= 2 * m : m * size <= 128 && n >= 2 * m && k >= 3 * m;
     return fits && k >= 32 && m > 4;
 }
@@ -269,15 +271,20 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
-// each other. Where rows do not begin with cache lines, strips that are as narrow as a line read two for each row;
-// where rows are whole pages apart, a cache has room for a few lines of a strip, which each tile of six rows reads
-// again.
+// each other. Where strips are as narrow as a line, they read two for each row that does not begin with a line, unless
+// the block is one strip. A multiple of 512 bytes between rows leaves a strip an eighth of the first-level cache at
+// most; of whole pages, a few lines of it. Each tile of six rows reads the strip again.
 [[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t row_bytes,
                                                   index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
-    if (strip_bytes <= 64)
-        return rows <= (are_pages_apart(distance) ? 12 : 64) ||
-               (rows <= 160 && bytes <= second_level_cache());
+    if (strip_bytes <= 64) {
+        bool const collide = distance % 512 == 0;
+        return distance <= 128 ||
+               rows <= (are_pages_apart(distance) ? 12
+                        : collide                 ? 32
+                                                  : 64) ||
+               (rows <= (collide ? 64 : 160) && bytes <= second_level_cache());
+    }
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
            (rows <= 384 && distance < 4096 && !rows_collide(distance) && cpu_is_near_third_level()) ||
            (distance <= 2048 && bytes <= 600000);

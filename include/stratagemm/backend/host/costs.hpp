@@ -58,7 +58,9 @@ struct host_part {
     double b() const { return times(k, n, size); }
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
-    bool is_flat() const { return b_across && stratagemm::is_flat(size, m, n, k, a_across); }
+    bool is_flat(index_t vector) const {
+        return b_across && stratagemm::is_flat(size, m, n, k, a_across, vector);
+    }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
     }
@@ -94,7 +96,7 @@ public:
         if (at_once && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
-        bool const is_flat = p.is_flat() && (p.a_across || !is_dots(p.transposed(), tiles_)),
+        bool const is_flat = p.is_flat(tiles_.generated) && (p.a_across || !is_dots(p.transposed(), tiles_)),
                    is_narrow = is_flat || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generated > 0));
         if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
         if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
@@ -280,7 +282,7 @@ inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_
     if (p.work() > most && is_shared) return false;
     bool const is_short = p.k <= 64 && p.a() <= 16384 && p.b() + p.c() <= 1 << 20 && p.work() <= 4 * most;
     if (p.work() > most && !is_short) return is_dots(p, tiles) && p.work() <= 4 * most;
-    return is_dots(p, tiles) || !p.is_flat() || p.work() < 1 << 15;
+    return is_dots(p, tiles) || !p.is_flat(tiles.generated) || p.work() < 1 << 15;
 }
 
 // What one of so many threads gets of a product that they share.
