@@ -413,7 +413,7 @@ private:
                 p.c.col_stride == 1)
                 return invariant || a_across ||
                        !are_dots<T>(n, m, k, p.b.row_stride, p.a.col_stride, p.a.row_stride);
-            return a_across && is_slim(m, n, k, Packing::kernels().generated > 0);
+            return a_across && is_slim(sizeof(T), m, n, k, Packing::kernels().generated);
         } else {
             return false;
         }

@@ -97,7 +97,7 @@ public:
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
         bool const is_flat = p.is_flat(tiles_.generated) && (p.a_across || !is_dots(p.transposed(), tiles_)),
-                   is_narrow = is_flat || (p.a_across && is_slim(p.m, p.n, p.k, tiles_.generated > 0));
+                   is_narrow = is_flat || (p.a_across && is_slim(p.size, p.m, p.n, p.k, tiles_.generated));
         if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
         if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
             return count_few(p);
