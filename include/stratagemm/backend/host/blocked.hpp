@@ -160,13 +160,15 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
 // where it is. To write C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
-// strip of a B that is read where it is (is_close()), as is an A with short rows: then the vectors decide.
+// strip of a B that is read where it is (is_close()), as is an A with short rows: then the vectors decide. Up to 64
+// columns wait for an A that fills much of the second-level cache sooner than for fewer rows.
 [[gnu::cold, gnu::noinline]] inline bool is_slim(index_t size, index_t m, index_t n, index_t k,
                                                  index_t vector) {
     if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
         return 5 * n * divide_up(m * size, 32) < 4 * m * divide_up(n * size, 32);
-    return (n <= 24 && m >= 2 * n && k >= 32) ||
-           (vector > 0 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n));
+    if (n <= 24) return m >= 2 * n && k >= 32;
+    return (vector > 0 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n)) ||
+           (vector == 32 && n <= 64 && 2 * m >= 3 * n && m * k * size > 150000);
 }
 
 // Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
