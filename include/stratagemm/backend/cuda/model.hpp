@@ -323,7 +323,7 @@ private:
         default: // a warpgroup has so much on its way
             if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
             if (aligned) return has_three_groups(t_) ? 11 : 13;
-            return (row_bytes_ % 4 == 0 ? 9 : 6.5) / (t_.m > 64 ? 1 : 2);
+            return (row_bytes_ % 4 == 0 ? 9 : 6.5) / (t_.m == 64 && element_ == 2 ? 2 : 1);
         }
     }
     // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma
