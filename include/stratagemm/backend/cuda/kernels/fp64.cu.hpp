@@ -193,7 +193,11 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
             for (int v = 0; v < 16; v += 2, to += 2 * p.c.row, e += 2 * p.e.row) {
                 double value;
                 asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(at(v + lane / 16, column)) : "memory");
-                if (v < rows) *to = finished(p, state, value, reads_e, e, i + v, j);
+                if (v >= rows) continue;
+                if (GIVES_REGISTERS)
+                    store_to(p, state, value, i + v, j, batch); /* there is no register for an address more */
+                else
+                    *to = finished(p, state, value, reads_e, e, i + v, j);
             }
         }
 }
