@@ -437,6 +437,10 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
                 check(sg::bfloat16(), sg::bfloat16(), tile(64, 80, 64), 200, 168, 136, false, along_k);
             if (below * beside == 8)
                 check(sg::bfloat16(), sg::bfloat16(), tile(192, 128, 64), 800, 520, 136, below > 2, along_k);
+            if (below * beside == 8 && below <= 4) {
+                short const wide = below == 4 ? 160 : 208;
+                check(sg::bfloat16(), sg::bfloat16(), tile(64, wide, 64), 328, 900, 136, below == 2, along_k);
+            }
             check(std::int8_t(), std::int32_t(), tile(64, 64, 128), 328, 330, 400, along_k);
         }
     for (bool const adds : {false, true}) {
@@ -468,6 +472,33 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
                 check(1.0f, 1.0f, {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, m, n, k, adds);
                 check(1.0f, 1.0f, {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, m, n, k, adds);
             }
+    }
+}
+
+TEST_CASE("doubles are stored by lines where rows share sectors of memory") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: doubles have other kernels here");
+        return;
+    }
+    sg::index_t const m = 130, k = 40;
+    for (sg::index_t const n : {198, 200}) { // rows of 200 share none
+        auto const a = support::integers<double>(m, k, 1), b = support::integers<double>(n, k, 2),
+                   e = support::integers<double>(m, n, 3);
+        sg::cuda::matrix<double> const da(gpu, a), db(gpu, b);
+        for (double const beta : {0.0, 3.0}) {
+            sg::matrix<double> exact = e, now(m, n);
+            sg::gemm(sg::host{}, 2, a, sg::transposed(b), beta, exact);
+            for (sg::cuda_tile const& tile :
+                 {sg::cuda_tile{sg::cuda_engine::fp64, 64, 96, 16, 16, 48, 6, 8},
+                  sg::cuda_tile{sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 6, 8}}) {
+                CAPTURE(sg::describe(tile), n, beta);
+                sg::cuda::matrix<double> dc(gpu, e);
+                sg::gemm(sg::cuda{.tile = tile}, 2, da, sg::transposed(db), beta, dc);
+                dc.download(now);
+                CHECK(different(now, exact) == 0);
+            }
+        }
     }
 }
 

@@ -246,7 +246,10 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
     double const at_a_time = element == 16 ? 8 : t.micro_n == 1 ? 32 : 16;
     double const step = a_along_k ? 600 + depth * (element == 2 ? 2.5 : 10) : 1100 * depth / at_a_time;
-    double const summing = rounds * steps * step, reading = !a_along_k ? (bytes + of_b) / (10 * units)
+    // Lines of 16-bit elements that begin within words are read element by element.
+    bool const by_elements = element == 2 && s.k % 2 != 0;
+    double const summing = rounds * steps * step, reading = !a_along_k    ? (bytes + of_b) / (10 * units)
+                                                            : by_elements ? (bytes + of_b) / (4 * units)
                                                             : element == 2
                                                                 ? (bytes + 1.5 * of_b) / (12 * units)
                                                                 : (bytes + of_b) / (16 * units);
@@ -281,12 +284,45 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
     for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) with(rounds * d.units);
 }
 
+// By what the rate of a small tile of 16 bits is multiplied in clusters of four or eight blocks, each of which fetches a
+// part of what all multiply (bench/results/small-clusters-h100-2026-11-27.txt).
+inline double rate_in_clusters(cuda_tile const& t, bool b_along_k, std::size_t element) {
+    if (element != 2 || t.blocks_of_cluster() < 4 || has_three_groups(t)) return 1;
+    return t.m == 64 ? (b_along_k ? 1.4 : 1.12) : b_along_k ? 1.06 : 1;
+}
+
+// Small tiles of 16 bits for clusters of four or eight blocks, as wide as one round of such clusters needs: they leave
+// some multiprocessors idle. Calls f(tile, rate); the rate is a part of the rate of `tile`.
+template <class F>
+void for_clustered_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s,
+                          std::size_t element, bool b_along_k, F const& f) {
+    if (element != 2 || tile.m * tile.n > 128 * 128 || tile.n < 128 || tile.cluster > 1) return;
+    if (s.m < 1 || s.n < 1 || s.count != 1) return;
+    for (int const below : {1, 2, 4, 8})
+        for (int const beside : {1, 2, 4, 8}) {
+            cuda_tile other = tile;
+            other.cluster = static_cast<short>(below), other.beside = static_cast<short>(beside);
+            int const blocks = other.blocks_of_cluster();
+            if (blocks < 4 || blocks > 8) continue;
+            std::ptrdiff_t const rows = (s.m - 1) / tile.m + 1, all_rows = ((rows - 1) / below + 1) * below,
+                                 cols = units_for(other, d.units) / all_rows / beside * beside;
+            if (cols == 0) continue;
+            std::ptrdiff_t const n = ((s.n - 1) / cols / 16 + 1) * 16;
+            bool const half_empty = 2 * rows <= below || 2 * ((s.n - 1) / n + 1) <= beside;
+            if (n > tile.n || n <= tile.n - 64 || n % (8 * below) != 0 || half_empty) continue;
+            other.n = static_cast<short>(n), other.stages = 8;
+            while (other.stages > 2 && !can_run(other, d, element, b_along_k)) --other.stages;
+            f(other,
+              (1 - 0.0011 * static_cast<double>(tile.n - n)) * rate_in_clusters(other, b_along_k, element));
+        }
+}
+
 // Clusters that share small tiles of A and B, all of which run at a time, and pairs that share large tiles of A: where
 // the rows of tiles are an odd number, built-in pairs below each other would have a tile too many. Calls f(tile, rate);
 // the rate is a part of the rate of `tile`.
 template <class F>
 void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
-                        F const& f) {
+                        bool b_along_k, F const& f) {
     int const largest = has_three_groups(tile) ? 192 * 128 : 128 * 128; // no others as large are measured
     if (element == 4 || tile.cluster > 1) return;
     std::ptrdiff_t const rows = (s.m - 1) / tile.m + 1, cols = (s.n - 1) / tile.n + 1;
@@ -304,7 +340,7 @@ void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides 
             if (blocks == 1 || blocks > 8 || half_empty) continue;
             std::ptrdiff_t const all =
                 ((rows - 1) / below + 1) * ((cols - 1) / beside + 1) * blocks * s.count;
-            if (all <= units_for(other, d.units)) f(other, 1.0);
+            if (all <= units_for(other, d.units)) f(other, rate_in_clusters(other, b_along_k, element));
         }
 }
 
@@ -557,11 +593,16 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         auto const consider_clusters = [&](cuda_tile const& given, double rate) {
             consider(given, e.blocks, rate);
             if (engine == cuda_engine::wgmma)
-                for_other_clusters(d, given, s, element, [&](cuda_tile const& tile, double part) {
-                    consider(tile, e.blocks, rate * part);
-                });
+                for_other_clusters(
+                    d, given, s, element, lying.b_along_k,
+                    [&](cuda_tile const& tile, double part) { consider(tile, e.blocks, rate * part); });
         };
         consider_clusters(e.tile, static_cast<double>(e.rate));
+        if (engine == cuda_engine::wgmma)
+            for_clustered_widths(d, e.tile, s, element, lying.b_along_k,
+                                 [&](cuda_tile const& tile, double part) {
+                                     consider(tile, e.blocks, static_cast<double>(e.rate) * part);
+                                 });
         if (engine == cuda_engine::wgmma && (element == 2 || (element == 1 && lying.b_along_k)))
             for_other_widths(d, e.tile, s, element, lying.b_along_k, [&](cuda_tile const& tile, double part) {
                 consider_clusters(tile, static_cast<double>(e.rate) * part);

@@ -30,8 +30,8 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
-// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192- and
-// pieces-h100-2026-11-27.txt).
+// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192-, pieces- and
+// small-clusters-h100-2026-11-27.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -144,6 +144,9 @@ private:
         return blocks > 4 ? (has_three_groups(t_) ? 6000 : 4100) : blocks > 1 ? 7000 : 5300;
     }
 
+    bool in_large_cluster() const {
+        return is(cuda_engine::wgmma) && element_ == 2 && t_.blocks_of_cluster() >= 4;
+    }
     // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
     bool begins_within() const {
         return is(cuda_engine::wgmma) && columns_fetched(t_, element_, form_.b_along_k) > t_.n;
@@ -208,7 +211,8 @@ private:
             rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
             cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
                 t_.cluster;
-        double const all_of_it = rows + cols; // whoever asks for it
+        // Whoever asks for it. What arrives in several blocks at once arrives sooner.
+        double const all_of_it = (rows + cols) * (in_large_cluster() ? 0.75 : 1);
         return ((asked > all_of_it ? asked : all_of_it) + from_memory) * each / bytes_per_cycle;
     }
     // Bytes that threads copy in a cycle of lines that begin at multiples of 4, or of 8 and more
@@ -307,9 +311,7 @@ private:
         }
         case cuda_engine::fp64: // the fewer sums a warp has, the better blocks store while others multiply
             // Four warps have too few stores under way.
-            if (warps_of_tile() <= 4 && t_.micro_m > 16 && t_.micro_m * t_.micro_n > 1024 && s_.k <= 160)
-                return 7.5;
-            if (warps_of_tile() <= 4 && t_.micro_m * t_.micro_n > 512 && s_.k <= 400) return aligned ? 10 : 9;
+            if (warps_of_tile() <= 4 && t_.micro_m * t_.micro_n > 512 && s_.k <= 160) return 10;
             if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
             if (t_.m * t_.n > 96 * 64) return aligned ? 14 : blocks_ > 1 ? 10 : 9;
             return aligned ? 18 : blocks_ > 1 ? 10 : 12;
@@ -320,7 +322,8 @@ private:
             return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
         default: // a warpgroup has so much on its way
             if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
-            return aligned ? (has_three_groups(t_) ? 11 : 13) : row_bytes_ % 4 == 0 ? 9 : 6.5;
+            if (aligned) return has_three_groups(t_) ? 11 : 13;
+            return (row_bytes_ % 4 == 0 ? 9 : 6.5) / (t_.m == 64 && element_ == 2 ? 2 : 1);
         }
     }
     // Sums of parts of k have aligned rows in workspace, whatever the rows of C are. In a second and last round, wgmma

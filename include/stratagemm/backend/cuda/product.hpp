@@ -489,6 +489,14 @@ private:
         if (s.n <= on_c.n && a_along_k && s.n * s.k <= most) return 256; // as prelude.cu.hpp names them
         return s.m <= on_c.m && b_along_k && s.m * s.k <= most ? 128 : 0;
     }
+    // Whether C is stored sooner by lines of 128 bytes than by sectors of 32: where rows share sectors, which are then
+    // written in parts, and where C has to leave the second-level cache while it is written.
+    bool gains_by_lines(cuda_operand const& c) const {
+        auto const begins =
+            reinterpret_cast<std::uintptr_t>(c.data) | static_cast<std::uintptr_t>(c.row) * sizeof(Out);
+        auto const bytes = static_cast<std::size_t>(p_.c.rows * p_.c.cols * p_.count) * sizeof(Out);
+        return begins % 32 != 0 || bytes > session_.device().cache_bytes;
+    }
     status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
                   cuda_arguments<Scalar> const& x, unsigned each = 0, unsigned cluster = 1) const {
         if (blocks > device_longest)
@@ -584,6 +592,8 @@ private:
                 return s;
         }
         if (!choice.invariant) told.flags |= first_steps(on_c, form);
+        if (tile.engine == cuda_engine::fp64 && gains_by_lines(x.c))
+            told.flags |= 512; // as prelude.cu.hpp names it
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
         int resident = (*compiled)->resident;

@@ -161,7 +161,7 @@ inline void store_sums(arguments const &p, epilogue_state const &state, double c
 }
 
 /* The same to C, of tiles that are not whole: through `room`, so that a warp stores lines of 16 columns however C is
-   aligned. */
+   aligned. Whole tiles come here as well if C asks for lines (stores_lines). */
 inline void store_lines(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
                         int i0, int j0, int batch, unsigned room) {
     constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
@@ -185,12 +185,19 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
             }
             __syncwarp();
             int const i = i0 + 16 * (SWAPPED ? block_y : block_x) + lane / 16;
-            int const j = j0 + 16 * (SWAPPED ? block_x : block_y) + column;
+            int const j = j0 + 16 * (SWAPPED ? block_x : block_y) + column, rows = j < p.n ? p.m - i : 0;
+            bool const reads_e = p.flags & adds;
+            OUT *to = (OUT *)element<OUT>(p.c, i, j, batch);
+            OUT const *e = element<OUT>(p.e, i, j, batch);
 #pragma unroll
-            for (int v = 0; v < 16; v += 2) {
+            for (int v = 0; v < 16; v += 2, to += 2 * p.c.row, e += 2 * p.e.row) {
                 double value;
                 asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(at(v + lane / 16, column)) : "memory");
-                if (i + v < p.m && j < p.n) store_to(p, state, value, i + v, j, batch);
+                if (v >= rows) continue;
+                if (GIVES_REGISTERS)
+                    store_to(p, state, value, i + v, j, batch); /* there is no register for an address more */
+                else
+                    *to = finished(p, state, value, reads_e, e, i + v, j);
             }
         }
 }
@@ -347,6 +354,8 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         int const i0 = t.i * TILE_M + w / WARPS_N * MICRO_M, j0 = t.j * TILE_N + w % WARPS_N * MICRO_N;
         int const x0 = SWAPPED ? j0 : i0, y0 = SWAPPED ? i0 : j0;
         bool const whole = is_whole<2>(p, t);
+        /* Where B lies along k, a warp would store 32 bytes of each row at a time. */
+        bool const by_lines = !whole || (!SWAPPED && Y_ALONG_K && p.flags & stores_lines);
         if (is_part(t)) {
             if (whole)
                 store_sums<true, false, true>(p, state, sum, x0, y0, t.batch);
@@ -357,7 +366,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             asm volatile("" : "+r"(room));
             room = (room + 1023) / 1024 * 1024 + STAGES * (A_BYTES + B_BYTES) + w * WARP_RESULTS;
             for_each_target(p, false, [&](arguments const &p) {
-                if (!whole)
+                if (by_lines)
                     store_lines(p, state, sum, i0, j0, t.batch, room);
                 else if (p.flags & adds)
                     store_sums<true, true, false>(p, state, sum, x0, y0, t.batch);
