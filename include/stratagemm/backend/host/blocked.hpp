@@ -167,15 +167,16 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
         return 5 * n * divide_up(m * size, 32) < 4 * m * divide_up(n * size, 32);
     if (n <= 24) return m >= 2 * n && k >= 32;
-    return (vector > 0 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n)) ||
-           (vector == 32 && n <= 64 && 2 * m >= 3 * n && m * k * size > 150000);
+    if (vector == 32 && n <= 64 && m * k * size > 150000) return 2 * m >= 3 * n && k >= 128;
+    return vector > 0 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n);
 }
 
 // Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
 // need it, turning it would take longer than these rows do, as long as they fit two vectors. If A has contiguous
 // columns, too, no operand is turned then; but more than four vectors of AVX2, the last of which is half empty, would
 // take longer than turning B. C is written element by element, which a short k would not pay for.
-inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across, index_t vector) {
+[[gnu::cold, gnu::noinline]] inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across,
+                                                 index_t vector) {
     if (a_across && vector == 32 && size == 4 && m > 32 && (m - 1) % 8 < 4) return false;
     bool const fits = a_across ? n >= m && k >= 2 * m : m * size <= 128 && n >= 2 * m && k >= 3 * m;
     return fits && k >= 32 && m > 4;
@@ -279,16 +280,15 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
 // each other. Where strips are as narrow as a line, they read two for each row that does not begin with a line, unless
 // the block is one strip. A multiple of 512 bytes between rows leaves a strip an eighth of the first-level cache at
-// most; of whole pages, a few lines of it. Each tile of six rows reads the strip again.
-[[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t row_bytes,
+// most; of whole pages, a few lines of it. Each tile of six rows reads the strip again. `k`: all rows of B, of which the
+// block has `depth`.
+[[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t k, index_t row_bytes,
                                                   index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     if (strip_bytes <= 64) {
-        bool const collide = distance % 512 == 0;
-        return distance <= 128 ||
-               rows <= (are_pages_apart(distance) ? 12
-                        : collide                 ? 32
-                                                  : 64) ||
+        bool const collide = distance % 512 == 0, far = k * distance > 8 << 20;
+        index_t const most = are_pages_apart(distance) ? 12 : collide ? 32 : far ? 48 : 64;
+        return distance <= 128 || rows <= most ||
                (rows <= (collide ? 64 : 160) && bytes <= second_level_cache());
     }
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
@@ -412,7 +412,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                             !job.a_sum.terms && a.col != 0 &&
                             is_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
     bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
-                            is_close(r.i1 - r.i0, kc, b.row * size, table.strip * size);
+                            is_close(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
     // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
     // elements of many rows, and forming a sum again would cost more.

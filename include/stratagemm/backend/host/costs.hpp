@@ -243,7 +243,7 @@ private:
             p.packets == 1 ? !p.a_across
                            : p.in_place && is_read_in_place(p.a_across ? 1 : p.k, p.a_across ? p.m : 1, p.k,
                                                             k, p.n, p.size, low);
-        bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, row, 2 * tiles_.vector);
+        bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, p.k, row, 2 * tiles_.vector);
         index_t const blocks = divide_up(p.n, block_sizes<float>::n_max),
                       cols = divide_up(divide_up(p.n, blocks), wide / 2) * (wide / 2),
                       rows = a_in_place && !p.turned   ? 4096
