@@ -167,7 +167,7 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
         return 5 * n * divide_up(m * size, 32) < 4 * m * divide_up(n * size, 32);
     if (n <= 24) return m >= 2 * n && k >= 32;
-    if (vector == 32 && n <= 64 && m * k * size > 150000) return 2 * m >= 3 * n && k >= 128;
+    if (vector == 32 && n <= 64 && 2 * m >= 3 * n && k > 150000 / (m * size)) return k >= 128;
     return vector > 0 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n);
 }
 
@@ -286,7 +286,7 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
                                                   index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     if (strip_bytes <= 64) {
-        bool const collide = distance % 512 == 0, far = k * distance > 8 << 20;
+        bool const collide = distance % 512 == 0, far = k > (8 << 20) / larger_of(distance, 1);
         index_t const most = are_pages_apart(distance) ? 12 : collide ? 32 : far ? 48 : 64;
         return distance <= 128 || rows <= most ||
                (rows <= (collide ? 64 : 160) && bytes <= second_level_cache());
