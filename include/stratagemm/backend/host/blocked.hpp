@@ -160,8 +160,9 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
 // where it is. To write C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
-// strip of a B that is read where it is (is_close()), as is an A with short rows: then the vectors decide. Up to 64
-// columns wait for an A that fills much of the second-level cache sooner than for fewer rows.
+// strip of a B that is read where it is (is_close()), and short rows of A are read where they are, too: then that form is
+// faster whose vectors are fuller. Of 25 to 64 columns, an A that fills much of the second-level cache makes the
+// transpose faster from one and a half times as many rows on.
 [[gnu::cold, gnu::noinline]] inline bool is_slim(index_t size, index_t m, index_t n, index_t k,
                                                  index_t vector) {
     if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
