@@ -445,14 +445,15 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         }
     for (bool const adds : {false, true}) {
         for (sg::index_t const n : {336, 334, 331}) { // rows of C that the hardware stores, words, and others
-            bool const b_along_k = adds == (n == 334); // each n, and each value of `adds`, with both layouts
             for (int const wide : {144, 160, 176, 208, 224, 240, 272, 288, 304}) {
                 auto const width = static_cast<short>(wide);
                 short const stages = wide > 240 ? 3 : 4;
-                check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8}, 200, n,
-                      72, adds, b_along_k);
-                check(sg::half(), float(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8, 2}, 200, n,
-                      72, adds, !b_along_k);
+                for (bool const b_along_k : {false, true}) {
+                    check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8}, 200,
+                          n, 72, adds, b_along_k);
+                    check(sg::half(), float(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8, 2}, 200,
+                          n, 72, adds, b_along_k);
+                }
                 check(std::int8_t(), std::int32_t(),
                       {cuda_engine::wgmma, 128, width, 128, 1, 1, stages, 8, static_cast<short>(1 + adds)},
                       200, n, 144, adds);
