@@ -87,9 +87,9 @@ struct host {
         int const most = threads_for(s, leaf());
         host_isa const isa = current_isa().isa;
         if (uses_tiles(s)) {
-            constexpr int column = std::is_same_v<typename S::a_type, std::int8_t> ? 0 : 1; // or bfloat16
-            double const rate = host_rates[static_cast<int>(isa)][column];
-            return roofline(s, rate * host_tile_rate::get(), 10e9, 0.2e-6) / most;
+            constexpr bool is_int8 = std::is_same_v<typename S::a_type, std::int8_t>;
+            double const rate = (is_int8 ? host_rates::int8 : host_rates::bfloat16) * host_tile_rate::get();
+            return roofline(s, rate, 10e9, 0.2e-6) / most;
         }
         return counts_of(s, host_counts::column_of(isa), most).seconds(isa);
     }
@@ -197,7 +197,7 @@ struct host {
         }
     }
 
-    // Of a group, products that are too small for more than one thread are shared out among threads.
+    // Of a group, products below smallest_shared are shared out among threads, if there are enough of them.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const {
         small_products<Problem> const small(*this, all);
@@ -239,19 +239,21 @@ private:
     // Those of a group that get one thread each, and how many threads share them.
     template <class Problem>
     struct small_products {
-        double largest; // product of the sides of one, from the threads that there are outside of them
+        double largest; // multiply-adds from which a product has a team of its own; -1: every product has
         int team = 1;
         std::size_t bytes_each = 0;
 
         small_products(host const& h, group<Problem> const& all)
             : largest(host_threads(h.threads) == 1 ? -1 : smallest_shared) {
             double work = 0;
+            index_t count = 0;
             for (Problem const& p : all) {
                 if (is_empty(p) || !has(p)) continue;
-                work += multiply_adds(p.shape());
+                work += multiply_adds(p.shape()), ++count;
                 bytes_each = larger(bytes_each, arena::rounded(h.bytes_for(p.shape(), 1)));
             }
             team = h.leaf().team(work);
+            if (count < team) largest = -1, team = 1, bytes_each = 0;
         }
         bool has(Problem const& p) const { return multiply_adds(p.shape()) < largest; }
     };
@@ -382,11 +384,6 @@ private:
             }
     }
 
-    template <class View>
-    static View turned(View v) {
-        return transposed(v);
-    }
-
     // Whether k is so short that most of the time goes to C, and A stays in the first-level cache, the rest in the
     // second: blocks would not help.
     static bool is_short(index_t m, index_t n, index_t k, index_t size) {
@@ -429,10 +426,10 @@ private:
         // Rows of C are to be contiguous; a column is turned into a row.
         job.swapped = p.c.cols == 1 || (p.c.col_stride != 1 && p.c.row_stride == 1 && p.c.rows > 1) ||
                       (may_turn && is_narrow<Packing>(p));
-        auto const c = job.swapped ? turned(p.c) : p.c;
-        auto const e = job.swapped ? turned(p.e) : p.e;
-        job.a = job.swapped ? turned(p.b) : p.a;
-        job.b = job.swapped ? turned(p.a) : p.b;
+        auto const c = job.swapped ? transposed(p.c) : p.c;
+        auto const e = job.swapped ? transposed(p.e) : p.e;
+        job.a = job.swapped ? transposed(p.b) : p.a;
+        job.b = job.swapped ? transposed(p.a) : p.b;
         bool plain = std::is_same_v<typename Problem::epilogue_type, identity> &&
                      (c.col_stride == 1 || c.cols == 1) &&
                      (p.beta == S(0) || ((e.col_stride == 1 || e.cols == 1) && !e.conjugate));

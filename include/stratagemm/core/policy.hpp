@@ -247,10 +247,18 @@ status keep_only(Leaf const& leaf, View const& to, From from, Scalar keep) {
 template <class Leaf, class Problem>
 [[gnu::cold, gnu::noinline]] status scale_only(Leaf const& leaf, Problem const& p) {
     if constexpr (is_view<typename Problem::c_operand>::value) {
+        constexpr bool finishes = !std::is_same_v<typename Problem::epilogue_type, identity>;
+        using S = typename Problem::scalar;
         for (index_t i = 0; i < p.count; ++i) {
-            auto const one = p.at(i);
+            auto one = p.at(i);
+            if constexpr (finishes && host_leaf<Leaf> && sizeof(typename Problem::c_type) < sizeof(S)) {
+                one.alpha = S(0); // beta E is not to be rounded to the type of C before the epilogue has it
+                for (index_t r = 0; r < one.c.rows; ++r)
+                    for (index_t j = 0; j < one.c.cols; ++j) finish_element(one, r, j, S(0));
+                continue;
+            }
             if (status s = keep_only(leaf, one.c, one.e, p.beta); !s) return s;
-            if constexpr (!std::is_same_v<typename Problem::epilogue_type, identity>)
+            if constexpr (finishes)
                 if (status s = leaf.apply(p.epilogue, one.c, p.row0, p.col0); !s) return s;
         }
     } else if constexpr (requires { p.c.targets; }) {

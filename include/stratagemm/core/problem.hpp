@@ -193,8 +193,10 @@ inline constexpr index_t counts_differ = -1, factor_is_lost = -2, adds_another =
 // Whether a scalar type has room for a factor: 0.5 is no integer, and 1e300 no float.
 template <class S, class Factor>
 constexpr bool holds(Factor const& factor) {
-    if constexpr (std::is_same_v<S, Factor> || complex_like<S>) {
+    if constexpr (std::is_same_v<S, Factor>) {
         return true;
+    } else if constexpr (complex_like<S>) {
+        return holds<real_t<S>>(factor);
     } else {
         auto const x = static_cast<double>(factor);
         constexpr double most = largest_number<S>();
@@ -261,7 +263,7 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
         bool const agree = (!is_batch<A>::value || count_of(a) == count) &&
                            (!is_batch<B>::value || count_of(b) == count) &&
                            (!is_batch<E>::value || count_of(e) == count);
-        if (!agree) count = counts_differ;
+        if (!agree || count < 0) count = counts_differ;
         // A result that is no matrix in memory can be added to itself only.
         if constexpr (requires { c.is_same(e); })
             if (!c.is_same(e)) count = adds_another;
@@ -313,7 +315,7 @@ concept scalar_for = std::convertible_to<S, scalar_of<A>>;
 template <class X, class S>
 X as_scalar(S s) {
     if constexpr (complex_like<X> && std::is_arithmetic_v<S>)
-        return X(static_cast<real_t<X>>(s)); // an int, too, without a warning
+        return X(as_scalar<real_t<X>>(s));
     else
         return holds<X>(s) ? static_cast<X>(s) : X{};
 }

@@ -7,6 +7,8 @@
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <new>
 #include <string>
 #include <thread>
@@ -377,6 +379,12 @@ TEST_CASE("STRATAGEMM_ISA chooses the kernels") {
 TEST_CASE("forced to an instruction set that is no such thing", "[.isa]") {
     float a = 2, c = 7;
     auto const A = sg::row_major(&a, 1, 1), C = sg::row_major(&c, 1, 1);
+    // After many calls, too, of which others would have a kernel of their own.
+    std::vector<float> many(3 * 64 * 64, 1.0f);
+    auto const X = sg::row_major(many.data(), 64, 64), Y = sg::row_major(many.data() + 4096, 64, 64),
+               Z = sg::row_major(many.data() + 8192, 64, 64);
+    for (int calls = 0; calls < 100; ++calls) REQUIRE(!sg::try_gemm(sg::host{}, X, Y, Z));
+    CHECK(many.back() == 1);
     sg::status const s = sg::try_gemm(sg::host{}, A, A, C);
     REQUIRE(!s);
     CHECK(s.error().code() == sg::errc::unsupported);
@@ -411,6 +419,77 @@ TEST_CASE("an instruction set that the machine lacks is an error, and not a cras
 #endif
 
 // -fsanitize=undefined watches this: int8 products are modulo 2^32, with factors and with an epilogue too.
+namespace {
+
+template <class T, class R>
+void compare_teams(sg::index_t m, sg::index_t n, sg::index_t k, std::uint64_t seed) {
+    using S = sg::accumulator_t<T>;
+    support::random_source from(seed);
+    auto const any = [](support::random_source& x) { return static_cast<T>(x.below(255) - 127); };
+    auto const rows = support::random_matrix<T>(m, k, from.next(), sg::layout::row_major, any),
+               columns = support::random_matrix<T>(k, n, from.next(), sg::layout::col_major, any);
+    auto const added =
+        support::random_matrix<R>(m, n, from.next(), sg::layout::row_major, [](support::random_source& x) {
+            return static_cast<R>(static_cast<S>(x.below(99) - 50));
+        });
+    for (S const alpha : {S(1), static_cast<S>(7.7)})
+        for (S const beta : {S(0), S(1), static_cast<S>(-3.3)})
+            for (bool const ends : {false, true}) {
+                auto const multiply = [&](auto const& policy) {
+                    sg::matrix<R> c(m, n);
+                    if (ends)
+                        sg::gemm(policy, alpha, rows, columns, beta, added, c, sg::relu);
+                    else
+                        sg::gemm(policy, alpha, rows, columns, beta, added, c);
+                    return c;
+                };
+                auto const same = [&](sg::matrix<R> const& x, sg::matrix<R> const& y) {
+                    return std::memcmp(x.data(), y.data(), static_cast<std::size_t>(m * n) * sizeof(R)) == 0;
+                };
+                auto const one = multiply(sg::host{.threads = 1});
+                INFO(sg::type_name<T>() << " " << m << "x" << n << "x" << k << ", alpha " << (alpha == S(1))
+                                        << ", beta " << (beta == S(0)) << ", epilogue " << ends);
+                for (int const team : {2, 3, 4}) CHECK(same(multiply(sg::host{.threads = team}), one));
+                if (std::is_integral_v<R>) CHECK(same(one, multiply(sg::reference{})));
+            }
+}
+
+} // namespace
+
+TEST_CASE("dot products have the same bits on any number of threads") {
+    constexpr sg::index_t shapes[][3] = {{2, 2, 100000}, {4, 4, 40003},  {8, 3, 30001},  {20, 5, 10000},
+                                         {5, 20, 10000}, {257, 5, 1024}, {5, 257, 1024}, {12, 8, 9000}};
+    for (auto const& s : shapes) {
+        compare_teams<float, float>(s[0], s[1], s[2], 1);
+        compare_teams<double, double>(s[0], s[1], s[2], 2);
+        compare_teams<sg::bfloat16, float>(s[0], s[1], s[2], 3);
+        compare_teams<std::int8_t, std::int32_t>(s[0], s[1], s[2], 4);
+    }
+}
+
+TEST_CASE("a call that is repeated has the result of the first") {
+    std::vector<float> a(64, 1e-20f), b(64, 1.0f), c(64);
+    auto const A = sg::row_major(a.data(), 8, 8), B = sg::row_major(b.data(), 8, 8),
+               C = sg::row_major(c.data(), 8, 8);
+    for (int calls = 0; calls < 300; ++calls) {
+        sg::gemm(1e-30f, sg::scaled(1e30f, A), sg::scaled(1e30f, B), 0.0f, C);
+        REQUIRE(c[63] > 7e10f);
+        REQUIRE(c[63] < 9e10f);
+    }
+}
+
+TEST_CASE("what is left of a product without terms is rounded once") {
+    std::vector<sg::half> c(6, sg::half(40000.0f));
+    std::vector<sg::half> none(6);
+    auto const C = sg::row_major(c.data(), 2, 3);
+    auto const A = sg::row_major(none.data(), 2, 0), B = sg::row_major(none.data(), 0, 3);
+    sg::gemm(std::numeric_limits<float>::infinity(), A, B, 2.0f, C, sg::scale(0.5f));
+    CHECK(static_cast<float>(c[5]) == 40000.0f);
+    auto const X = sg::row_major(none.data(), 2, 2), Y = sg::row_major(none.data(), 2, 3);
+    sg::gemm(0.0f, X, Y, 2.0f, C, sg::scale(0.5f));
+    CHECK(static_cast<float>(c[5]) == 40000.0f);
+}
+
 TEST_CASE("integers that overflow are what the oracle has") {
     auto const least = [](sg::index_t, sg::index_t) { return -128; };
     auto const large = [](sg::index_t, sg::index_t) { return 2000000000; };

@@ -71,7 +71,9 @@ TEST_CASE("batches of different length are refused, a single operand beside a ba
     r.accepted(a, sg::batched(b, 3, 0), sg::batched(c, 3, 4));
     r.refused(errc::shape, "count", sg::batched(a, 2, 4), b, sg::batched(c, 3, 4));
     r.refused(errc::shape, "count", sg::batched(a, 3, 4), sg::batched(b, 4, 4), sg::batched(c, 3, 4));
-    r.refused(errc::shape, "count", sg::batched(a, -1, 4), sg::batched(b, -1, 4), sg::batched(c, -1, 4));
+    for (sg::index_t const count : {-1, -2, -3})
+        r.refused(errc::shape, "count", sg::batched(a, count, 4), sg::batched(b, count, 4),
+                  sg::batched(c, count, 4));
     r.refused(errc::shape, "count", sg::batched(a, 3, 4), b, c);
 }
 
@@ -322,6 +324,13 @@ TEST_CASE("factors that the scalar cannot hold are refused") {
     CHECK(t[0] == 7);
     CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 0.1, f, f, 0, sg::row_major(t.data(), 2, 2))));
     CHECK(sg::holds<float>(std::numeric_limits<double>::infinity())); // as it is
+    std::vector<std::complex<float>> u(4, 1.0f), v(4, 7.0f);
+    auto const g = sg::row_major(u.data(), 2, 2), h = sg::row_major(v.data(), 2, 2);
+    CHECK(!sg::try_gemm(sg::reference{}, 1e300, g, g, 0, h));
+    CHECK(!sg::try_gemm(sg::reference{}, 1, g, g, -1e300, h));
+    CHECK(v[0] == 7.0f);
+    CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 3, g, g, 0.5, h)));
+    CHECK(v[0] == 9.5f);
 }
 
 TEST_CASE("a transposed problem is the same product") {

@@ -60,7 +60,8 @@ struct host_job {
     index_t depth() const { return Packing::depth(a.cols); }
 };
 
-// Sizes of blocks, in packets and accumulators. Only k shows in the results, and it depends on nothing.
+// Sizes of blocks, in packets and accumulators. Only k shows in the results, and it depends on nothing. In the words of
+// BLIS, with the operands exchanged: k is KC, n is MC, rows is NC; a strip is MR wide, and the tallest tile has NR rows.
 template <class Packet>
 struct block_sizes {
     static constexpr index_t k = longest_piece(sizeof(Packet));
@@ -85,6 +86,13 @@ constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
 // More than four read the other operand more than once, and leave room for that, unless one piece is enough.
 constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
     return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
+}
+// The pieces of k of dot products, whole cache lines but for the last. `turns`: the short operand does not lie along k.
+inline k_pieces pieces_of_dots(index_t size, index_t few, bool turns, index_t k) {
+    index_t const lanes = 64 / size,
+                  count = divide_up(k, longest_dots(size, turns ? few_dots(size) : few, k)),
+                  length = divide_up(divide_up(k, count), lanes) * lanes;
+    return {divide_up(k, length), length};
 }
 
 // Half cycles, about, in which a generated kernel multiplies two rows of so many bytes. Vectors of 32 bytes are two
@@ -279,18 +287,18 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
-// each other. Where strips are as narrow as a line, they read two for each row that does not begin with a line, unless
-// the block is one strip. A multiple of 512 bytes between rows leaves a strip an eighth of the first-level cache at
-// most; of whole pages, a few lines of it. Each tile of six rows reads the strip again. `k`: all rows of B, of which the
-// block has `depth`.
+// each other. Strips as narrow as a line are copied by their first tile, while the next strip is fetched into the
+// second-level cache: to copy all of B before takes longer, until so many tiles read a strip that two lines for each row
+// that does not begin with one, and B from memory, come to more. Rows whole pages apart leave few places of that cache
+// to the next strip. `k`: all rows of B, of which the block has `depth`. Measured on a Zen 3: bench/results/host-zen3-2026-11-28.txt.
 [[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t k, index_t row_bytes,
                                                   index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     if (strip_bytes <= 64) {
-        bool const collide = distance % 512 == 0, far = k > (8 << 20) / larger_of(distance, 1);
-        index_t const most = are_pages_apart(distance) ? 12 : collide ? 32 : far ? 48 : 64;
+        bool const far = k > (7 << 20) / larger_of(distance, 1);
+        index_t const most = are_pages_apart(distance) ? 12 : far ? 64 : 104;
         return distance <= 128 || rows <= most ||
-               (rows <= (collide ? 64 : 160) && bytes <= second_level_cache());
+               (rows <= 160 && distance % 512 != 0 && bytes <= second_level_cache());
     }
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
            (rows <= 384 && distance < 4096 && !rows_collide(distance) && cpu_is_near_third_level()) ||
@@ -306,7 +314,8 @@ template <class Table, class T>
         block_args<T> own = g;
         bool const apart = g.beta != Acc(0) && (g.e != g.c || g.e_row != g.c_row);
         if (apart) own.e = own.c, own.e_row = own.c_row, own.beta = Acc(1);
-        if (auto const kernel = generated_next(own)) {
+        if (auto const kernel =
+                generated_next(own, own.room ? generated_form::copied : generated_form::tiles)) {
             if (apart) {
                 block_args<Acc> scaled{};
                 scaled.m = g.m, scaled.n = g.n, scaled.c = g.c, scaled.c_row = g.c_row;
@@ -370,8 +379,7 @@ template <class T>
             packet_packing<T>::pack_a(from, 0, 0, from.rows, length / 2, room);
     };
     block_args<T> part = g;
-    index_t const most = longest_dots(size, turns_a || turns_b ? few_dots(size) : few, g.k);
-    part.k = divide_up(divide_up(g.k, divide_up(g.k, most)), lanes) * lanes, part.b_strip = b_col;
+    part.k = pieces_of_dots(size, few, turns_a || turns_b, g.k).length, part.b_strip = b_col;
     block_function<T> own = nullptr;
     for (index_t p = 0; p < g.k; p += part.k) {
         part.k = smaller(part.k, g.k - p), part.a = g.a + p * g.a_col, part.b = g.b + p * g.b_row;
@@ -444,6 +452,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
             g.n = cols, g.k = k;
             if (b_in_place) {
                 g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;
+                if (!table.masked) g.room = scratch.b;
             } else {
                 if (i > r.i0 && pieces * blocks == 1)
                     ; // it is still there from the rows before
@@ -541,15 +550,25 @@ struct host_grid {
     return smaller(n, divide_up(n, unit) * i / parts * unit);
 }
 
+// How a job is done: in blocks, or with B read once (vector.hpp), by rows or as dot products.
+enum class host_way { blocks, rows, dots };
+
+template <class TA, class Packing>
+[[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
+                                        host_scratch<Packing> const& scratch);
+
 // A small C with a long k: threads share out the pieces of k. Their sums are added to C in order.
 template <class TA, class Packing>
 [[gnu::noinline]] void multiply_pieces_apart(host_job<TA, Packing> const& job, int team, index_t apart,
-                                             host_arena& arena) {
+                                             host_way way, host_arena& arena) {
     using acc = accumulated<typename Packing::packet>;
     using scratch = host_scratch<Packing>;
-    index_t const m = job.rows(), n = job.cols(), depth = job.depth();
-    auto const pieces = pieces_of<typename Packing::packet>(depth);
-    auto const bytes = static_cast<index_t>(scratch::bytes(m, n, depth));
+    bool const dots = way == host_way::dots;
+    index_t const m = job.rows(), n = job.cols(), depth = dots ? job.a.cols : job.depth();
+    auto const pieces = dots ? pieces_of_dots(sizeof(TA), smaller(m, n),
+                                              job.a.col_stride != 1 || job.b.row_stride != 1, depth)
+                             : pieces_of<typename Packing::packet>(depth);
+    auto const bytes = static_cast<index_t>(scratch::bytes(m, n, job.depth()));
     acc* const partial = arena.take<acc>(apart * m * n);
     acc* const total = arena.take<acc>(m * n);
     std::byte* const own = arena.take<std::byte>(bytes * team);
@@ -566,29 +585,38 @@ template <class TA, class Packing>
                 host_arena part(own + thread * bytes, static_cast<std::size_t>(bytes), nullptr);
                 index_t const p = (first + q) * pieces.length;
                 host_region const r{0, m, 0, n, p, smaller(depth, p + pieces.length)};
-                multiply_region(job, r, scratch(part, m, n, depth), partial + q * m * n, n);
+                scratch const memory(part, m, n, job.depth());
+                if constexpr (Packing::in_place && Packing::widen == 1)
+                    if (dots) {
+                        auto piece = job;
+                        piece.a.data += p * job.a.col_stride, piece.b.data += p * job.b.row_stride;
+                        piece.a.cols = piece.b.rows = r.p1 - p;
+                        piece.write = nullptr, piece.begin = nullptr, piece.alpha = acc(1),
+                        piece.beta = acc(0);
+                        piece.c = partial + q * m * n, piece.c_row = n;
+                        multiply_vector_part(piece, true, r, memory);
+                        continue;
+                    }
+                multiply_region(job, r, memory, partial + q * m * n, n);
             }
         });
         for (index_t q = 0; q < count; ++q) {
             g.b = partial + q * m * n;
-            Packing::kernels().add(g);
+            if (dots) // as dot products end
+                for (index_t i = 0; i < m; ++i)
+                    for (index_t j = 0; j < n; j += 4) finish_dots(g, g.b + i * n + j, i, j);
+            else
+                Packing::kernels().add(g);
             g.e = g.c, g.e_row = g.c_row, g.beta = acc(1);
         }
     }
     if (job.write) job.write(job.problem, job.swapped, total, n, 0, 0, m, n / Packing::widen);
 }
 
-// How a job is done: in blocks, or with B read once (vector.hpp), by rows or as dot products.
-enum class host_way { blocks, rows, dots };
-
-template <class TA, class Packing>
-[[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,
-                                        host_scratch<Packing> const& scratch);
-
-// One product, by `team` threads. The arena holds bytes_for() the same arguments.
+// One product, by `team` threads. The arena holds multiply_bytes() of these sides.
 template <class TA, class Packing>
 [[gnu::cold]] void multiply(host_job<TA, Packing> const& job, int team, host_arena& arena,
-                            [[maybe_unused]] host_way way = host_way::blocks) {
+                            host_way way = host_way::blocks) {
     using packet = typename Packing::packet;
     using scratch = host_scratch<Packing>;
     auto const& table = Packing::kernels();
@@ -600,7 +628,7 @@ template <class TA, class Packing>
         team = 1;
     else if (index_t const apart = by_blocks || m > 1 ? pieces_apart<packet>(m, n, depth, team) : 0;
              apart > 0)
-        return multiply_pieces_apart(job, team, apart, arena);
+        return multiply_pieces_apart(job, team, apart, way, arena);
 
     std::size_t const bytes = scratch::bytes(m, n, depth);
     std::byte* const own = arena.take<std::byte>(static_cast<index_t>(bytes) * team);

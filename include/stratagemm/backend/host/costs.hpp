@@ -157,7 +157,7 @@ private:
                       n = p.packets == 2 && p.m > p.n ? p.n + 1 : p.n;
         double const k = static_cast<double>(divide_up(p.k * p.size, tiles_.vector));
         if (tiles_.generated > 0) {
-            dots_tiling const tiling({smaller(m, 64), smaller(n, 64), p.k, p.k, 1, 1, p.k, n, 32 * p.size},
+            dots_tiling const tiling({smaller(m, 64), smaller(n, 64), p.k, p.k, 1, 1, p.k, n, 64 * p.size},
                                      tiles_.vector == 64);
             double const tiles = times(divide_up(m, tiling.rows()), divide_up(n, tiling.columns()));
             auto const units =
@@ -194,7 +194,7 @@ private:
         generated_tiling::work const work =
             generated_tiling(
                 {m, n, k, p.k, 1, n, strips ? 1 : 2 * tiles_.vector / p.size, p.n,
-                 32 * p.size + static_cast<int>(turned ? generated_form::turned : generated_form::tiles)},
+                 64 * p.size + static_cast<int>(turned ? generated_form::turned : generated_form::tiles)},
                 tiles_.vector == 64)
                 .count(tiles_.halves, p.b() > first);
         double const blocks = host_part::times(p.m, p.n, p.k) / host_part::times(m, n, k);

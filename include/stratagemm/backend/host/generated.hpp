@@ -68,7 +68,7 @@ struct generated_kernels {
     unsigned tried[places];
     repeated_product repeated[places][2]; // by twelve bits of their hash
 
-    static unsigned place_of(generated_shape const& s) {
+    [[gnu::cold, gnu::noinline]] static unsigned place_of(generated_shape const& s) {
         return static_cast<unsigned>(
             hash_of(s.m, s.n, s.k, s.a_row, s.b_row, s.a_col, s.kind, s.c_row, s.b_strip) >> 52);
     }
@@ -96,7 +96,8 @@ private:
     // Of a small product; large ones gain more from each call. 0: none is generated.
     [[gnu::cold]] static unsigned calls_before() {
         char const* const asked = std::getenv("STRATAGEMM_GENERATED");
-        if (current_isa().isa < host_isa::avx2 || (asked && __builtin_strcmp(asked, "never") == 0)) return 0;
+        bool const runs = current_isa().available && current_isa().isa >= host_isa::avx2;
+        if (!runs || (asked && __builtin_strcmp(asked, "never") == 0)) return 0;
         return asked && __builtin_strcmp(asked, "always") == 0 ? 1 : 64;
     }
     [[gnu::cold, gnu::noinline]] void generate(generated_shape const& s, unsigned place) {
@@ -116,7 +117,7 @@ private:
         made->code = reinterpret_cast<void (*)()>(begin);
         assembler to(begin, static_cast<unsigned char*>(memory) + room, current_isa().isa >= host_isa::avx512,
                      made->masks);
-        if (s.kind & static_cast<int>(generated_form::dots))
+        if (s.is(generated_form::dots))
             dots_generator(s, to).write();
         else
             product_generator(s, to).write();
@@ -145,7 +146,7 @@ index_t generated_kind(Acc alpha, Acc beta, int flag) {
     generated_end const end = beta != Acc(0)    ? generated_end::added
                               : alpha != Acc(1) ? generated_end::scaled
                                                 : generated_end::plain;
-    return 32 * generated_element<T> + static_cast<int>(end) + flag;
+    return 64 * generated_element<T> + static_cast<int>(end) + flag;
 }
 template <class T>
 generated_shape generated_shape_of(block_args<T> const& g, generated_form form) {
@@ -207,7 +208,7 @@ template <class T, class A, class B, class C, class... Batch>
                                                   [[maybe_unused]] Batch const&... batch) {
 #if STRATAGEMM_GENERATES
     if (!__atomic_load_n(&generated.any, __ATOMIC_RELAXED)) return false;
-    alpha *= a.scale * b.scale;
+    alpha *= a.scale, alpha *= b.scale; // as make_product() does
     index_t const kind = generated_kind<T>(alpha, beta, invariant + int{sizeof...(Batch)} * 2);
     std::uint64_t const hash = hash_of_product(kind, a, b, c, batch...);
     repeated_product const* x = generated.repeated[hash >> 52];

@@ -49,13 +49,22 @@ inline bool cpu_has_amx() {
 #    endif
 }
 
-inline bool cpu_has(host_isa isa) {
+// Some compilers that we take do not know the name "f16c".
+[[gnu::cold, gnu::noinline]] inline bool cpu_has_f16c() {
+    unsigned a = 1, c = 0, d = 0;
+    asm volatile("cpuid" : "+a"(a), "+c"(c), "=d"(d) : : "ebx");
+    return (c & 1u << 29) != 0;
+}
+
+[[gnu::cold, gnu::noinline]] inline bool cpu_has(host_isa isa) {
     switch (isa) {
     case host_isa::portable: return true;
-    case host_isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case host_isa::avx2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cpu_has_f16c();
     case host_isa::avx512:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+        return cpu_has(host_isa::avx2) && __builtin_cpu_supports("avx512f") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq");
     case host_isa::amx: return cpu_has(host_isa::avx512) && cpu_has_amx();
     }
     return false;

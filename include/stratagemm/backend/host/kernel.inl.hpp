@@ -3,8 +3,8 @@
 //
 // A tile is a block of MR rows and NV vectors of C, kept in registers while k runs: per step it loads NV
 // vectors of B and broadcasts MR elements of A. A is read through two strides, so a row-major A needs no
-// packing to be multiplied; B must have its columns side by side. There is no separate edge code: the last
-// vector of a row is masked, and a tile of fewer rows skips the others.
+// packing to be multiplied; B must have its columns side by side. AVX-512 masks the last vector of a row; others
+// compute the last strip in a buffer (multiply_by_tiles). A tile of fewer rows skips the others.
 
 // A row of a tile on its way out: c = alpha acc + beta e.
 template <class T, int NV>
@@ -36,9 +36,10 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     constexpr bool is_short = !Plain || MR == short_rows;
-    // The next MR rows, as many cache lines a step as bring them all.
-    constexpr int line = 64 / static_cast<int>(sizeof(T)), lines = (MR + line - 1) / line;
-    index_t const next_steps = g.k / (lines * line) + 1, next_row = next ? g.ahead_row : 0;
+    // The next MR rows, a cache line a step.
+    constexpr int line = 64 / static_cast<int>(sizeof(T));
+    static_assert(MR <= 9 && MR <= line);
+    index_t const next_steps = g.k / line + 1, next_row = next ? g.ahead_row : 0;
     index_t next_left = next_steps;
     T const* next_line = next = next ? next : a;
     vec<Acc> acc[MR][NV] = {};
@@ -47,35 +48,26 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
             for (int v = 0; v < NV; ++v)
                 sums[v] = load<Acc>(reinterpret_cast<Acc const*>(b - g.b_row) + v * W);
     // Rows 0..4 of A are reached from one pointer with the strides 0, 1, 2, 3, 4 that an address can hold (3 from a
-    // register of its own), rows 5..9 from the next, rows 10..14 from a third, row 15 from a fourth.
+    // register of its own), rows 5..9 from the next.
     index_t const a_col = g.a_col, b_row = g.b_row;
     int const rows = is_short ? height : MR;
     index_t const steps[] = {0, rows > 1 ? a_row : 0, rows > 2 ? 2 * a_row : 0, rows > 3 ? 3 * a_row : 0,
                              4 * a_row};
-    T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0), *a10 = a + (MR > 10 ? 10 * a_row : 0),
-            *a15 = a + (MR > 15 ? 15 * a_row : 0);
+    T const *a0 = a, *a5 = a + (MR > 5 ? 5 * a_row : 0);
     for (index_t p = g.k; p > 0; --p) {
         vec<T> row[NV];
         if constexpr (!Plain) {
             for (int v = 0; v < NV; ++v) __builtin_prefetch(b + ahead * b_row + v * W);
-            for (int l = 0; l < lines; ++l) __builtin_prefetch(next_line + l * line, 0, 2);
-            next_line += lines * line;
+            __builtin_prefetch(next_line, 0, 2);
+            next_line += line;
             if (--next_left == 0) next_left = next_steps, next_line = next += next_row;
         }
         for (int v = 0; v < NV; ++v) row[v] = Parts ? load_part<T>(b + v * W, parts[v]) : load<T>(b + v * W);
-        (void)(((!is_short || I < 4 || I < height) && (step_row<T>(acc[I],
-                                                                   (I < 5    ? a0
-                                                                    : I < 10 ? a5
-                                                                    : I < 15 ? a10
-                                                                             : a15) +
-                                                                       steps[I % 5],
-                                                                   row),
-                                                       true)) &&
+        (void)(((!is_short || I < 4 || I < height) &&
+                (step_row<T>(acc[I], (I < 5 ? a0 : a5) + steps[I % 5], row), true)) &&
                ...);
         b += b_row, a0 += a_col;
         if constexpr (MR > 5) a5 += a_col;
-        if constexpr (MR > 10) a10 += a_col;
-        if constexpr (MR > 15) a15 += a_col;
     }
     if constexpr (Plain) {
         ((is_short && I >= height ? void() : store_row<Acc, NV>(acc[I], c + I * c_row)), ...);

@@ -58,7 +58,7 @@ using accumulated = typename accumulated_of<T>::type;
 template <class T>
 using lane = std::conditional_t<std::is_floating_point_v<accumulated<T>>, accumulated<T>, std::int32_t>;
 
-// Packets that AVX-512 multiplies by generated kernels.
+// Types that generated kernels multiply; packets with AVX-512 only.
 template <class T>
 inline constexpr bool is_generated = !std::is_same_v<T, pair16>;
 // Packets that only AVX-512 multiplies.
@@ -84,13 +84,13 @@ constexpr index_t longest_piece(index_t size) { return 1536 / size; }
 struct k_pieces {
     index_t count, length;
 };
-inline k_pieces pieces_of(index_t k, index_t size) {
+[[gnu::cold, gnu::noinline]] inline k_pieces pieces_of(index_t k, index_t size) {
     index_t const count = larger_of(1, divide_up(k, longest_piece(size)));
     return {count, divide_up(divide_up(k, count), 4) * 4};
 }
 
-// C = alpha A B + beta E, `count` times. C and E have columns of stride one; A has any strides; B has rows of
-// `b_row` and lies in strips of vectors x lanes columns, `b_strip` apart.
+// C = alpha A B + beta E, `count` times. C and E have columns of stride one; A has the strides a_row and a_col; B has
+// rows of `b_row` and lies in strips of vectors x lanes columns, `b_strip` apart.
 template <class T>
 struct block_args {
     index_t m, n, k;
@@ -108,6 +108,7 @@ struct block_args {
     // As many rows as A has, of what will be read next: fetched while A is multiplied.
     T const* ahead = nullptr;
     index_t ahead_row = 0;
+    T* room = nullptr; // for a copy of a strip of a B that is not packed
 };
 
 // to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer. In
@@ -541,6 +542,8 @@ template <class T, class From>
     if (!current_isa().available) return {};
 #    if defined(__x86_64__)
     if (current_isa().isa >= host_isa::avx2) {
+        if constexpr (is_packet<T>)
+            if (current_isa().isa < host_isa::avx512) return {};
         kernel_table<T, From> t;
         if (current_isa().isa >= host_isa::avx512)
             t = STRATAGEMM_TABLE(host_avx512);

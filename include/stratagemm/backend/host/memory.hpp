@@ -58,8 +58,8 @@ public:
     static constexpr std::size_t keep = std::size_t{320} << 20;
     static constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-    // At least `bytes`, which becomes what there is.
-    static std::byte* acquire(std::size_t& bytes) {
+    // At least `bytes`; of a block that was kept, `bytes` becomes its size.
+    [[gnu::cold, gnu::noinline]] static std::byte* acquire(std::size_t& bytes) {
         host_block& kept = cache();
         if (kept.data_ && kept.size_ >= bytes) {
             bytes = kept.size_;
@@ -69,9 +69,9 @@ public:
     }
     static void release(std::byte* data, std::size_t bytes) {
         host_block& kept = cache();
-        if (bytes > keep || kept.closed_) return free(data);
-        if (kept.data_ && kept.size_ >= bytes) return free(data);
-        if (kept.data_) free(kept.data_);
+        if (bytes > keep || kept.closed_) return free(data, bytes);
+        if (kept.data_ && kept.size_ >= bytes) return free(data, bytes);
+        if (kept.data_) free(kept.data_, kept.size_);
         kept.data_ = data;
         kept.size_ = bytes;
     }
@@ -84,20 +84,24 @@ private:
     static std::byte* allocate(std::size_t bytes) {
         std::size_t const size = rounded(bytes);
         if (size < bytes) return nullptr;
-        std::size_t const align = size >= huge_page ? huge_page : 4096;
-        void* p = ::operator new(size, std::align_val_t(align), std::nothrow);
+        void* p = ::operator new(size, alignment(bytes), std::nothrow);
 #ifdef __linux__
         if (p && size >= huge_page) madvise(p, size, MADV_HUGEPAGE);
 #endif
         return static_cast<std::byte*>(p);
     }
-    static void free(std::byte* p) { ::operator delete(p, std::align_val_t(4096)); }
+    [[gnu::cold, gnu::noinline]] static void free(std::byte* p, std::size_t bytes) {
+        ::operator delete(p, alignment(bytes));
+    }
+    static std::align_val_t alignment(std::size_t bytes) {
+        return std::align_val_t(bytes > huge_page - 4096 ? huge_page : 4096);
+    }
     static host_block& cache() {
         static thread_local host_block block;
         return block;
     }
     ~host_block() {
-        if (data_) free(data_);
+        if (data_) free(data_, size_);
         data_ = nullptr;
         closed_ = true;
     }
@@ -117,7 +121,7 @@ using host_arena = linear_arena<host_memory>;
         char text[160];
         __builtin_snprintf(
             text, sizeof(text),
-            "%zu bytes of workspace are not to be had; free memory or multiply in smaller blocks", f.host);
+            "cannot allocate %zu bytes of workspace; free memory or multiply in smaller blocks", f.host);
         return failure(errc::memory, layer, text);
     }
     return host_arena(p, size, host_block::release);

@@ -140,13 +140,14 @@ inline bool packets_may_be_dots(index_t size, index_t m, index_t n, bool a_along
 }
 
 // Dot products of int8: those of the up to eight rows or columns that are short, of which a copy has 128 added to its
-// elements, less those of a row of 128.
+// elements, less those of a row of 128. `short_b`: these are columns. The product knows; a part of it may have fewer of
+// its many rows than columns.
 template <class Table>
-[[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<std::int8_t> const& g, index_t b_col) {
+[[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<std::int8_t> const& g, index_t b_col,
+                                        bool short_b) {
     constexpr index_t length = 3072, most = 256; // elements of a row; sums
     packet_of<std::int8_t> copy[(few_dots(4) + 1) * length / 4];
     std::int32_t sums[(few_dots(4) + 1) * most];
-    bool const short_b = g.n < g.m;
     index_t const few = short_b ? g.n : g.m, many = short_b ? g.m : g.n, step = short_b ? g.a_row : b_col;
     view<std::int8_t const> const all = short_b ? view<std::int8_t const>{g.b, few, g.k, b_col, g.b_row}
                                                 : view<std::int8_t const>{g.a, few, g.k, g.a_row, g.a_col};

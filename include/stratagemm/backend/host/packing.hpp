@@ -58,7 +58,7 @@ template <class T, class From>
 
 // Zeros for a strip that will not be full, which kernels without masks read whole.
 template <class Packet>
-void clear_strip(Packet* to, index_t strip, index_t depth, index_t width) {
+[[gnu::cold, gnu::noinline]] void clear_strip(Packet* to, index_t strip, index_t depth, index_t width) {
     if (width < strip) __builtin_memset(to, 0, static_cast<std::size_t>(strip * depth) * sizeof(Packet));
 }
 

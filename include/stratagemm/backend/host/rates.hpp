@@ -1,9 +1,9 @@
-// The rates that estimate() of the host counts with: a table, and for the tile unit of AMX a stored measurement,
-// which only tune() (host/tuning.hpp) writes. No product measures anything.
+// The rates that estimate() of the host counts with where the tile unit of AMX multiplies: constants, and a stored
+// measurement, which only tune() (host/tuning.hpp) writes. No product measures anything.
 //
-// The table has what one thread was seen to reach in a fast clock. That is no promise for tiles: there are processors
+// The constants are what one thread was seen to reach in a fast clock. That is no promise for tiles: there are processors
 // and virtual machines where, for seconds to minutes at a time, the tile unit runs at a quarter of its rate and
-// vectors at three quarters of theirs. Against vectors the unit is then at a third of the table, and that third is
+// vectors at three quarters of theirs. Against vectors the unit is then at a third of its rate here, and that third is
 // what it counts for until it is measured: a layer that leaves the vectors for the tiles by such an estimate gains in
 // either clock. By these rates products of int8 pay at no size for doubles as accurate as doubles (16 or 17 of them)
 // and floats as accurate as floats (9), and from about 2048 for doubles as accurate as floats.
@@ -16,13 +16,12 @@
 
 STRATAGEMM_BEGIN
 
-// Operations a second: portable, AVX2, AVX-512 (int8: a guess), AMX; int8, bfloat16, float, double.
-inline constexpr double host_rates[4][4] = {{9e9, 28e9, 28e9, 14e9},
-                                            {140e9, 90e9, 90e9, 45e9},
-                                            {300e9, 150e9, 150e9, 75e9},
-                                            {3500e9, 1430e9, 215e9, 105e9}};
+// Operations a second of the tile unit, and of vectors of floats beside it.
+struct host_rates {
+    static constexpr double int8 = 3500e9, bfloat16 = 1430e9, vectors = 215e9;
+};
 
-// The rate of the tile unit beside that of vectors, in thousandths of what the table says.
+// The rate of the tile unit beside that of vectors, in thousandths of what host_rates say.
 class host_tile_rate {
 public:
     static constexpr int unmeasured = 333, least = 20, most = 8000;
@@ -51,7 +50,7 @@ public:
     }
     static program_key key() {
         return {"host, " + processor(), "tile rate",
-                std::to_string(host_rates[3][0]) + ' ' + std::to_string(host_rates[3][2])};
+                std::to_string(host_rates::int8) + ' ' + std::to_string(host_rates::vectors)};
     }
 
 private:

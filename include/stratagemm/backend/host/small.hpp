@@ -135,7 +135,8 @@ template <class T>
     auto const& table = real_packing<T, T>::kernels();
     // Of batches of squares of four, two rows fill a vector of the compiled kernel, which reads pointers and steps only,
     // as generated ones do. These have one row in a vector.
-    bool const own_e = g.beta == T(0) || g.e_step == g.c_step, quads = g.count > 1 && kernel == table.quads;
+    bool const own_e = g.beta == T(0) || g.e_step == g.c_step,
+               quads = g.count > 1 && table.quads && kernel == table.quads;
     own = quads ? kernel : own_e && b_col == 1 ? generated_next(g) : nullptr;
     if (!own && !kernel) return g.count == 1 && multiply_small_pieces(g, b_col);
     run_small(g, own ? own : kernel, threads);

@@ -46,7 +46,7 @@ inline result<host_tuned> tune(host const& cpu, double seconds = 60) {
             return std::chrono::duration<double>(clock::now() - start).count() / times;
         };
         // Both take about as long: a unit that is slowed down when it works for long is seen at that speed.
-        constexpr double ratio = host_rates[3][0] / host_rates[3][2];
+        constexpr double ratio = host_rates::int8 / host_rates::vectors;
         auto const round = [&] {
             double const vectors = time_of(product(x, x, y), 1),
                          tiles = time_of(product(a, a, c), static_cast<int>(ratio));

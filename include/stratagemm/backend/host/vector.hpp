@@ -83,7 +83,7 @@ void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_regi
             for (index_t p = 0; p < job.a.cols; p += step) {
                 g.k = smaller(step, job.a.cols - p), g.a = &job.a(i, p), g.b = &job.b(p, j);
                 if constexpr (std::is_same_v<T, std::int8_t>)
-                    multiply_by_dots(table, g, job.b.col_stride);
+                    multiply_by_dots(table, g, job.b.col_stride, job.b.cols < job.a.rows);
                 else if (dots)
                     multiply_by_dots(g, job.b.col_stride, smaller(job.a.rows, job.b.cols));
                 else if constexpr (std::is_same_v<typename Packing::packet, T>)

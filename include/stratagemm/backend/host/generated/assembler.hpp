@@ -44,7 +44,7 @@ public:
         int element() const { return wide ? 8 : 4; }
     };
     // `mask`: 1 or 2 for as many elements as set_mask() was told, 0 for all; others of a vector are read as zero
-    void load(vectors t, int to, x86_memory from, int mask) {
+    [[gnu::cold, gnu::noinline]] void load(vectors t, int to, x86_memory from, int mask) {
         if (avx512_ || mask == 0)
             return with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, mask ? 0x80 + mask : 0, t.bytes());
         prefix(t, 0x10, of_map(1, 0), to, 0, 0, 0);
@@ -58,7 +58,7 @@ public:
     }
     // Of AVX2, a part of more than 16 bytes is not kept in its register: masks would take a dozen operations on some
     // machines.
-    void store(vectors t, x86_memory to, int from, int mask) {
+    [[gnu::cold, gnu::noinline]] void store(vectors t, x86_memory to, int from, int mask) {
         if (avx512_ || mask == 0)
             return with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, mask, t.bytes());
         int left = part_[mask] * t.element();
@@ -73,7 +73,8 @@ public:
             put(left / 8 * 2, 1);
         }
     }
-    void broadcast(vectors t, int to, x86_memory from) { // with AVX-512 not of doubles in 16 bytes
+    [[gnu::cold, gnu::noinline]] void broadcast(vectors t, int to,
+                                                x86_memory from) { // with AVX-512 not of doubles in 16 bytes
         if (!avx512_) t.length = 1;
         with_memory(t, t.wide ? 0x19 : 0x18, of_map(2, true), to, 0, from, 0, t.element());
     }
@@ -109,7 +110,7 @@ public:
         with_registers(t, packets == 2 ? 0xfe : 0x58, of_map(1, packets == 2 || t.wide), to, x, y);
     }
     // 16 or 32 bytes of the longest vector
-    void extract(vectors t, int to, int from, int which) {
+    [[gnu::cold, gnu::noinline]] void extract(vectors t, int to, int from, int which) {
         with_registers({t.wide, avx512_ ? 2 : 1}, t.length == 0 ? 0x19 : 0x1b, of_map(3, true), from, 0, to);
         put(which, 1);
     }
@@ -132,33 +133,33 @@ public:
         with_registers(t, high ? 0x15 : 0x14, of_map(1, t.wide), to, x, y);
     }
     void clear(vectors t, int to) { with_registers({false, t.length}, 0xef, of_map(1, true), to, to, to); }
-    void set_mask(int mask, index_t elements) { // at most 63, through rcx
+    [[gnu::cold, gnu::noinline]] void set_mask(int mask, index_t elements) { // at most 63, through rcx
         part_[mask] = static_cast<int>(elements);
         if (!avx512_) return;
         put(0xb948, 2), put((index_t{1} << elements) - 1, 8);
         put(0x92fbe1c4, 4), put(0xc1 + 8 * mask, 1);
     }
     // `far`: into the second-level cache
-    void prefetch(x86_memory line, bool to_write, bool far = false) {
+    [[gnu::cold, gnu::noinline]] void prefetch(x86_memory line, bool to_write, bool far = false) {
         if (line.base > rdi) put(0x41, 1);
         put(to_write ? 0x0d0f : 0x180f, 2);
         put((far ? 0x90 : 0x88) + (line.base & 7), 1), put_number(line.distance);
     }
 
     // ---- addresses and loops --------------------------------------------------------------------------------
-    void move(gpr to, index_t number) {
+    [[gnu::cold, gnu::noinline]] void move(gpr to, index_t number) {
         rex(0, to);
         put(0xc7, 1), put(0xc0 + (to & 7), 1), put_number(number);
     }
-    void move(gpr to, gpr from) {
+    [[gnu::cold, gnu::noinline]] void move(gpr to, gpr from) {
         rex(from, to);
         put(0x89, 1), put(0xc0 + 8 * (from & 7) + (to & 7), 1);
     }
-    void load(gpr to, x86_memory from) {
+    [[gnu::cold, gnu::noinline]] void load(gpr to, x86_memory from) {
         rex(to, from.base);
         put(0x8b, 1), put(0x80 + 8 * (to & 7) + (from.base & 7), 1), put_number(from.distance);
     }
-    void add(gpr to, index_t number) {
+    [[gnu::cold, gnu::noinline]] void add(gpr to, index_t number) {
         if (number == 0) return;
         rex(0, to);
         put(0x81, 1), put(0xc0 + (to & 7), 1), put_number(number);
@@ -175,7 +176,7 @@ public:
         if (count > 1) move(counter, count);
         return at_;
     }
-    void end_loop(gpr counter, index_t count, unsigned char* loop) {
+    [[gnu::cold, gnu::noinline]] void end_loop(gpr counter, index_t count, unsigned char* loop) {
         if (count <= 1) return;
         add(counter, -1);
         put(0x850f, 2), put_number(loop - (at_ + 4));
@@ -244,7 +245,7 @@ private:
         if (!avx512_) unit = 1;
         int const operand = (reg & 7) * 8 + (m.base & 7);
         index_t const units = m.distance / unit;
-        if (m.distance == 0)
+        if (m.distance == 0 && m.base != rbp) // which needs one
             put(operand, 1);
         else if (units * unit == m.distance && units >= -128 && units < 128)
             put(0x40 + operand, 1), put(units & 255, 1);

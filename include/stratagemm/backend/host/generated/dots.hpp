@@ -61,7 +61,7 @@ class dots_generator : dots_tiling {
 public:
     [[gnu::cold, gnu::noinline]] dots_generator(generated_shape const& s, assembler& to)
         : dots_tiling(s, to.is_avx512()), s_(s), to_(to),
-          adds_((s.kind & 24) == static_cast<int>(generated_end::added)), t_{size_ == 8,
+          adds_((s.kind & 48) == static_cast<int>(generated_end::added)), t_{size_ == 8,
                                                                              to.is_avx512() ? 2 : 1},
           row_of_a_(most_sums() * static_cast<int>(halves())), rows_first_(s.m > s.n), fetches_(fetches(s)) {}
 

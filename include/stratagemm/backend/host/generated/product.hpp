@@ -20,8 +20,9 @@ class product_generator : generated_tiling {
 
 public:
     [[gnu::cold, gnu::noinline]] product_generator(generated_shape const& s, assembler& to)
-        : generated_tiling(s, to.is_avx512()), to_(to), end_(static_cast<generated_end>(s.kind & 24)),
-          c_col_(turned_ ? s.c_row : 1), masked_(rest_ * size_ % last_.bytes() != 0) {}
+        : generated_tiling(s, to.is_avx512()), to_(to), end_(static_cast<generated_end>(s.kind & 48)),
+          c_col_(turned_ ? s.c_row : 1), masked_(rest_ * size_ % last_.bytes() != 0),
+          copies_(s.is(generated_form::copied) && goes_down() && tiles_.parts > 2) {}
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch
     // has. Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps
@@ -30,7 +31,9 @@ public:
         to_.packets = s_.packets();
         if (masked_) to_.set_mask(1, rest_);
         to_.push(rbx);
+        if (copies_) to_.push(rbp);
         to_.move(r11, rdi);
+        if (copies_) to_.load(rbp, STRATAGEMM_ARGUMENT(t_.wide, room));
         to_.load(rbx, STRATAGEMM_ARGUMENT(t_.wide, count));
         to_.load(rsi, STRATAGEMM_ARGUMENT(t_.wide, b));
         to_.load(rdx, STRATAGEMM_ARGUMENT(t_.wide, c));
@@ -63,6 +66,7 @@ public:
         to_.add_elements(rdx, r10, size_ == 8);
         to_.jump(product);
         to_.lands(leave);
+        if (copies_) to_.pop(rbp);
         to_.pop(rbx);
         to_.leave();
     }
@@ -79,16 +83,28 @@ private:
         repeat(r10, ends, rows, strips_.narrow, true);
         b_ahead_ -= column(vectors_), c_ahead_ -= vectors_ * lanes_ * c_col_;
     }
-    // All tiles of a strip of so many vectors, of which the first fetch the next strip; or, if this is 0, all of C.
+    // All tiles of a strip of so many vectors; or, if this is 0, all of C. The first tiles fetch the next strip: each of
+    // them some vectors of every row; or, of a strip that is copied, the two after the tile that writes the copy, which
+    // take every other step for a row that rsi points to.
     [[gnu::cold, gnu::noinline]] void write_down(index_t width, bool ends) {
-        index_t const first = smaller(tiles_.parts, width), larger = smaller(tiles_.larger, first);
-        for (index_t t = 0; t < first; ++t) {
-            fetched_ = width * t / first, fetched_to_ = width * (t + 1) / first;
-            repeat(rax, 1, tiles_.least + (t < larger), width, ends);
+        index_t larger = tiles_.larger, left = tiles_.parts;
+        bool const copies = copies_ && width > 0;
+        index_t const first = copies ? 2 : smaller(left, width), b_row = s_.b_row;
+        fetched_to_ = 0;
+        for (index_t t = 0; left > 0; ++t) {
+            index_t const count = t >= first ? left : copies ? 1 + t : 1, tall = smaller(larger, count);
+            fetched_ = fetched_to_;
+            if (copies) {
+                writes_copy_ = t == 0, fetched_row_ = t == 1 ? b_row : 0;
+                if (t == 1) b_ahead_ += column(width), b_ = rbp, s_.b_row = width * lanes_;
+            } else if (t < first) {
+                fetched_to_ = width * (t + 1) / first;
+            }
+            repeat(rax, tall, tiles_.least + 1, width, ends);
+            repeat(rax, count - tall, tiles_.least, width, ends);
+            larger -= tall, left -= count;
         }
-        fetched_ = fetched_to_;
-        repeat(rax, tiles_.larger - larger, tiles_.least + 1, width, ends);
-        repeat(rax, tiles_.parts - tiles_.larger - (first - larger), tiles_.least, width, ends);
+        if (copies) b_ = rsi, s_.b_row = b_row, b_ahead_ -= column(width) + (s_.k + 1) / 2 * 2 * b_row;
         a_ahead_ -= s_.m * s_.a_row, c_ahead_ -= s_.m * c_row_;
     }
     // `count` times a tile, or all across or down if `width` or `rows` is 0; then on by a tile, in the way that is
@@ -126,18 +142,22 @@ private:
         // What fits well into the cache of decoded instructions is written out.
         index_t const step = beside_ * (width > 1 ? sums + rows + width : sums + 1);
         index_t left = s_.k;
-        gpr a = rdi, b = rsi;
+        index_t const copy_row = writes_copy_ ? width * t_.bytes() : 0;
+        gpr a = rdi, b = b_;
         if (left * step > 320) {
-            index_t const unrolled = larger_of(1, 96 / step);
+            index_t unrolled = larger_of(1, 96 / step);
+            if (fetched_row_ != 0) unrolled = (unrolled + 1) / 2 * 2;
             a = r8, b = r9;
-            to_.move(a, rdi), to_.move(b, rsi);
+            to_.move(a, rdi), to_.move(b, b_);
             unsigned char* const loop = to_.begin_loop(rcx, left / unrolled);
             write_steps(rows, width, ends, a, b, 0, unrolled, beside_);
             to_.add(a, unrolled * s_.a_col * size_), to_.add(b, unrolled * s_.b_row * size_);
+            to_.add(rbp, unrolled * copy_row), to_.add(rsi, unrolled / 2 * fetched_row_ * size_);
             to_.end_loop(rcx, left / unrolled, loop);
             left %= unrolled;
         }
         write_steps(rows, width, ends, a, b, 0, left, beside_);
+        to_.add(rbp, (left - s_.k) * copy_row), b_ahead_ += (left + 1) / 2 * fetched_row_;
         // The last piece may be shorter.
         if (beside_ > 1) write_steps(rows, width, ends, a, b, left, left + piece_ - s_.k, beside_ - 1);
 
@@ -224,6 +244,8 @@ private:
         for (index_t x = from * pieces; x < to * pieces; ++x) {
             int const piece = static_cast<int>(x % pieces), first = piece * rows * width;
             index_t const p = x / pieces + piece * piece_;
+            if (fetched_row_ != 0 && x % 2 == 0)
+                to_.prefetch(end_of_line(rsi, x / 2 * fetched_row_ * size_), false, true);
             for (index_t v = fetched_; v < fetched_to_; ++v)
                 if (begins_line(v))
                     to_.prefetch(end_of_line(b, (p * s_.b_row + column(width + v)) * size_), false, true);
@@ -253,9 +275,10 @@ private:
                                 end_of_line(b, of_b.distance + (avx512_ ? 12 : 24) * s_.b_row * size_),
                                 false);
                     }
-                    if (r < 0)
+                    if (r < 0) {
                         to_.load(t, row + v, of_b, masked);
-                    else if (width == 1 && !sums_integers())
+                        if (writes_copy_) to_.store(t_, {rbp, (p * width + v) * t_.bytes()}, row + v, 0);
+                    } else if (width == 1 && !sums_integers())
                         to_.multiply_add_element(t, first + r, row, of_a);
                     else if (in_memory)
                         to_.multiply_add(t, first + v, element, of_b, masked);
@@ -281,6 +304,10 @@ private:
     generated_end end_;
     index_t c_col_;                        // distance of columns
     bool masked_;                          // the last vector
+    bool copies_;                          // strips of B, as generated_form says
+    bool writes_copy_ = false;             // the tile that is written does
+    gpr b_ = rsi;                          // what tiles read: B, or the copy
+    index_t fetched_row_ = 0;              // distance of rows of the next strip, where tiles fetch these
     index_t fetched_ = 0, fetched_to_ = 0; // vectors of the next strip that steps fetch
     index_t piece_ = 0;                    // steps of each piece of k but for the last
     int beside_ = 1; // pieces whose sums are in registers together, of which s_.k are the steps of the last

@@ -12,18 +12,20 @@
 STRATAGEMM_BEGIN
 
 // C = A B, C = alpha A B, C = alpha A B + beta C, or, of a kernel's further pieces of k, C = alpha A B + C.
-enum class generated_end { plain = 0, scaled = 8, added = 16, further = 24 };
+enum class generated_end { plain = 0, scaled = 16, added = 32, further = 48 };
 // `turned`: not columns of C are side by side but rows, and columns are c_row apart. `continued`: sums go on from C.
-enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4 };
+// `copied`: the first tile of a strip copies the strip of B to where the other tiles read it.
+enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4, copied = 8 };
 
 // What a generated kernel has as constants. C has columns of stride one; so has B, which lies in strips of so many
 // columns where these are apart.
 struct generated_shape {
     index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
-    index_t kind; // 32 times generated_element(), a generated_end, and a generated_form
+    index_t kind; // 64 times generated_element(), a generated_end, and a generated_form
 
-    index_t size() const { return kind / 32 % 16; }              // of an element
-    int packets() const { return static_cast<int>(kind / 512); } // of assembler
+    bool is(generated_form form) const { return (kind & static_cast<int>(form)) != 0; }
+    index_t size() const { return kind / 64 % 16; }               // of an element
+    int packets() const { return static_cast<int>(kind / 1024); } // of assembler
 };
 // Of elements of a kernel: their bytes, and 16 for each kind of packets.
 template <class T>
@@ -45,11 +47,10 @@ struct evenly {
 class generated_tiling {
 public:
     [[gnu::cold, gnu::noinline]] generated_tiling(generated_shape const& s, bool avx512)
-        : avx512_(avx512), s_(s), size_(s.size()),
-          turned_((s.kind & static_cast<int>(generated_form::turned)) != 0),
-          continues_((s.kind & static_cast<int>(generated_form::continued)) != 0),
-          c_row_(turned_ ? 1 : s.c_row), t_(vector_of(s.n)), lanes_(t_.bytes() / size_),
-          vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_), last_(rest_ > 0 ? vector_of(rest_) : t_),
+        : avx512_(avx512), s_(s), size_(s.size()), turned_(s.is(generated_form::turned)),
+          continues_(s.is(generated_form::continued)), c_row_(turned_ ? 1 : s.c_row), t_(vector_of(s.n)),
+          lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_),
+          last_(rest_ > 0 ? vector_of(rest_) : t_),
           large_(s.m >= (avx512 ? 12 : 7) && smaller(s.k, longest_piece(size_)) * s.n * size_ > 1 << 18 &&
                  !turned_ && !continues_ && (has_strips() || cpu_is_near_third_level())),
           strips_(widths()), width_(strips_.wides > 0 ? strips_.wide : strips_.narrow),
@@ -84,7 +85,7 @@ public:
 protected:
     // Where a vector of a row of B lies: B may consist of strips of two.
     bool has_strips() const { return s_.b_strip != (avx512_ ? 128 : 64) / size_; }
-    index_t column(index_t vector) const {
+    [[gnu::cold, gnu::noinline]] index_t column(index_t vector) const {
         return has_strips() ? vector / 2 * s_.b_strip + vector % 2 * lanes_ : vector * lanes_;
     }
     // Whether all rows of C come before the next strip, which is fetched from where a B lies that is not packed.
@@ -122,7 +123,7 @@ private:
         return turned_ ? divide_up(rows, 16 / size_) * width * lanes_ : rows * width;
     }
     // The shortest that holds so many elements, or the longest.
-    assembler::vectors vector_of(index_t elements) const {
+    [[gnu::cold, gnu::noinline]] assembler::vectors vector_of(index_t elements) const {
         return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 || !avx512_ ? 1 : 2};
     }
     // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
