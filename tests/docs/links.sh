@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every relative link of the documents leads to a file of the repository, and its #anchor to a heading there; each example
-# has a link in docs/choosing.md. Prints what is missing.
+# Every relative link of the documents leads to a file of the repository, and its #anchor to a heading there; each
+# example has a link in docs/choosing.md. Prints what is missing.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
