@@ -2,7 +2,8 @@
 # Fills the tables of docs/performance.md with the figures in bench/results: writes the page, with each table between
 # "<!-- table: NAME -->" and "<!-- end -->" made anew, to standard output:
 #   sh docs/tables.sh >page && mv page docs/performance.md
-# tests/docs/pictures.sh compares the page in the repository with what this writes.
+# With the argument "cells" it writes instead the figures of host, batches and groups that docs/choosing.md has in cells.
+# tests/docs/pictures.sh compares both with the pages in the repository.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -122,6 +123,29 @@ table() {
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
     esac
 }
+
+# ratios FILE KIND: the least and the largest ratio of the cases that begin with KIND.
+ratios() {
+    awk -v kind="$2" '/^ratio to/ { exit }
+        /  [12] threads? / { ratio = $NF }
+        at = index($0, "  cuBLAS  ") { split(substr($0, at + 10), after, " "); ratio = after[2] }
+        (!at && !/  [12] threads? /) || ratio !~ /^[0-9]+[.][0-9]+$/ || index($0, kind) != 1 { next }
+        { if (!any++ || ratio + 0 < least) least = ratio + 0; if (ratio + 0 > most) most = ratio + 0 }
+        END { printf "%.2f to %.2f", least, most }' "$results/$1.txt"
+}
+mean_of_all() { awk '$1 == "all" { print $3; exit }' "$results/$1.txt"; }
+cells() {
+    xeon=host-xeon-2026-11-27 zen3=host-zen3-2026-11-27 h100=cuda-h100-2026-11-27
+    echo "$(ratios $xeon ""), mean $(mean_of_all $xeon) (Xeon, AVX-512 and AMX); \
+$(ratios $zen3 ""), mean $(mean_of_all $zen3) (Zen 3, AVX2)"
+    echo "\`host\` $(ratios $xeon batched) (Xeon), $(ratios $zen3 batched) (Zen 3); \
+\`cuda\` $(ratios $h100 batched) (H100)"
+    echo "\`cuda\` $(ratios $h100 grouped) (H100)"
+}
+if [ "${1:-}" = cells ]; then
+    cells
+    exit
+fi
 
 inside=
 while IFS= read -r line; do

@@ -78,7 +78,7 @@ status run_call(First&& first, Rest&&... rest) {
                       "stratagemm: the policy is the first argument of gemm: gemm(policy, a, b, c)");
     } else if constexpr (has_range<First, Rest...> && !is_group_call<First> && !is_group_call<Rest...>) {
         static_assert(
-            !has_range<Rest...>,
+            !has_range<First, Rest...>,
             "stratagemm: a std::vector or std::span does not say how many rows and columns it has; write "
             "row_major(v, rows, cols) or col_major(v, rows, cols)");
     } else if constexpr (product_range<std::remove_cvref_t<First>>) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every relative link of the documents leads to a file of the repository, and its #anchor to a heading there. Prints
-# those that do not.
+# Every relative link of the documents leads to a file of the repository, and its #anchor to a heading there; each
+# example has a link in docs/choosing.md. Prints what is missing.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -33,5 +33,9 @@ for document in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
             failed=1
         fi
     done
+done
+# The table of examples names each.
+for example in examples/*.cpp; do
+    grep -qF "](../$example)" docs/choosing.md || { echo "docs/choosing.md does not name $example" && failed=1; }
 done
 exit $failed

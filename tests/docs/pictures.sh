@@ -1,7 +1,10 @@
 #!/bin/sh
 # docs/ratios.svg is what docs/charts.sh draws from bench/results, and the tables of docs/performance.md are what
-# docs/tables.sh makes of them. Prints the difference where they are not.
+# docs/tables.sh makes of them; so are the ratios in docs/choosing.md. Prints what differs.
 set -eu
 cd "$(dirname "$0")/../.."
 sh docs/charts.sh | diff - docs/ratios.svg
 sh docs/tables.sh | diff - docs/performance.md
+sh docs/tables.sh cells | while IFS= read -r cell; do
+    grep -qF "| $cell |" docs/choosing.md || { echo "docs/choosing.md has no cell: $cell" && exit 1; }
+done

@@ -33,7 +33,10 @@ template <policy Base>
 class out_of_core {
 public:
     using there = typename Base::space;
-    using space = typename memory_beyond<there>::space;
+    // Over the host without files.hpp there is no such memory, and no product is taken.
+    static constexpr bool has_beyond = requires { sizeof(memory_beyond<there>); };
+    using beyond = memory_beyond<std::conditional_t<has_beyond, there, void>>;
+    using space = typename beyond::space;
     using arena = arenas<typename Base::arena>;
     static constexpr bool from_files = out_of_core_parts::from_files<Base>;
 
@@ -48,11 +51,12 @@ public:
 
     template <class P>
     static constexpr verdict accepts =
-        !from_files && !queued_leaf<leaf_of<Base>, there>
+        !has_beyond ? verdict::space
+        : !from_files && !queued_leaf<leaf_of<Base>, there>
             ? verdict::leaf
             : answer<Base, out_of_core_parts::counterpart<Base, P, identity>>();
 
-    auto leaf() const { return typename memory_beyond<there>::leaf{}; }
+    auto leaf() const { return typename beyond::leaf{}; }
 
     result<arena> reserve(footprint f) const {
         int const count = devices();
@@ -109,11 +113,19 @@ public:
                base().describe(block);
     }
 
-    template <class P>
-    status operator()(P const& p, arena& memory) const {
+    // What is wrong with the options, or with those of the base, for any shape: a block is smaller.
+    template <class S>
+    status check(S const&) const {
         if (asked() <= 0)
             return failure(errc::argument, from_files ? "out_of_core: host_bytes must be positive"
                                                       : "out_of_core: device_bytes must be positive");
+        if constexpr (requires { base().check(S{}); }) return base().check(S{});
+        return {};
+    }
+
+    template <class P>
+    status operator()(P const& p, arena& memory) const {
+        if (status s = check(p.shape()); !s) return s;
         index_t const together_at_most = divide().together(p.shape());
         for (index_t i = 0, count = 1; i < p.count; i += count) {
             P some = p.at(i);

@@ -124,11 +124,38 @@ public:
             return "ozaki: " + std::to_string(options_.moduli) + " moduli, scaled by " +
                    (probes(options_.moduli) ? "a product" : "norms") + ", " +
                    std::to_string(options_.moduli + probes(options_.moduli)) + " products; " + beneath();
-        char eps[32];
-        __builtin_snprintf(eps, sizeof(eps), "%.1e", wanted<typename S::c_type>());
-        return std::string("ozaki: error at most ") + eps +
-               " |A||B|, as many slices or moduli as the data need; " + beneath() +
-               "; or natively: " + base_.describe(s);
+        s.count = 1; // one after the other
+        bool const leaves = native_is_faster(s, likely_plan<typename S::c_type>(), false);
+        char text[200];
+        __builtin_snprintf(
+            text, sizeof(text),
+            leaves ? "ozaki by accuracy: natively, which is estimated to be faster here than int8 "
+                     "products that leave out at most %.1e |A||B|; "
+                   : "ozaki by accuracy: int8 products that leave out at most %.1e |A||B|, estimated "
+                     "to be faster here, or natively if the data ask for too many; int8: ",
+            wanted<typename S::c_type>());
+        return text + (leaves ? "" : beneath() + "; ") + "natively: " + base_.describe(s);
+    }
+
+    // What is wrong with the options, by themselves or for this shape.
+    template <class S>
+    status check(S const& s) const {
+        auto const fail = [](char const* text) { return failure(errc::argument, text); };
+        int const slices = options_.slices, count = options_.moduli;
+        if (slices != 0 && count != 0) return fail("ozaki: give `slices` or `moduli`, not both");
+        if (slices != 0 && (slices < least_slices || slices > most_slices))
+            return fail("ozaki: `slices` must be 2 to 18, or 0 to have the layer choose");
+        if (count != 0 && (count < least_moduli || count > most_moduli))
+            return fail("ozaki: `moduli` must be 2 to 20, or 0 to have the layer choose");
+        double const eps = options_.accuracy.eps;
+        if (by_contract() && !(eps >= accuracy::fp64.eps && eps <= 0.25))
+            return fail("ozaki: `accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
+        index_t const k = s.k * ozaki_parts::parts<typename S::c_type>;
+        if (k > longest)
+            return fail("ozaki: k must be at most 2^31 (2^30 for complex); add up products over parts of k");
+        if (count != 0 && !(__builtin_sqrt(static_cast<double>(k)) < ozaki_parts::room(count)))
+            return fail("ozaki: k is too large for so few `moduli`; take more");
+        return {};
     }
 
     template <class P>
@@ -168,32 +195,10 @@ private:
         return wanted<T>() > ozaki_parts::power(4 - 8 * most_chosen_slices);
     }
 
-    // ---- what can be asked for ---------------------------------------------------------------------------
-
     template <class S>
     bool valid(S const& s) const {
         return static_cast<bool>(check(s));
     }
-    template <class S>
-    status check(S const& s) const {
-        auto const fail = [](char const* text) { return failure(errc::argument, text); };
-        int const slices = options_.slices, count = options_.moduli;
-        if (slices != 0 && count != 0) return fail("ozaki: give `slices` or `moduli`, not both");
-        if (slices != 0 && (slices < least_slices || slices > most_slices))
-            return fail("ozaki: `slices` must be 2 to 18, or 0 to have the layer choose");
-        if (count != 0 && (count < least_moduli || count > most_moduli))
-            return fail("ozaki: `moduli` must be 2 to 20, or 0 to have the layer choose");
-        double const eps = options_.accuracy.eps;
-        if (by_contract() && !(eps >= accuracy::fp64.eps && eps <= 0.25))
-            return fail("ozaki: `accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
-        index_t const k = s.k * ozaki_parts::parts<typename S::c_type>;
-        if (k > longest)
-            return fail("ozaki: k must be at most 2^31 (2^30 for complex); add up products over parts of k");
-        if (count != 0 && !(__builtin_sqrt(static_cast<double>(k)) < ozaki_parts::room(count)))
-            return fail("ozaki: k is too large for so few `moduli`; take more");
-        return {};
-    }
-
     status check_device() const {
         if constexpr (on_device)
             if (!leaf().limits().has_double)

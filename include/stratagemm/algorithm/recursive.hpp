@@ -72,6 +72,13 @@ public:
                " x " + std::to_string(block.k) + "; " + base_.describe(block);
     }
 
+    // What is wrong with the options of the base, for any shape: k of a block is shorter.
+    template <class S>
+    status check(S const&) const {
+        if constexpr (requires { base_.check(S{}); }) return base_.check(S{});
+        return {};
+    }
+
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (together(p.shape())) return base_(p, memory); // a batch stays one call

@@ -160,7 +160,7 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         if (!takes_apart<S>) return base_.describe(s);
-        if (!check(s)) return "split: not for this; " + base_.describe(s);
+        if (status wrong = check(s); !wrong) return wrong.error().what();
         constexpr index_t both = complex_like<typename S::c_type> ? 2 : 1;
         index_t const k = both * s.k;
         if (at_once(both * s.m, s.n, k))
@@ -169,6 +169,22 @@ public:
                    " in one kernel; or natively: " + base_.describe(s);
         return "split: " + std::to_string(products()) + " products of " + std::to_string(parts()) +
                " parts; " + base_.describe(narrow_shape{s.m, s.n, k}) + "; or natively: " + base_.describe(s);
+    }
+
+    // What is wrong with the options, by themselves or for this shape. int8 products are the base's.
+    template <class S>
+    status check(S const& s) const {
+        if (!takes_apart<S>) return {};
+        auto const fail = [](char const* text) { return failure(errc::argument, text); };
+        int const x = options_.products;
+        double const eps = options_.accuracy.eps;
+        if (x != 0 && x != 3 && x != 6 && x != 9)
+            return fail("split: `products` must be 3, 6 or 9, or 0 to have the layer choose");
+        if (x == 0 && !(eps >= accuracy::fp64.eps && eps <= 0.25))
+            return fail("split: `accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
+        if (s.k * (complex_like<typename S::c_type> ? 2 : 1) > longest)
+            return fail("split: k must be at most 2^30 (2^29 for complex); add up products over parts of k");
+        return {};
     }
 
     template <class P>
@@ -205,21 +221,6 @@ private:
     static constexpr index_t longest = index_t{1} << 30;
     static constexpr index_t chain = 512; // the most terms of hh that are summed before the sum goes to C
 
-    // ---- what can be asked for ---------------------------------------------------------------------------
-
-    template <class S>
-    status check(S const& s) const {
-        auto const fail = [](char const* text) { return failure(errc::argument, text); };
-        int const x = options_.products;
-        double const eps = options_.accuracy.eps;
-        if (x != 0 && x != 3 && x != 6 && x != 9)
-            return fail("split: `products` must be 3, 6 or 9, or 0 to have the layer choose");
-        if (x == 0 && !(eps >= accuracy::fp64.eps && eps <= 0.25))
-            return fail("split: `accuracy` must be 2 to 53 bits (2^-53 to 1/4): no type of C holds more");
-        if (s.k * (complex_like<typename S::c_type> ? 2 : 1) > longest)
-            return fail("split: k must be at most 2^30 (2^29 for complex); add up products over parts of k");
-        return {};
-    }
     static constexpr double leaves_out(int products) {
         return products == 3 ? 0x1.02p-15 : products == 6 ? 0x1p-24 : 0;
     }

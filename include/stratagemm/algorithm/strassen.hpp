@@ -92,10 +92,18 @@ public:
         return text + (in_place ? ", the last without temporaries; " : "; ") + base_.describe(s);
     }
 
-    template <class P>
-    status operator()(P const& p, arena& memory) const {
+    // What is wrong with the options, or with those of the base, for any shape: k of a part is shorter.
+    template <class S>
+    status check(S const&) const {
         if (options_.levels < strassen_options::automatic)
             return error(errc::argument, "strassen: levels must not be negative");
+        if constexpr (requires { base_.check(S{}); }) return base_.check(S{});
+        return {};
+    }
+
+    template <class P>
+    status operator()(P const& p, arena& memory) const {
+        if (status s = check(p.shape()); !s) return s;
         int const levels = levels_for(p.shape());
         if (levels == 0) return base_(p, memory);
         for (index_t i = 0; i < p.count; ++i) {

@@ -106,9 +106,17 @@ public:
         return "verified by checksums: " + base_.describe(s);
     }
 
+    // What is wrong with the options, or with those of the base.
+    template <class S>
+    status check(S const& s) const {
+        if (options_.rounds < 1) return error(errc::argument, "verified: `rounds` must be at least 1");
+        if constexpr (requires { base_.check(s); }) return base_.check(s);
+        return {};
+    }
+
     template <class P>
     status operator()(P const& p, arena& memory) const {
-        if (options_.rounds < 1) return error(errc::argument, "verified: `rounds` must be at least 1");
+        if (status s = check(p.shape()); !s) return s;
         verified_report seen;
         status done;
         for (index_t i = 0; done && i < p.count; ++i) done = multiply(p.at(i), memory, seen);

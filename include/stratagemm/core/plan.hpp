@@ -1,4 +1,7 @@
 // A plan: everything about a product that depends on its policy and shape alone, done once.
+//
+// A policy with options may have check(shape), a status: what is wrong with the options, by themselves or for this
+// shape. A plan throws that where it is made; a layer passes the question on to its base.
 #pragma once
 
 #include "policy.hpp"
@@ -14,6 +17,7 @@ public:
         if (shape.m < 0 || shape.n < 0 || shape.k < 0 || shape.count < 0)
             raise(error(errc::shape, "plan: sizes must not be negative"));
         if (is_vast(shape.m, shape.n, shape.k, shape.count)) raise(error(errc::overflow, vast_refusal));
+        if constexpr (requires { policy_.check(shape_); }) policy_.check(shape_).or_throw();
         workspace_ = policy_.workspace(shape_);
     }
 
@@ -39,11 +43,12 @@ public:
         } else if constexpr (check_policy<Policy, Problem>()) {
             auto const s = p.shape();
             if (s.m != shape_.m || s.n != shape_.n || s.k != shape_.k || s.count != shape_.count)
-                return error(errc::shape, "plan: the operands do not have the shape that was planned");
+                return other_shape(s);
             if (s.adds && !shape_.adds && !workspace.fits(policy_.workspace(s)))
-                return error(errc::argument, "plan: beta is not zero; plan with shape.adds = true");
-            if (!workspace.fits(workspace_))
-                return error(errc::memory, "plan: the arena is smaller than workspace() asks for");
+                return error(
+                    errc::argument,
+                    "plan: beta is not zero, which takes more workspace; plan with shape.adds = true");
+            if (!workspace.fits(workspace_)) return small_arena();
             if (status v = validate(p); !v) return v;
             return or_no_memory([&] { return run_checked(policy_, p, workspace); });
         }
@@ -63,6 +68,24 @@ public:
     }
 
 private:
+    status other_shape(Shape const& s) const {
+        char text[256];
+        __builtin_snprintf(text, sizeof(text),
+                           "the product is %td x %td x %td (m, n, k), %td of them, and the plan was made for "
+                           "%td x %td x %td, %td of them",
+                           s.m, s.n, s.k, s.count, shape_.m, shape_.n, shape_.k, shape_.count);
+        return failure(errc::shape, "plan", text);
+    }
+    status small_arena() const {
+        char text[256];
+        __builtin_snprintf(
+            text, sizeof(text),
+            "the arena is smaller than workspace() asks for: %zu bytes of host, %zu of pinned and "
+            "%zu of device memory; reserve() makes an arena that is large enough",
+            workspace_.host, workspace_.pinned, workspace_.device);
+        return failure(errc::memory, "plan", text);
+    }
+
     Policy policy_;
     Shape shape_;
     footprint workspace_;

@@ -30,8 +30,7 @@ inline footprint larger(footprint x, footprint y) {
 // How far a computed C can be from the exact one.
 //   componentwise: |dC_ij| <= x (|alpha| |A||B| + |beta E|)_ij
 //   normwise:      |dC_ij| <= x (|alpha| k max|A| max|B| + max|beta E|)
-// `worst` holds for every input; `expected` for inputs whose rounding errors do not conspire, which is what
-// random data looks like.
+// `worst` holds for every input; `expected` is a statistical estimate for typical data.
 struct bound {
     double worst = 0;
     double expected = 0;
@@ -315,8 +314,8 @@ constexpr bool check_policy() {
     else if constexpr (v == verdict::types)
         static_assert(
             v == verdict::yes,
-            "stratagemm: this policy, or one beneath it, has no kernel for these element types; A and B "
-            "have one type, and C the type of their sums");
+            "stratagemm: this policy, or one beneath it, has no kernel for these element types. A and B must "
+            "have one type, and not every policy takes every type: see 'Element types' in docs/reference.md");
     else if constexpr (v == verdict::parts)
         static_assert(
             v == verdict::yes,
@@ -325,7 +324,8 @@ constexpr bool check_policy() {
     else if constexpr (v == verdict::structure)
         static_assert(
             v == verdict::yes,
-            "stratagemm: this policy takes plain matrices only, and an operand or the result is not one");
+            "stratagemm: this policy takes plain matrices only, or not this combination of operands; sparse "
+            "times sparse needs the result sampled(c)");
     else if constexpr (v == verdict::epilogue && !is_view<typename Problem::c_operand>::value)
         static_assert(
             v == verdict::yes,

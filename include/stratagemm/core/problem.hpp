@@ -538,7 +538,10 @@ struct outline {
     if (p.count == adds_another)
         return failure(errc::argument, "gemm: the matrix that is added to a sparse C must be C itself");
     if (p.count < 0)
-        return failure(errc::shape, "gemm: the batches of A, B and C must have the same, non-negative count");
+        return failure(
+            errc::shape,
+            "gemm: the batches of A, B and C must have the same, non-negative count (an A or B that is no "
+            "batch serves all; C must be a batch)");
     bool negative = p.a.cols < 0 || p.b.rows < 0, fits = true;
     bool empty = p.to.count == 0 || p.count == 0, missing = false, outside = false;
     for (auto const* l : {&p.a, &p.b, &p.to, &p.from})

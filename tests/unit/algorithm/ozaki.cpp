@@ -713,6 +713,14 @@ TEST_CASE("ozaki: what it accepts, and what it says") {
     };
     CHECK(contains(said({}), "1.1e-16"));
     CHECK(contains(said({}), "natively"));
+    // It says which of the two it counts with.
+    for (sg::index_t const n : {8, 64, 2048}) {
+        sg::ozaki const layer{sg::host{}};
+        sg::shape<double> const x{.m = n, .n = n, .k = n};
+        bool const counts_native = layer.estimate(x) == sg::host{}.estimate(x);
+        CHECK(contains(layer.describe(x), counts_native ? "natively, which is estimated to be faster here"
+                                                        : "estimated to be faster here, or natively"));
+    }
     CHECK(contains(said({.slices = 7}), "7 slices, 28 products"));
     CHECK(contains(said({.moduli = 15}), "15 moduli"));
     CHECK(contains(said({.moduli = 15, .scaling = sg::ozaki_scaling::product}), "16 products"));

@@ -1,7 +1,12 @@
 #include "catch.hpp"
 #include "unit/support.hpp"
 
+#include <stratagemm/algorithm/ozaki.hpp>
+#include <stratagemm/algorithm/recursive.hpp>
+#include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
+#include <stratagemm/algorithm/verified.hpp>
+#include <stratagemm/backend/host.hpp>
 #include <stratagemm/backend/reference.hpp>
 
 namespace sg = stratagemm;
@@ -60,6 +65,7 @@ TEST_CASE("an arena may serve any plan that needs no more") {
     CHECK(s.error().code() == sg::errc::memory);
     CHECK(s.error().layer() == "plan");
     CHECK(contains(s.error().what(), "workspace()"));
+    CHECK(contains(s.error().what(), (std::to_string(large.workspace().host) + " bytes of host").c_str()));
     CHECK(y(0, 0) == 5);
     sg::host_arena none;
     CHECK_THROWS_AS(large.run(x, x, y, none), sg::error);
@@ -74,11 +80,43 @@ TEST_CASE("a plan refuses another shape") {
     REQUIRE(!s);
     CHECK(s.error().code() == sg::errc::shape);
     CHECK(s.error().layer() == "plan");
+    CHECK(contains(s.error().what(), "20 x 30 x 39"));
+    CHECK(contains(s.error().what(), "20 x 30 x 40"));
     CHECK(c(0, 0) == 5);
     CHECK_THROWS_AS(sg::plan(policy, shape_of(-1, 2, 3)), sg::error);
     sg::shape<float> negative{1, 2, 3};
     negative.count = -1;
     CHECK_THROWS_AS(sg::plan(policy, negative), sg::error);
+}
+
+TEST_CASE("a plan refuses options that gemm refuses, of layers beneath as well") {
+    auto const refused = [](auto const& p, auto const& s) -> std::string {
+        try {
+            sg::plan const made(p, s);
+        } catch (sg::error const& e) {
+            CHECK(e.code() == sg::errc::argument);
+            return e.what();
+        }
+        return "";
+    };
+    sg::host const cpu;
+    sg::shape<double> const s{.m = 20, .n = 30, .k = 40};
+    sg::shape<float> const floats{.m = 20, .n = 30, .k = 40};
+    sg::ozaki const wrong{cpu, {.moduli = 21}};
+    CHECK(contains(refused(sg::ozaki{cpu, {.slices = 1}}, s), "`slices` must be 2 to 18"));
+    CHECK(contains(refused(wrong, s), "`moduli` must be 2 to 20"));
+    CHECK(contains(refused(sg::recursive{wrong}, s), "`moduli` must be 2 to 20"));
+    CHECK(contains(refused(sg::strassen{sg::recursive{wrong}}, s), "`moduli` must be 2 to 20"));
+    CHECK(contains(refused(sg::verified{wrong}, s), "`moduli` must be 2 to 20"));
+    CHECK(contains(refused(sg::strassen{cpu, {.levels = -5}}, s), "levels must not be negative"));
+    CHECK(contains(refused(sg::split{cpu, {.products = 4}}, floats), "3, 6 or 9"));
+    CHECK(contains(refused(sg::verified{cpu, {.rounds = 0}}, floats), "`rounds` must be at least 1"));
+    CHECK(refused(sg::strassen{sg::ozaki{cpu, {.moduli = 15}}}, s).empty());
+    // k is too long for so few moduli, but not in blocks.
+    sg::ozaki const few{cpu, {.moduli = 2}};
+    sg::shape<double> const deep{.m = 2, .n = 2, .k = 40'000};
+    CHECK(contains(refused(few, deep), "too large for so few"));
+    CHECK(refused(sg::recursive{few, {.leaf_bytes = 1 << 16}}, deep).empty());
 }
 
 TEST_CASE("a plan checks its operands as gemm does") {

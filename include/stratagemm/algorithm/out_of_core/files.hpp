@@ -141,4 +141,17 @@ struct memory_beyond<host_memory> {
     using journal = file_journal;
 };
 
+// Operands that are in memory need no layer to bring them there.
+template <>
+struct refuse_space<file_memory, host_memory> {
+    template <class There = file_memory>
+    static constexpr bool say() {
+        static_assert(
+            std::is_same_v<There, host_memory>,
+            "stratagemm: these operands are in memory already, and out_of_core over a policy of the host "
+            "takes matrices in files: call the policy beneath it");
+        return false;
+    }
+};
+
 STRATAGEMM_END

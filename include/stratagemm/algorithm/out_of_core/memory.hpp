@@ -88,6 +88,19 @@ requires(!std::is_same_v<There, host_memory>) struct refuse_space<There, host_me
     }
 };
 
+// The operands of a layer over the host are in its memory, and would come from files.
+template <>
+struct refuse_space<host_memory, host_memory> {
+    template <class There = host_memory>
+    static constexpr bool say() {
+        static_assert(
+            !std::is_same_v<There, host_memory>,
+            "stratagemm: staged and out_of_core are for a policy on a device; over the host, out_of_core "
+            "takes matrices in files (include algorithm/out_of_core/files.hpp)");
+        return false;
+    }
+};
+
 namespace out_of_core_parts {
 
 // Whether operands are in files, and the base multiplies on the host.

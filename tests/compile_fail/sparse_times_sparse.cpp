@@ -1,0 +1,9 @@
+// expect: sparse times sparse needs the result sampled(c)
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/csr.hpp>
+
+namespace sg = stratagemm;
+
+void sparse(sg::host& cpu, sg::csr<float>& a, sg::csr<float>& b, sg::matrix<float>& c) {
+    sg::gemm(cpu, a, b, c);
+}
