@@ -180,7 +180,7 @@ struct host {
                     return true;
                 }
             }
-            if (work > most && (work > 4 * most || !(dots || is_short(p.c.rows, p.c.cols, g.k, size)) ||
+            if (work > most && (work > 4 * most || !(dots || is_short(size, g.m, g.n, g.k)) ||
                                 (g.count == 1 && host_threads(threads) > 1)))
                 return false;
             // The blocked product turns a column that is not contiguous, too.
@@ -384,11 +384,6 @@ private:
             }
     }
 
-    // Whether k is so short that most of the time goes to C, and A stays in the first-level cache, the rest in the
-    // second: blocks would not help.
-    static bool is_short(index_t m, index_t n, index_t k, index_t size) {
-        return k <= 64 && m * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
-    }
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>
     bool is_narrow(Problem const& p) const {

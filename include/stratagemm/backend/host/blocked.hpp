@@ -191,6 +191,12 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     return fits && k >= 32 && m > 4;
 }
 
+// Whether k is so short that most of the time goes to C, and one operand stays in the first-level cache, the rest in the
+// second: blocks would not help.
+[[gnu::cold, gnu::noinline]] inline bool is_short(index_t size, index_t m, index_t n, index_t k) {
+    return k <= 64 && smaller(m, n) * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
+}
+
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
 // otherwise 0.
 template <class Packet>

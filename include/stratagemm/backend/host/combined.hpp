@@ -60,7 +60,8 @@ struct sum_packing {
     static host_sum<T> of(view<T const> const&) { return {}; }
     template <int N>
     static host_sum<T> of(sum_of<view<T const>, N> const& x) {
-        static_assert(N <= most);
+        static_assert(N <= most,
+                      "stratagemm: the host adds at most eight matrices in a sum; add some of them before");
         if (x.terms == 1) return {};
         return {x.term, x.terms, pack_a, pack_b};
     }

@@ -280,8 +280,8 @@ inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_
     if (!p.b_across && is_row_of_pages(tiles.generated, p.m, row, p.k, row)) return false;
     if (is_columns(p, tiles)) return true;
     if (p.work() > most && is_shared) return false;
-    bool const is_short = p.k <= 64 && p.a() <= 16384 && p.b() + p.c() <= 1 << 20 && p.work() <= 4 * most;
-    if (p.work() > most && !is_short) return is_dots(p, tiles) && p.work() <= 4 * most;
+    if (p.work() > 4 * most) return false;
+    if (p.work() > most && !is_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
     return is_dots(p, tiles) || !p.is_flat(tiles.generated) || p.work() < 1 << 15;
 }
 
