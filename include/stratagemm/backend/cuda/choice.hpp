@@ -79,6 +79,7 @@ struct cuda_order {
 // where A lies along k, that is for tiles.
 inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff_t n, bool along_k) {
     if (type == 'h' || type == 'w') return d.capability >= 80 && (along_k || n > 2);
+    if (type == 'b') return d.capability >= 80 && along_k;
     return type == 'd' && d.capability >= 90 && n > 4 && !along_k;
 }
 
@@ -226,7 +227,7 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
     };
     cuda_parts_of_k best;
     for (std::ptrdiff_t p = 1; p == 1 || (tiles * p <= 2 * d.units && p * 2 * step <= s.k); ++p)
-        best.consider(p, tiles, 2, d, summing, 2500);
+        best.consider(p, tiles, 2, d, summing, element == 1 ? 4800 : 2500);
     return best;
 }
 
@@ -514,7 +515,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
         bool const words = element < 4 && line % 4 == 0;
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
-        bool const by_steps = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element == 2 &&
+        bool const by_steps = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element < 4 &&
                               narrow_on_tensor_cores(type, d, s.n, true) && s.k < 32768 && s.count == 1;
         std::ptrdiff_t parts = given ? only.parts : 1;
         double reading = 0;
