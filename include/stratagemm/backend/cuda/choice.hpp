@@ -286,10 +286,11 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
 }
 
 // By what the rate of a small tile of 16 bits is multiplied in clusters of four or eight blocks, each of which fetches a
-// part of what all multiply (bench/results/small-clusters-h100-2026-11-27.txt).
+// part of what all multiply (bench/results/small-clusters-h100-2026-11-27.txt and worst-shapes-h100-2026-11-28.txt).
 inline double rate_in_clusters(cuda_tile const& t, bool b_along_k, std::size_t element) {
     if (element != 2 || t.blocks_of_cluster() < 4 || has_three_groups(t)) return 1;
-    return t.m == 64 ? (b_along_k ? 1.4 : 1.12) : b_along_k ? 1.06 : 1;
+    if (t.m > 64) return t.n >= 128 ? 1.15 : b_along_k ? 1.06 : 1;
+    return b_along_k ? 1.4 : 1.12;
 }
 
 // Small tiles of 16 bits for clusters of four or eight blocks, as wide as one round of such clusters needs: they leave
