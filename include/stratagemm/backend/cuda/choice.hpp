@@ -85,7 +85,8 @@ inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff
 
 // Whether few columns of 16 bits may be multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
 // need a copy of it, which is faster where A is small and B is not. Up to eight columns have another kernel if lines
-// begin at multiples of 4 bytes. `of_any_size`: also in sizes in which it is never faster.
+// begin at multiples of 4 bytes; that one is faster for many terms. `of_any_size`: also in sizes in which it is never
+// faster.
 inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, cuda_sides const& s,
                           cuda_layout const& lying, bool of_any_size = false) {
     bool const of_type = type == 'h' || type == 'w', no_overflow = s.k <= device_longest - 65536;
@@ -95,7 +96,7 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
     if (!may || of_any_size) return may;
     if (s.count > 1 || s.n > s.m) return false;
     bool const words = line % 4 == 0;
-    if (!words && s.n <= 16) return s.n > 1 && s.m >= 500 && s.k >= 96;
+    if (s.n <= (words ? 8 : 16)) return s.n > 1 && s.m >= 500 && s.k >= 96 && (!words || s.k <= 768);
     double const bytes = static_cast<double>(s.m) * static_cast<double>(line);
     return s.n > 8 && s.m >= 1000 && s.k >= 256 && bytes >= (words ? 12e5 : 6e5) * static_cast<double>(s.n);
 }
