@@ -192,6 +192,16 @@ template <class T> inline void multiply(float (&c)[4], run_of<T, 4> const &x0, r
     union words { run_of<T, 4> x; uint2 w; } const a = {x0}, b = {x1}, d = {y};
     multiply(c, a.w, b.w, d.w);
 }
+/* Vectors of 16 bytes. */
+struct vector { uint2 half[2]; };
+template <class S> inline void multiply(S (&c)[4], vector const &x0, vector const &x1, vector const &y) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) multiply(c, x0.half[h], x1.half[h], y.half[h]);
+}
+inline void multiply(double (&c)[4], vector const &x0, vector const &x1, vector const &y) {
+    union words { vector v; run_of<double, 2> x; } const a = {x0}, b = {x1}, d = {y};
+    multiply(c, a.x, b.x, d.x);
+}
 /* 16 bytes that begin so many bytes after two neighbouring aligned pieces do. */
 inline run_of<IN, EACH> shifted_by(unsigned bytes, uint4 const &low, uint4 const &high) {
     unsigned const x[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -426,9 +436,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
     IN const *const column = b + min(g, COLS - 1) * p.b.col; /* what is not a column of B counts for none of C */
     scalar sum[4] = {};
-    /* As words: see multiply(). */
-    static_assert(EACH == 2 * TERMS, "a vector is multiplied in halves");
-    struct vector { uint2 half[2]; };
+    static_assert(EACH % TERMS == 0, "a vector is multiplied as a whole");
     auto const as_words = [](run_of<IN, EACH> const &x) {
         union { run_of<IN, EACH> run; vector words; } const u = {x};
         return u.words;
@@ -445,10 +453,6 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         return vector_at(from);
 #endif
     };
-    auto const add = [&](vector const &x, vector const &y, vector const &z) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) multiply(sum, x.half[h], y.half[h], z.half[h]);
-    };
     constexpr int AHEAD = 4, STEP = STAGES * PIECE;
     int l = begin + slice * (2 * PIECE) + EACH * t;
     /* Pieces are 64 bytes of a line: two neighbours at a time, a line of the cache. */
@@ -460,7 +464,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s) z[s] = vector_at(column + piece(s));
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) add(x[s], y[s], z[s]);
+        for (int s = 0; s < AHEAD; ++s) multiply(sum, x[s], y[s], z[s]);
     }
     /* Whole pieces that are left, asked for together, and a part of one after them. */
     int left = 0;
@@ -474,7 +478,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             left = s + 1;
         }
 #pragma unroll
-        for (int s = 0; s < AHEAD - 1; ++s) add(x[s], y[s], z[s]);
+        for (int s = 0; s < AHEAD - 1; ++s) multiply(sum, x[s], y[s], z[s]);
     }
     if (int const at = piece(left), there = end - at; there + EACH * t > 0) {
         vector x, y, z;
@@ -483,7 +487,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         else
             x = as_words(some_of(a0 + at, 1, there)), y = as_words(some_of(a1 + at, 1, there)),
             z = as_words(some_of(column + at, 1, there));
-        add(x, y, z);
+        multiply(sum, x, y, z);
     }
     struct alignas(16) all_sums { scalar x[8 * SUMS]; };
     __shared__ all_sums of_warps;
