@@ -161,6 +161,7 @@ void add_narrow(std::vector<kernel>& to, int capability) {
     for (std::ptrdiff_t const cols : {std::ptrdiff_t{1}, sg::narrow_most(letter, 100000)})
         for (bool const along_k : {false, true}) {
             bool const on_tensor_cores = (sizeof(In) == 2 && capability >= 80 && (along_k || cols > 2)) ||
+                                         (sizeof(In) == 1 && capability >= 80 && along_k) ||
                                          (std::is_same_v<In, double> && cols > 4 && capability >= 90);
             std::string const name =
                 std::string("narrow-") + letter + '-' + std::to_string(cols) + (along_k ? "-along" : "");

@@ -50,6 +50,9 @@ extern "C" STAND_IN_SEEN void stand_in_begin(stand_in_thread* now) {
 struct alignas(16) float4 {
     float x, y, z, w;
 };
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };

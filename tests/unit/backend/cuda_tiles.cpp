@@ -286,6 +286,11 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
     }
     check(sg::half(), float(), narrow, 3, 203, 704, true);
     check(1.0f, 1.0f, narrow, 203, 3, 701, false);
+    // Bytes: vectors, the last of which is a part of a piece, and words.
+    for (sg::index_t const k : {704, 720, 716}) {
+        check(std::int8_t(), std::int32_t(), narrow, 4, 203, k, true);
+        check(std::int8_t(), std::int32_t(), narrow, 203, 1, k, true);
+    }
     if (gpu.where().capability == 90) {
         check(sg::half(), float(), {cuda_engine::wgmma, 128, 64, 64, 1, 1, 3, 2}, 120, 56, 808, false);
         check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60, 61, 1500,
@@ -375,6 +380,30 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
     h100.capability = 90;
     sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {1691, 5, 411, 1}, {}, {true, true, true});
     CHECK((choice.shifted && choice.tile.engine == sg::cuda_engine::narrow && choice.tile.stages > 1));
+}
+
+TEST_CASE("few rows of bytes are exact wherever lines begin, and what lies between them does not count") {
+    sg::cuda const gpu;
+    for (sg::index_t const m : {1, 3, 4})
+        for (sg::index_t const k : {32, 48, 100, 716, 1936})
+            for (sg::index_t const gap : {0, 1, 4, 16}) {
+                CAPTURE(m, k, gap);
+                sg::index_t const n = 203;
+                auto const byte = [](sg::index_t x) { return static_cast<std::int8_t>(x); };
+                sg::matrix<std::int8_t> const a(
+                    m, k, [&](auto i, auto l) { return byte((7 * i + 5 * l) % 251 - 125); });
+                sg::matrix<std::int8_t> const b(n, k + gap, [&](auto j, auto l) {
+                    return l < k ? byte((3 * j + 11 * l) % 256 - 128) : byte(127);
+                });
+                sg::matrix<std::int32_t> exact(m, n), now(m, n);
+                sg::cuda::matrix<std::int8_t> da(gpu, a), db(gpu, b);
+                sg::cuda::matrix<std::int32_t> dc(gpu, m, n);
+                sg::gemm(sg::host{}, a, sg::transposed(b.block(0, 0, n, k)), exact);
+                dc.upload(sg::matrix<std::int32_t>(m, n, [](auto, auto) { return 77; }));
+                sg::gemm(gpu, da, sg::transposed(db.block(0, 0, n, k)), dc);
+                dc.download(now);
+                CHECK(different(now, exact) == 0);
+            }
 }
 
 TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read lines along k") {

@@ -79,12 +79,14 @@ struct cuda_order {
 // where A lies along k, that is for tiles.
 inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff_t n, bool along_k) {
     if (type == 'h' || type == 'w') return d.capability >= 80 && (along_k || n > 2);
+    if (type == 'b') return d.capability >= 80 && along_k;
     return type == 'd' && d.capability >= 90 && n > 4 && !along_k;
 }
 
 // Whether few columns of 16 bits may be multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
 // need a copy of it, which is faster where A is small and B is not. Up to eight columns have another kernel if lines
-// begin at multiples of 4 bytes. `of_any_size`: also in sizes in which it is never faster.
+// begin at multiples of 4 bytes; that one is faster for many terms. `of_any_size`: also in sizes in which it is never
+// faster.
 inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, cuda_sides const& s,
                           cuda_layout const& lying, bool of_any_size = false) {
     bool const of_type = type == 'h' || type == 'w', no_overflow = s.k <= device_longest - 65536;
@@ -94,7 +96,7 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
     if (!may || of_any_size) return may;
     if (s.count > 1 || s.n > s.m) return false;
     bool const words = line % 4 == 0;
-    if (!words && s.n <= 16) return s.n > 1 && s.m >= 500 && s.k >= 96;
+    if (s.n <= (words ? 8 : 16)) return s.n > 1 && s.m >= 500 && s.k >= 96 && (!words || s.k <= 768);
     double const bytes = static_cast<double>(s.m) * static_cast<double>(line);
     return s.n > 8 && s.m >= 1000 && s.k >= 256 && bytes >= (words ? 12e5 : 6e5) * static_cast<double>(s.n);
 }
@@ -226,7 +228,7 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
     };
     cuda_parts_of_k best;
     for (std::ptrdiff_t p = 1; p == 1 || (tiles * p <= 2 * d.units && p * 2 * step <= s.k); ++p)
-        best.consider(p, tiles, 2, d, summing, 2500);
+        best.consider(p, tiles, 2, d, summing, element == 1 ? 4800 : 2500);
     return best;
 }
 
@@ -285,10 +287,11 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
 }
 
 // By what the rate of a small tile of 16 bits is multiplied in clusters of four or eight blocks, each of which fetches a
-// part of what all multiply (bench/results/small-clusters-h100-2026-11-27.txt).
+// part of what all multiply (bench/results/small-clusters-h100-2026-11-27.txt and worst-shapes-h100-2026-11-28.txt).
 inline double rate_in_clusters(cuda_tile const& t, bool b_along_k, std::size_t element) {
     if (element != 2 || t.blocks_of_cluster() < 4 || has_three_groups(t)) return 1;
-    return t.m == 64 ? (b_along_k ? 1.4 : 1.12) : b_along_k ? 1.06 : 1;
+    if (t.m > 64) return t.n >= 128 ? 1.15 : b_along_k ? 1.06 : 1;
+    return b_along_k ? 1.4 : 1.12;
 }
 
 // Small tiles of 16 bits for clusters of four or eight blocks, as wide as one round of such clusters needs: they leave
@@ -514,7 +517,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
         bool const words = element < 4 && line % 4 == 0;
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
-        bool const by_steps = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element == 2 &&
+        bool const by_steps = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element < 4 &&
                               narrow_on_tensor_cores(type, d, s.n, true) && s.k < 32768 && s.count == 1;
         std::ptrdiff_t parts = given ? only.parts : 1;
         double reading = 0;

@@ -31,7 +31,7 @@ inline double launching(int launches, bool maps) { return 7500.0 * launches - 15
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
 // (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
 // every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192-, pieces- and
-// small-clusters-h100-2026-11-27.txt).
+// small-clusters-h100-2026-11-27.txt, worst-shapes-h100-2026-11-28.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -133,16 +133,23 @@ private:
     // are of bench/results/short-k-h100-2026-11-26.txt.
     bool has_one_stage() const { return is(cuda_engine::mma) && t_.stages == 1; }
 
-    // Until the first tile has come. Blocks of a cluster begin together; the largest clusters fetch so little that their
-    // tiles come sooner. Products of bytes by `blocked` have few terms: most of their blocks begin while others store.
+    // Until the first tile has come. Blocks of a cluster begin together; the largest clusters fetch so little that
+    // their tiles come sooner, small ones most of all. Products of bytes by `blocked` have few terms: most of their
+    // blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
         if (has_one_stage()) return shifts() ? 3000 : by_words() ? 4700 : 3700;
         if (is(cuda_engine::blocked)) return 3700;
-        if (is(cuda_engine::mma)) return shifts() ? 6500 : by_words() ? 5300 : 4400;
+        if (is(cuda_engine::mma)) return shifts() ? 6500 : by_words() ? 5300 + few_columns() : 4400;
         int const blocks = t_.blocks_of_cluster();
-        return blocks > 4 ? (has_three_groups(t_) ? 6000 : 4100) : blocks > 1 ? 7000 : 5300;
+        if (blocks <= 4) return blocks > 1 ? 7000 : 5300;
+        if (has_three_groups(t_)) return 6000;
+        return element_ != 2 ? 4100 : t_.m * t_.n > 64 * 64 ? 6500 : 4800;
     }
+
+    // Tiles of 64 rows and more, alone with a few columns that lie apart, take longer than their words explain
+    // (bench/results/worst-shapes-h100-2026-11-28.txt, 3).
+    double few_columns() const { return s_.n <= 8 && t_.m >= 64 && how_.part == 0 ? 5200 : 0; }
 
     bool in_large_cluster() const {
         return is(cuda_engine::wgmma) && element_ == 2 && t_.blocks_of_cluster() >= 4;
@@ -353,6 +360,9 @@ private:
     double slowed_alone(double beside) const {
         // Of doubles, four warps keep all tensor cores busy.
         if (is(cuda_engine::fp64)) return warps_of_tile() < 4 ? 1.1 : 1;
+        // A block of mma that could have others beside it waits for what it copies. Words have costs of their own.
+        bool const copies = is(cuda_engine::mma) && t_.stages > 1 && !by_words() && !shifts();
+        if (copies && element_ == 2) return beside < 2 ? 1.5 : 1;
         if (!is(cuda_engine::simt)) return 1;
         double const warps = beside * real(threads_of(t_)) / 128;
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));

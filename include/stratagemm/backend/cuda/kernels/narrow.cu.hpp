@@ -168,19 +168,39 @@ inline void finish_block(arguments const &p, epilogue_state const &state, int fi
 /* 16 x 8 sums of the terms that four lanes have: of rows 0 to 7 of X in x0, of the others in x1, and of columns of Y.
    Which terms these are is free, if X and Y agree. */
 static_assert(COLS <= 8 || (A_ALONG_K && SHIFTED));
-constexpr int TERMS = sizeof(IN) == 8 ? 2 : 4; /* of a lane */
+constexpr int TERMS = 8 / sizeof(IN) > 2 ? 8 / sizeof(IN) : 2; /* of a lane */
 template <class T> inline void multiply(double (&c)[4], run_of<T, 2> const &x0, run_of<T, 2> const &x1,
                                         run_of<T, 2> const &y) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
                  "{%0, %1, %2, %3};" : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
                  : "d"(x0.x[0]), "d"(x1.x[0]), "d"(x0.x[1]), "d"(x1.x[1]), "d"(y.x[0]), "d"(y.x[1]));
 }
-template <class T> inline void multiply(float (&c)[4], run_of<T, 4> const &x0, run_of<T, 4> const &x1,
-                                        run_of<T, 4> const &y) {
-    union words { run_of<T, 4> x; unsigned w[2]; } const a = {x0}, b = {x1}, d = {y};
+/* Of types whose TERMS are two words. The compiler would take runs of bytes apart and put them together again. */
+template <class S> inline void multiply(S (&c)[4], uint2 x0, uint2 x1, uint2 y) {
+#if INTEGER
+    asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+                 : "r"(x0.x), "r"(x1.x), "r"(x0.y), "r"(x1.y), "r"(y.x), "r"(y.y));
+#else
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a.w[0]), "r"(b.w[0]), "r"(a.w[1]), "r"(b.w[1]), "r"(d.w[0]), "r"(d.w[1]));
+                 : "r"(x0.x), "r"(x1.x), "r"(x0.y), "r"(x1.y), "r"(y.x), "r"(y.y));
+#endif
+}
+template <class T> inline void multiply(float (&c)[4], run_of<T, 4> const &x0, run_of<T, 4> const &x1,
+                                        run_of<T, 4> const &y) {
+    union words { run_of<T, 4> x; uint2 w; } const a = {x0}, b = {x1}, d = {y};
+    multiply(c, a.w, b.w, d.w);
+}
+/* Vectors of 16 bytes. */
+struct vector { uint2 half[2]; };
+template <class S> inline void multiply(S (&c)[4], vector const &x0, vector const &x1, vector const &y) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) multiply(c, x0.half[h], x1.half[h], y.half[h]);
+}
+inline void multiply(double (&c)[4], vector const &x0, vector const &x1, vector const &y) {
+    union words { vector v; run_of<double, 2> x; } const a = {x0}, b = {x1}, d = {y};
+    multiply(c, a.x, b.x, d.x);
 }
 /* 16 bytes that begin so many bytes after two neighbouring aligned pieces do. */
 inline run_of<IN, EACH> shifted_by(unsigned bytes, uint4 const &low, uint4 const &high) {
@@ -416,41 +436,59 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
     IN const *const column = b + min(g, COLS - 1) * p.b.col; /* what is not a column of B counts for none of C */
     scalar sum[4] = {};
-    using some = run_of<IN, EACH>;
-    auto const add = [&](some const &x, some const &y, some const &z) {
-#pragma unroll
-        for (int e = 0; e < EACH; e += TERMS)
-            multiply(sum, part_of<TERMS>(x, e), part_of<TERMS>(y, e), part_of<TERMS>(z, e));
+    static_assert(EACH % TERMS == 0, "a vector is multiplied as a whole");
+    auto const as_words = [](run_of<IN, EACH> const &x) {
+        union { run_of<IN, EACH> run; vector words; } const u = {x};
+        return u.words;
+    };
+    auto const vector_at = [](IN const *from) {
+        uint4 const w = *(uint4 const *)from;
+        return vector{{{w.x, w.y}, {w.z, w.w}}};
+    };
+    auto const vector_of_a = [&](IN const *from) {
+#if WORDS
+        unsigned const *const w = (unsigned const *)from;
+        return vector{{{w[0], w[1]}, {w[2], w[3]}}};
+#else
+        return vector_at(from);
+#endif
     };
     constexpr int AHEAD = 4, STEP = STAGES * PIECE;
     int l = begin + slice * (2 * PIECE) + EACH * t;
     /* Pieces are 64 bytes of a line: two neighbours at a time, a line of the cache. */
     auto const piece = [&](int s) { return l + s / 2 * (2 * STEP) + s % 2 * PIECE; };
     for (; piece(AHEAD - 1) - EACH * t + PIECE <= end; l += AHEAD * STEP) {
-        some x[AHEAD], y[AHEAD], z[AHEAD];
+        vector x[AHEAD], y[AHEAD], z[AHEAD];
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) x[s] = all_of_a(a0 + piece(s), 1), y[s] = all_of_a(a1 + piece(s), 1);
+        for (int s = 0; s < AHEAD; ++s) x[s] = vector_of_a(a0 + piece(s)), y[s] = vector_of_a(a1 + piece(s));
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) z[s] = all_of(column + piece(s), 1);
+        for (int s = 0; s < AHEAD; ++s) z[s] = vector_at(column + piece(s));
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) add(x[s], y[s], z[s]);
+        for (int s = 0; s < AHEAD; ++s) multiply(sum, x[s], y[s], z[s]);
     }
     /* Whole pieces that are left, asked for together, and a part of one after them. */
     int left = 0;
     {
-        some x[AHEAD], y[AHEAD], z[AHEAD];
+        vector x[AHEAD], y[AHEAD], z[AHEAD];
 #pragma unroll
         for (int s = 0; s < AHEAD - 1; ++s) {
             x[s] = y[s] = z[s] = {};
             if (piece(s) - EACH * t + PIECE > end) continue;
-            x[s] = all_of_a(a0 + piece(s), 1), y[s] = all_of_a(a1 + piece(s), 1), z[s] = all_of(column + piece(s), 1);
+            x[s] = vector_of_a(a0 + piece(s)), y[s] = vector_of_a(a1 + piece(s)), z[s] = vector_at(column + piece(s));
             left = s + 1;
         }
 #pragma unroll
-        for (int s = 0; s < AHEAD - 1; ++s) add(x[s], y[s], z[s]);
+        for (int s = 0; s < AHEAD - 1; ++s) multiply(sum, x[s], y[s], z[s]);
     }
-    if (int const at = piece(left), there = end - at; there + EACH * t > 0)
-        add(some_of(a0 + at, 1, there), some_of(a1 + at, 1, there), some_of(column + at, 1, there));
+    if (int const at = piece(left), there = end - at; there + EACH * t > 0) {
+        vector x, y, z;
+        if (there >= EACH)
+            x = vector_of_a(a0 + at), y = vector_of_a(a1 + at), z = vector_at(column + at);
+        else
+            x = as_words(some_of(a0 + at, 1, there)), y = as_words(some_of(a1 + at, 1, there)),
+            z = as_words(some_of(column + at, 1, there));
+        multiply(sum, x, y, z);
+    }
     struct alignas(16) all_sums { scalar x[8 * SUMS]; };
     __shared__ all_sums of_warps;
     scalar *const room = of_warps.x;
