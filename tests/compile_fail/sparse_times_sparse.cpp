@@ -1,4 +1,4 @@
-// expect: sparse times sparse needs the result sampled(c)
+// expect: or not this combination of operands; see 'What runs where' in the README
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
 

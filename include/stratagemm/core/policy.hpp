@@ -322,10 +322,9 @@ constexpr bool check_policy() {
             "stratagemm: this policy is made of int8 or bfloat16 products, and the policy beneath it has no "
             "kernel for them; put it directly over a backend");
     else if constexpr (v == verdict::structure)
-        static_assert(
-            v == verdict::yes,
-            "stratagemm: this policy takes plain matrices only, or not this combination of operands; sparse "
-            "times sparse needs the result sampled(c)");
+        static_assert(v == verdict::yes, "stratagemm: this policy takes plain matrices only, or not this "
+                                         "combination of operands; see 'What "
+                                         "runs where' in the README");
     else if constexpr (v == verdict::epilogue && !is_view<typename Problem::c_operand>::value)
         static_assert(
             v == verdict::yes,
