@@ -425,7 +425,9 @@ template <class T, class R>
 void compare_teams(sg::index_t m, sg::index_t n, sg::index_t k, std::uint64_t seed) {
     using S = sg::accumulator_t<T>;
     support::random_source from(seed);
-    auto const any = [](support::random_source& x) { return static_cast<T>(x.below(255) - 127); };
+    auto const any = [](support::random_source& x) {
+        return static_cast<T>(static_cast<S>(x.below(255) - 127));
+    };
     auto const rows = support::random_matrix<T>(m, k, from.next(), sg::layout::row_major, any),
                columns = support::random_matrix<T>(k, n, from.next(), sg::layout::col_major, any);
     auto const added =
