@@ -26,7 +26,7 @@ public:
 
     // A function of block_args<float> or block_args<double>, of which it reads pointers, factors and what a batch
     // has. Registers: rdi, rsi, rdx for A, B and C; r8, r9 for A and B while k runs; rcx, r10, rax, rbx count steps
-    // of k, tiles of a row, rows of tiles, and products; r11 is the argument.
+    // of k, tiles of a row, rows of tiles, and products; rbp is for the copy of a strip; r11 is the argument.
     [[gnu::cold, gnu::noinline]] void write() {
         to_.packets = s_.packets();
         if (masked_) to_.set_mask(1, rest_);
@@ -104,7 +104,8 @@ private:
             repeat(rax, count - tall, tiles_.least, width, ends);
             larger -= tall, left -= count;
         }
-        if (copies) b_ = rsi, s_.b_row = b_row, b_ahead_ -= column(width) + (s_.k + 1) / 2 * 2 * b_row;
+        if (copies) b_ahead_ -= column(width) + (s_.k + 1) / 2 * 2 * b_row;
+        b_ = rsi, s_.b_row = b_row, fetched_row_ = 0;
         a_ahead_ -= s_.m * s_.a_row, c_ahead_ -= s_.m * c_row_;
     }
     // `count` times a tile, or all across or down if `width` or `rows` is 0; then on by a tile, in the way that is
@@ -141,8 +142,8 @@ private:
         }
         // What fits well into the cache of decoded instructions is written out.
         index_t const step = beside_ * (width > 1 ? sums + rows + width : sums + 1);
-        index_t left = s_.k;
         index_t const copy_row = writes_copy_ ? width * t_.bytes() : 0;
+        index_t left = s_.k;
         gpr a = rdi, b = b_;
         if (left * step > 320) {
             index_t unrolled = larger_of(1, 96 / step);
