@@ -51,8 +51,8 @@ inline bool cpu_has_amx() {
 
 // Some compilers that we take do not know the name "f16c".
 [[gnu::cold, gnu::noinline]] inline bool cpu_has_f16c() {
-    unsigned a = 1, c = 0, d = 0;
-    asm volatile("cpuid" : "+a"(a), "+c"(c), "=d"(d) : : "ebx");
+    unsigned a = 1, c = 0;
+    asm volatile("cpuid" : "+a"(a), "=c"(c) : : "ebx", "edx");
     return (c & 1u << 29) != 0;
 }
 
