@@ -61,7 +61,7 @@ struct host_job {
 };
 
 // Sizes of blocks, in packets and accumulators. Only k shows in the results, and it depends on nothing. In the words of
-// BLIS, with the operands exchanged: k is KC, n is MC, rows is NC; a strip is MR wide, and the tallest tile has NR rows.
+// BLIS, with the operands exchanged: k is KC, n is MC, rows is NC; a strip is MR wide, the tallest tile has NR rows.
 template <class Packet>
 struct block_sizes {
     static constexpr index_t k = longest_piece(sizeof(Packet));
@@ -168,8 +168,8 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
 // where it is. To write C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
-// strip of a B that is read where it is (is_close()), and short rows of A are read where they are, too: then that form is
-// faster whose vectors are fuller. Of 25 to 64 columns, an A that fills much of the second-level cache makes the
+// strip of a B that is read where it is (is_close()), and short rows of A are read where they are, too: then the form
+// with the fuller vectors is faster. Of 25 to 64 columns, an A that fills much of the second-level cache makes the
 // transpose faster from one and a half times as many rows on.
 [[gnu::cold, gnu::noinline]] inline bool is_slim(index_t size, index_t m, index_t n, index_t k,
                                                  index_t vector) {
@@ -191,8 +191,8 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     return fits && k >= 32 && m > 4;
 }
 
-// Whether k is so short that most of the time goes to C, and one operand stays in the first-level cache, the rest in the
-// second: blocks would not help.
+// Whether k is so short that most of the time goes to C, and one operand stays in the first-level cache, the rest in
+// the second: blocks would not help.
 [[gnu::cold, gnu::noinline]] inline bool is_short(index_t size, index_t m, index_t n, index_t k) {
     return k <= 64 && smaller(m, n) * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
 }
@@ -294,9 +294,10 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 // Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
 // second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
 // each other. Strips as narrow as a line are copied by their first tile, while the next strip is fetched into the
-// second-level cache: to copy all of B before takes longer, until so many tiles read a strip that two lines for each row
-// that does not begin with one, and B from memory, come to more. Rows whole pages apart leave few places of that cache
-// to the next strip. `k`: all rows of B, of which the block has `depth`. Measured on a Zen 3: bench/results/host-zen3-2026-11-28.txt.
+// second-level cache. That is faster than a copy of all of B before, until many rows of A need B: each panel of them
+// copies all strips again, and B comes from memory again where no cache holds it. Rows whole pages apart leave few
+// places of the second-level cache to the next strip. `k`: all rows of B, of which the block has `depth`. Measured on a
+// Zen 3 (bench/results/host-zen3-2026-11-28.txt).
 [[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t k, index_t row_bytes,
                                                   index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;

@@ -140,8 +140,8 @@ inline bool packets_may_be_dots(index_t size, index_t m, index_t n, bool a_along
 }
 
 // Dot products of int8: those of the up to eight rows or columns that are short, of which a copy has 128 added to its
-// elements, less those of a row of 128. `short_b`: these are columns. The product knows; a part of it may have fewer of
-// its many rows than columns.
+// elements, less those of a row of 128. `short_b`: the columns are short. The caller says so, since a part of a product
+// with many rows may have fewer rows than columns.
 template <class Table>
 [[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<std::int8_t> const& g, index_t b_col,
                                         bool short_b) {
