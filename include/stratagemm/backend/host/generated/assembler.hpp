@@ -133,10 +133,10 @@ public:
         with_registers(t, high ? 0x15 : 0x14, of_map(1, t.wide), to, x, y);
     }
     void clear(vectors t, int to) { with_registers({false, t.length}, 0xef, of_map(1, true), to, to, to); }
-    [[gnu::cold, gnu::noinline]] void set_mask(int mask, index_t elements) { // at most 63, through rcx
+    [[gnu::cold, gnu::noinline]] void set_mask(int mask, index_t elements) { // 1 to 63, through rcx
         part_[mask] = static_cast<int>(elements);
         if (!avx512_) return;
-        put(0xb948, 2), put((index_t{1} << elements) - 1, 8);
+        put(0xb948, 2), put(static_cast<index_t>(~std::uint64_t{0} >> (64 - elements)), 8);
         put(0x92fbe1c4, 4), put(0xc1 + 8 * mask, 1);
     }
     // `far`: into the second-level cache
