@@ -65,8 +65,9 @@ struct host_job {
 template <class Packet>
 struct block_sizes {
     static constexpr index_t k = longest_piece(sizeof(Packet));
-    static constexpr index_t n_max = 960;  // a k x n block of B: 1.4 MiB of the second, or half of that
-    static constexpr index_t rows = 2048;  // of A, packed at a time, where it is read across
+    static constexpr index_t n_max = 960; // a k x n block of B: 1.4 MiB of the second, or half of that
+    static constexpr index_t rows = 2048; // of A, packed at a time, where it is read across
+    static constexpr index_t panel = 48; // of A, packed at a time, where one or two blocks of columns need it
     static constexpr index_t staged = 256; // rows of C summed before they are written
     static constexpr index_t long_k = 32 * k, few_elements = 16384; // when k itself is shared out
 
@@ -168,11 +169,11 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
 // where it is. To write C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
-// strip of a B that is read where it is (is_close()), and short rows of A are read where they are, too: then the form
-// with the fuller vectors is faster. Of 25 to 64 columns, an A that fills much of the second-level cache makes the
-// transpose faster from one and a half times as many rows on.
-[[gnu::cold, gnu::noinline]] inline bool is_slim(index_t size, index_t m, index_t n, index_t k,
-                                                 index_t vector) {
+// strip of a B that is read where it is (is_b_read_in_place()), and short rows of A are read where they are, too: then
+// the form with the fuller vectors is faster. Of 25 to 64 columns, an A that fills much of the second-level cache makes
+// the transpose faster from one and a half times as many rows on.
+[[gnu::cold, gnu::noinline]] inline bool is_turned_for_a(index_t size, index_t m, index_t n, index_t k,
+                                                         index_t vector) {
     if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
         return 5 * n * divide_up(m * size, 32) < 4 * m * divide_up(n * size, 32);
     if (n <= 24) return m >= 2 * n && k >= 32;
@@ -184,8 +185,8 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 // need it, turning it would take longer than these rows do, as long as they fit two vectors. If A has contiguous
 // columns, too, no operand is turned then; but more than four vectors of AVX2, the last of which is half empty, would
 // take longer than turning B. C is written element by element, which a short k would not pay for.
-[[gnu::cold, gnu::noinline]] inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across,
-                                                 index_t vector) {
+[[gnu::cold, gnu::noinline]] inline bool is_turned_for_b(index_t size, index_t m, index_t n, index_t k,
+                                                         bool a_across, index_t vector) {
     if (a_across && vector == 32 && size == 4 && m > 32 && (m - 1) % 8 < 4) return false;
     bool const fits = a_across ? n >= m && k >= 2 * m : m * size <= 128 && n >= 2 * m && k >= 3 * m;
     return fits && k >= 32 && m > 4;
@@ -193,7 +194,7 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether k is so short that most of the time goes to C, and one operand stays in the first-level cache, the rest in
 // the second: blocks would not help.
-[[gnu::cold, gnu::noinline]] inline bool is_short(index_t size, index_t m, index_t n, index_t k) {
+[[gnu::cold, gnu::noinline]] inline bool is_k_short(index_t size, index_t m, index_t n, index_t k) {
     return k <= 64 && smaller(m, n) * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
 }
 
@@ -283,8 +284,8 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 // Whether an A is read where it is. Rows along k that share sets of the cache are copied if many columns need them; for
 // few columns tiles have seven rows at most (tiling.hpp), for which the sets have room. Rows across k are read where
 // they are if they are short, or if few columns need them and the second-level cache holds them: no copy would pay.
-[[gnu::cold, gnu::noinline]] inline bool is_read_in_place(index_t row, index_t col, index_t k, index_t piece,
-                                                          index_t cols, index_t size, bool low) {
+[[gnu::cold, gnu::noinline]] inline bool
+is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t cols, index_t size, bool low) {
     if (col == 1) return !rows_collide(row * size) || smaller(k, piece) < 32 || cols <= (low ? 256 : 64);
     bool const are_short = col * size < 1024 && (!low || cols <= few_for_across(low));
     return row == 1 && (are_short || (cols * size <= (low ? 128 : 256) &&
@@ -298,8 +299,8 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 // copies all strips again, and B comes from memory again where no cache holds it. Rows whole pages apart leave few
 // places of the second-level cache to the next strip. `k`: all rows of B, of which the block has `depth`. Measured on a
 // Zen 3 (bench/results/host-zen3-2026-11-28.txt).
-[[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t k, index_t row_bytes,
-                                                  index_t strip_bytes) {
+[[gnu::cold, gnu::noinline]] inline bool is_b_read_in_place(index_t rows, index_t depth, index_t k,
+                                                            index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     if (strip_bytes <= 64) {
         bool const far = k > (7 << 20) / larger_of(distance, 1);
@@ -426,9 +427,10 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     bool const low = !table.masked,
                a_in_place = Packing::in_place && Packing::tall == 1 && Packing::head == 0 &&
                             !job.a_sum.terms && a.col != 0 &&
-                            is_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
-    bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
-                            is_close(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * size, table.strip * size);
+                            is_a_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
+    bool const b_in_place =
+        Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
+        is_b_read_in_place(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
     // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
     // elements of many rows, and forming a sum again would cost more.
@@ -440,7 +442,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                a_by_panels =
                    a_across || (!a_in_place && !job.a_sum.terms && blocks <= 2 && job.a.col_stride == 1);
     index_t const panel = Packing::tall > 1         ? table.tallest / 2
-                          : by_panel || a_by_panels ? divide_up(48, table.tallest) * table.tallest
+                          : by_panel || a_by_panels ? divide_up(sizes::panel, table.tallest) * table.tallest
                                                     : sizes::rows;
     index_t const rows_at_once = staged                      ? sizes::staged
                                  : a_in_place || a_by_panels ? r.i1 - r.i0

@@ -58,8 +58,8 @@ struct host_part {
     double b() const { return times(k, n, size); }
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
-    bool is_flat(index_t vector) const {
-        return b_across && stratagemm::is_flat(size, m, n, k, a_across, vector);
+    bool is_turned_for_b(index_t vector) const {
+        return b_across && stratagemm::is_turned_for_b(size, m, n, k, a_across, vector);
     }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
@@ -96,9 +96,10 @@ public:
         if (at_once && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
-        bool const is_flat = p.is_flat(tiles_.generated) && (p.a_across || !is_dots(p.transposed(), tiles_)),
-                   is_narrow = is_flat || (p.a_across && is_slim(p.size, p.m, p.n, p.k, tiles_.generated));
-        if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
+        bool const for_b = p.is_turned_for_b(tiles_.generated) &&
+                           (p.a_across || !is_dots(p.transposed(), tiles_)),
+                   for_a = p.a_across && is_turned_for_a(p.size, p.m, p.n, p.k, tiles_.generated);
+        if ((p.in_place || p.packets > 0) && (for_a || for_b)) p = p.transposed();
         if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
             return count_few(p);
         count_blocks(p);
@@ -241,13 +242,14 @@ private:
         bool const low = tiles_.vector != 64;
         bool const a_in_place =
             p.packets == 1 ? !p.a_across
-                           : p.in_place && is_read_in_place(p.a_across ? 1 : p.k, p.a_across ? p.m : 1, p.k,
-                                                            k, p.n, p.size, low);
-        bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, p.k, row, 2 * tiles_.vector);
+                           : p.in_place && is_a_read_in_place(p.a_across ? 1 : p.k, p.a_across ? p.m : 1, p.k,
+                                                              k, p.n, p.size, low);
+        bool const b_in_place =
+            p.in_place && !p.b_across && is_b_read_in_place(p.m, k, p.k, row, 2 * tiles_.vector);
         index_t const blocks = divide_up(p.n, block_sizes<float>::n_max),
                       cols = divide_up(divide_up(p.n, blocks), wide / 2) * (wide / 2),
                       rows = a_in_place && !p.turned   ? 4096
-                             : p.turned || blocks <= 2 ? 56
+                             : p.turned || blocks <= 2 ? block_sizes<float>::panel
                                                        : 2048;
         if (tiles_.generated > 0)
             count_generated(p, rows, cols, !b_in_place);
@@ -281,8 +283,8 @@ inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_
     if (is_columns(p, tiles)) return true;
     if (p.work() > most && is_shared) return false;
     if (p.work() > 4 * most) return false;
-    if (p.work() > most && !is_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
-    return is_dots(p, tiles) || !p.is_flat(tiles.generated) || p.work() < 1 << 15;
+    if (p.work() > most && !is_k_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
+    return is_dots(p, tiles) || !p.is_turned_for_b(tiles.generated) || p.work() < 1 << 15;
 }
 
 // What one of so many threads gets of a product that they share.
