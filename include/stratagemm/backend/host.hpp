@@ -174,7 +174,10 @@ struct host {
             if (g.a_row == 1 && g.a_col != 1) {
                 bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
                                  is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
-                bool const columns = !dots && are_columns_faster(size, g.m, g.n, g.k, b_col != 1, 0);
+                bool const columns =
+                    !dots &&
+                    are_columns_faster(size, g.m, g.n, g.k, b_col != 1,
+                                       vectors_of<T>(real_packing<T, T>::kernels().generated), false);
                 if ((few || columns) && multiply_turned(g, b_col, columns, few, threads, own)) {
                     if (own && for_one_thread) repeat(p, own, !turned, invariant);
                     return true;
@@ -187,7 +190,7 @@ struct host {
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             if (work >= 1 << 15 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1 &&
                 is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1,
-                                real_packing<T, T>::kernels().generated))
+                                vectors_of<T>(real_packing<T, T>::kernels().generated)))
                 return false;
             bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && for_one_thread) repeat(p, own, turned, invariant);
@@ -401,7 +404,8 @@ private:
             bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
                        b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
             // Dot products of A B would be slower, and so would those of the transpose.
-            if (b_across && is_turned_for_b(sizeof(T), m, n, k, a_across, Packing::kernels().generated) &&
+            if (b_across &&
+                is_turned_for_b(sizeof(T), m, n, k, a_across, vectors_of<T>(Packing::kernels().generated)) &&
                 p.c.col_stride == 1)
                 return invariant || a_across ||
                        !are_dots<T>(n, m, k, p.b.row_stride, p.a.col_stride, p.a.row_stride);

@@ -38,6 +38,9 @@ struct host_registers {
     index_t vector, tallest; // bytes; rows
     index_t generated;       // bytes of the vectors of generated kernels; 0: there are none
     bool halves;             // 64 bytes are multiplied in two halves
+    generated_vectors vectors_for(int packets) const {
+        return {generated, generated == 64 && packets == 0 && !halves ? 64 : 32};
+    }
 };
 inline constexpr host_registers tiles_of_column[4] = {
     {16, 4, 0, false}, {32, 6, STRATAGEMM_GENERATES ? 32 : 0, false}, {64, 8, 64, false}, {64, 8, 64, true}};
@@ -58,8 +61,8 @@ struct host_part {
     double b() const { return times(k, n, size); }
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
-    bool is_turned_for_b(index_t vector) const {
-        return b_across && stratagemm::is_turned_for_b(size, m, n, k, a_across, vector);
+    bool is_turned_for_b(host_registers const& tiles) const {
+        return b_across && stratagemm::is_turned_for_b(size, m, n, k, a_across, tiles.vectors_for(packets));
     }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
@@ -69,15 +72,15 @@ struct host_part {
 inline bool is_dots(host_part const& p, host_registers const& tiles) {
     bool const packets =
         p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
-    index_t const vector = tiles.generated;
+    generated_vectors const v = tiles.vectors_for(p.packets);
     return (p.in_place || packets) && tiles.vector > 16 &&
-           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, vector) &&
-           !(p.a_across && vector > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, vector));
+           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, v) &&
+           !(p.a_across && v.bytes > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, v, true));
 }
 // Whether a generated kernel writes columns of C.
 inline bool is_columns(host_part const& p, host_registers const& tiles) {
     return p.a_across && p.in_place && tiles.generated > 0 && !is_dots(p, tiles) &&
-           are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, 0);
+           are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, tiles.vectors_for(0), false);
 }
 
 // Counts what one thread does.
@@ -96,8 +99,7 @@ public:
         if (at_once && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
-        bool const for_b = p.is_turned_for_b(tiles_.generated) &&
-                           (p.a_across || !is_dots(p.transposed(), tiles_)),
+        bool const for_b = p.is_turned_for_b(tiles_) && (p.a_across || !is_dots(p.transposed(), tiles_)),
                    for_a = p.a_across && is_turned_for_a(p.size, p.m, p.n, p.k, tiles_.generated);
         if ((p.in_place || p.packets > 0) && (for_a || for_b)) p = p.transposed();
         if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
@@ -284,7 +286,7 @@ inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_
     if (p.work() > most && is_shared) return false;
     if (p.work() > 4 * most) return false;
     if (p.work() > most && !is_k_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
-    return is_dots(p, tiles) || !p.is_turned_for_b(tiles.generated) || p.work() < 1 << 15;
+    return is_dots(p, tiles) || !p.is_turned_for_b(tiles) || p.work() < 1 << 15;
 }
 
 // What one of so many threads gets of a product that they share.
