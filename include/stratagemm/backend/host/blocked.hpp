@@ -105,7 +105,8 @@ generated_vectors vectors_of(index_t bytes) {
     return {bytes, bytes == 64 && std::is_floating_point_v<T> && !cpu_halves_vectors() ? 64 : 32};
 }
 // Half cycles, about, in which a generated kernel multiplies two rows of so many bytes. Vectors of 32 bytes are two
-// multiply-adds, too, but tiles of few registers wait for what they load; so do those of 64 bytes that take half a cycle.
+// multiply-adds, too, but tiles of few registers wait for what they load, as do tiles whose vectors of 64 bytes take half
+// a cycle.
 inline index_t dots_cycles(index_t bytes, generated_vectors v) {
     return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
 }
@@ -125,8 +126,8 @@ inline index_t dots_cycles(index_t bytes, generated_vectors v) {
            columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
 }
 
-// Half cycles, about, of tiles that need a B along k turned, and of such tiles of the transpose, whose C is stored column
-// by column.
+// Half cycles, about, of tiles that need a B along k turned, and of such tiles of the transpose, whose C is stored by
+// columns.
 inline index_t turning_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
     return larger_of(m * divide_up(n * size, v.half_cycle), 8) * k +
            n * (k + 8) * size / (v.bytes == 64 ? 5 : 10) + 300;
@@ -284,14 +285,14 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows; or one whose rows are whole
 // pages apart, of which a strip displaces what was fetched of the next, and the limit is two tiles of AVX2; or, with
 // AVX-512 and a third-level cache that is not near, one that the second-level cache does not hold, if its rows are two
-// pages or less: what is read in order comes faster than strips of it (bench/results/host-xeon-2026-11-28.txt), and 9 to
+// pages or less: what is read in order comes faster than strips of it (bench/results/host-xeon-2026-11-28.txt), and 8 to
 // 40 rows need B sooner than that. `vector`: bytes of the vectors of generated kernels; 0: there are none.
 [[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
                                                       index_t row_bytes) {
     if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > (rows == 1 ? 16 : 64);
     if (rows > (vector > 0 ? 48 : 20)) return false;
     bool const has_near = cpu_is_near_third_level();
-    if (vector == 64 && !has_near && rows > 8 && rows <= 40 && row_bytes <= 8192 &&
+    if (vector == 64 && !has_near && rows >= 8 && rows <= 40 && row_bytes <= 8192 &&
         depth > second_level_cache() / larger_of(row_bytes, 1))
         return true;
     index_t const near = has_near ? near_memory : 8 << 20;
@@ -323,8 +324,10 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
 // each other. Strips as narrow as a line are copied by their first tile, while the next strip is fetched into the
 // second-level cache. That is faster than a copy of all of B before, until many rows of A need B: each panel of them
 // copies all strips again, and B comes from memory again where no cache holds it. Rows whole pages apart leave few
-// places of the second-level cache to the next strip. `k`: all rows of B, of which the block has `depth`. Measured on a
-// Zen 3 (bench/results/host-zen3-2026-11-28.txt).
+// places of the second-level cache to the next strip. Measured on a Zen 3 (bench/results/host-zen3-2026-11-28.txt); wider
+// strips on Zen 4 and on a Xeon (bench/results/host-xeon-2026-11-28.txt), to which memory gives rows of B in order faster
+// than strips of them: a block whose rows are longer than a page is copied there. `k`: all rows of B, of which the block
+// has `depth`.
 [[gnu::cold, gnu::noinline]] inline bool is_b_read_in_place(index_t rows, index_t depth, index_t k,
                                                             index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
@@ -334,9 +337,10 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
         return distance <= 128 || rows <= most ||
                (rows <= 160 && distance % 512 != 0 && bytes <= second_level_cache());
     }
-    return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
-           (rows <= 384 && distance < 4096 && !rows_collide(distance) && cpu_is_near_third_level()) ||
-           (distance <= 2048 && bytes <= 600000);
+    bool const has_near = cpu_is_near_third_level();
+    return rows <= 64 || (rows <= 256 && bytes <= second_level_cache() && (has_near || distance <= 4096)) ||
+           (rows <= 384 && distance < 4096 && !rows_collide(distance) && has_near) ||
+           (distance <= (has_near ? 2048 : 1024) && bytes <= 600000);
 }
 
 // A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is
