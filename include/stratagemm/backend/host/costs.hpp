@@ -117,6 +117,8 @@ public:
 
 private:
     static double times(index_t x, index_t y) { return host_part::times(x, y, 1); }
+    // Whether 64 bytes take a cycle instead of half of one: pairs of bfloat16 do everywhere.
+    bool halves(host_part const& p) const { return tiles_.halves || p.packets == 1; }
     index_t pieces(host_part const& p) const { return larger_of(1, divide_up(p.k * p.size, 1536)); }
 
     // gather() of contiguous columns: 16 bytes of each of as many columns as a vector has elements.
@@ -163,8 +165,7 @@ private:
             dots_tiling const tiling({smaller(m, 64), smaller(n, 64), p.k, p.k, 1, 1, p.k, n, 64 * p.size},
                                      tiles_.vector == 64);
             double const tiles = times(divide_up(m, tiling.rows()), divide_up(n, tiling.columns()));
-            auto const units =
-                static_cast<double>(tiling.rows() * tiling.columns() * (tiles_.halves ? 2 : 1));
+            auto const units = static_cast<double>(tiling.rows() * tiling.columns() * (halves(p) ? 2 : 1));
             double const cycles = tiles * k * (units > 8 ? units : 8) / 2,
                          from_far = own_ > first ? (p.a() > p.b() ? p.a() : p.b()) / 27 : 0;
             counts[dots] += cycles > from_far ? cycles : from_far;
@@ -199,7 +200,7 @@ private:
                 {m, n, k, p.k, 1, n, strips ? 1 : 2 * tiles_.vector / p.size, p.n,
                  64 * p.size + static_cast<int>(turned ? generated_form::turned : generated_form::tiles)},
                 tiles_.vector == 64)
-                .count(tiles_.halves, p.b() > first);
+                .count(halves(p), p.b() > first);
         double const blocks = host_part::times(p.m, p.n, p.k) / host_part::times(m, n, k);
         counts[step] += blocks * work.cycles;
         counts[tile_vector] += blocks * work.stores;
