@@ -579,7 +579,7 @@ template <class T, class From>
     }
 }
 template <class T, class From>
-inline kernel_table<T, From> const& kernels() {
+[[gnu::noinline]] inline kernel_table<T, From> const& kernels() {
     static kernel_table<T, From> const table = find_kernels<T, From>();
     return table;
 }
