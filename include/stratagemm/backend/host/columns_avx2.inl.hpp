@@ -4,68 +4,33 @@
 
 // A tile of a product so small that a call costs as much as it does; the last vector of a row has `columns`. A row that
 // ends within a vector goes through a buffer.
-template <class T, int NV, int MR>
+template <class T, int MR>
 STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c, int columns,
                               int height) {
     constexpr int W = lanes<T>;
     accumulated<T> whole[MR * W];
     bool const direct = columns == W;
-    part parts[NV]{};
-    if constexpr (NV == 1) parts[0] = make_part<T>(columns);
-    tile_body<T, NV, true, NV == 1>(g, a, g.a_row, b, nullptr, direct ? c : whole, direct ? g.c_row : W,
-                                    parts, nullptr, height, rows_of<MR>{});
+    part const parts[1]{make_part<T>(columns)};
+    tile_body<T, 1, true, true>(g, a, g.a_row, b, nullptr, direct ? c : whole, direct ? g.c_row : W, parts,
+                                nullptr, height, rows_of<MR>{});
     if (!direct) take_columns<accumulated<T>>(whole, W, c, g.c_row, height, columns);
 }
 // C = A B for each of a batch of such products.
-template <class T, int NV>
-STRATAGEMM_OP void small_rows(block_args<T> const& g, T const* a, T const* b, accumulated<T>* c,
-                              int columns) {
-    constexpr int tall = NV == 1 ? 8 : 4, low = short_rows;
-    index_t i = g.m;
-    if constexpr (tall > low)
-        for (; i >= tall; i -= tall, a += tall * g.a_row, c += tall * g.c_row)
-            small_tile<T, NV, tall>(g, a, b, c, columns, tall);
-    for (; i > 0; i -= low, a += low * g.a_row, c += low * g.c_row)
-        small_tile<T, NV, low>(g, a, b, c, columns, i < low ? static_cast<int>(i) : low);
-}
 template <class T>
 STRATAGEMM_TARGET void small(block_args<T> const& g) {
-    constexpr index_t W = lanes<T>;
+    constexpr int W = lanes<T>, tall = 8, low = short_rows;
     T const *a = g.a, *b = g.b;
     accumulated<T>* c = g.c;
-    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
-        for (index_t j = 0; j < g.n;) {
-            index_t const left = g.n - j;
-            if (left >= 2 * W) {
-                small_rows<T, 2>(g, a, b + j, c + j, W);
-                j += 2 * W;
-            } else {
-                small_rows<T, 1>(g, a, b + j, c + j, static_cast<int>(left < W ? left : W));
-                j += W;
-            }
+    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step)
+        for (index_t j = 0; j < g.n; j += W) {
+            int const columns = static_cast<int>(smaller(g.n - j, W));
+            index_t i = 0;
+            for (; i + tall <= g.m; i += tall)
+                small_tile<T, tall>(g, a + i * g.a_row, b + j, c + i * g.c_row + j, columns, tall);
+            for (; i < g.m; i += low)
+                small_tile<T, low>(g, a + i * g.a_row, b + j, c + i * g.c_row + j, columns,
+                                   static_cast<int>(smaller(g.m - i, low)));
         }
-    }
-}
-
-// C = A B for a batch of squares as wide as a vector, contiguous one and all: without strides and edges there is
-// little but loads and multiply-adds. No step of k is written out: two took longer to compile, and hardly less to run.
-template <class T, int... I>
-STRATAGEMM_OP void square_batch(block_args<T> const& g, std::integer_sequence<int, I...>) {
-    constexpr int W = lanes<T>;
-    T const *a = g.a, *b = g.b;
-    T* c = g.c;
-    for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, c += g.c_step) {
-        vec<T> acc[W] = {};
-        for (int p = 0; p < W; ++p) {
-            vec<T> const row = load<T>(b + p * W);
-            (multiply_add_row<T>(acc[I], a + I * W + p, row), ...);
-        }
-        (store<T>(c + I * W, acc[I]), ...);
-    }
-}
-template <class T>
-STRATAGEMM_TARGET void squares(block_args<T> const& g) {
-    square_batch<T>(g, rows_of<lanes<T>>{});
 }
 
 // C = A B for a batch of 4 x 4 matrices of float, each 64 contiguous bytes. A vector is whole rows of A and C: element

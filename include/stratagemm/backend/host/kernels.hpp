@@ -511,10 +511,9 @@ struct kernel_table {
     // Where a function is missing, the blocked product does it.
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<dotted<T>> const&) = nullptr;
-    // For products smaller than a block, none of them portable: any; squares of 4 elements, and with rows of 32 bytes.
+    // For products smaller than a block, none of them portable: any; squares of 4 elements.
     void (*small)(block_args<T> const&) = nullptr;
     void (*quads)(block_args<T> const&) = nullptr;
-    void (*squares)(block_args<T> const&) = nullptr;
 };
 
 #ifdef STRATAGEMM_COMPILED_KERNELS
@@ -558,7 +557,7 @@ template <class T, class From>
         } else if constexpr (std::is_same_v<T, From>) {
             t.dot_products = host_avx2::dot_products<T>, t.rows_times_rows = host_avx2::rows_times_rows<T>,
             t.turn = host_avx2::turn<T>;
-            t.small = host_avx2::small<T>, t.squares = host_avx2::squares<T>;
+            t.small = host_avx2::small<T>;
         }
         if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>) t.quads = host_avx2::quads;
         return t;

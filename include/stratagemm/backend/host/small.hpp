@@ -18,10 +18,9 @@ template <class T>
         kernel = table.rows_times_rows;
     } else if (g.beta == T(0) && g.alpha == T(1) && table.small) {
         index_t const row = g.n * index_t{sizeof(T)};
-        auto const square = row == 32 ? table.squares : g.n == 4 ? table.quads : nullptr;
-        if (square && g.m == g.n && g.k == g.n && g.a_col == 1 && g.a_row == g.n && g.b_row == g.n &&
-            g.c_row == g.n)
-            kernel = square;
+        if (table.quads && g.m == 4 && g.n == 4 && g.k == 4 && g.a_col == 1 && g.a_row == 4 && g.b_row == 4 &&
+            g.c_row == 4)
+            kernel = table.quads;
         else if (!table.masked || row <= 32)
             kernel = table.small;
     }
