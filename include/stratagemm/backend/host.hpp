@@ -27,7 +27,7 @@ using host_tile_operations = host_operations;
 #endif
 
 struct host {
-    int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it
+    int threads = 0; // 0 or less: all that OpenMP offers; one if the program is compiled without it
     // Dot products sum in the order of all other products; by default they do so in several chains, which is faster.
     bool invariant = false;
 
@@ -174,20 +174,23 @@ struct host {
             if (g.a_row == 1 && g.a_col != 1) {
                 bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
                                  is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
-                bool const columns = !dots && are_columns_faster(size, g.m, g.n, g.k, b_col != 1, 0);
+                bool const columns =
+                    !dots &&
+                    are_columns_faster(size, g.m, g.n, g.k, b_col != 1,
+                                       vectors_of<T>(real_packing<T, T>::kernels().generated), false);
                 if ((few || columns) && multiply_turned(g, b_col, columns, few, threads, own)) {
                     if (own && for_one_thread) repeat(p, own, !turned, invariant);
                     return true;
                 }
             }
-            if (work > most && (work > 4 * most || !(dots || is_short(size, g.m, g.n, g.k)) ||
+            if (work > most && (work > 4 * most || !(dots || is_k_short(size, g.m, g.n, g.k)) ||
                                 (g.count == 1 && host_threads(threads) > 1)))
                 return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
             if (work >= 1 << 15 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1 &&
-                is_flat(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1,
-                        real_packing<T, T>::kernels().generated))
+                is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1,
+                                vectors_of<T>(real_packing<T, T>::kernels().generated)))
                 return false;
             bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && for_one_thread) repeat(p, own, turned, invariant);
@@ -386,7 +389,7 @@ private:
 
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>
-    bool is_narrow(Problem const& p) const {
+    bool is_turned(Problem const& p) const {
 #if defined(__x86_64__)
         if constexpr (tile_element<typename Problem::a_type>)
             if (uses_tiles(p.shape()))
@@ -401,11 +404,12 @@ private:
             bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
                        b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
             // Dot products of A B would be slower, and so would those of the transpose.
-            if (b_across && is_flat(sizeof(T), m, n, k, a_across, Packing::kernels().generated) &&
+            if (b_across &&
+                is_turned_for_b(sizeof(T), m, n, k, a_across, vectors_of<T>(Packing::kernels().generated)) &&
                 p.c.col_stride == 1)
                 return invariant || a_across ||
                        !are_dots<T>(n, m, k, p.b.row_stride, p.a.col_stride, p.a.row_stride);
-            return a_across && is_slim(sizeof(T), m, n, k, Packing::kernels().generated);
+            return a_across && is_turned_for_a(sizeof(T), m, n, k, Packing::kernels().generated);
         } else {
             return false;
         }
@@ -420,7 +424,7 @@ private:
         job_type job;
         // Rows of C are to be contiguous; a column is turned into a row.
         job.swapped = p.c.cols == 1 || (p.c.col_stride != 1 && p.c.row_stride == 1 && p.c.rows > 1) ||
-                      (may_turn && is_narrow<Packing>(p));
+                      (may_turn && is_turned<Packing>(p));
         auto const c = job.swapped ? transposed(p.c) : p.c;
         auto const e = job.swapped ? transposed(p.e) : p.e;
         job.a = job.swapped ? transposed(p.b) : p.a;

@@ -65,8 +65,9 @@ struct host_job {
 template <class Packet>
 struct block_sizes {
     static constexpr index_t k = longest_piece(sizeof(Packet));
-    static constexpr index_t n_max = 960;  // a k x n block of B: 1.4 MiB of the second, or half of that
-    static constexpr index_t rows = 2048;  // of A, packed at a time, where it is read across
+    static constexpr index_t n_max = 960; // a k x n block of B: 1.4 MiB of the second, or half of that
+    static constexpr index_t rows = 2048; // of A, packed at a time, where it is read across
+    static constexpr index_t panel = 48; // of A, packed at a time, where one or two blocks of columns need it
     static constexpr index_t staged = 256; // rows of C summed before they are written
     static constexpr index_t long_k = 32 * k, few_elements = 16384; // when k itself is shared out
 
@@ -95,48 +96,66 @@ inline k_pieces pieces_of_dots(index_t size, index_t few, bool turns, index_t k)
     return {divide_up(k, length), length};
 }
 
+// The vectors of generated kernels for T: their bytes, 0 if there are none, and those that half a cycle multiplies.
+struct generated_vectors {
+    index_t bytes, half_cycle;
+};
+template <class T>
+generated_vectors vectors_of(index_t bytes) {
+    return {bytes, bytes == 64 && std::is_floating_point_v<T> && !cpu_halves_vectors() ? 64 : 32};
+}
 // Half cycles, about, in which a generated kernel multiplies two rows of so many bytes. Vectors of 32 bytes are two
-// multiply-adds, too, but tiles of few registers wait for what they load.
-inline index_t dots_cycles(index_t bytes, index_t vector) {
-    return (vector == 64 ? 10 : 12) * divide_up(bytes, 64) / 5;
+// multiply-adds, too, but tiles of few registers wait for what they load, as do tiles whose vectors of 64 bytes take half
+// a cycle.
+inline index_t dots_cycles(index_t bytes, generated_vectors v) {
+    return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
 }
 // Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
-// cycles than kernels that write rows, for which a B along k is copied, or A if products become dot products, of
-// vectors of so many bytes. About: half a cycle for 32 bytes of a multiply-add, one to store 16 bytes of a column or a
-// vector of a row. Larger products are multiplied in blocks.
+// cycles than kernels that write rows, for which a B along k is copied, or than `dots`, for which A is. About: half a
+// cycle for each part of a row that is multiplied in that time, one to store 16 bytes of a column or a vector of a row.
+// Larger products are multiplied in blocks.
 [[gnu::cold, gnu::noinline]] inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k,
-                                                            bool b_along_k, index_t dots) {
+                                                            bool b_along_k, generated_vectors v, bool dots) {
     if (m * n * k > 1 << 20) return false;
-    index_t const rows = divide_up(m * size, 32), columns = divide_up(n * size, 32);
+    index_t const rows = divide_up(m * size, v.half_cycle), columns = divide_up(n * size, v.half_cycle);
     index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
     index_t const turn = (m * size <= 16 ? 1 : 6) * k / 2 + 100;
-    if (dots > 0) return across < m * n * (dots_cycles(k * size, dots) / 2 + 2) + turn;
+    if (dots) return across < m * n * (dots_cycles(k * size, v) / 2 + 2) + turn;
     index_t const masked = n * size % 16 != 0 ? 2 * m : 0;
     return across <
            columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
+}
+
+// Half cycles, about, of tiles that need a B along k turned, and of such tiles of the transpose, whose C is stored by
+// columns.
+inline index_t turning_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
+    return larger_of(m * divide_up(n * size, v.half_cycle), 8) * k +
+           n * (k + 8) * size / (v.bytes == 64 ? 5 : 10) + 300;
+}
+inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
+    return turning_tiles(size, n, m, k, v) + 4 * m * n;
 }
 
 // Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them,
 // and no operand that lies along k has to be turned; but to sum the elements of a vector takes time.
 //
 // With generated kernels, and an A along k, the fewer half cycles decide, about: of dot products some for the sum and
-// for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of tiles, one for 32
-// bytes of a row of C, six or eight at least, and what turning a B along k takes. Few columns of tiles wait for the
-// rows of an A that comes from memory, too: they read as many rows side by side as a tile has. The other limits were
-// measured within the caches. `vector`: bytes of the vectors of generated kernels; 0: there are none.
+// for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of tiles, one for
+// each part of a row of C, six at least, and, if B lies along k, what turning B takes, or turning A instead for the
+// transpose of C. Few columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows
+// side by side as a tile has. The other limits were measured within the caches.
 [[gnu::noinline]] inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k,
-                                       bool b_along_k, index_t vector) {
-    if (vector > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
-        bool const wide = vector == 64;
-        index_t const bytes = k * size, least = b_along_k ? 8 : 6,
-                      tiles = larger_of(m * divide_up(n * size, 32), least) * k,
-                      turn = n * (bytes + 8 * size) / (wide ? 5 : 10) + 300,
-                      turn_few = (n * size <= 16 ? 3 : 6) * k + 260,
-                      wait = n <= 12 && m * bytes > (16 << 20) ? m * bytes / 2 : 0,
+                                       bool b_along_k, generated_vectors v) {
+    if (v.bytes > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
+        index_t const bytes = k * size, wait = n <= 12 && m * bytes > (16 << 20) ? m * bytes / 2 : 0,
                       pieces = divide_up(k, longest_dots(size, smaller(m, n), k)),
-                      ends = (wide ? 3 : 2) * pieces + (bytes % 64 != 0),
-                      dots = m * n * (dots_cycles(bytes, vector) + ends);
-        return b_along_k ? dots < tiles + turn + wait : dots + turn_few < tiles + wait;
+                      ends = (v.bytes == 64 ? 3 : 2) * pieces + (bytes % 64 != 0),
+                      dots = m * n * (dots_cycles(bytes, v) + ends);
+        if (b_along_k)
+            return dots < turning_tiles(size, m, n, k, v) + wait &&
+                   (v.half_cycle < 64 || dots < turned_tiles(size, m, n, k, v) + wait);
+        index_t const turn_few = (n * size <= 16 ? 3 : 6) * k + 260;
+        return dots + turn_few < larger_of(m * divide_up(n * size, v.half_cycle), 6) * k + wait;
     }
     if (m <= few_dots(size) && b_along_k) {
         if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
@@ -152,9 +171,9 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
     auto const& table = kernels<T, T>();
     constexpr index_t size = sizeof(T);
     bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-    index_t const vector = table.generated;
-    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, vector) &&
-           (a_along_k || vector == 0 || !are_columns_faster(size, m, n, k, b_along_k, vector));
+    generated_vectors const v = vectors_of<T>(table.generated);
+    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, v) &&
+           (a_along_k || v.bytes == 0 || !are_columns_faster(size, m, n, k, b_along_k, v, true));
 }
 
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at
@@ -168,11 +187,11 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
 // where it is. To write C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
-// strip of a B that is read where it is (is_close()), and short rows of A are read where they are, too: then the form
-// with the fuller vectors is faster. Of 25 to 64 columns, an A that fills much of the second-level cache makes the
-// transpose faster from one and a half times as many rows on.
-[[gnu::cold, gnu::noinline]] inline bool is_slim(index_t size, index_t m, index_t n, index_t k,
-                                                 index_t vector) {
+// strip of a B that is read where it is (is_b_read_in_place()), and short rows of A are read where they are, too: then
+// the form with the fuller vectors is faster. Of 25 to 64 columns, an A that fills much of the second-level cache makes
+// the transpose faster from one and a half times as many rows on.
+[[gnu::cold, gnu::noinline]] inline bool is_turned_for_a(index_t size, index_t m, index_t n, index_t k,
+                                                         index_t vector) {
     if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
         return 5 * n * divide_up(m * size, 32) < 4 * m * divide_up(n * size, 32);
     if (n <= 24) return m >= 2 * n && k >= 32;
@@ -181,19 +200,22 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 }
 
 // Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
-// need it, turning it would take longer than these rows do, as long as they fit two vectors. If A has contiguous
-// columns, too, no operand is turned then; but more than four vectors of AVX2, the last of which is half empty, would
-// take longer than turning B. C is written element by element, which a short k would not pay for.
-[[gnu::cold, gnu::noinline]] inline bool is_flat(index_t size, index_t m, index_t n, index_t k, bool a_across,
-                                                 index_t vector) {
-    if (a_across && vector == 32 && size == 4 && m > 32 && (m - 1) % 8 < 4) return false;
+// need it, turning it would take longer than these rows do, as long as they fit two vectors; where half a cycle
+// multiplies 64 bytes, the tiles of either form are counted. If A has contiguous columns, too, no operand is turned then;
+// but more than four vectors of AVX2, the last of which is half empty, would take longer than turning B. C is written
+// element by element, which a short k would not pay for.
+[[gnu::cold, gnu::noinline]] inline bool is_turned_for_b(index_t size, index_t m, index_t n, index_t k,
+                                                         bool a_across, generated_vectors v) {
+    if (!a_across && v.half_cycle == 64)
+        return turned_tiles(size, m, n, k, v) < turning_tiles(size, m, n, k, v);
+    if (a_across && v.bytes == 32 && size == 4 && m > 32 && (m - 1) % 8 < 4) return false;
     bool const fits = a_across ? n >= m && k >= 2 * m : m * size <= 128 && n >= 2 * m && k >= 3 * m;
     return fits && k >= 32 && m > 4;
 }
 
 // Whether k is so short that most of the time goes to C, and one operand stays in the first-level cache, the rest in
 // the second: blocks would not help.
-[[gnu::cold, gnu::noinline]] inline bool is_short(index_t size, index_t m, index_t n, index_t k) {
+[[gnu::cold, gnu::noinline]] inline bool is_k_short(index_t size, index_t m, index_t n, index_t k) {
     return k <= 64 && smaller(m, n) * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
 }
 
@@ -261,13 +283,19 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // Whether so few rows of A are multiplied with B read once, in the order in which it lies (vector.hpp): up to three; or
 // up to 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache as it lies,
 // in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows; or one whose rows are whole
-// pages apart, of which a strip displaces what was fetched of the next, and the limit is two tiles of AVX2. `vector`:
-// bytes of the vectors of generated kernels; 0: there are none.
+// pages apart, of which a strip displaces what was fetched of the next, and the limit is two tiles of AVX2; or, with
+// AVX-512 and a third-level cache that is not near, one that the second-level cache does not hold, if its rows are two
+// pages or less: what is read in order comes faster than strips of it (bench/results/host-xeon-2026-11-28.txt), and 8 to
+// 40 rows need B sooner than that. `vector`: bytes of the vectors of generated kernels; 0: there are none.
 [[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
                                                       index_t row_bytes) {
     if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > (rows == 1 ? 16 : 64);
     if (rows > (vector > 0 ? 48 : 20)) return false;
-    index_t const near = cpu_is_near_third_level() ? near_memory : 8 << 20;
+    bool const has_near = cpu_is_near_third_level();
+    if (vector == 64 && !has_near && rows >= 8 && rows <= 40 && row_bytes <= 8192 &&
+        depth > second_level_cache() / larger_of(row_bytes, 1))
+        return true;
+    index_t const near = has_near ? near_memory : 8 << 20;
     if (vector > 0 && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;
     return rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes));
 }
@@ -283,8 +311,8 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 // Whether an A is read where it is. Rows along k that share sets of the cache are copied if many columns need them; for
 // few columns tiles have seven rows at most (tiling.hpp), for which the sets have room. Rows across k are read where
 // they are if they are short, or if few columns need them and the second-level cache holds them: no copy would pay.
-[[gnu::cold, gnu::noinline]] inline bool is_read_in_place(index_t row, index_t col, index_t k, index_t piece,
-                                                          index_t cols, index_t size, bool low) {
+[[gnu::cold, gnu::noinline]] inline bool
+is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t cols, index_t size, bool low) {
     if (col == 1) return !rows_collide(row * size) || smaller(k, piece) < 32 || cols <= (low ? 256 : 64);
     bool const are_short = col * size < 1024 && (!low || cols <= few_for_across(low));
     return row == 1 && (are_short || (cols * size <= (low ? 128 : 256) &&
@@ -296,10 +324,12 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
 // each other. Strips as narrow as a line are copied by their first tile, while the next strip is fetched into the
 // second-level cache. That is faster than a copy of all of B before, until many rows of A need B: each panel of them
 // copies all strips again, and B comes from memory again where no cache holds it. Rows whole pages apart leave few
-// places of the second-level cache to the next strip. `k`: all rows of B, of which the block has `depth`. Measured on a
-// Zen 3 (bench/results/host-zen3-2026-11-28.txt).
-[[gnu::cold, gnu::noinline]] inline bool is_close(index_t rows, index_t depth, index_t k, index_t row_bytes,
-                                                  index_t strip_bytes) {
+// places of the second-level cache to the next strip. Measured on a Zen 3 (bench/results/host-zen3-2026-11-28.txt); wider
+// strips on Zen 4 and on a Xeon (bench/results/host-xeon-2026-11-28.txt), to which memory gives rows of B in order faster
+// than strips of them: a block whose rows are longer than a page is copied there. `k`: all rows of B, of which the block
+// has `depth`.
+[[gnu::cold, gnu::noinline]] inline bool is_b_read_in_place(index_t rows, index_t depth, index_t k,
+                                                            index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
     if (strip_bytes <= 64) {
         bool const far = k > (7 << 20) / larger_of(distance, 1);
@@ -307,9 +337,10 @@ constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
         return distance <= 128 || rows <= most ||
                (rows <= 160 && distance % 512 != 0 && bytes <= second_level_cache());
     }
-    return rows <= 64 || (rows <= 256 && bytes <= second_level_cache()) ||
-           (rows <= 384 && distance < 4096 && !rows_collide(distance) && cpu_is_near_third_level()) ||
-           (distance <= 2048 && bytes <= 600000);
+    bool const has_near = cpu_is_near_third_level();
+    return rows <= 64 || (rows <= 256 && bytes <= second_level_cache() && (has_near || distance <= 4096)) ||
+           (rows <= 384 && distance < 4096 && !rows_collide(distance) && has_near) ||
+           (distance <= (has_near ? 2048 : 1024) && bytes <= 600000);
 }
 
 // A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is
@@ -426,9 +457,10 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     bool const low = !table.masked,
                a_in_place = Packing::in_place && Packing::tall == 1 && Packing::head == 0 &&
                             !job.a_sum.terms && a.col != 0 &&
-                            is_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
-    bool const b_in_place = Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
-                            is_close(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * size, table.strip * size);
+                            is_a_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
+    bool const b_in_place =
+        Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
+        is_b_read_in_place(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
     // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
     // elements of many rows, and forming a sum again would cost more.
@@ -440,7 +472,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                a_by_panels =
                    a_across || (!a_in_place && !job.a_sum.terms && blocks <= 2 && job.a.col_stride == 1);
     index_t const panel = Packing::tall > 1         ? table.tallest / 2
-                          : by_panel || a_by_panels ? divide_up(48, table.tallest) * table.tallest
+                          : by_panel || a_by_panels ? divide_up(sizes::panel, table.tallest) * table.tallest
                                                     : sizes::rows;
     index_t const rows_at_once = staged                      ? sizes::staged
                                  : a_in_place || a_by_panels ? r.i1 - r.i0

@@ -38,6 +38,9 @@ struct host_registers {
     index_t vector, tallest; // bytes; rows
     index_t generated;       // bytes of the vectors of generated kernels; 0: there are none
     bool halves;             // 64 bytes are multiplied in two halves
+    generated_vectors vectors_for(int packets) const {
+        return {generated, generated == 64 && packets == 0 && !halves ? 64 : 32};
+    }
 };
 inline constexpr host_registers tiles_of_column[4] = {
     {16, 4, 0, false}, {32, 6, STRATAGEMM_GENERATES ? 32 : 0, false}, {64, 8, 64, false}, {64, 8, 64, true}};
@@ -58,8 +61,8 @@ struct host_part {
     double b() const { return times(k, n, size); }
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
-    bool is_flat(index_t vector) const {
-        return b_across && stratagemm::is_flat(size, m, n, k, a_across, vector);
+    bool is_turned_for_b(host_registers const& tiles) const {
+        return b_across && stratagemm::is_turned_for_b(size, m, n, k, a_across, tiles.vectors_for(packets));
     }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
@@ -69,15 +72,15 @@ struct host_part {
 inline bool is_dots(host_part const& p, host_registers const& tiles) {
     bool const packets =
         p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
-    index_t const vector = tiles.generated;
+    generated_vectors const v = tiles.vectors_for(p.packets);
     return (p.in_place || packets) && tiles.vector > 16 &&
-           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, vector) &&
-           !(p.a_across && vector > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, vector));
+           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, v) &&
+           !(p.a_across && v.bytes > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, v, true));
 }
 // Whether a generated kernel writes columns of C.
 inline bool is_columns(host_part const& p, host_registers const& tiles) {
     return p.a_across && p.in_place && tiles.generated > 0 && !is_dots(p, tiles) &&
-           are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, 0);
+           are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, tiles.vectors_for(0), false);
 }
 
 // Counts what one thread does.
@@ -96,9 +99,9 @@ public:
         if (at_once && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (at_once && count_small(p)) return;
-        bool const is_flat = p.is_flat(tiles_.generated) && (p.a_across || !is_dots(p.transposed(), tiles_)),
-                   is_narrow = is_flat || (p.a_across && is_slim(p.size, p.m, p.n, p.k, tiles_.generated));
-        if ((p.in_place || p.packets > 0) && is_narrow) p = p.transposed();
+        bool const for_b = p.is_turned_for_b(tiles_) && (p.a_across || !is_dots(p.transposed(), tiles_)),
+                   for_a = p.a_across && is_turned_for_a(p.size, p.m, p.n, p.k, tiles_.generated);
+        if ((p.in_place || p.packets > 0) && (for_a || for_b)) p = p.transposed();
         if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
             return count_few(p);
         count_blocks(p);
@@ -114,6 +117,8 @@ public:
 
 private:
     static double times(index_t x, index_t y) { return host_part::times(x, y, 1); }
+    // Whether 64 bytes take a cycle instead of half of one: pairs of bfloat16 do everywhere.
+    bool halves(host_part const& p) const { return tiles_.halves || p.packets == 1; }
     index_t pieces(host_part const& p) const { return larger_of(1, divide_up(p.k * p.size, 1536)); }
 
     // gather() of contiguous columns: 16 bytes of each of as many columns as a vector has elements.
@@ -160,8 +165,7 @@ private:
             dots_tiling const tiling({smaller(m, 64), smaller(n, 64), p.k, p.k, 1, 1, p.k, n, 64 * p.size},
                                      tiles_.vector == 64);
             double const tiles = times(divide_up(m, tiling.rows()), divide_up(n, tiling.columns()));
-            auto const units =
-                static_cast<double>(tiling.rows() * tiling.columns() * (tiles_.halves ? 2 : 1));
+            auto const units = static_cast<double>(tiling.rows() * tiling.columns() * (halves(p) ? 2 : 1));
             double const cycles = tiles * k * (units > 8 ? units : 8) / 2,
                          from_far = own_ > first ? (p.a() > p.b() ? p.a() : p.b()) / 27 : 0;
             counts[dots] += cycles > from_far ? cycles : from_far;
@@ -196,7 +200,7 @@ private:
                 {m, n, k, p.k, 1, n, strips ? 1 : 2 * tiles_.vector / p.size, p.n,
                  64 * p.size + static_cast<int>(turned ? generated_form::turned : generated_form::tiles)},
                 tiles_.vector == 64)
-                .count(tiles_.halves, p.b() > first);
+                .count(halves(p), p.b() > first);
         double const blocks = host_part::times(p.m, p.n, p.k) / host_part::times(m, n, k);
         counts[step] += blocks * work.cycles;
         counts[tile_vector] += blocks * work.stores;
@@ -241,13 +245,14 @@ private:
         bool const low = tiles_.vector != 64;
         bool const a_in_place =
             p.packets == 1 ? !p.a_across
-                           : p.in_place && is_read_in_place(p.a_across ? 1 : p.k, p.a_across ? p.m : 1, p.k,
-                                                            k, p.n, p.size, low);
-        bool const b_in_place = p.in_place && !p.b_across && is_close(p.m, k, p.k, row, 2 * tiles_.vector);
+                           : p.in_place && is_a_read_in_place(p.a_across ? 1 : p.k, p.a_across ? p.m : 1, p.k,
+                                                              k, p.n, p.size, low);
+        bool const b_in_place =
+            p.in_place && !p.b_across && is_b_read_in_place(p.m, k, p.k, row, 2 * tiles_.vector);
         index_t const blocks = divide_up(p.n, block_sizes<float>::n_max),
                       cols = divide_up(divide_up(p.n, blocks), wide / 2) * (wide / 2),
                       rows = a_in_place && !p.turned   ? 4096
-                             : p.turned || blocks <= 2 ? 56
+                             : p.turned || blocks <= 2 ? block_sizes<float>::panel
                                                        : 2048;
         if (tiles_.generated > 0)
             count_generated(p, rows, cols, !b_in_place);
@@ -281,8 +286,8 @@ inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_
     if (is_columns(p, tiles)) return true;
     if (p.work() > most && is_shared) return false;
     if (p.work() > 4 * most) return false;
-    if (p.work() > most && !is_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
-    return is_dots(p, tiles) || !p.is_flat(tiles.generated) || p.work() < 1 << 15;
+    if (p.work() > most && !is_k_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
+    return is_dots(p, tiles) || !p.is_turned_for_b(tiles) || p.work() < 1 << 15;
 }
 
 // What one of so many threads gets of a product that they share.

@@ -578,7 +578,7 @@ template <class T, class From>
     }
 }
 template <class T, class From>
-[[gnu::noinline]] inline kernel_table<T, From> const& kernels() {
+inline kernel_table<T, From> const& kernels() {
     static kernel_table<T, From> const table = find_kernels<T, From>();
     return table;
 }
