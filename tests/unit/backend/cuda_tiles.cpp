@@ -5,10 +5,12 @@
 #include <stratagemm/backend/host.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace sg = stratagemm;
@@ -503,6 +505,64 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
                 check(1.0f, 1.0f, {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, m, n, k, adds);
             }
     }
+}
+
+TEST_CASE(
+    "tiles with few rows or columns fetch no others, and what was in their place before does not count") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: tiles are not fetched by hardware here");
+        return;
+    }
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile, sg::index_t m,
+                                               sg::index_t n, bool a_along_k, bool b_along_k) {
+        sg::index_t const k = 272;
+        CAPTURE(sg::describe(tile), m, n, a_along_k, b_along_k);
+        sg::cuda const with{.tile = tile};
+        // As many rows and columns as the tile has, of NaN where there is one, leave them in shared memory.
+        T const foul = std::is_integral_v<T> ? T(99) : T(std::nanf(""));
+        sg::index_t const rows = tile.m * tile.cluster, cols = tile.n * tile.beside;
+        auto const lying = [](auto const& x, bool along_k) { return along_k ? x.view() : sg::transposed(x); };
+        auto const sides = [&](sg::index_t side, bool along_k) {
+            return along_k ? std::pair{side, k} : std::pair{k, side};
+        };
+        auto const filled = [&](sg::index_t side, bool along_k, auto const& value) {
+            auto const [x, y] = sides(side, along_k);
+            return sg::matrix<T>(x, y, value);
+        };
+        auto const all_foul = [&](auto, auto) { return foul; };
+        sg::cuda::matrix<T> const foul_a(gpu, filled(rows, a_along_k, all_foul)),
+            foul_b(gpu, filled(cols, b_along_k, all_foul));
+        sg::cuda::matrix<Out> foul_c(gpu, rows, cols);
+        auto const number = [](sg::index_t i, sg::index_t j) {
+            return T(static_cast<float>((3 * i + 2 * j) % 5 - 2));
+        };
+        auto const a = filled(m, a_along_k, number), b = filled(n, b_along_k, number);
+        sg::matrix<Out> exact(m, n), now(m, n);
+        sg::gemm(sg::host{}, lying(a, a_along_k), sg::transposed(lying(b, b_along_k)), exact);
+        sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, m, n);
+        sg::gemm(with, lying(foul_a, a_along_k), sg::transposed(lying(foul_b, b_along_k)), foul_c);
+        sg::gemm(with, lying(da, a_along_k), sg::transposed(lying(db, b_along_k)), dc);
+        dc.download(now);
+        CHECK(different(now, exact) == 0);
+    };
+    using sg::cuda_engine;
+    for (auto const& [m, n] : {std::pair<sg::index_t, sg::index_t>{1, 400}, {33, 400}, {400, 5}, {7, 24}})
+        for (bool const a_along_k : {true, false})
+            for (bool const b_along_k : {true, false}) {
+                for (auto const& [below, beside, parts] :
+                     {std::tuple<short, short, short>{1, 1, 1}, {1, 1, 3}, {2, 1, 1}, {2, 2, 1}, {1, 4, 1}})
+                    check(sg::bfloat16(), sg::bfloat16(),
+                          {cuda_engine::wgmma, 64, 128, 64, 1, 1, 3, 8, below, parts, beside}, m, n,
+                          a_along_k, b_along_k);
+                check(sg::half(), float(), {cuda_engine::wgmma, 128, 272, 64, 1, 1, 3, 8}, m, n, a_along_k,
+                      b_along_k);
+                check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 128, 64, 128, 1, 1, 3, 8}, m, n,
+                      a_along_k, b_along_k);
+                check(1.0, 1.0, {cuda_engine::fp64, 64, 96, 16, 16, 48, 6, 8}, m, n, a_along_k, b_along_k);
+                check(1.0, 1.0, {cuda_engine::fp64, 96, 64, 16, 48, 32, 8, 8}, m, n, a_along_k, b_along_k);
+            }
 }
 
 TEST_CASE("doubles are stored by lines where rows share sectors of memory") {

@@ -205,7 +205,11 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
         double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
         // Of few blocks, some multiprocessors have one more than others.
         double const idle = beside > 2 ? 0 : 1 - real(blocks) / real(beside * units);
-        return cuda_parts_of_k::longer(waits, filling * (1 + 0.3 * idle));
+        // Of a pair of multiprocessors, as in cuda_model.
+        std::ptrdiff_t const of_pair = blocks > units ? 2 * beside : (blocks - 1) / ((units + 1) / 2) + 1;
+        double const even = filling * (1 + 0.3 * idle),
+                     uneven = bytes * twice / real(blocks) * real(of_pair) / cuda_bytes_of_pair;
+        return cuda_parts_of_k::longer(waits, uneven > even ? uneven : even);
     };
     cuda_parts_of_k best;
     best.consider(1, tiles, resident, d, summing);
@@ -575,9 +579,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (waits_twice && narrow.cycles < 18000) narrow.cycles = 18000;
         if (double const waits = reading + (copied ? 5500 : 0); by_steps && narrow.cycles < waits)
             narrow.cycles = waits;
-        // Lines along m that begin anywhere have more to wait for, and tiles of doubles take them as they lie.
-        bool const as_tiles =
-            type == 'd' && d.capability >= 90 && !lying.a_along_k && s.m % 2 != 0 && s.count == 1;
+        // Lines along m that begin anywhere have more to wait for, and tiles of doubles take them as they lie. Tiles of
+        // 16 bits may divide k better.
+        bool const doubles_may = type == 'd' && d.capability >= 90 && s.m % 2 != 0 && s.count == 1;
+        bool const as_tiles = !lying.a_along_k && (element == 2 || doubles_may);
         if (bytes > 1e6 && surely && !as_tiles) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + gathers + copied, false);

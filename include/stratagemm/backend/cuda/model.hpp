@@ -23,6 +23,10 @@ struct cuda_choice {
 
 using cuda_sides = device_sides;
 
+// Bytes that come to a pair of multiprocessors in a cycle, however few others read
+// (bench/results/few-rows-h200-2026-11-28.txt).
+inline constexpr double cuda_bytes_of_pair = 43;
+
 // Cycles that pass until the host has queued so many launches, and made maps of operands: small products wait for that.
 inline double launching(int launches, bool maps) { return 7500.0 * launches - 1500 + (maps ? 1500 : 0); }
 
@@ -181,20 +185,23 @@ private:
             double const busy = share * (small ? 1.4 : 1.3);
             return busy > 1 ? busy : 1;
         }
-        // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy.
-        if (pairs) share = __builtin_sqrt(share);
+        // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy,
+        // unless none of them shares a path.
+        if (pairs && share > 0.5) share = __builtin_sqrt(share);
         if (shifts()) share = 1; // a multiprocessor's own threads take so long
         return within && most * share > 1 ? most * share : 1.0;
     }
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
         // Elements beyond the matrix take as long as others if they are copied word by word, and if hardware fills its
-        // boxes with zeros.
+        // boxes with zeros: boxes of lines along k have no more lines than there are.
         bool const all = !is(cuda_engine::mma) || by_words() || shifts();
-        double const rows = all || s_.m > t_.m ? t_.m : real(s_.m);
-        double const cols = is(cuda_engine::wgmma) ? columns_fetched(t_, element_, form_.b_along_k)
-                            : all || s_.n > t_.n   ? t_.n
-                                                   : real(s_.n);
+        bool const by_boxes = is(cuda_engine::wgmma) || (is(cuda_engine::fp64) && !takes_lines());
+        bool const all_of_a = by_boxes ? !form_.a_along_k : all, all_of_b = by_boxes ? !form_.b_along_k : all;
+        double const rows = all_of_a || s_.m > t_.m ? t_.m : real(s_.m);
+        double const cols = all_of_b && is(cuda_engine::wgmma) ? columns_fetched(t_, element_, false)
+                            : all_of_b || s_.n > t_.n          ? t_.n
+                                                               : real(s_.n);
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
         if (gathers()) {
             // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
@@ -267,7 +274,7 @@ private:
             return same > one ? same : one;
         }
         case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
-            if (element_ == 2) return (reads_pages() || streams() ? 3000.0 : 2200.0) / t_.stages;
+            if (element_ == 2) return 2200.0 / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma: {
             if (shifts()) return t_.stages > 1 ? 1400 : beside > 1 && s_.n > t_.n ? 1800 : 2600;
@@ -497,14 +504,15 @@ private:
         // the memory's rate.
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
-        // One block on each pair is not enough where each step reads other pages.
+        // One block on each pair is not enough where each step reads other pages, on an H100. On an H200 it is.
+        bool const too_few = items <= real(half) && reads_pages() && memory_ < 1900;
         double const of_idle =
             items > units_ && (is(cuda_engine::wgmma) || is(cuda_engine::fp64)) ? 0.4 : 0.1;
-        double const uneven = !on_tensor_cores()                     ? of_idle * idle
-                              : items <= real(half) && reads_pages() ? 0.3
-                              : items > units_                       ? of_idle * idle
-                              : 0.45 * pairs < 0.1                   ? 0.45 * pairs
-                                                                     : 0.1;
+        double const uneven = !on_tensor_cores()   ? of_idle * idle
+                              : too_few            ? 0.3
+                              : items > units_     ? of_idle * idle
+                              : 0.45 * pairs < 0.1 ? 0.45 * pairs
+                                                   : 0.1;
         double const within = begins_within() ? 0.05 : 0;
         // The blocks of a cluster are on neighbours, of which two share a path, while other paths are idle.
         double const by_clusters = 18 * items;
@@ -517,8 +525,12 @@ private:
         double const by_pieces = scattered ? 1.8 + 0.03 * parts_ : 1;
         // A copy that is not too large is still in the second-level cache.
         double const kept = copied() < cache_ / 3 ? copied() : 0;
-        return ((bytes - kept) / rate * by_pieces + sums() * sum_size_ * parts_ / 12 / units_) *
-               (1 + uneven + within);
+        double const from_memory = (bytes - kept) / rate * by_pieces * (1 + uneven + within),
+                     added = sums() * sum_size_ * parts_ / 12 / units_ * (1 + uneven + within);
+        double const of_pair =
+            (bytes - kept) / items * up(static_cast<std::ptrdiff_t>(items), half) / cuda_bytes_of_pair;
+        bool const is_one_round = is(cuda_engine::wgmma) && items <= units_;
+        return (is_one_round && of_pair > from_memory ? of_pair : from_memory) + added;
     }
     // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
     double gathering() const {

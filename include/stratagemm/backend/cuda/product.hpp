@@ -578,8 +578,9 @@ private:
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side,
                              index_t terms) {
-            if (along_k) return cuda_map_of(session_, to, l, line, side, true);
             bool const swizzled = tile.engine != cuda_engine::simt;
+            if (along_k)
+                return cuda_map_of(session_, to, l, line, swizzled && l.lines < side ? l.lines : side, true);
             return cuda_map_of(session_, to, l, swizzled ? line : side, terms, swizzled);
         };
         CUtensorMap a_map{}, b_map{};

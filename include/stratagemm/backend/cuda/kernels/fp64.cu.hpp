@@ -233,6 +233,8 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 #endif
         if (!DENSE || threadIdx.x == WARPS * 32) {
+            /* Boxes along k have no more lines than A or B, as those of wgmma.cu.hpp. */
+            int const bytes = (A_ALONG_K ? min(TILE_M, p.m) : TILE_M) * 128 + (B_ALONG_K ? min(TILE_N, p.n) : TILE_N) * 128;
             walk ahead;
             for (ahead.tile(p, blockIdx.x); ahead.left > 0; next_stage()) {
                 int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
@@ -249,7 +251,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #endif
                 /* What others have read there is to be ahead of what the hardware writes, which is another proxy. */
                 hand_over();
-                full(stage).expect(A_BYTES + B_BYTES);
+                full(stage).expect(bytes);
                 unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
                 int const l = ahead.l, i = ahead.i0, j = ahead.j0;
 #pragma unroll

@@ -361,6 +361,10 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 else
                     fetch(to, b_map, along, across, batch, full(stage));
             };
+            /* Boxes along k have no more lines than A or B: zeros instead of others take longer to come than lines that
+               there are, and sums of what is in their place are not stored. */
+            int const bytes = (A_ALONG_K ? min(TILE_M / BESIDE, p.m) * BESIDE * 128 : A_BYTES) +
+                              (B_ALONG_K ? min(TILE_N / CLUSTER / B_BOXES, p.n) * CLUSTER * B_BOXES * 128 : B_BYTES);
             for (int number = first; number < tiles; number += stride) {
                 place const t = place_of(number);
                 int const i0 = (t.i * CLUSTER + own_i) * TILE_M, j0 = (t.j * BESIDE + own_j) * TILE_N;
@@ -370,7 +374,7 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 int l = l0 + first_step(p, t.i, t.j, steps) * TILE_K;
                 for (int step = 0; step < steps; ++step, next_stage()) {
                     empty(stage).wait(parity ^ 1);
-                    full(stage).expect(A_BYTES + B_BYTES);
+                    full(stage).expect(bytes);
                     unsigned const a = a_tiles + stage * A_BYTES, b = b_tiles + stage * B_BYTES;
                     if (A_ALONG_K) {
                         constexpr int lines = TILE_M / BESIDE;
