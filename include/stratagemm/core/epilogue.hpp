@@ -5,7 +5,8 @@
 //
 // For backends that compile their kernels at run time it also says in C what it does: device(to) calls
 // to(expression, state...) for each step. The expression gives the new x from x, i and j, where $0, $1, ... are
-// the values of the state. x has the type `value`; real_value(r) makes one, and times(x, y) multiplies two.
+// the values of the state. x has the type `value`; real_value(r) makes one, and times(x, y) multiplies two. Kernels may
+// evaluate it for more elements than C has, with an x that is anything, and store none of these.
 #pragma once
 
 #include "types.hpp"

@@ -396,7 +396,10 @@ inline constexpr std::size_t cuda_warp_results_fp64 = 2048;
 inline constexpr std::size_t cuda_row_results = 256;
 
 // Lines of B along k that wgmma fetches at a time: each block of a cluster its part, and hardware takes up to 256.
-constexpr int lines_fetched(cuda_tile const& t) { return t.n / t.cluster / (t.n / t.cluster > 256 ? 2 : 1); }
+constexpr int lines_fetched(cuda_tile const& t) {
+    int const all = t.n / t.cluster;
+    return t.engine == cuda_engine::wgmma && all > 256 ? all / 2 : all;
+}
 // Of B not along k: each block takes some of the boxes of 128 bytes, or, if it cannot be so, some lines of all.
 constexpr int terms_fetched(cuda_tile const& t) {
     return (t.n + t.k - 1) / t.k % t.cluster == 0 ? t.k : t.k / t.cluster;

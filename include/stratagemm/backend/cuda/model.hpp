@@ -194,7 +194,7 @@ private:
     // The tiles of a block, `depth` terms of k.
     double fetching(double share, std::ptrdiff_t depth) const {
         // Elements beyond the matrix take as long as others if they are copied word by word, and if hardware fills its
-        // boxes with zeros: boxes of lines along k have no more lines than there are.
+        // boxes with zeros: a box of lines along k has no more lines than there are.
         bool const all = !is(cuda_engine::mma) || by_words() || shifts();
         bool const by_boxes = is(cuda_engine::wgmma) || (is(cuda_engine::fp64) && !takes_lines());
         bool const all_of_a = by_boxes ? !form_.a_along_k : all, all_of_b = by_boxes ? !form_.b_along_k : all;
@@ -504,7 +504,8 @@ private:
         // the memory's rate.
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
-        // One block on each pair is not enough where each step reads other pages, on an H100. On an H200 it is.
+        // One block on each pair is not enough where each step reads other pages: on an H100, whose memory gives 1500
+        // bytes in a cycle. It is on an H200, which has 2250.
         bool const too_few = items <= real(half) && reads_pages() && memory_ < 1900;
         double const of_idle =
             items > units_ && (is(cuda_engine::wgmma) || is(cuda_engine::fp64)) ? 0.4 : 0.1;

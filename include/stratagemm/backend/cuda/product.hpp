@@ -576,18 +576,18 @@ private:
         if (!fetches(tile.engine))
             return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
+        // Along k, a box has no more lines than the operand, as wgmma and fp64 count: they wait for so many bytes.
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side,
-                             index_t terms) {
+                             index_t all, index_t terms) {
             bool const swizzled = tile.engine != cuda_engine::simt;
-            if (along_k)
-                return cuda_map_of(session_, to, l, line, swizzled && l.lines < side ? l.lines : side, true);
+            if (along_k) return cuda_map_of(session_, to, l, line, swizzled && all < side ? all : side, true);
             return cuda_map_of(session_, to, l, swizzled ? line : side, terms, swizzled);
         };
         CUtensorMap a_map{}, b_map{};
         if (form.dense) {
-            if (status s = map(a_map, a, form.a_along_k, on_c.m / tile.beside, tile.k / tile.beside); !s)
+            if (status s = map(a_map, a, form.a_along_k, on_c.m / tile.beside, x.m, tile.k / tile.beside); !s)
                 return s;
-            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? lines_fetched(on_c) : on_c.n,
+            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? lines_fetched(on_c) : on_c.n, x.n,
                                terms_fetched(on_c));
                 !s)
                 return s;

@@ -511,7 +511,7 @@ struct kernel_table {
     // Where a function is missing, the blocked product does it.
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<dotted<T>> const&) = nullptr;
-    // For products smaller than a block, none of them portable: any; squares of 4 elements.
+    // For products smaller than a block, none of them portable: any; 4 x 4, contiguous.
     void (*small)(block_args<T> const&) = nullptr;
     void (*quads)(block_args<T> const&) = nullptr;
 };

@@ -2,7 +2,7 @@
 // tiles fetched by the tensor memory accelerator, and multiplications by a warpgroup.
 //
 // An operand comes as a tensor map of rank 3: along memory, across, and from one matrix of a batch to the
-// next. The hardware gives zeros outside of it, so no side has to be a multiple of anything.
+// next. What a box has outside of it comes as zeros, so no side has to be a multiple of anything.
 #pragma once
 
 #include "../../../core/config.hpp"

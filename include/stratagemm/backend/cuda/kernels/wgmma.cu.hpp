@@ -361,8 +361,8 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
                 else
                     fetch(to, b_map, along, across, batch, full(stage));
             };
-            /* Boxes along k have no more lines than A or B: zeros instead of others take longer to come than lines that
-               there are, and sums of what is in their place are not stored. */
+            /* Boxes along k have no more lines than A or B (product.hpp makes them): the hardware takes longer for lines
+               that it fills with zeros. What lies in their place is anything, and its sums are not stored. */
             int const bytes = (A_ALONG_K ? min(TILE_M / BESIDE, p.m) * BESIDE * 128 : A_BYTES) +
                               (B_ALONG_K ? min(TILE_N / CLUSTER / B_BOXES, p.n) * CLUSTER * B_BOXES * 128 : B_BYTES);
             for (int number = first; number < tiles; number += stride) {
