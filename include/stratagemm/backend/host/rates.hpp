@@ -5,9 +5,8 @@
 // processors and virtual machines where, for seconds to minutes at a time, the tile unit runs at a quarter of its rate
 // and vectors at three quarters of theirs. Against vectors the unit is then at a third of its rate here, and that third
 // is what the unit counts for until it is measured: a layer that leaves the vectors for the tiles by such an estimate
-// gains in
-// either clock. By these rates products of int8 pay at no size for doubles as accurate as doubles (16 or 17 of them)
-// and floats as accurate as floats (9), and from about 2048 for doubles as accurate as floats.
+// gains in either clock. By these rates products of int8 pay at no size for doubles as accurate as doubles (16 or 17 of
+// them) and floats as accurate as floats (9), and from about 2048 for doubles as accurate as floats.
 #pragma once
 
 #include "../../device/program_entry.hpp"

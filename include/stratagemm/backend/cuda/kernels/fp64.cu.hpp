@@ -234,7 +234,8 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #endif
         if (!DENSE || threadIdx.x == WARPS * 32) {
             /* Boxes along k have no more lines than A or B, as those of wgmma.cu.hpp, where it says why. */
-            int const bytes = (A_ALONG_K ? min(TILE_M, p.m) : TILE_M) * 128 + (B_ALONG_K ? min(TILE_N, p.n) : TILE_N) * 128;
+            int const bytes =
+                ((A_ALONG_K ? min(TILE_M, p.m) : TILE_M) + (B_ALONG_K ? min(TILE_N, p.n) : TILE_N)) * 128;
             walk ahead;
             for (ahead.tile(p, blockIdx.x); ahead.left > 0; next_stage()) {
                 int const batch_a = matrix_of(p.a, ahead.batch), batch_b = matrix_of(p.b, ahead.batch);
