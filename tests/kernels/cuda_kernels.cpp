@@ -166,9 +166,10 @@ void add_narrow(std::vector<kernel>& to, int capability) {
             std::string const name =
                 std::string("narrow-") + letter + '-' + std::to_string(cols) + (along_k ? "-along" : "");
             auto const add = [&](char const* which, bool words, bool shifted, bool together,
-                                 std::ptrdiff_t rows = 100000) {
+                                 std::ptrdiff_t rows = 100000, bool across = false) {
                 sg::cuda_form form;
-                form.a_along_k = along_k, form.b_along_k = on_tensor_cores && !along_k && !shifted;
+                form.a_along_k = along_k,
+                form.b_along_k = (on_tensor_cores || along_k) && !shifted && !across;
                 form.dense = true, form.words = words, form.shifted = shifted, form.together = together;
                 sg::cuda_tile const tile = sg::tile_for_narrow(rows, cols, 4096, sizeof(In), sizeof(scalar),
                                                                {along_k, on_tensor_cores, shifted}, 132);
@@ -176,6 +177,8 @@ void add_narrow(std::vector<kernel>& to, int capability) {
             };
             add("", false, false, false);
             if (sizeof(In) < 4 && along_k) add("-words", true, false, false);
+            if (sizeof(In) < 4 && along_k && on_tensor_cores)
+                add("-across", false, false, false, 100000, true);
             if (sizeof(In) < 16 && !along_k) add("-shifted", false, true, false);
             if (sizeof(In) == 2 && !along_k) add("-few", false, false, false, 4000);
             if (capability >= 90) add("-together", false, false, true);

@@ -211,12 +211,25 @@ void ld_shared_v4_b32(char const*, T& x, T& y, T& z, T& w, unsigned at) {
     x = from[0], y = from[1], z = from[2], w = from[3];
 }
 template <class T>
-void ld_global_L1__no_allocate_v4_u32(char const*, unsigned& x, unsigned& y, unsigned& z, unsigned& w,
-                                      T const* from) {
+void ld_global_v4_u32(char const*, unsigned& x, unsigned& y, unsigned& z, unsigned& w, T const* from) {
     if ((unsigned long long)from % 16 != 0) __builtin_trap();
     unsigned words[4];
     __builtin_memcpy(words, from, 16);
     x = words[0], y = words[1], z = words[2], w = words[3];
+}
+template <class T>
+void ld_global_L2__128B_v4_u32(char const* text, unsigned& x, unsigned& y, unsigned& z, unsigned& w,
+                               T const* from) {
+    ld_global_v4_u32(text, x, y, z, w, from);
+}
+template <class T>
+void ld_global_L1__no_allocate_L2__128B_v4_u32(char const* text, unsigned& x, unsigned& y, unsigned& z,
+                                               unsigned& w, T const* from) {
+    ld_global_v4_u32(text, x, y, z, w, from);
+}
+inline void ld_global_u32(char const*, unsigned& x, unsigned const* from) {
+    if ((unsigned long long)from % 4 != 0) __builtin_trap();
+    x = *from;
 }
 template <class T>
 void prefetch_global_L2(char const*, T const*) {}

@@ -351,6 +351,86 @@ TEST_CASE("few columns that begin anywhere take one launch, and no memory for co
     CHECK(narrow.workspace({.tile = {sg::cuda_engine::narrow, 0, 5}}) == 0);
 }
 
+TEST_CASE(
+    "few columns of a B that lies across k are read where they lie, and what lies between them is not") {
+    sg::cuda const gpu;
+    auto const check = [&]<class T>(T, sg::index_t most) {
+        using Out = std::conditional_t<std::is_integral_v<T>, std::int32_t, T>;
+        auto const number = [](sg::index_t x) { return static_cast<T>(static_cast<float>(x)); };
+        auto const nan = static_cast<T>(std::is_integral_v<T> ? 99.0f : std::nanf(""));
+        for (sg::index_t const n : {most - 1, most})
+            for (sg::index_t const k : {72, 250, 1037, 1100})
+                for (sg::index_t const gap : {0, 1, 6, 60}) {
+                    sg::index_t const m = 147, line = n + gap;
+                    sg::matrix<T> const a(m, k,
+                                          [&](auto i, auto l) { return number((3 * i + 2 * l) % 5 - 2); });
+                    sg::matrix<T> const b(
+                        k, line, [&](auto l, auto j) { return j < n ? number((5 * j + l) % 3 - 1) : nan; });
+                    sg::matrix<Out> exact(m, n), now(m, n);
+                    sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+                    sg::cuda::matrix<Out> dc(gpu, m, n);
+                    sg::gemm(sg::host{}, a, b.block(0, 0, k, n), exact);
+                    for (short const parts : std::array<short, 2>{1, 3}) {
+                        CAPTURE(n, k, gap, parts);
+                        auto const cluster = static_cast<short>(k > 500 && parts > 1 ? 2 : 1);
+                        sg::cuda with;
+                        with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, cluster, parts};
+                        dc.upload(sg::matrix<Out>(m, n, [](auto, auto) { return static_cast<Out>(77.0f); }));
+                        sg::gemm(with, da, db.block(0, 0, k, n), dc);
+                        dc.download(now);
+                        CHECK(different(now, exact) == 0);
+                    }
+                    auto const p = sg::product(da.view(), db.view().block(0, 0, k, n), dc.view());
+                    sg::cuda_product<std::remove_cvref_t<decltype(p)>> const narrow(
+                        sg::cuda_session::of(gpu.device), nullptr, p, false);
+                    bool const by_words = k * static_cast<sg::index_t>(sizeof(T)) % 4 == 0;
+                    bool const near = line * static_cast<sg::index_t>(sizeof(T)) <= 32;
+                    if (gpu.where().capability >= 80 && by_words)
+                        CHECK((narrow.workspace({.tile = {sg::cuda_engine::narrow, 0,
+                                                          static_cast<short>(n)}}) == 0) == near);
+                }
+    };
+    check(sg::half(), 8);
+    check(std::int8_t(), 3);
+}
+
+TEST_CASE("wide blocks of a kernel for few columns, at the rims of A and in parts of k", "[real]") {
+    sg::cuda const gpu;
+    sg::index_t const units = gpu.where().units;
+    auto const check = [&]<class T>(T, sg::index_t n, sg::index_t m, sg::index_t k) {
+        sg::index_t const gap = m % 8 == 0 ? 8 : 0;
+        auto const number = [](sg::index_t x) { return static_cast<T>(static_cast<float>(x)); };
+        sg::matrix<T> const a(n, k, [&](auto i, auto l) { return number((3 * i + 2 * l) % 5 - 2); });
+        sg::matrix<T> const b(k, m + gap, [&](auto l, auto j) {
+            return j < m ? number((5 * j + l) % 3 - 1) : static_cast<T>(std::nanf(""));
+        });
+        sg::matrix<T> exact(n, m), now(n, m);
+        sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<T> dc(gpu, n, m);
+        sg::gemm(sg::host{}, a, b.block(0, 0, k, m), exact);
+        for (short const parts : std::array<short, 2>{1, 3})
+            for (short const cluster : std::array<short, 2>{1, 2}) {
+                CAPTURE(n, m, k, parts, cluster);
+                sg::cuda with;
+                with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, cluster, parts};
+                dc.upload(sg::matrix<T>(n, m, [&](auto, auto) { return number(77); }));
+                sg::gemm(with, da, db.block(0, 0, k, m), dc);
+                dc.download(now);
+                CHECK(different(now, exact) == 0);
+            }
+    };
+    for (sg::index_t const k : {32, 333}) {
+        check(sg::half(), 3, 64 * units + 24, k);
+        check(sg::bfloat16(), 8, 64 * units + 104, k);
+    }
+    // More than 30 MB of A.
+    sg::index_t const rows = 77 * units;
+    check(sg::half(), 1, rows + 8 - rows % 8, 15100000 / rows);
+    check(sg::half(), 1, rows + 9 - rows % 8, 15100000 / rows);
+    check(1.0f, 1, rows / 2 + 8 - rows / 2 % 8, 15100000 / rows);
+    check(1.0, 1, rows / 4 + 9 - rows / 4 % 8, 15100000 / rows);
+}
+
 TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
     sg::cuda const gpu;
     if (gpu.where().capability < 80) {

@@ -123,10 +123,10 @@ struct cuda_parts_of_k {
     }
 
     // `tiles` are as many blocks for each part, of which `resident` are on a multiprocessor; summing(parts) is what
-    // they take but for their sums, and a cluster takes `joining` more.
+    // they take but for their sums; a cluster takes `joining` more, and a launch that adds them up `gathering`.
     template <class F>
     void consider(std::ptrdiff_t some, std::ptrdiff_t tiles, std::ptrdiff_t resident, cuda_device const& d,
-                  F const& summing, double joining = 4800) {
+                  F const& summing, double joining = 4800, double gathering = 7000) {
         for (bool const by_cluster : {false, true}) {
             if (by_cluster) {
                 // Multiprocessors are neighbours in some 16, among which clusters find room.
@@ -137,7 +137,7 @@ struct cuda_parts_of_k {
             }
             double const adding = some == 1    ? 0
                                   : by_cluster ? joining + 220 * real(some)
-                                               : 7000 + 150 * real(some);
+                                               : gathering + 150 * real(some);
             double const working = 3300 + summing(some) + adding,
                          queued = launching(some > 1 && !by_cluster ? 2 : 1, false);
             double const needs = working > queued ? working : queued;
@@ -175,6 +175,39 @@ inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s
     return best;
 }
 
+// How fast blocks read, `places` of them at a time: others follow as they end. The last ones leave room: one alone gets
+// `alone` bytes in a cycle, one of several a part of what its pair of multiprocessors gets, and all together a `share`
+// of what memory gives, which is the model's rate of memory times `memory`, or `uncut` where all go through all of k
+// together. `begins` and `each` are cycles besides. Fitted to an H200 (bench/results/narrow-h200-2026-11-28.txt).
+struct cuda_reading {
+    struct round {
+        double share, each;
+    };
+    double begins, memory, uncut, alone, pair;
+    std::ptrdiff_t beside; // blocks on a multiprocessor
+    round only, last;      // the round of few blocks, and the last one of many
+
+    // Of so many blocks with so many bytes each, which are in k in parts or not, and come slower by a factor `within`.
+    double cycles(std::ptrdiff_t blocks, double bytes, bool parts, cuda_device const& d,
+                  double within = 1) const {
+        auto const real = cuda_parts_of_k::real;
+        std::ptrdiff_t const places = beside * d.units, left = (blocks - 1) % places + 1,
+                             full = (blocks - left) / places;
+        round const& how = full > 0 ? last : only;
+        double const all = (parts ? memory : uncut) * d.bytes_per_cycle * real(d.units) * within,
+                     of_pair = pair / 2 / real((left - 1) / d.units + 1);
+        double rate = how.share * all / real(left);
+        if (rate > alone * within) rate = alone * within;
+        if (left > d.units && rate > of_pair) rate = of_pair;
+        return begins + real(full) * (real(places) * bytes / all + last.each) + bytes / rate + how.each;
+    }
+};
+inline constexpr cuda_reading cuda_reading_lines{-1200, 1.25, 1.25, 15.2, 43, 3, {0.8, 1330}, {0.8, 1330}},
+    cuda_reading_columns{1000, 1.1, 1.05, 22.5, 51, 2, {0.89, 3700}, {0.87, 5250}},
+    cuda_reading_wide_columns{1000, 1.1, 1.1, 22.5, 43, 2, {1, 3700}, {0.87, 5250}},
+    cuda_reading_vector{3600, 1.21, 1.21, 18, 44, 3, {1, 290}, {1, 290}},
+    cuda_reading_wide_vector{-3120, 1.28, 1.05, 22, 61, 2, {0.93, 7930}, {0.67, 1530}};
+
 // Where A lies along m. A block asks for so many lines at a time, and waits for them; all blocks together are no
 // faster than memory.
 inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides const& s,
@@ -186,12 +219,10 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     cuda_tile const t =
         tile_for_narrow(s.m * s.count, s.n, s.k, element, scalar, {false, on_tensor_cores, shifted}, d.units);
     std::ptrdiff_t const each = t.m / (t.micro_n - shifted), at_a_time = each * s.n > 32 ? 4 : 8,
-                         lines = on_tensor_cores ? t.stages * (element == 8 ? 64 : 128)
-                                                 : 256 / t.micro_n * at_a_time;
+                         lines = on_tensor_cores ? 128 : 256 / t.micro_n * at_a_time;
     std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
     // Blocks of a multiprocessor that have registers for what they ask for.
-    bool const three = on_tensor_cores ? t.stages == 1 : s.n == 1 && d.capability >= 80;
-    std::ptrdiff_t const resident = element == 2 && three ? 3 : 2;
+    std::ptrdiff_t const resident = element == 2 && s.n == 1 && d.capability >= 80 ? 3 : 2;
     // Two blocks may read the same sector of a line.
     double const wide = real(t.m) * static_cast<double>(element), twice = shifted ? (wide + 32) / wide : 1;
     // Columns that the tensor cores do not multiply take time of their own.
@@ -211,28 +242,45 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
                      uneven = bytes * twice / real(blocks) * real(of_pair) / cuda_bytes_of_pair;
         return cuda_parts_of_k::longer(waits, uneven > even ? uneven : even);
     };
+    // Of 16 bits on tensor cores, and of large vectors, memory is what blocks wait for.
+    bool const by_tensor_cores = on_tensor_cores && element == 2,
+               is_large =
+                   !on_tensor_cores && element > 1 && is_large_vector(s.m * s.count, s.n, s.k, element),
+               is_wide = t.micro_n > 8;
+    cuda_reading const& how = by_tensor_cores ? (is_wide ? cuda_reading_wide_columns : cuda_reading_columns)
+                              : is_wide       ? cuda_reading_wide_vector
+                                              : cuda_reading_vector;
+    auto const reading = [&](std::ptrdiff_t p) {
+        double const depth = real(p > 1 ? cuda_parts_of_k::part_of(s.k, p, false) : s.k);
+        return how.cycles(tiles * p, wide * depth * twice, p > 1, d);
+    };
     cuda_parts_of_k best;
-    best.consider(1, tiles, resident, d, summing);
-    for (std::ptrdiff_t p = 2; s.count == 1 && tiles * (p - 1) < 4 * units && p * 128 <= s.k; ++p)
-        best.consider(p, tiles, resident, d, summing);
+    for (std::ptrdiff_t p = 1; p == 1 || (s.count == 1 && tiles * (p - 1) < 4 * units && p * 128 <= s.k); ++p)
+        if (by_tensor_cores)
+            best.consider(p, tiles, 2, d, reading, 600 + 440 * real(p), 1000);
+        else if (is_large)
+            best.consider(p, tiles, 2, d, reading, 4800, 400 * real(p));
+        else
+            best.consider(p, tiles, resident, d, summing);
     return best;
 }
 
-// Where A lies along k and is multiplied by tensor cores. Warps wait for each step of their rows. If there are few
-// rows, more blocks than these fill share k (bench/results/short-k-h100-2026-11-26.txt).
+// Where A lies along k and is multiplied by tensor cores.
 inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
     cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, false}, d.units);
-    std::ptrdiff_t const tiles = (s.m - 1) / t.m + 1,
+    std::ptrdiff_t const tiles = (s.m - 1) / t.m + 1, places = std::ptrdiff_t{3} * d.units,
                          step = 64 / static_cast<std::ptrdiff_t>(element) * t.stages;
-    double const reading = real(s.m) * real(s.k) * static_cast<double>(element) / (20 * d.units);
+    double const row = static_cast<double>(element) * real(s.m < t.m ? s.m : t.m);
+    // Lines that begin within lines of the cache come slower.
+    double const within = static_cast<std::size_t>(s.k) * element % 128 != 0 ? 0.86 : 1;
     auto const summing = [&](std::ptrdiff_t p) {
-        double const waits = 400 * real((cuda_parts_of_k::part_of(s.k, p, false) - 1) / step + 1);
-        return waits > reading ? waits : reading;
+        double const depth = real(p > 1 ? cuda_parts_of_k::part_of(s.k, p, false) : s.k);
+        return cuda_reading_lines.cycles(tiles * p, row * depth, p > 1, d, within);
     };
     cuda_parts_of_k best;
-    for (std::ptrdiff_t p = 1; p == 1 || (tiles * p <= 2 * d.units && p * 2 * step <= s.k); ++p)
-        best.consider(p, tiles, 2, d, summing, element == 1 ? 4800 : 2500);
+    for (std::ptrdiff_t p = 1; p == 1 || ((tiles * p <= places || p <= 8) && p * 2 * step <= s.k); ++p)
+        best.consider(p, tiles, 3, d, summing, element == 1 ? 4800 : 1400, 700 * real(p));
     return best;
 }
 
@@ -521,8 +569,9 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
         bool const words = element < 4 && line % 4 == 0;
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
-        bool const by_steps = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element < 4 &&
-                              narrow_on_tensor_cores(type, d, s.n, true) && s.k < 32768 && s.count == 1;
+        bool const by_words = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element < 4 &&
+                              narrow_on_tensor_cores(type, d, s.n, true);
+        bool const by_steps = by_words && s.k < 32768 && s.count == 1;
         std::ptrdiff_t parts = given ? only.parts : 1;
         double reading = 0;
         if (given) {
@@ -558,8 +607,9 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // Tiles of doubles on the tensor cores read such an A as fast, and need no copy of B.
         bool const by_tiles = type == 'd' && d.capability >= 90 && s.n > 4 && lying.a_along_k;
         bool const gathers = narrow.part > 0 && !narrow.together;
-        // Where A lies along k, B is copied unless it does, too, aligned, as a single column is.
-        bool const copied = s.n > 1 && lying.a_along_k &&
+        // Where A lies along k, B is copied unless it does, too, aligned, as a single column is, or tensor cores take
+        // it as it lies.
+        bool const copied = s.n > 1 && lying.a_along_k && !by_words &&
                             (!lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
         // Bytes in a cycle. Several columns of doubles may be multiplied sooner by the tensor cores of tiles.
         bool const by_threads =
@@ -577,12 +627,12 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // Threads that read by elements wait for the copy, and then for each of their elements.
         bool const waits_twice = copied && !dense && !words && element > 1;
         if (waits_twice && narrow.cycles < 18000) narrow.cycles = 18000;
-        if (double const waits = reading + (copied ? 5500 : 0); by_steps && narrow.cycles < waits)
-            narrow.cycles = waits;
+        if (by_steps && (dense || narrow.cycles < reading)) narrow.cycles = reading;
         // Lines along m that begin anywhere have more to wait for, and tiles of doubles take them as they lie. Tiles of
         // 16 bits may divide k better.
         bool const doubles_may = type == 'd' && d.capability >= 90 && s.m % 2 != 0 && s.count == 1;
-        bool const as_tiles = !lying.a_along_k && (element == 2 || doubles_may);
+        bool const as_tiles =
+            (element == 2 && (!lying.a_along_k || by_steps)) || (!lying.a_along_k && doubles_may);
         if (bytes > 1e6 && surely && !as_tiles) return narrow;
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + gathers + copied, false);

@@ -237,6 +237,10 @@ struct cuda_narrow_form {
 };
 // The most columns where lines along k begin anywhere and are read as vectors. For as many, tiles need a copy of A.
 inline constexpr std::ptrdiff_t narrow_most_shifted = 64;
+// Of a vector, whether it is times more than half of what second-level caches hold.
+constexpr bool is_large_vector(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
+    return n == 1 && static_cast<std::size_t>(m) * static_cast<std::size_t>(k) * element > 30000000;
+}
 inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element,
                                  std::size_t scalar, cuda_narrow_form const& f, int units) {
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
@@ -246,11 +250,15 @@ inline cuda_tile tile_for_narrow(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdif
         while (static_cast<std::size_t>(t.k * ((n + 3) / 4 * 4)) * scalar > 32768)
             t.k = static_cast<short>(t.k / 2);
         std::ptrdiff_t const each = size == 1 ? 8 : 16 / size, rows = 8 * each;
-        // Of many blocks, three are on a multiprocessor, if each has fewer lines under way.
+        // Wide blocks read longer parts of lines, if there are enough of them.
         if (f.on_tensor_cores)
-            t.micro_m = 16, t.micro_n = 8, t.stages = size == 2 && !f.shifted && m > rows * units ? 1 : 2;
+            t.micro_m = 16, t.micro_n = size == 2 && !f.shifted && m > rows * units ? 16 : 8;
         else
-            t.micro_n = m >= 6 * rows * units ? 32 : n == 1 && size > 1 && 3 * m < 2 * rows * units ? 4 : 8;
+            t.micro_n =
+                m >= 6 * rows * units                                                                     ? 32
+                : size > 1 && is_large_vector(m, n, k, element) && 5 * m >= 6 * rows * units && k >= 1024 ? 32
+                : n == 1 && size > 1 && 3 * m < 2 * rows * units                                          ? 4
+                                                                                                          : 8;
         t.m = static_cast<short>((t.micro_n - f.shifted) * each);
         return t;
     }

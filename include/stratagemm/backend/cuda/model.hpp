@@ -28,7 +28,7 @@ using cuda_sides = device_sides;
 inline constexpr double cuda_bytes_of_pair = 43;
 
 // Cycles that pass until the host has queued so many launches, and made maps of operands: small products wait for that.
-inline double launching(int launches, bool maps) { return 7500.0 * launches - 1500 + (maps ? 1500 : 0); }
+inline double launching(int launches, bool maps) { return 8500.0 * launches - 2500 + (maps ? 1500 : 0); }
 
 // Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its

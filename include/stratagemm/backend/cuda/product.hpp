@@ -189,8 +189,7 @@ public:
         std::size_t const bytes = workspace(parts, sides());
         cuda_form const form = form_of(choice);
         if (narrow) {
-            bool const copies_b = !choice.invariant && form.a_along_k && !form.shifted;
-            return bytes + (copies_b ? copied(lying_b(), true) : 0);
+            return bytes + (copies_b(choice, form) ? copied(lying_b(), true) : 0);
         }
         if (!form.dense && choice.whole == 0) return bytes;
         return bytes + copied(lying_a(), form.a_along_k) + copied(lying_b(), form.b_along_k);
@@ -389,6 +388,17 @@ private:
                     cuda_pointer<R>{const_cast<R*>(to.data.address)}, to.row_stride, x.rows, x.cols);
     }
     static bool are_lines(cuda_lines<In> const& x) { return x.stride >= x.length; }
+    // Of a kernel for few columns: whether lines of B along k are there, as vectors or as words; and whether it takes
+    // such lines, copied if they are not.
+    bool has_lines_of_b(bool words) const {
+        cuda_lying<In> const b = cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count);
+        cuda_lines<In> const lines = cuda_lines_of(b);
+        return b.along_k && (lines.can_be_fetched() || (words && lines.are_words()));
+    }
+    bool copies_b(cuda_choice const& choice, cuda_form const& form) const {
+        return choice.tile.engine == cuda_engine::narrow && !choice.invariant && form.a_along_k &&
+               form.b_along_k && !has_lines_of_b(form.words);
+    }
     // As the operands lie, or as their copies will.
     cuda_form form_of(cuda_choice const& choice) const {
         cuda_tile const& tile = choice.tile;
@@ -434,12 +444,6 @@ private:
         }
         if (tile.engine == cuda_engine::narrow) {
             cuda_lying<In> const a = lying_a();
-            // One kernel for both, but of an invariant product, and where B need not be copied to lie along k.
-            if (choice.invariant)
-                f.b_along_k = p_.b.cols == 1 || lying_b().along_k;
-            else
-                f.b_along_k = !a.along_k && p_.b.cols > 2 && lying_b().along_k && !lying_b().is_sum() &&
-                              cuda_lines_of(lying_b()).can_be_fetched();
             auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
                                 static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In);
             f.words =
@@ -449,7 +453,18 @@ private:
             f.dense = f.words || (begins % 16 == 0 && lines);
             f.shifted =
                 a.along_k ? choice.shifted : !f.dense && !f.invariant && lines && begins % sizeof(In) == 0;
-            f.words &= !f.shifted, f.dense |= f.shifted, f.b_along_k &= f.dense && !f.shifted;
+            f.words &= !f.shifted, f.dense |= f.shifted;
+            bool const in_lines = has_lines_of_b(f.words);
+            // Tensor cores read a B of other kinds as it lies, if sectors of memory have several of its terms.
+            bool const may_stay =
+                narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true) &&
+                magnitude(p_.b.row_stride) * static_cast<index_t>(sizeof(In)) <= 32;
+            if (choice.invariant)
+                f.b_along_k = f.dense && (p_.b.cols == 1 || lying_b().along_k);
+            else if (a.along_k)
+                f.b_along_k = !f.shifted && (in_lines || !may_stay || !f.dense);
+            else
+                f.b_along_k = !f.shifted && f.dense && p_.b.cols > 2 && in_lines;
         }
         return form_for(tile, sizeof(In), f);
     }
@@ -546,9 +561,7 @@ private:
                       : tiles_of(on_c, sides()) * (form.partial || form.together ? parts : p_.count);
         auto const cluster = static_cast<unsigned>(form.together ? parts : tile.blocks_of_cluster());
         cuda_packing<In> copies;
-        bool const by_lines =
-            !form.invariant && ((form.a_along_k && !form.shifted) || (tile.micro_m == 16 && form.b_along_k));
-        if (tile.engine == cuda_engine::narrow && by_lines) {
+        if (copies_b(choice, form)) {
             cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
                                                copies, memory); // which has been formed, if it is a sum
             if (status s = copies.run(session_, stream_); !s) return s;

@@ -5,10 +5,10 @@
 // only. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block; B lies
 // along k, too, in aligned lines. Else: a thread has some rows that are next to each other, MICRO_N threads beside it
 // have those that follow, all other threads of the block share the terms, and a B of several columns passes through
-// shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, or those of 128 bytes, and STAGES
-// pieces of each are under way at a time; there, B_ALONG_K says that B lies along k in aligned lines. Sums are always
-// added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER: the blocks of a
-// cluster have a part of k each, and add up what they have.
+// shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, and a B that is not B_ALONG_K is
+// read as it lies, or it has those of 128 bytes, with MICRO_N / 8 warps beside each other, and B_ALONG_K says that B
+// lies along k in aligned lines. Sums are always added up in one order. PARTIAL: a block has a part of k, whose sums
+// go to workspace. TOGETHER: the blocks of a cluster have a part of k each, and add up what they have.
 //
 // SHIFTED: lines begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own place
 // within a vector, and the next eight begin at the same places. Along m a warp takes every eighth line only, so that
@@ -45,7 +45,7 @@ inline run_of<IN, EACH> all_of(IN const *from, index next) {
 inline run_of<IN, EACH> passing(IN const *from) {
     if constexpr (EACH * sizeof(IN) == 16) {
         union { unsigned word[4]; run_of<IN, EACH> v; } u;
-        asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(u.word[0]), "=r"(u.word[1]), "=r"(u.word[2]), "=r"(u.word[3]) : "l"(from));
         return u.v;
     } else {
@@ -226,9 +226,9 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 /* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. Before
    sm_80 three of half would not have enough. */
 constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS <= 2;
-constexpr bool HAS_SHORT_STAGES = ON_TENSOR_CORES && !A_ALONG_K && STAGES == 1;
 constexpr bool HAS_ROOM = HAS_LONG_VECTORS && COLS == 1 && sizeof(IN) == 2 && __CUDA_ARCH__ >= 800;
-constexpr int AT_ONCE = HAS_SHORT_STAGES || HAS_ROOM          ? 3
+constexpr bool READS_AHEAD = ON_TENSOR_CORES && A_ALONG_K && !SHIFTED;
+constexpr int AT_ONCE = HAS_ROOM || READS_AHEAD                     ? 3
                         : ON_TENSOR_CORES || HAS_LONG_VECTORS ? 2
                         : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
                                                                                     : 1;
@@ -435,59 +435,85 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     IN const *const a0 = element<IN>(p.a, min(row + g, p.m - 1), 0, batch);
     IN const *const a1 = element<IN>(p.a, min(row + g + 8, p.m - 1), 0, batch);
     IN const *const column = b + min(g, COLS - 1) * p.b.col; /* what is not a column of B counts for none of C */
+    index const apart = B_ALONG_K ? 1 : p.b.row;
     scalar sum[4] = {};
     static_assert(EACH % TERMS == 0, "a vector is multiplied as a whole");
     auto const as_words = [](run_of<IN, EACH> const &x) {
         union { run_of<IN, EACH> run; vector words; } const u = {x};
         return u.words;
     };
-    auto const vector_at = [](IN const *from) {
-        uint4 const w = *(uint4 const *)from;
-        return vector{{{w.x, w.y}, {w.z, w.w}}};
-    };
-    auto const vector_of_a = [&](IN const *from) {
-#if WORDS
-        unsigned const *const w = (unsigned const *)from;
+    /* Volatile, or the compiler would ask for what comes next only after it has waited for this. */
+    auto const words_at = [](IN const *from) {
+        unsigned w[4];
+#pragma unroll
+        for (int x = 0; x < 4; ++x)
+            asm volatile("ld.global.u32 %0, [%1];" : "=r"(w[x]) : "l"((unsigned const *)from + x));
         return vector{{{w[0], w[1]}, {w[2], w[3]}}};
-#else
-        return vector_at(from);
-#endif
     };
-    constexpr int AHEAD = 4, STEP = STAGES * PIECE;
-    int l = begin + slice * (2 * PIECE) + EACH * t;
-    /* Pieces are 64 bytes of a line: two neighbours at a time, a line of the cache. */
-    auto const piece = [&](int s) { return l + s / 2 * (2 * STEP) + s % 2 * PIECE; };
-    for (; piece(AHEAD - 1) - EACH * t + PIECE <= end; l += AHEAD * STEP) {
-        vector x[AHEAD], y[AHEAD], z[AHEAD];
+    auto const vector_of_b = [&](int l) {
+        vector v;
+#if B_ALONG_K && WORDS
+        v = words_at(column + l);
+#elif B_ALONG_K
+        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.half[0].x), "=r"(v.half[0].y), "=r"(v.half[1].x), "=r"(v.half[1].y) : "l"(column + l));
+#else
+        v = as_words(some_of(column + l * apart, apart, EACH));
+#endif
+        return v;
+    };
+    /* Lines begin anywhere within those of the cache, and the next piece has the rest of one. */
+    auto const vector_of_a = [&](IN const *from) {
+        vector v;
+#if WORDS
+        v = words_at(from);
+#else
+        asm volatile("ld.global.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.half[0].x), "=r"(v.half[0].y), "=r"(v.half[1].x), "=r"(v.half[1].y) : "l"(from));
+#endif
+        return v;
+    };
+    constexpr int AHEAD = 2, STEP = STAGES * AHEAD * PIECE; /* pieces of 64 bytes: neighbours, a line of the cache */
+    int l = begin + slice * (AHEAD * PIECE) + EACH * t;
+    struct pieces { vector x[AHEAD], y[AHEAD], z[AHEAD]; } some[2];
+    auto const ask = [&](pieces &v, int at) {
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) x[s] = vector_of_a(a0 + piece(s)), y[s] = vector_of_a(a1 + piece(s));
+        for (int s = 0; s < AHEAD; ++s)
+            v.x[s] = vector_of_a(a0 + at + s * PIECE), v.y[s] = vector_of_a(a1 + at + s * PIECE);
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) z[s] = vector_at(column + piece(s));
+        for (int s = 0; s < AHEAD; ++s) v.z[s] = vector_of_b(at + s * PIECE);
+    };
+    auto const add = [&](pieces const &v) {
 #pragma unroll
-        for (int s = 0; s < AHEAD; ++s) multiply(sum, x[s], y[s], z[s]);
-    }
-    /* Whole pieces that are left, asked for together, and a part of one after them. */
-    int left = 0;
-    {
-        vector x[AHEAD], y[AHEAD], z[AHEAD];
+        for (int s = 0; s < AHEAD; ++s) multiply(sum, v.x[s], v.y[s], v.z[s]);
+    };
+    auto const are_there = [&](int at) { return at - EACH * t + AHEAD * PIECE <= end; };
+    /* The next pieces are asked for before those that have come are multiplied: loads are always under way. */
+    bool more = are_there(l);
+    if (more) ask(some[0], l);
+    while (more) {
 #pragma unroll
-        for (int s = 0; s < AHEAD - 1; ++s) {
-            x[s] = y[s] = z[s] = {};
-            if (piece(s) - EACH * t + PIECE > end) continue;
-            x[s] = vector_of_a(a0 + piece(s)), y[s] = vector_of_a(a1 + piece(s)), z[s] = vector_at(column + piece(s));
-            left = s + 1;
+        for (int x = 0; x < 2; ++x) {
+            l += STEP;
+            more = are_there(l);
+            if (more) ask(some[1 - x], l);
+            add(some[x]);
+            if (!more) break;
         }
-#pragma unroll
-        for (int s = 0; s < AHEAD - 1; ++s) multiply(sum, x[s], y[s], z[s]);
     }
-    if (int const at = piece(left), there = end - at; there + EACH * t > 0) {
-        vector x, y, z;
-        if (there >= EACH)
-            x = vector_of_a(a0 + at), y = vector_of_a(a1 + at), z = vector_at(column + at);
-        else
-            x = as_words(some_of(a0 + at, 1, there)), y = as_words(some_of(a1 + at, 1, there)),
-            z = as_words(some_of(column + at, 1, there));
-        multiply(sum, x, y, z);
+    /* A whole piece that is left, and a part of one. */
+    if (l - EACH * t < end) {
+        pieces v = {};
+#pragma unroll
+        for (int s = 0; s < AHEAD; ++s) {
+            int const at = l + s * PIECE, there = end - at;
+            if (there >= EACH)
+                v.x[s] = vector_of_a(a0 + at), v.y[s] = vector_of_a(a1 + at), v.z[s] = vector_of_b(at);
+            else if (there > 0)
+                v.x[s] = as_words(some_of(a0 + at, 1, there)), v.y[s] = as_words(some_of(a1 + at, 1, there)),
+                v.z[s] = as_words(some_of(column + at * apart, apart, there));
+        }
+        add(v);
     }
     struct alignas(16) all_sums { scalar x[8 * SUMS]; };
     __shared__ all_sums of_warps;
@@ -610,13 +636,15 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the
        terms of a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read
        what others read. */
-    static_assert(TILE_M == (8 - SHIFTED) * EACH, "rows of a block");
-    constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = 8 * PIECE;
+    static_assert(TILE_M == (MICRO_N - SHIFTED) * EACH && (MICRO_N == 8 || !SHIFTED), "rows of a block");
+    constexpr int BESIDE = MICRO_N / 8, SLICES = 8 / BESIDE; /* warps beside each other, and those that share terms */
+    constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = SLICES * PIECE;
     constexpr int SUMS = TILE_M * 8;
-    int const g = lane / 4, t = lane % 4, start = begin + warp * (SHIFTED ? 1 : PIECE);
-    int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, start, batch)) : 0, from = first - shift;
+    int const g = lane / 4, t = lane % 4, slice = warp / BESIDE, start = begin + slice * (SHIFTED ? 1 : PIECE);
+    int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, start, batch)) : 0;
+    int const above = warp % BESIDE * 8 * EACH - shift, from = first + above; /* rows that are not this warp's */
     bool const some = from + g * EACH < min(p.m, first + TILE_M);
-    int const i0 = some ? from + g * EACH : from;
+    int const i0 = some ? from + g * EACH : first - shift;
     IN const *const a = element<IN>(p.a, i0, 0, batch);
     IN const *const b = element<IN>(p.b, 0, min(g, COLS - 1), batch);
     scalar sum[EACH][4] = {};
@@ -659,9 +687,8 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const least = SHIFTED && from < 0 && start == 0 ? 1 : 0;
     bool careful = least > 0;
     for (;; l += STEP, careful = false) {
-        char const many[STAGES] = {}, one[1] = {};
-        if (STAGES > 1 && !careful) pieces(many);
-        if (!careful) pieces(one);
+        char const two[2] = {}, one[1] = {};
+        if (!careful) pieces(two), pieces(one);
         if (l - TERMS * NEXT * t >= until) break;
         run_of<IN, EACH> x[TERMS];
         terms y = {};
@@ -685,22 +712,22 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         add(x, y);
     };
     if (least > 0) add_line(0);
-    if (until < end && warp == (SHIFTED ? (until - begin) % 8 : 0)) add_line(until);
-    struct alignas(16) all_sums { scalar x[8 * SUMS]; };
+    if (until < end && slice == (SHIFTED ? (until - begin) % 8 : 0)) add_line(until);
+    struct alignas(16) all_sums { scalar x[SLICES * SUMS]; };
     __shared__ all_sums of_warps;
     scalar *const room = of_warps.x;
 #pragma unroll
     for (int e = 0; e < EACH; ++e)
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-            int const i = (2 * t + c) * EACH + e - shift;
-            if (!SHIFTED || (i >= 0 && i < TILE_M)) room[warp * SUMS + g * TILE_M + i] = sum[e][c];
+            int const i = above + (2 * t + c) * EACH + e;
+            if (!SHIFTED || (i >= 0 && i < TILE_M)) room[slice * SUMS + g * TILE_M + i] = sum[e][c];
         }
     __syncthreads();
     finish_block(p, state, first, number, [&](int i, int j) {
         scalar together = room[j * TILE_M + i];
 #pragma unroll
-        for (int w = 1; w < 8; ++w) together = together + room[w * SUMS + j * TILE_M + i];
+        for (int w = 1; w < SLICES; ++w) together = together + room[w * SUMS + j * TILE_M + i];
         return together;
     });
 #else
