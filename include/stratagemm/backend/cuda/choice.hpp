@@ -202,7 +202,7 @@ struct cuda_reading {
         return begins + real(full) * (real(places) * bytes / all + last.each) + bytes / rate + how.each;
     }
 };
-inline constexpr cuda_reading cuda_reading_lines{-1200, 1.25, 1.25, 15.2, 43, 3, {0.8, 1330}, {0.8, 1330}},
+inline constexpr cuda_reading cuda_reading_lines{300, 1.26, 1.26, 13, 40, 3, {0.84, 1150}, {0.84, 1150}},
     cuda_reading_columns{1000, 1.1, 1.05, 22.5, 51, 2, {0.89, 3700}, {0.87, 5250}},
     cuda_reading_wide_columns{1000, 1.1, 1.1, 22.5, 43, 2, {1, 3700}, {0.87, 5250}},
     cuda_reading_vector{3600, 1.21, 1.21, 18, 44, 3, {1, 290}, {1, 290}},
@@ -273,14 +273,14 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
                          step = 64 / static_cast<std::ptrdiff_t>(element) * t.stages;
     double const row = static_cast<double>(element) * real(s.m < t.m ? s.m : t.m);
     // Lines that begin within lines of the cache come slower.
-    double const within = static_cast<std::size_t>(s.k) * element % 128 != 0 ? 0.86 : 1;
+    double const within = static_cast<std::size_t>(s.k) * element % 128 != 0 ? 0.92 : 1;
     auto const summing = [&](std::ptrdiff_t p) {
         double const depth = real(p > 1 ? cuda_parts_of_k::part_of(s.k, p, false) : s.k);
         return cuda_reading_lines.cycles(tiles * p, row * depth, p > 1, d, within);
     };
     cuda_parts_of_k best;
     for (std::ptrdiff_t p = 1; p == 1 || ((tiles * p <= places || p <= 8) && p * 2 * step <= s.k); ++p)
-        best.consider(p, tiles, 3, d, summing, element == 1 ? 4800 : 1400, 700 * real(p));
+        best.consider(p, tiles, 3, d, summing, element == 1 ? 4800 : 1200, 700 * real(p));
     return best;
 }
 
