@@ -4,6 +4,7 @@
 
 #include <stratagemm/backend/host.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -352,14 +353,14 @@ TEST_CASE("few columns that begin anywhere take one launch, and no memory for co
 }
 
 TEST_CASE(
-    "few columns of a B that lies across k are read where they lie, and what lies between them is not") {
+    "few columns of a B that lies across k are read where they lie, and what is beside them does not count") {
     sg::cuda const gpu;
     auto const check = [&]<class T>(T, sg::index_t most) {
         using Out = std::conditional_t<std::is_integral_v<T>, std::int32_t, T>;
         auto const number = [](sg::index_t x) { return static_cast<T>(static_cast<float>(x)); };
         auto const nan = static_cast<T>(std::is_integral_v<T> ? 99.0f : std::nanf(""));
         for (sg::index_t const n : {most - 1, most})
-            for (sg::index_t const k : {72, 250, 1037, 1100})
+            for (sg::index_t const k : {72, 250, 1037, 1104})
                 for (sg::index_t const gap : {0, 1, 6, 60}) {
                     sg::index_t const m = 147, line = n + gap;
                     sg::matrix<T> const a(m, k,
@@ -394,41 +395,75 @@ TEST_CASE(
     check(std::int8_t(), 3);
 }
 
-TEST_CASE("wide blocks of a kernel for few columns, at the rims of A and in parts of k", "[real]") {
+// Few rows, n of them, times k x m numbers between which there are others.
+template <class T>
+static void check_wide_blocks(sg::index_t n, sg::index_t m, sg::index_t k, sg::index_t gap) {
     sg::cuda const gpu;
-    sg::index_t const units = gpu.where().units;
-    auto const check = [&]<class T>(T, sg::index_t n, sg::index_t m, sg::index_t k) {
-        sg::index_t const gap = m % 8 == 0 ? 8 : 0;
-        auto const number = [](sg::index_t x) { return static_cast<T>(static_cast<float>(x)); };
-        sg::matrix<T> const a(n, k, [&](auto i, auto l) { return number((3 * i + 2 * l) % 5 - 2); });
-        sg::matrix<T> const b(k, m + gap, [&](auto l, auto j) {
-            return j < m ? number((5 * j + l) % 3 - 1) : static_cast<T>(std::nanf(""));
-        });
-        sg::matrix<T> exact(n, m), now(n, m);
-        sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
-        sg::cuda::matrix<T> dc(gpu, n, m);
-        sg::gemm(sg::host{}, a, b.block(0, 0, k, m), exact);
-        for (short const parts : std::array<short, 2>{1, 3})
-            for (short const cluster : std::array<short, 2>{1, 2}) {
-                CAPTURE(n, m, k, parts, cluster);
-                sg::cuda with;
-                with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, cluster, parts};
-                dc.upload(sg::matrix<T>(n, m, [&](auto, auto) { return number(77); }));
-                sg::gemm(with, da, db.block(0, 0, k, m), dc);
-                dc.download(now);
-                CHECK(different(now, exact) == 0);
-            }
-    };
-    for (sg::index_t const k : {32, 333}) {
-        check(sg::half(), 3, 64 * units + 24, k);
-        check(sg::bfloat16(), 8, 64 * units + 104, k);
+    char const type = sg::type_letter<T>();
+    bool const on_tensor_cores = sg::narrow_on_tensor_cores(type, gpu.where(), n, false);
+    sg::cuda_tile const tile = sg::tile_for_narrow(
+        m, n, k, sizeof(T), sizeof(sg::accumulator_t<T>),
+        {false, on_tensor_cores, (m + gap) * static_cast<sg::index_t>(sizeof(T)) % 16 != 0},
+        gpu.where().units);
+    if (gpu.where().capability >= 80) CHECK(tile.micro_n == (n > 2 ? 16 : 32));
+    auto const number = [](sg::index_t x) { return static_cast<T>(static_cast<float>(x)); };
+    sg::matrix<T> const a(n, k, [&](auto i, auto l) { return number((3 * i + 2 * l) % 5 - 2); });
+    sg::matrix<T> const b(k, m + gap, [&](auto l, auto j) {
+        return j < m ? number((5 * j + l) % 3 - 1) : static_cast<T>(std::nanf(""));
+    });
+    sg::matrix<T> exact(n, m), now(n, m);
+    sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+    sg::cuda::matrix<T> dc(gpu, n, m);
+    sg::gemm(sg::host{}, a, b.block(0, 0, k, m), exact);
+    for (auto const& [parts, cluster] : {std::pair<short, short>{1, 1}, {3, 1}, {3, 2}}) {
+        CAPTURE(n, m, k, parts, cluster);
+        sg::cuda with;
+        with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, cluster, parts};
+        dc.upload(sg::matrix<T>(n, m, [&](auto, auto) { return number(77); }));
+        sg::gemm(with, da, db.block(0, 0, k, m), dc);
+        dc.download(now);
+        CHECK(different(now, exact) == 0);
     }
-    // More than 30 MB of A.
-    sg::index_t const rows = 77 * units;
-    check(sg::half(), 1, rows + 8 - rows % 8, 15100000 / rows);
-    check(sg::half(), 1, rows + 9 - rows % 8, 15100000 / rows);
-    check(1.0f, 1, rows / 2 + 8 - rows / 2 % 8, 15100000 / rows);
-    check(1.0, 1, rows / 4 + 9 - rows / 4 % 8, 15100000 / rows);
+}
+
+TEST_CASE("wide blocks of a kernel for few columns, at the rims of A and in parts of k") {
+    sg::index_t const rows = 64 * sg::cuda{}.where().units;
+    check_wide_blocks<sg::half>(3, rows + 24, 333, 8);
+    check_wide_blocks<sg::bfloat16>(8, rows + 21, 32, 3); // a vector crosses the rim
+    check_wide_blocks<sg::half>(5, rows + 101, 205, 3);
+}
+
+TEST_CASE("wide blocks of a kernel for large vectors", "[real]") {
+    // More than 30 MB of A, and at least 1024 terms.
+    sg::index_t const rows = 77 * sg::cuda{}.where().units, k = std::max<sg::index_t>(1100, 15100000 / rows);
+    check_wide_blocks<sg::half>(1, rows + 8 - rows % 8, k, 8);
+    check_wide_blocks<sg::half>(1, rows + 9 - rows % 8, k, 0);
+    check_wide_blocks<float>(1, rows / 2 + 8 - rows / 2 % 8, k, 8);
+    check_wide_blocks<double>(1, rows / 4 + 9 - rows / 4 % 8, k, 0);
+}
+
+TEST_CASE("few columns of fp8 and of bytes, where lines of both operands begin at multiples of 4 bytes") {
+    sg::cuda const gpu;
+    auto const check = [&]<class T, class Out>(T, Out, sg::index_t n) {
+        sg::index_t const m = 203, k = 1036;
+        auto const number = [](sg::index_t x) { return static_cast<T>(static_cast<float>(x)); };
+        sg::matrix<T> const a(m, k, [&](auto i, auto l) { return number((3 * i + 2 * l) % 5 - 2); });
+        sg::matrix<T> const b(n, k, [&](auto j, auto l) { return number((5 * j + l) % 3 - 1); });
+        sg::matrix<Out> exact(m, n), now(m, n);
+        sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+        sg::cuda::matrix<Out> dc(gpu, m, n);
+        sg::cuda with;
+        with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+        sg::gemm(sg::reference{}, a, sg::transposed(b), exact);
+        sg::gemm(with, da, sg::transposed(db), dc);
+        dc.download(now);
+        CAPTURE(n);
+        CHECK(different(now, exact) == 0);
+    };
+    for (sg::index_t const n : {1, 2, 3}) {
+        check(sg::fp8_e4m3(), float(), n);
+        check(std::int8_t(), std::int32_t(), n);
+    }
 }
 
 TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
@@ -598,34 +633,43 @@ TEST_CASE(
                                                sg::index_t n, bool a_along_k, bool b_along_k) {
         sg::index_t const k = 272;
         CAPTURE(sg::describe(tile), m, n, a_along_k, b_along_k);
-        sg::cuda const with{.tile = tile};
+        sg::cuda with{.tile = tile};
+        with.tf32 = std::is_same_v<T, float>;
         // As many rows and columns as the tile has, of NaN where there is one, leave them in shared memory.
         T const foul = std::is_integral_v<T> ? T(99) : T(std::nanf(""));
         sg::index_t const rows = tile.m * tile.cluster, cols = tile.n * tile.beside;
-        auto const lying = [](auto const& x, bool along_k) { return along_k ? x.view() : sg::transposed(x); };
-        auto const sides = [&](sg::index_t side, bool along_k) {
-            return along_k ? std::pair{side, k} : std::pair{k, side};
+        // One matrix, or several behind each other.
+        auto const filled = [&](sg::index_t side, bool along_k, sg::index_t count, auto const& value) {
+            return along_k ? sg::matrix<T>(count * side, k, value) : sg::matrix<T>(count * k, side, value);
         };
-        auto const filled = [&](sg::index_t side, bool along_k, auto const& value) {
-            auto const [x, y] = sides(side, along_k);
-            return sg::matrix<T>(x, y, value);
+        auto const lying = [&](auto const& x, sg::index_t side, bool along_k) {
+            return along_k ? x.block(0, 0, side, k) : sg::transposed(x.block(0, 0, k, side));
         };
         auto const all_foul = [&](auto, auto) { return foul; };
-        sg::cuda::matrix<T> const foul_a(gpu, filled(rows, a_along_k, all_foul)),
-            foul_b(gpu, filled(cols, b_along_k, all_foul));
+        sg::cuda::matrix<T> const foul_a(gpu, filled(rows, a_along_k, 1, all_foul)),
+            foul_b(gpu, filled(cols, b_along_k, 1, all_foul));
         sg::cuda::matrix<Out> foul_c(gpu, rows, cols);
         auto const number = [](sg::index_t i, sg::index_t j) {
             return T(static_cast<float>((3 * i + 2 * j) % 5 - 2));
         };
-        auto const a = filled(m, a_along_k, number), b = filled(n, b_along_k, number);
-        sg::matrix<Out> exact(m, n), now(m, n);
-        sg::gemm(sg::host{}, lying(a, a_along_k), sg::transposed(lying(b, b_along_k)), exact);
-        sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
-        sg::cuda::matrix<Out> dc(gpu, m, n);
-        sg::gemm(with, lying(foul_a, a_along_k), sg::transposed(lying(foul_b, b_along_k)), foul_c);
-        sg::gemm(with, lying(da, a_along_k), sg::transposed(lying(db, b_along_k)), dc);
-        dc.download(now);
-        CHECK(different(now, exact) == 0);
+        for (sg::index_t const count : {1, 3}) {
+            if (count > 1 && tile.parts > 1) continue;
+            auto const a = filled(m, a_along_k, count, number), b = filled(n, b_along_k, count, number);
+            sg::matrix<Out> exact(count * m, n), now(count * m, n);
+            sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+            sg::cuda::matrix<Out> dc(gpu, count * m, n);
+            auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto& z) {
+                auto const as = sg::batched(lying(x, m, a_along_k), count, m * k);
+                auto const bs = sg::batched(sg::transposed(lying(y, n, b_along_k)), count, n * k);
+                sg::gemm(policy, as, bs, sg::batched(z.block(0, 0, m, n), count, m * n));
+            };
+            multiply(sg::reference{}, a, b, exact);
+            sg::gemm(with, lying(foul_a, rows, a_along_k), sg::transposed(lying(foul_b, cols, b_along_k)),
+                     foul_c);
+            multiply(with, da, db, dc);
+            dc.download(now);
+            CHECK(different(now, exact) == 0);
+        }
     };
     using sg::cuda_engine;
     for (auto const& [m, n] : {std::pair<sg::index_t, sg::index_t>{1, 400}, {33, 400}, {400, 5}, {7, 24}})
@@ -640,6 +684,9 @@ TEST_CASE(
                       b_along_k);
                 check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 128, 64, 128, 1, 1, 3, 8}, m, n,
                       a_along_k, b_along_k);
+                check(sg::fp8_e4m3(), float(), {cuda_engine::wgmma, 128, 64, 128, 1, 1, 3, 8}, m, n,
+                      a_along_k, b_along_k);
+                check(1.0f, 1.0f, {cuda_engine::wgmma, 64, 128, 32, 1, 1, 3, 8}, m, n, a_along_k, b_along_k);
                 check(1.0, 1.0, {cuda_engine::fp64, 64, 96, 16, 16, 48, 6, 8}, m, n, a_along_k, b_along_k);
                 check(1.0, 1.0, {cuda_engine::fp64, 96, 64, 16, 48, 32, 8, 8}, m, n, a_along_k, b_along_k);
             }

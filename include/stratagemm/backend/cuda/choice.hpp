@@ -175,17 +175,18 @@ inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s
     return best;
 }
 
-// How fast blocks read, `places` of them at a time: others follow as they end. The last ones leave room: one alone gets
-// `alone` bytes in a cycle, one of several a part of what its pair of multiprocessors gets, and all together a `share`
-// of what memory gives, which is the model's rate of memory times `memory`, or `uncut` where all go through all of k
-// together. `begins` and `each` are cycles besides. Fitted to an H200 (bench/results/narrow-h200-2026-11-28.txt).
+// How fast blocks read, `beside` of them on each multiprocessor at a time; others follow as they end. The last ones leave
+// room: one alone gets `alone` bytes in a cycle, each of more blocks than multiprocessors a part of what a pair of these
+// gets, and all together a `share` of what memory gives. That is the model's rate of memory times `memory`, or `uncut`
+// where k is not in parts and all blocks go through all of it together. `begins` and `each` are cycles besides. Fitted to
+// an H200 (bench/results/narrow-h200-2026-11-28.txt).
 struct cuda_reading {
     struct round {
         double share, each;
     };
     double begins, memory, uncut, alone, pair;
-    std::ptrdiff_t beside; // blocks on a multiprocessor
-    round only, last;      // the round of few blocks, and the last one of many
+    std::ptrdiff_t beside;
+    round only, last; // the round of few blocks, and the last one of many
 
     // Of so many blocks with so many bytes each, which are in k in parts or not, and come slower by a factor `within`.
     double cycles(std::ptrdiff_t blocks, double bytes, bool parts, cuda_device const& d,
@@ -202,11 +203,46 @@ struct cuda_reading {
         return begins + real(full) * (real(places) * bytes / all + last.each) + bytes / rate + how.each;
     }
 };
-inline constexpr cuda_reading cuda_reading_lines{300, 1.26, 1.26, 13, 40, 3, {0.84, 1150}, {0.84, 1150}},
-    cuda_reading_columns{1000, 1.1, 1.05, 22.5, 51, 2, {0.89, 3700}, {0.87, 5250}},
-    cuda_reading_wide_columns{1000, 1.1, 1.1, 22.5, 43, 2, {1, 3700}, {0.87, 5250}},
-    cuda_reading_vector{3600, 1.21, 1.21, 18, 44, 3, {1, 290}, {1, 290}},
-    cuda_reading_wide_vector{-3120, 1.28, 1.05, 22, 61, 2, {0.93, 7930}, {0.67, 1530}};
+inline constexpr cuda_reading cuda_reading_lines{.begins = 300,
+                                                 .memory = 1.26,
+                                                 .uncut = 1.26,
+                                                 .alone = 13,
+                                                 .pair = 40,
+                                                 .beside = 3,
+                                                 .only = {0.84, 1150},
+                                                 .last = {0.84, 1150}},
+    cuda_reading_columns{.begins = 1000,
+                         .memory = 1.1,
+                         .uncut = 1.05,
+                         .alone = 22.5,
+                         .pair = 51,
+                         .beside = 2,
+                         .only = {0.89, 3700},
+                         .last = {0.87, 5250}},
+    cuda_reading_wide_columns{.begins = 1000,
+                              .memory = 1.1,
+                              .uncut = 1.1,
+                              .alone = 22.5,
+                              .pair = 43,
+                              .beside = 2,
+                              .only = {1, 3700},
+                              .last = {0.87, 5250}},
+    cuda_reading_vector{.begins = 3600,
+                        .memory = 1.21,
+                        .uncut = 1.21,
+                        .alone = 18,
+                        .pair = 44,
+                        .beside = 3,
+                        .only = {1, 290},
+                        .last = {1, 290}},
+    cuda_reading_wide_vector{.begins = -3120,
+                             .memory = 1.28,
+                             .uncut = 1.05,
+                             .alone = 22,
+                             .pair = 61,
+                             .beside = 2,
+                             .only = {0.93, 7930},
+                             .last = {0.67, 1530}};
 
 // Where A lies along m. A block asks for so many lines at a time, and waits for them; all blocks together are no
 // faster than memory.

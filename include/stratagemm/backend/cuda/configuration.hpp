@@ -237,7 +237,7 @@ struct cuda_narrow_form {
 };
 // The most columns where lines along k begin anywhere and are read as vectors. For as many, tiles need a copy of A.
 inline constexpr std::ptrdiff_t narrow_most_shifted = 64;
-// Of a vector, whether it is times more than half of what second-level caches hold.
+// Whether a vector is multiplied by a matrix that takes more than half of a second-level cache.
 constexpr bool is_large_vector(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
     return n == 1 && static_cast<std::size_t>(m) * static_cast<std::size_t>(k) * element > 30000000;
 }

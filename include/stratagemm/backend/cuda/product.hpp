@@ -388,11 +388,13 @@ private:
                     cuda_pointer<R>{const_cast<R*>(to.data.address)}, to.row_stride, x.rows, x.cols);
     }
     static bool are_lines(cuda_lines<In> const& x) { return x.stride >= x.length; }
-    // Of a kernel for few columns: whether lines of B along k are there, as vectors or as words; and whether it takes
-    // such lines, copied if they are not.
+    // Of a kernel for few columns: whether lines of B along k are there, as vectors, or as the words that tensor cores
+    // take; and whether the kernel takes such lines, copied if they are not.
     bool has_lines_of_b(bool words) const {
-        cuda_lying<In> const b = cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count);
+        cuda_lying<In> const b =
+            cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
         cuda_lines<In> const lines = cuda_lines_of(b);
+        words &= narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true);
         return b.along_k && (lines.can_be_fetched() || (words && lines.are_words()));
     }
     bool copies_b(cuda_choice const& choice, cuda_form const& form) const {
@@ -455,7 +457,7 @@ private:
                 a.along_k ? choice.shifted : !f.dense && !f.invariant && lines && begins % sizeof(In) == 0;
             f.words &= !f.shifted, f.dense |= f.shifted;
             bool const in_lines = has_lines_of_b(f.words);
-            // Tensor cores read a B of other kinds as it lies, if sectors of memory have several of its terms.
+            // Tensor cores read a B of other kinds as it lies, if each of its terms is within a sector of the one before.
             bool const may_stay =
                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true) &&
                 magnitude(p_.b.row_stride) * static_cast<index_t>(sizeof(In)) <= 32;

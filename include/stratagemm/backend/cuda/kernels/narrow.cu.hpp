@@ -2,13 +2,17 @@
 // as a column (cuda_product turns the product).
 //
 // DENSE: A may be read as vectors; WORDS: as several words for each, because its lines begin at multiples of 4 bytes
-// only. A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block; B lies
-// along k, too, in aligned lines. Else: a thread has some rows that are next to each other, MICRO_N threads beside it
-// have those that follow, all other threads of the block share the terms, and a B of several columns passes through
-// shared memory, TILE_K of its rows at a time. ON_TENSOR_CORES: a warp has 16 rows, and a B that is not B_ALONG_K is
-// read as it lies, or it has those of 128 bytes, with MICRO_N / 8 warps beside each other, and B_ALONG_K says that B
-// lies along k in aligned lines. Sums are always added up in one order. PARTIAL: a block has a part of k, whose sums
-// go to workspace. TOGETHER: the blocks of a cluster have a part of k each, and add up what they have.
+// only. Sums are always added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER:
+// the blocks of a cluster have a part of k each, and add up what they have.
+//
+// A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block. B lies along k,
+// too, in aligned lines; on tensor cores, for which a warp has 16 rows, B_ALONG_K says that it does, in lines that begin
+// as those of A, and any other B is read as it lies.
+//
+// Else, a thread has some rows that are next to each other, MICRO_N threads beside it have those that follow, and all
+// other threads of the block share the terms. A B of several columns passes through shared memory, TILE_K of its rows at
+// a time. ON_TENSOR_CORES: a warp has the rows of eight vectors, and MICRO_N / 8 warps are beside each other; B_ALONG_K
+// says that B lies along k in aligned lines.
 //
 // SHIFTED: lines begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own place
 // within a vector, and the next eight begin at the same places. Along m a warp takes every eighth line only, so that
@@ -228,7 +232,7 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS <= 2;
 constexpr bool HAS_ROOM = HAS_LONG_VECTORS && COLS == 1 && sizeof(IN) == 2 && __CUDA_ARCH__ >= 800;
 constexpr bool READS_AHEAD = ON_TENSOR_CORES && A_ALONG_K && !SHIFTED;
-constexpr int AT_ONCE = HAS_ROOM || READS_AHEAD                     ? 3
+constexpr int AT_ONCE = HAS_ROOM || READS_AHEAD               ? 3
                         : ON_TENSOR_CORES || HAS_LONG_VECTORS ? 2
                         : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
                                                                                     : 1;
@@ -462,7 +466,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #endif
         return v;
     };
-    /* Lines begin anywhere within those of the cache, and the next piece has the rest of one. */
+    /* 128 bytes, because lines of A begin anywhere within those of the cache: the next piece has the rest of one. */
     auto const vector_of_a = [&](IN const *from) {
         vector v;
 #if WORDS
@@ -642,7 +646,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     constexpr int SUMS = TILE_M * 8;
     int const g = lane / 4, t = lane % 4, slice = warp / BESIDE, start = begin + slice * (SHIFTED ? 1 : PIECE);
     int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, start, batch)) : 0;
-    int const above = warp % BESIDE * 8 * EACH - shift, from = first + above; /* rows that are not this warp's */
+    int const down = warp % BESIDE * 8 * EACH - shift, from = first + down; /* the first row of the warp */
     bool const some = from + g * EACH < min(p.m, first + TILE_M);
     int const i0 = some ? from + g * EACH : first - shift;
     IN const *const a = element<IN>(p.a, i0, 0, batch);
@@ -720,7 +724,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     for (int e = 0; e < EACH; ++e)
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-            int const i = above + (2 * t + c) * EACH + e;
+            int const i = down + (2 * t + c) * EACH + e;
             if (!SHIFTED || (i >= 0 && i < TILE_M)) room[slice * SUMS + g * TILE_M + i] = sum[e][c];
         }
     __syncthreads();
