@@ -433,7 +433,7 @@ TEST_CASE("wide blocks of a kernel for few columns, at the rims of A and in part
     check_wide_blocks<sg::half>(5, rows + 101, 205, 3);
 }
 
-TEST_CASE("wide blocks of a kernel for large vectors", "[real]") {
+TEST_CASE("wide blocks of a kernel for large vectors") {
     // More than 30 MB of A, and at least 1024 terms.
     sg::index_t const rows = 77 * sg::cuda{}.where().units, k = std::max<sg::index_t>(1100, 15100000 / rows);
     check_wide_blocks<sg::half>(1, rows + 8 - rows % 8, k, 8);

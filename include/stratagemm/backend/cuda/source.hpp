@@ -11,6 +11,8 @@
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/narrow.cu.hpp"
+#include "kernels/narrow_along_k.cu.hpp"
+#include "kernels/narrow_along_m.cu.hpp"
 #include "kernels/ordered.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
@@ -79,8 +81,9 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         return source;
     }
     if (tile.engine == cuda_engine::narrow) {
-        std::string const body =
-            (form.together ? cuda_fetches_text : "") + std::string(cuda_copies_text) + cuda_narrow_text;
+        std::string const body = (form.together ? cuda_fetches_text : "") + std::string(cuda_copies_text) +
+                                 cuda_narrow_text +
+                                 (form.a_along_k ? cuda_narrow_along_k_text : cuda_narrow_along_m_text);
         cuda_source source = cuda_source_of<In, Out>(
             "narrow", body.c_str(), epilogue, cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
         source.shared_bytes = shared_bytes_of_narrow(tile, sizeof(In), sizeof(accumulator_t<In>), form);
