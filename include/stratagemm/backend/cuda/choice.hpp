@@ -175,11 +175,11 @@ inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s
     return best;
 }
 
-// How fast blocks read, `beside` of them on each multiprocessor at a time; others follow as they end. The last ones leave
-// room: one alone gets `alone` bytes in a cycle, each of more blocks than multiprocessors a part of what a pair of these
-// gets, and all together a `share` of what memory gives. That is the model's rate of memory times `memory`, or `uncut`
-// where k is not in parts and all blocks go through all of it together. `begins` and `each` are cycles besides. Fitted to
-// an H200 (bench/results/narrow-h200-2026-11-28.txt).
+// How fast blocks read, `beside` of them on each multiprocessor at a time; others follow as they end. The last blocks
+// leave room: a block alone gets `alone` bytes in a cycle, each of more blocks than multiprocessors a part of what a pair
+// of multiprocessors gets, and all blocks together a `share` of what memory gives. Memory gives the model's rate times
+// `memory`, or times `uncut` where k is not in parts and all blocks go through all of k together. `begins` and `each` are
+// cycles besides. Fitted to an H200 (bench/results/narrow-h200-2026-11-28.txt).
 struct cuda_reading {
     struct round {
         double share, each;
@@ -305,7 +305,7 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
 inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
     cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, false}, d.units);
-    std::ptrdiff_t const tiles = (s.m - 1) / t.m + 1, places = std::ptrdiff_t{3} * d.units,
+    std::ptrdiff_t const tiles = (s.m - 1) / t.m + 1, places = cuda_reading_lines.beside * d.units,
                          step = 64 / static_cast<std::ptrdiff_t>(element) * t.stages;
     double const row = static_cast<double>(element) * real(s.m < t.m ? s.m : t.m);
     // Lines that begin within lines of the cache come slower.

@@ -457,7 +457,7 @@ private:
                 a.along_k ? choice.shifted : !f.dense && !f.invariant && lines && begins % sizeof(In) == 0;
             f.words &= !f.shifted, f.dense |= f.shifted;
             bool const in_lines = has_lines_of_b(f.words);
-            // Tensor cores read a B of other kinds as it lies, if each of its terms is within a sector of the one before.
+            // Tensor cores read any other B as it lies, if its terms are at most a sector of memory apart.
             bool const may_stay =
                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true) &&
                 magnitude(p_.b.row_stride) * static_cast<index_t>(sizeof(In)) <= 32;
