@@ -176,10 +176,10 @@ inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s
 }
 
 // How fast blocks read, `beside` of them on each multiprocessor at a time; others follow as they end. The last blocks
-// leave room: a block alone gets `alone` bytes in a cycle, each of more blocks than multiprocessors a part of what a pair
-// of multiprocessors gets, and all blocks together a `share` of what memory gives. Memory gives the model's rate times
-// `memory`, or times `uncut` where k is not in parts and all blocks go through all of k together. `begins` and `each` are
-// cycles besides. Fitted to an H200 (bench/results/narrow-h200-2026-11-28.txt).
+// leave room: a block alone gets `alone` bytes in a cycle, each of more blocks than multiprocessors a part of what a
+// pair of multiprocessors gets, and all blocks together a `share` of what memory gives. Memory gives the model's rate
+// times `memory`, or times `uncut` where k is not in parts and all blocks go through all of k together. `begins` and
+// `each` are cycles besides. Fitted to an H200 (bench/results/narrow-h200-2026-11-28.txt).
 struct cuda_reading {
     struct round {
         double share, each;
