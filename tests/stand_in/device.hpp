@@ -258,6 +258,9 @@ inline void ld_shared_v2_f64(char const*, double& x, double& y, unsigned at) {
 }
 inline void ld_shared_f64(char const*, double& x, unsigned at) { x = stand_in_shared<double>(at); }
 inline void st_shared_f64(char const*, unsigned at, double x) { stand_in_shared<double>(at) = x; }
+inline void st_shared_v2_f64(char const*, unsigned at, double x, double y) {
+    stand_in_shared<double>(at) = x, stand_in_shared<double>(at + 8) = y;
+}
 inline void ld_volatile_shared_f64(char const* text, double& x, double& y, unsigned at) {
     ld_shared_v2_f64(text, x, y, at);
 }

@@ -719,6 +719,48 @@ TEST_CASE("doubles are stored by lines where rows share sectors of memory") {
     }
 }
 
+TEST_CASE("doubles that the hardware stores, from all tiles, beside what is not of C") {
+    sg::cuda const gpu;
+    if (gpu.where().capability != 90) {
+        WARN("skipped: doubles have other kernels here");
+        return;
+    }
+    // More tiles than blocks, so that a block stores from the same memory again, and rows with gaps.
+    sg::index_t const m = 330, n = 202, k = 35, line = n + 4;
+    std::vector<double> values(static_cast<std::size_t>(n));
+    for (std::size_t j = 0; j < values.size(); ++j) values[j] = static_cast<double>(j % 7);
+    sg::cuda::matrix<double> const bias(
+        gpu, sg::matrix<double>(1, n, [&](auto, auto j) { return values[static_cast<std::size_t>(j)]; }));
+    for (bool const a_along_k : {true, false})
+        for (bool const b_along_k : {true, false}) {
+            auto const a = support::integers<double>(a_along_k ? m : k, a_along_k ? k : m, 1),
+                       b = support::integers<double>(b_along_k ? n : k, b_along_k ? k : n, 2);
+            sg::cuda::matrix<double> const da(gpu, a), db(gpu, b);
+            auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto&& to,
+                                      auto const& last) {
+                if (a_along_k && b_along_k)
+                    sg::gemm(policy, 2, x, sg::transposed(y), 0, to, last);
+                else if (a_along_k)
+                    sg::gemm(policy, 2, x, y, 0, to, last);
+                else if (b_along_k)
+                    sg::gemm(policy, 2, sg::transposed(x), sg::transposed(y), 0, to, last);
+                else
+                    sg::gemm(policy, 2, sg::transposed(x), y, 0, to, last);
+            };
+            sg::matrix<double> const before(m, line, [](auto, auto) { return 77.0; });
+            sg::matrix<double> exact = before, now(m, line);
+            multiply(sg::host{}, a, b, exact.block(0, 0, m, n), sg::bias(values));
+            for (sg::cuda_entry const& entry : sg::cuda_entries) {
+                if (entry.tile.engine != sg::cuda_engine::fp64) continue;
+                CAPTURE(sg::describe(entry.tile), a_along_k, b_along_k);
+                sg::cuda::matrix<double> dc(gpu, before);
+                multiply(sg::cuda{.tile = entry.tile}, da, db, dc.block(0, 0, m, n), sg::bias(bias));
+                dc.download(now);
+                CHECK(different(now, exact) == 0);
+            }
+        }
+}
+
 TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every element", "[real]", double, float,
                    sg::bfloat16) {
     sg::cuda const gpu;

@@ -394,12 +394,18 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
 }
 
 // Bytes of shared memory for each warp, through which results pass to C. wgmma has four warps to 64 rows. Each of the
-// twelve that a tile of 192 rows has gets half of it, since the stage that then fits makes the tile faster. fp64 uses
-// the memory only where rows of C are not aligned.
+// twelve that a tile of 192 rows has gets half of it, since the stage that then fits makes the tile faster. fp64 has
+// boxes of 16 x 16: as many as the warp has, or a part of them if there is no room for all beside the stages.
 constexpr std::size_t warp_results(cuda_tile const& t, std::size_t element) {
-    return has_three_groups(t) && element < 4 ? 2048 : 4096;
+    if (t.engine != cuda_engine::fp64) return has_three_groups(t) && element < 4 ? 2048 : 4096;
+    int const warps = t.m / t.micro_m * (t.n / t.micro_n), boxes = t.micro_m / 16 * (t.micro_n / 16);
+    constexpr int box = 2048, one_block = 232448, two_blocks = 115712;
+    int const tiles = 1024 + t.stages * ((t.m + t.n) * t.k * 8 + 16);
+    int const room = (tiles + warps * box <= two_blocks ? two_blocks : one_block) - tiles;
+    int some = boxes;
+    while (some > 1 && (boxes % some != 0 || warps * some * box > room)) --some;
+    return static_cast<std::size_t>(some) * box;
 }
-inline constexpr std::size_t cuda_warp_results_fp64 = 2048;
 // Of mma, for each row of a tile, in the memory of its stages (ROW_BYTES in kernels/rows.cu.hpp).
 inline constexpr std::size_t cuda_row_results = 256;
 
@@ -437,7 +443,7 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool
     auto const warps_of = [&] { return t.m / t.micro_m * (t.n / t.micro_n); };
     std::size_t const results =
         t.engine == cuda_engine::wgmma  ? static_cast<std::size_t>(t.m) / 16 * warp_results(t, element)
-        : t.engine == cuda_engine::fp64 ? static_cast<std::size_t>(warps_of()) * cuda_warp_results_fp64
+        : t.engine == cuda_engine::fp64 ? static_cast<std::size_t>(warps_of()) * warp_results(t, element)
                                         : 0;
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
@@ -499,7 +505,7 @@ inline std::string definitions(cuda_tile const& t, cuda_form const& f) {
     define("MICRO_M", t.micro_m), define("MICRO_N", t.micro_n);
     define("STAGES", t.stages), define("GROUP", t.group), define("CLUSTER", t.cluster);
     if (t.engine == cuda_engine::wgmma) define("BESIDE", t.beside);
-    if (t.engine == cuda_engine::fp64) define("WARP_RESULTS", static_cast<int>(cuda_warp_results_fp64));
+    if (t.engine == cuda_engine::fp64) define("WARP_RESULTS", static_cast<int>(warp_results(t, 8)));
     if (t.engine == cuda_engine::fp64 || t.engine == cuda_engine::simt) define("FETCHERS", fetchers_of(t, f));
     define("A_ALONG_K", f.a_along_k), define("B_ALONG_K", f.b_along_k), define("PARTIAL", f.partial);
     if (f.tail) define("TAIL", 1);

@@ -176,9 +176,10 @@ private:
                                    : bytes % 32 == 0                 ? 2.1
                                    : large_pairs                     ? 2.4
                                                                      : 3;
-        double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
-                            : is(cuda_engine::mma)                          ? by_threads
-                                                                            : 1;
+        double const most = is(cuda_engine::wgmma)  ? by_hardware
+                            : is(cuda_engine::fp64) ? 0.75 * by_hardware
+                            : is(cuda_engine::mma)  ? by_threads
+                                                    : 1;
         bool const within = bytes % 128 != 0 || begins_within;
         // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
         if (!within && pairs) {
@@ -355,6 +356,16 @@ private:
         if (is(cuda_engine::wgmma) && sums) return rows * cols * stored / 25;
         return rows * cols * stored / (stores_to_workspace() && stored >= 4 ? 7.5 : bytes_stored());
     }
+    // fp64 puts rows that are aligned to shared memory, from where hardware stores them while the next tile is
+    // multiplied. Another block multiplies during the first of this, too
+    // (bench/results/doubles-h200-2026-11-28.txt).
+    bool sends(std::ptrdiff_t depth) const {
+        return is(cuda_engine::fp64) && rows_are_aligned() && depth == s_.k;
+    }
+    double handing_over() const {
+        double const rows = s_.m < t_.m ? real(s_.m) : t_.m, cols = s_.n < t_.n ? real(s_.n) : t_.n;
+        return rows * cols * result_ / (blocks_ > 1 ? 60 : warps_of_tile() > 4 ? 42 : 30);
+    }
     // wgmma leaves rows that are aligned to the hardware, and multiplies the next tile meanwhile.
     bool stores_meanwhile(double stored) const {
         return is(cuda_engine::wgmma) && rows_are_aligned() && !(stores_to_workspace() && stored >= 4);
@@ -437,13 +448,14 @@ private:
         double const both =
             each * beside > copying_together(beside, depth) ? each * beside : copying_together(beside, depth);
         double const summing = longer(both > alone ? both : alone, waits) + short_parts(beside, depth);
+        // wgmma multiplies nothing while it turns from one tile to the next.
+        double const between = is(cuda_engine::wgmma) ? 600 : 300;
+        if (sends(depth)) return between + summing + handing_over() * beside;
         // Blocks of simt are not in step: some store while others multiply.
         double const at_once = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1,
                      of_all = storing(stored) * beside * at_once,
                      least = storing_at_once(beside * share, stored),
                      stores = of_all > least ? of_all : least;
-        // wgmma multiplies nothing while it turns from one tile to the next.
-        double const between = is(cuda_engine::wgmma) ? 600 : 300;
         return between + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }
     // The first blocks are spread out evenly. Those that take a tile of a last round are on any multiprocessor, and
@@ -460,7 +472,7 @@ private:
         double const cycles = begun + (full > 0 ? full * of_all(false) : 0);
         double beside = up(static_cast<std::ptrdiff_t>(left), units_);
         if (fetches(t_.engine) && (full > 0 || goes_on)) {
-            double const most = each + 1.5 * __builtin_sqrt(each);
+            double const most = each + 0.75 * __builtin_sqrt(each);
             beside = most < 1 ? 1 : most > blocks_ ? blocks_ : most;
         }
         return cycles + round(beside, each < 1 ? each : 1, depth, stored, !others_follow);

@@ -621,7 +621,7 @@ private:
         index_t const most = index_t{units_for(tile, session_.device().units)} * resident;
         grid.blocks = static_cast<unsigned>(tiles < most || form.together ? tiles : most);
         grid.each = spread_out(grid.blocks);
-        if (tile.engine != cuda_engine::wgmma)
+        if (tile.engine == cuda_engine::simt)
             return with_targets(form, told, [&](auto const& arguments) {
                 return session_.launch(stream_, **compiled, grid, a_map, b_map, arguments, epilogue.bytes());
             });
@@ -632,8 +632,9 @@ private:
         index_t const wide = 128 / static_cast<index_t>(sizeof(Out));
         cuda_lines<Out> const c{
             static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
-        if (!form.partial && !form.together && !form.spreads && p_.beta == Scalar(0) &&
-            p_.c.col_stride == 1 && on_c.n >= wide && c.length % c.unit == 0 && c.can_be_fetched()) {
+        bool const has_boxes = tile.engine == cuda_engine::fp64 ? sizeof(Out) == 8 : on_c.n >= wide;
+        if (has_boxes && !form.partial && !form.together && !form.spreads && p_.beta == Scalar(0) &&
+            p_.c.col_stride == 1 && c.length % c.unit == 0 && c.can_be_fetched()) {
             index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
             told.flags |= 32; // as prelude.cu.hpp names it

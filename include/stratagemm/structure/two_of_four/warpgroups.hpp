@@ -68,12 +68,6 @@ inline void fetch_bytes(unsigned to, void const *from, int bytes, barrier full) 
                  "l"(from), "r"(bytes), "r"(full.at)
                  : "memory");
 }
-inline void send_box(unsigned from, tensor_map const &map, int along, int across) {
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, 0}], [%3];\n"
-                 "cp.async.bulk.commit_group;" ::"l"(&map), "r"(along), "r"(across), "r"(from)
-                 : "memory");
-}
-template <int N> void boxes_are_read_but_for() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
 
 /* So many rows of tiles are walked through together, so that what they read is still in the cache. */
 inline void place_of_tile(int number, int down, int across, int &i, int &j) {
@@ -178,7 +172,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
             auto const end_box = [&](unsigned box, int along, int across) {
                 hand_over();
                 __syncwarp();
-                if (lane == 0) send_box(box, c_map, along, across);
+                if (lane == 0) send_box(box, c_map, along, across, 0);
             };
             auto const last = [&](float x, index i, index j) {
                 return epilogue((value)x, row0 + (turned ? j : i), col0 + (turned ? i : j) EPILOGUE_NAMES);

@@ -1,5 +1,5 @@
 // What kernels for sm_90 and later are made of, those of the backend and those of algorithms: barriers in shared memory,
-// tiles fetched by the tensor memory accelerator, and multiplications by a warpgroup.
+// tiles fetched, and stored, by the tensor memory accelerator, and multiplications by a warpgroup.
 //
 // An operand comes as a tensor map of rank 3: along memory, across, and from one matrix of a batch to the
 // next. What a box has outside of it comes as zeros, so no side has to be a multiple of anything.
@@ -54,6 +54,16 @@ inline void fetch_for_all(unsigned to, tensor_map const &map, int along, int acr
                  "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to), "l"(&map), "r"(along), "r"(across), "r"(batch),
                  "r"(full.at), "h"(blocks)
                  : "memory");
+}
+/* The other way: a box, which hand_over() comes before. */
+inline void send_box(unsigned from, tensor_map const &map, int along, int across, int batch) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];\n"
+                 "cp.async.bulk.commit_group;" ::"l"(&map), "r"(along), "r"(across), "r"(batch), "r"(from)
+                 : "memory");
+}
+/* Of those that this thread has sent, all but so many. */
+template <int N> void boxes_are_read_but_for() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
 }
 inline int block_in_cluster() {
     int rank;

@@ -26,6 +26,7 @@ inline constexpr char cuda_fp64_text[] = R"cu(
 #define Y_ALONG_K (SWAPPED ? A_ALONG_K : B_ALONG_K)
 #define BLOCKS_X ((SWAPPED ? MICRO_N : MICRO_M) / 16)
 #define BLOCKS_Y ((SWAPPED ? MICRO_M : MICRO_N) / 16)
+#define SENDS (!SPREADS && !PARTIAL && sizeof(OUT) == 8)
 static_assert(STAGES >= 3, "one is read, one is next, one is fetched");
 static_assert(TILE_K == 16, "a line of shared memory is the depth of a tile");
 
@@ -84,6 +85,19 @@ template <bool ALONG_K> struct lines {
     static int line(int row, int half_block) { return ALONG_K ? 8 * half_block + spread(row) : 2 * row + half_block; }
 };
 
+/* A sum s (0 to 7) of a block, sum[f][2 * half + e], and where it is from the thread's first of the first block on. Where
+   lines do not lie along k, s and s | 4 are neighbours in a row of C. */
+struct spot {
+    static constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
+    static constexpr bool has_neighbours = (SWAPPED ? half_x : half_y) == 1;
+    int e, half, f, i, j;
+    spot(int x, int y, int s) : e(s & 1) {
+        int const h = s >> 1 & 1, other = s >> 2;
+        half = SWAPPED ? other : h, f = SWAPPED ? h : other;
+        int const at_x = 16 * x + half_x * half, at_y = 16 * y + half_y * f + next_y * e;
+        i = SWAPPED ? at_y : at_x, j = SWAPPED ? at_x : at_y;
+    }
+};
 /* Sums of a warp in pairs along the rows of C or, PAIRS = false, one by one. Rows of X are those of C, or columns if
    swapped. PART: of a part of k to workspace. */
 template <class T> inline void store_two(T *to, T x, T y) {
@@ -116,18 +130,7 @@ inline void store_sums(arguments const &p, epilogue_state const &state, double c
             return finished(p, state, value, READS_E, e, i0 + i, j0 + j);
     };
     auto const is_there = [&](int i, int j) { return PAIRS || (i0 + i < p.m && j0 + j < p.n); };
-    constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
-    constexpr bool neighbours = PAIRS && (SWAPPED ? half_x : half_y) == 1;
-    /* Neighbours along the rows of C, where there are: both halves of X if swapped, of Y if not. */
-    struct spot {
-        int e, half, f, i, j;
-        spot(int x, int y, int s) : e(s & 1) {
-            int const h = s >> 1 & 1, other = s >> 2;
-            half = SWAPPED ? other : h, f = SWAPPED ? h : other;
-            int const at_x = 16 * x + half_x * half, at_y = 16 * y + half_y * f + next_y * e;
-            i = SWAPPED ? at_y : at_x, j = SWAPPED ? at_x : at_y;
-        }
-    };
+    constexpr bool neighbours = PAIRS && spot::has_neighbours;
 #pragma unroll
     for (int y = 0; y < BLOCKS_Y; ++y)
 #pragma unroll
@@ -160,29 +163,38 @@ inline void store_sums(arguments const &p, epilogue_state const &state, double c
         }
 }
 
-/* The same to C, of tiles that are not whole: through `room`, so that a warp stores lines of 16 columns however C is
-   aligned. Whole tiles come here as well if C asks for lines (stores_lines). */
+/* A block of 16 x 16 sums to `box`, where rows take turns in the banks. */
+#define BOX_BYTES 2048
+inline unsigned place_in_box(unsigned box, int row, int col) { return box + row * 128 + ((col ^ row % 8 * 2) * 8); }
+template <class FINISH>
+inline void put_block(unsigned box, double const (&sum)[2][4], int lane, FINISH const &finish) {
+    int const x = lines<X_ALONG_K>::line(lane / 4, 0), y = lines<Y_ALONG_K>::line(lane % 4 * 2, 0);
+#pragma unroll
+    for (int s = 0; s < (spot::has_neighbours ? 4 : 8); ++s) {
+        spot const at(0, 0, s), next(0, 0, s | 4);
+        int const row = (SWAPPED ? y : x) + at.i, col = (SWAPPED ? x : y) + at.j;
+        double const value = finish(sum[at.f][2 * at.half + at.e], row, col);
+        if (spot::has_neighbours)
+            asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(place_in_box(box, row, col)), "d"(value),
+                         "d"(finish(sum[next.f][2 * next.half + next.e], row, col + 1)) : "memory");
+        else
+            asm volatile("st.shared.f64 [%0], %1;" ::"r"(place_in_box(box, row, col)), "d"(value) : "memory");
+    }
+}
+
+/* The same as store_sums to C, of tiles that are not whole: a warp stores lines of 16 columns however C is aligned. Whole
+   tiles come here as well if C asks for lines (stores_lines). */
 inline void store_lines(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
                         int i0, int j0, int batch, unsigned room) {
-    constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
-    /* Rows take turns in the banks. */
-    auto const at = [&](int row, int col) { return room + row * 128 + ((col ^ row % 8 * 2) * 8); };
 #pragma unroll
     for (int block_y = 0; block_y < BLOCKS_Y; ++block_y)
 #pragma unroll
         for (int block_x = 0; block_x < BLOCKS_X; ++block_x) {
             int lane = threadIdx.x % 32;
             asm volatile("" : "+r"(lane), "+r"(room), "+r"(i0), "+r"(j0)); /* what follows is not kept in registers */
-            int const x = lines<X_ALONG_K>::line(lane / 4, 0), y = lines<Y_ALONG_K>::line(lane % 4 * 2, 0);
             int const column = lane % 16;
             __syncwarp();
-#pragma unroll
-            for (int s = 0; s < 8; ++s) {
-                int const e = s & 1, f = s >> 1 & 1, half = s >> 2;
-                int const own_x = x + half_x * half, own_y = y + half_y * f + next_y * e;
-                asm volatile("st.shared.f64 [%0], %1;" ::"r"(SWAPPED ? at(own_y, own_x) : at(own_x, own_y)),
-                             "d"(sum[block_x][block_y][f][2 * half + e]) : "memory");
-            }
+            put_block(room, sum[block_x][block_y], lane, [](double x, int, int) { return x; });
             __syncwarp();
             int const i = i0 + 16 * (SWAPPED ? block_y : block_x) + lane / 16;
             int const j = j0 + 16 * (SWAPPED ? block_x : block_y) + column, rows = j < p.n ? p.m - i : 0;
@@ -192,7 +204,8 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
 #pragma unroll
             for (int v = 0; v < 16; v += 2, to += 2 * p.c.row, e += 2 * p.e.row) {
                 double value;
-                asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(at(v + lane / 16, column)) : "memory");
+                asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(place_in_box(room, v + lane / 16, column))
+                             : "memory");
                 if (v >= rows) continue;
                 if (GIVES_REGISTERS)
                     store_to(p, state, value, i + v, j, batch); /* there is no register for an address more */
@@ -202,9 +215,41 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
         }
 }
 
+/* The same by hardware, which takes boxes from `room` while the next tile is multiplied: so many at once as there are for
+   all blocks or, if there are fewer, half of them, so that others are read meanwhile. */
+#define BOXES (WARP_RESULTS / BOX_BYTES)
+#define BOXES_AT_ONCE (BOXES == BLOCKS_X * BLOCKS_Y ? BOXES : BOXES % 2 == 0 ? BOXES / 2 : 1)
+static_assert(BLOCKS_X * BLOCKS_Y % BOXES == 0, "each block has the same box in all tiles");
+inline void send_lines(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
+                       int i0, int j0, int batch, unsigned room, tensor_map const &c_map) {
+#pragma unroll
+    for (int from = 0; from < BLOCKS_X * BLOCKS_Y; from += BOXES_AT_ONCE) {
+        int lane = threadIdx.x % 32;
+        asm volatile("" : "+r"(lane), "+r"(room), "+r"(i0), "+r"(j0)); /* what follows is not kept in registers */
+        if (lane == 0) boxes_are_read_but_for<BOXES - BOXES_AT_ONCE>();
+        __syncwarp();
+        auto const each = [&](auto const &f) {
+#pragma unroll
+            for (int b = from; b < from + BOXES_AT_ONCE; ++b) {
+                int const x = b % BLOCKS_X, y = b / BLOCKS_X;
+                f(room + b % BOXES * BOX_BYTES, x, y, i0 + 16 * (SWAPPED ? y : x), j0 + 16 * (SWAPPED ? x : y));
+            }
+        };
+        each([&](unsigned box, int x, int y, int i, int j) {
+            put_block(box, sum[x][y], lane, [&](double value, int row, int col) {
+                return finished(p, state, value, false, nullptr, min(i + row, p.m - 1), min(j + col, p.n - 1));
+            });
+        });
+        hand_over();
+        __syncwarp();
+        if (lane == 0) each([&](unsigned box, int, int, int i, int j) { send_box(box, c_map, j, i, batch); });
+    }
+}
+
 extern "C" __global__ void __launch_bounds__((WARPS + FETCHERS) * 32, 1)
 fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_map b_map,
-     __grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+     __grid_constant__ const tensor_map c_map, __grid_constant__ const arguments p,
+     __grid_constant__ const epilogue_state state) {
     extern __shared__ char memory[];
     unsigned const base = (shared_address(memory) + 1023) / 1024 * 1024;
     unsigned const a_tiles = base, b_tiles = base + STAGES * A_BYTES;
@@ -369,7 +414,9 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             asm volatile("" : "+r"(room));
             room = (room + 1023) / 1024 * 1024 + STAGES * (A_BYTES + B_BYTES) + w * WARP_RESULTS;
             for_each_target(p, false, [&](arguments const &p) {
-                if (by_lines)
+                if (SENDS && p.flags & c_is_mapped)
+                    send_lines(p, state, sum, i0, j0, t.batch, room, c_map);
+                else if (by_lines)
                     store_lines(p, state, sum, i0, j0, t.batch, room);
                 else if (p.flags & adds)
                     store_sums<true, true, false>(p, state, sum, x0, y0, t.batch);
@@ -383,6 +430,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #endif
         }
     }
+    boxes_are_read_but_for<0>();
 }
 )cu";
 

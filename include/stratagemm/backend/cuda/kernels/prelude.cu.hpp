@@ -189,7 +189,7 @@ inline void wait_for_earlier() {
 
 enum { conjugate_a = 1, conjugate_b = 2, conjugate_e = 4, adds = 8 /* E is read */, turned = 16
        /* this is C^T = B^T A^T: rows are the caller's columns */,
-       c_is_mapped = 32 /* wgmma: may be stored by hardware */,
+       c_is_mapped = 32 /* wgmma, fp64: may be stored by hardware */,
        targets_in_runs = 64 /* the rows of all of them are aligned vectors */,
        begins_by_column = 128, begins_by_row = 256 /* of tiles: first_step() of pipeline.cu.hpp */,
        stores_lines = 512 /* fp64: C is stored by lines of 128 bytes */ };

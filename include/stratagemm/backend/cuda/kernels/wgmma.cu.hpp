@@ -174,15 +174,6 @@ inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int 
 /* Sixteen rows of 128 bytes, which the hardware takes from shared memory to C while the next tile is multiplied. */
 #define BOX_BYTES 2048
 #define BOXES (WARP_BYTES / BOX_BYTES)
-inline void send_box(unsigned from, tensor_map const &map, int col, int row, int batch) {
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];\n"
-                 "cp.async.bulk.commit_group;" ::"l"(&map), "r"(col), "r"(row), "r"(batch), "r"(from)
-                 : "memory");
-}
-/* All but so many have been read. */
-template <int N> void boxes_are_read_but_for() {
-    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
-}
 /* As store_sums, without E. `next`: the place of the next box. The last one begins so that it ends with the tile. */
 template <class T, class Finish>
 inline void send_sums(unsigned staging, int &next, scalar const (&sum)[SUMS], int i0, int j0,
