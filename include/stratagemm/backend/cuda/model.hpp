@@ -171,15 +171,13 @@ private:
         // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
         // other one begins within a line of the cache.
         bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
-        bool const large_pairs = is(cuda_engine::wgmma) && element_ == 2 && !small;
-        double const by_hardware = bytes % 64 == 0 && !begins_within ? 1.55
-                                   : bytes % 32 == 0                 ? 2.1
-                                   : large_pairs                     ? 2.4
-                                                                     : 3;
-        double const most = is(cuda_engine::wgmma)  ? by_hardware
-                            : is(cuda_engine::fp64) ? 0.75 * by_hardware
-                            : is(cuda_engine::mma)  ? by_threads
-                                                    : 1;
+        bool const large = is(cuda_engine::wgmma) && !small;
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? (large ? 1.55 : 1.2)
+                                   : bytes % 32 == 0                 ? (large ? 2.1 : 1.65)
+                                                                     : 2.4;
+        double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
+                            : is(cuda_engine::mma)                          ? by_threads
+                                                                            : 1;
         bool const within = bytes % 128 != 0 || begins_within;
         // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
         if (!within && pairs) {
@@ -271,7 +269,7 @@ private:
                          same = form_.b_along_k && s_.n <= t_.n ? 0.075 * tiles * t_.n : 0;
             // Two warps read so little at a time that lines which share sectors of 32 bytes are felt.
             bool const shares = streams() && warps_of_tile() < 4 && lying_.a_along_k && s_.k % 4 == 2;
-            double const one = reads_pages() || shares ? 450 : 300;
+            double const one = reads_pages() || shares ? 400 : 250;
             return same > one ? same : one;
         }
         case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
