@@ -399,24 +399,59 @@ void cp_async_bulk_tensor_3d_shared__cluster_global_mbarrier__complete_tx__bytes
     stand_in_ask(stand_in_now->shared, to, map, along, across, batch, full);
 }
 
-// Stores a tile. The hardware stores whole 16 bytes, and so overwrites what lies beside the last column up to
-// there.
+// Stores a tile. The hardware stores whole 16 bytes, and so overwrites what lies beside the last column up to there.
+struct stand_in_send {
+    char const* thread; // of a block: its number there, beside the memory of the block
+    bool is_late;       // and still to be performed
+    stand_in_map map;
+    int along, across, batch;
+    unsigned from;
+
+    void perform() const {
+        stand_in_map const& m = map;
+        unsigned const piece = 16 / m.element;
+        for (unsigned y = 0; y < m.box[1]; ++y)
+            for (unsigned x = 0; x < m.box[0]; x += piece) {
+                unsigned long long const i = along + (long long)x, j = across + (long long)y;
+                if (i >= m.sides[0] || j >= m.sides[1] || (unsigned)batch >= m.sides[2]) continue;
+                __builtin_memcpy(m.data + i * m.element + j * m.strides[0] + batch * m.strides[1],
+                                 __cvta_shared_to_generic(
+                                     stand_in_place(from + (y * m.box[0] + x) * m.element, m.swizzled)),
+                                 16);
+            }
+    }
+};
+// Every second box is read immediately, the others when their thread waits for that. So one that is sent before it was
+// written, or written again before it was read, shows in one of the two.
+static struct {
+    stand_in_send list[1024];
+    unsigned past, count;
+} stand_in_sent;
+inline char const* stand_in_sender() { return stand_in_now->shared + threadIdx.x; }
 template <class Map>
 void cp_async_bulk_tensor_3d_global_shared__cta_bulk_group(char const*, Map const* map, int along, int across,
                                                            int batch, unsigned from) {
-    stand_in_map const& m = *(stand_in_map const*)map;
-    unsigned const piece = 16 / m.element;
-    for (unsigned y = 0; y < m.box[1]; ++y)
-        for (unsigned x = 0; x < m.box[0]; x += piece) {
-            unsigned long long const i = along + (long long)x, j = across + (long long)y;
-            if (i >= m.sides[0] || j >= m.sides[1] || (unsigned)batch >= m.sides[2]) continue;
-            __builtin_memcpy(
-                m.data + i * m.element + j * m.strides[0] + batch * m.strides[1],
-                __cvta_shared_to_generic(stand_in_place(from + (y * m.box[0] + x) * m.element, m.swizzled)),
-                16);
-        }
+    auto& sent = stand_in_sent;
+    if (sent.past == 1024) __builtin_trap();
+    stand_in_send& s = sent.list[sent.past++];
+    s = {stand_in_sender(), ++sent.count % 2 == 0, *(stand_in_map const*)map, along, across, batch, from};
+    if (!s.is_late) s.perform();
 }
-inline void cp_async_bulk_wait_group_read(char const*, int) {}
+inline void cp_async_bulk_wait_group_read(char const*, int but) {
+    auto& sent = stand_in_sent;
+    char const* const sender = stand_in_sender();
+    int own = 0;
+    for (unsigned i = 0; i < sent.past; ++i) own += sent.list[i].thread == sender;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < sent.past; ++i) {
+        stand_in_send const& s = sent.list[i];
+        if (s.thread != sender || own <= but)
+            sent.list[kept++] = s;
+        else if (--own; s.is_late)
+            s.perform();
+    }
+    sent.past = kept;
+}
 
 // ---- clusters
 

@@ -205,21 +205,26 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
             k, n, [](sg::index_t i, sg::index_t j) { return T(static_cast<float>((5 * i + j) % 7 - 3)); });
         sg::matrix<Out> const e(m, n,
                                 [](sg::index_t i, sg::index_t j) { return static_cast<Out>((i + j) % 5); });
-        sg::matrix<Out> exact = e, now(m, n), again(m, n);
+        sg::matrix<Out> now(m, n), again(m, n);
         sg::cuda::matrix<T> da(gpu, a), db(gpu, b);
         sg::cuda::matrix<Out> dc(gpu, m, n);
-        sg::gemm(sg::host{}, 2, a, b, 3, exact, sg::scale(Out(2)));
         CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k, .adds = true})
                   .find("of the last round k in parts") != std::string::npos);
-        for (auto* const to : {&now, &again}) {
-            dc.upload(e);
-            sg::gemm(with, 2, da, db, 3, dc, sg::scale(Out(2)));
-            dc.download(*to);
+        for (int const beta : {3, 0}) { // with 0, hardware may store C
+            CAPTURE(sg::describe(tile), beta);
+            sg::matrix<Out> exact = e;
+            sg::gemm(sg::host{}, 2, a, b, beta, exact, sg::scale(Out(2)));
+            for (auto* const to : {&now, &again}) {
+                dc.upload(e);
+                sg::gemm(with, 2, da, db, beta, dc, sg::scale(Out(2)));
+                dc.download(*to);
+            }
+            int wrong = 0;
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j)
+                    wrong += now(i, j) != exact(i, j) || now(i, j) != again(i, j);
+            CHECK(wrong == 0);
         }
-        int wrong = 0;
-        for (sg::index_t i = 0; i < m; ++i)
-            for (sg::index_t j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j) || now(i, j) != again(i, j);
-        CHECK(wrong == 0);
     };
     if (gpu.where().capability >= 90) {
         check(1.0f, 1.0f, {sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8});
@@ -725,40 +730,37 @@ TEST_CASE("doubles that the hardware stores, from all tiles, beside what is not 
         WARN("skipped: doubles have other kernels here");
         return;
     }
-    // More tiles than blocks, so that a block stores from the same memory again, and rows with gaps.
-    sg::index_t const m = 330, n = 202, k = 35, line = n + 4;
+    // Rows with gaps, and so many that each block stores two tiles or three from the same memory.
+    sg::index_t const n = 202, k = 35, line = n + 4;
     std::vector<double> values(static_cast<std::size_t>(n));
     for (std::size_t j = 0; j < values.size(); ++j) values[j] = static_cast<double>(j % 7);
     sg::cuda::matrix<double> const bias(
         gpu, sg::matrix<double>(1, n, [&](auto, auto j) { return values[static_cast<std::size_t>(j)]; }));
-    for (bool const a_along_k : {true, false})
-        for (bool const b_along_k : {true, false}) {
-            auto const a = support::integers<double>(a_along_k ? m : k, a_along_k ? k : m, 1),
-                       b = support::integers<double>(b_along_k ? n : k, b_along_k ? k : n, 2);
-            sg::cuda::matrix<double> const da(gpu, a), db(gpu, b);
-            auto const multiply = [&](auto const& policy, auto const& x, auto const& y, auto&& to,
-                                      auto const& last) {
-                if (a_along_k && b_along_k)
-                    sg::gemm(policy, 2, x, sg::transposed(y), 0, to, last);
-                else if (a_along_k)
-                    sg::gemm(policy, 2, x, y, 0, to, last);
-                else if (b_along_k)
-                    sg::gemm(policy, 2, sg::transposed(x), sg::transposed(y), 0, to, last);
-                else
-                    sg::gemm(policy, 2, sg::transposed(x), y, 0, to, last);
-            };
-            sg::matrix<double> const before(m, line, [](auto, auto) { return 77.0; });
-            sg::matrix<double> exact = before, now(m, line);
-            multiply(sg::host{}, a, b, exact.block(0, 0, m, n), sg::bias(values));
-            for (sg::cuda_entry const& entry : sg::cuda_entries) {
-                if (entry.tile.engine != sg::cuda_engine::fp64) continue;
-                CAPTURE(sg::describe(entry.tile), a_along_k, b_along_k);
-                sg::cuda::matrix<double> dc(gpu, before);
-                multiply(sg::cuda{.tile = entry.tile}, da, db, dc.block(0, 0, m, n), sg::bias(bias));
-                dc.download(now);
-                CHECK(different(now, exact) == 0);
-            }
-        }
+    for (sg::cuda_entry const& entry : sg::cuda_entries) {
+        if (entry.tile.engine != sg::cuda_engine::fp64) continue;
+        sg::index_t const columns = (n - 1) / entry.tile.n + 1, blocks = gpu.where().units * entry.blocks;
+        sg::index_t const m = (5 * blocks / 2 / columns + 1) * entry.tile.m - 6;
+        auto const rows = support::integers<double>(m, k, 1), cols = support::integers<double>(k, n, 2);
+        sg::cuda::matrix<double> const a(gpu, rows), b(gpu, cols);
+        sg::cuda::matrix<double> const a_turned(
+            gpu, sg::matrix<double>(k, m, [&](auto l, auto i) { return rows(i, l); })),
+            b_turned(gpu, sg::matrix<double>(n, k, [&](auto j, auto l) { return cols(l, j); }));
+        sg::matrix<double> const before(m, line, [](auto, auto) { return 77.0; });
+        sg::matrix<double> exact = before, now(m, line);
+        sg::gemm(sg::host{}, 2, rows, cols, 0, exact.block(0, 0, m, n), sg::bias(values));
+        sg::cuda const with{.tile = entry.tile};
+        auto const check = [&](auto const& x, auto const& y) {
+            sg::cuda::matrix<double> c(gpu, before);
+            sg::gemm(with, 2, x, y, 0, c.block(0, 0, m, n), sg::bias(bias));
+            c.download(now);
+            CHECK(different(now, exact) == 0);
+        };
+        CAPTURE(sg::describe(entry.tile));
+        check(a, b);
+        check(a, sg::transposed(b_turned));
+        check(sg::transposed(a_turned), b);
+        check(sg::transposed(a_turned), sg::transposed(b_turned));
+    }
 }
 
 TEMPLATE_TEST_CASE("a product that keeps the device busy is right in every element", "[real]", double, float,

@@ -398,12 +398,19 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
 // boxes of 16 x 16: as many as the warp has, or a part of them if there is no room for all beside the stages.
 constexpr std::size_t warp_results(cuda_tile const& t, std::size_t element) {
     if (t.engine != cuda_engine::fp64) return has_three_groups(t) && element < 4 ? 2048 : 4096;
-    int const warps = t.m / t.micro_m * (t.n / t.micro_n), boxes = t.micro_m / 16 * (t.micro_n / 16);
-    constexpr int box = 2048, one_block = 232448, two_blocks = 115712;
-    int const tiles = 1024 + t.stages * ((t.m + t.n) * t.k * 8 + 16);
-    int const room = (tiles + warps * box <= two_blocks ? two_blocks : one_block) - tiles;
-    int some = boxes;
-    while (some > 1 && (boxes % some != 0 || warps * some * box > room)) --some;
+    int const boxes = t.micro_m / 16 * (t.micro_n / 16);
+    auto const warps = static_cast<std::size_t>(t.m / t.micro_m) * static_cast<std::size_t>(t.n / t.micro_n);
+    std::size_t const tiles =
+        1024 + static_cast<std::size_t>(t.stages) *
+                   (static_cast<std::size_t>(t.m + t.n) * static_cast<std::size_t>(t.k) * 8 + 16);
+    constexpr std::size_t box = 2048;
+    // What a block may have at all on devices with 99 KB for one, what each of two has on sm_90, and one alone there.
+    std::size_t const room = tiles + warps * box <= 101376   ? 101376
+                             : tiles + warps * box <= 115712 ? 115712
+                                                             : 232448;
+    int some = boxes > 1 ? boxes : 1;
+    while (some > 1 && (boxes % some != 0 || tiles + warps * static_cast<std::size_t>(some) * box > room))
+        --some;
     return static_cast<std::size_t>(some) * box;
 }
 // Of mma, for each row of a tile, in the memory of its stages (ROW_BYTES in kernels/rows.cu.hpp).

@@ -171,10 +171,12 @@ private:
         // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
         // other one begins within a line of the cache.
         bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
-        bool const large = is(cuda_engine::wgmma) && !small;
-        double const by_hardware = bytes % 64 == 0 && !begins_within ? (large ? 1.55 : 1.2)
-                                   : bytes % 32 == 0                 ? (large ? 2.1 : 1.65)
-                                                                     : 2.4;
+        bool const of_pairs = is(cuda_engine::wgmma) && element_ == 2;
+        bool const small_ones = is(cuda_engine::fp64) || (of_pairs && small);
+        double const by_hardware = bytes % 64 == 0 && !begins_within ? (small_ones ? 1.2 : 1.55)
+                                   : bytes % 32 == 0                 ? (small_ones ? 1.65 : 2.1)
+                                   : small_ones || of_pairs          ? 2.4
+                                                                     : 3;
         double const most = is(cuda_engine::wgmma) || is(cuda_engine::fp64) ? by_hardware
                             : is(cuda_engine::mma)                          ? by_threads
                                                                             : 1;
@@ -355,8 +357,8 @@ private:
         return rows * cols * stored / (stores_to_workspace() && stored >= 4 ? 7.5 : bytes_stored());
     }
     // fp64 puts rows that are aligned to shared memory, from where hardware stores them while the next tile is
-    // multiplied. Another block multiplies during the first of this, too
-    // (bench/results/doubles-h200-2026-11-28.txt).
+    // multiplied, if beta is 0, which the model takes for granted. Another block of the multiprocessor multiplies while
+    // sums are put there, too (bench/results/doubles-h200-2026-11-28.txt).
     bool sends(std::ptrdiff_t depth) const {
         return is(cuda_engine::fp64) && rows_are_aligned() && depth == s_.k;
     }

@@ -86,7 +86,7 @@ template <bool ALONG_K> struct lines {
 };
 
 /* A sum s (0 to 7) of a block, sum[f][2 * half + e], and where it is from the thread's first of the first block on. Where
-   lines do not lie along k, s and s | 4 are neighbours in a row of C. */
+   B does not lie along k, s and s | 4 are neighbours in a row of C. */
 struct spot {
     static constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
     static constexpr bool has_neighbours = (SWAPPED ? half_x : half_y) == 1;
@@ -215,8 +215,9 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
         }
 }
 
-/* The same by hardware, which takes boxes from `room` while the next tile is multiplied: so many at once as there are for
-   all blocks or, if there are fewer, half of them, so that others are read meanwhile. */
+/* The same by hardware, which takes boxes from `room` while the next tile is multiplied. All blocks at once, if there are as
+   many boxes; else half of the boxes, or one, so that others are read meanwhile. Boxes beyond C are sent as well, since
+   the count of those that are read counts all. */
 #define BOXES (WARP_RESULTS / BOX_BYTES)
 #define BOXES_AT_ONCE (BOXES == BLOCKS_X * BLOCKS_Y ? BOXES : BOXES % 2 == 0 ? BOXES / 2 : 1)
 static_assert(BLOCKS_X * BLOCKS_Y % BOXES == 0, "each block has the same box in all tiles");
@@ -263,6 +264,7 @@ fp64(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         for (int s = 0; s < STAGES; ++s) full(s).initialise(DENSE ? 1 : FETCHERS * 32), empty(s).initialise(WARPS);
         barriers_are_ready();
         if (DENSE) fetch_map(a_map), fetch_map(b_map);
+        if (SENDS && p.flags & c_is_mapped) fetch_map(c_map);
     }
     __syncthreads();
     wait_for_earlier();
