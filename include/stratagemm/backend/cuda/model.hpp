@@ -348,13 +348,16 @@ private:
         return (element_ == 4 && is(cuda_engine::blocked) && how_.part > 0 && bytes_stored() < 7.5) ||
                (element_ == 2 && is(cuda_engine::wgmma) && how_.whole > 0 && how_.whole <= units_);
     }
+    // Elements of C that a tile has: C may be smaller than the tile.
+    double elements_of_tile() const {
+        return (s_.m < t_.m ? real(s_.m) : t_.m) * (s_.n < t_.n ? real(s_.n) : t_.n);
+    }
     // The tile of a block, in elements of `stored` bytes.
     double storing(double stored) const {
-        double const rows = s_.m < t_.m ? real(s_.m) : t_.m, cols = s_.n < t_.n ? real(s_.n) : t_.n;
         // Sums of parts of all tiles stay in the second-level cache.
         bool const sums = how_.part > 0 && how_.whole == 0 && stored >= 4;
-        if (is(cuda_engine::wgmma) && sums) return rows * cols * stored / 25;
-        return rows * cols * stored / (stores_to_workspace() && stored >= 4 ? 7.5 : bytes_stored());
+        if (is(cuda_engine::wgmma) && sums) return elements_of_tile() * stored / 25;
+        return elements_of_tile() * stored / (stores_to_workspace() && stored >= 4 ? 7.5 : bytes_stored());
     }
     // fp64 puts rows that are aligned to shared memory, from where hardware stores them while the next tile is
     // multiplied, if beta is 0, which the model takes for granted. Another block of the multiprocessor multiplies while
@@ -363,8 +366,7 @@ private:
         return is(cuda_engine::fp64) && rows_are_aligned() && depth == s_.k;
     }
     double handing_over() const {
-        double const rows = s_.m < t_.m ? real(s_.m) : t_.m, cols = s_.n < t_.n ? real(s_.n) : t_.n;
-        return rows * cols * result_ / (blocks_ > 1 ? 60 : warps_of_tile() > 4 ? 42 : 30);
+        return elements_of_tile() * result_ / (blocks_ > 1 ? 60 : warps_of_tile() > 4 ? 42 : 30);
     }
     // wgmma leaves rows that are aligned to the hardware, and multiplies the next tile meanwhile.
     bool stores_meanwhile(double stored) const {
@@ -417,8 +419,7 @@ private:
     // If each block has one tile, and fetches by hardware, all of them store at the same time, no faster than memory.
     double storing_at_once(double tiles, double stored) const {
         if (!is(cuda_engine::simt) || gathers() || how_.part > 0 || tiles_ > real(units_ * blocks_)) return 0;
-        double const rows = s_.m < t_.m ? real(s_.m) : t_.m, cols = s_.n < t_.n ? real(s_.n) : t_.n;
-        return 0.8 * tiles * rows * cols * stored * units_ / memory_;
+        return 0.8 * tiles * elements_of_tile() * stored * units_ / memory_;
     }
     // Until threads of `beside` blocks have gathered the first step of their tiles, beyond what begins() knows of.
     // What blocks of a cluster add up are small products, of which the model knew enough.

@@ -85,8 +85,8 @@ template <bool ALONG_K> struct lines {
     static int line(int row, int half_block) { return ALONG_K ? 8 * half_block + spread(row) : 2 * row + half_block; }
 };
 
-/* A sum s (0 to 7) of a block, sum[f][2 * half + e], and where it is from the thread's first of the first block on. Where
-   B does not lie along k, s and s | 4 are neighbours in a row of C. */
+/* The sum s (0 to 7) that a thread has of a block is sum[f][2 * half + e]. It is i rows and j columns of C from the first
+   sum of the thread. Where B does not lie along k, sums s and s | 4 are neighbours in a row of C. */
 struct spot {
     static constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
     static constexpr bool has_neighbours = (SWAPPED ? half_x : half_y) == 1;
@@ -182,8 +182,8 @@ inline void put_block(unsigned box, double const (&sum)[2][4], int lane, FINISH 
     }
 }
 
-/* The same as store_sums to C, of tiles that are not whole: a warp stores lines of 16 columns however C is aligned. Whole
-   tiles come here as well if C asks for lines (stores_lines). */
+/* As store_sums to C, but a warp stores lines of 16 columns, however C is aligned: of tiles that are not whole, and of
+   whole ones if C asks for lines (stores_lines). */
 inline void store_lines(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
                         int i0, int j0, int batch, unsigned room) {
 #pragma unroll
@@ -215,9 +215,9 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
         }
 }
 
-/* The same by hardware, which takes boxes from `room` while the next tile is multiplied. All blocks at once, if there are as
-   many boxes; else half of the boxes, or one, so that others are read meanwhile. Boxes beyond C are sent as well, since
-   the count of those that are read counts all. */
+/* The same by hardware, which reads boxes from `room` while the next tile is multiplied. A warp fills all boxes at once
+   if there is one for each block; else half of them, or one, so that the hardware reads the others meanwhile. Boxes
+   beyond C are sent, too: boxes_are_read_but_for() counts all that were sent. */
 #define BOXES (WARP_RESULTS / BOX_BYTES)
 #define BOXES_AT_ONCE (BOXES == BLOCKS_X * BLOCKS_Y ? BOXES : BOXES % 2 == 0 ? BOXES / 2 : 1)
 static_assert(BLOCKS_X * BLOCKS_Y % BOXES == 0, "each block has the same box in all tiles");
