@@ -41,6 +41,12 @@ struct told : sg::host {
 
     told(way w, int most) : sg::host{.threads = most}, how(w) {}
 
+    // The kernel that the host found before is not the one that is asked for.
+    template <class... X>
+    bool again(X const&... x) const {
+        return how.what == way::chosen && sg::host::again(x...);
+    }
+
     template <class P>
     bool at_once(P const& p) const {
         if (how.what == way::chosen) return sg::host::at_once(p);

@@ -290,6 +290,8 @@ TEST_CASE("narrow and flat products in every layout") {
     for (int i = 0; i < 300; i += one_in) right(side(16, 700), side(2, 9), side(8, 60));
     for (int i = 0; i < 100; i += one_in) right(side(4, 36), side(8, 300), side(30, 500));
     for (int i = 0; i < 20; i += one_in) right(side(60, 400), side(20, 300), side(60, 500));
+    // A transposed B of many columns and few terms is copied some strips at a time.
+    for (int i = 0; i < 200; i += one_in) right(side(2, 24), side(200, 1500), side(2, 60));
 }
 
 // With tiles (AMX): rows that are read where they are, B packed chunk by chunk, lines shorter than a tile's.

@@ -110,6 +110,13 @@ generated_vectors vectors_of(index_t bytes) {
 inline index_t dots_cycles(index_t bytes, generated_vectors v) {
     return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
 }
+// Half cycles, about, until the elements of vectors of 64 bytes are added up, each vector for a sum, and the sums are
+// stored: of up to four rows at a time as many as fill a vector, whose elements move once for each time that two vectors
+// become one.
+inline index_t dots_ends(index_t size, index_t m, index_t n) {
+    index_t const few = smaller(m, n), down = few <= 2 ? few : 4, across = 64 / size / down;
+    return 2 * m * n + 224 / size * divide_up(few, 4) * divide_up(larger_of(m, n), across);
+}
 // Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
 // cycles than kernels that write rows, for which a B along k is copied, or than `dots`, for which A is. About: half a
 // cycle for each part of a row that is multiplied in that time, one to store 16 bytes of a column or a vector of a row.
@@ -133,7 +140,7 @@ inline index_t turning_tiles(index_t size, index_t m, index_t n, index_t k, gene
            n * (k + 8) * size / (v.bytes == 64 ? 5 : 10) + 300;
 }
 inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
-    return turning_tiles(size, n, m, k, v) + 4 * m * n;
+    return turning_tiles(size, n, m, k, v) + 3 * m * n;
 }
 
 // Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them,
@@ -149,11 +156,13 @@ inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, gener
     if (v.bytes > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
         index_t const bytes = k * size, wait = n <= 12 && m * bytes > (16 << 20) ? m * bytes / 2 : 0,
                       pieces = divide_up(k, longest_dots(size, smaller(m, n), k)),
-                      ends = (v.bytes == 64 ? 3 : 2) * pieces + (bytes % 64 != 0),
-                      dots = m * n * (dots_cycles(bytes, v) + ends);
-        if (b_along_k)
-            return dots < turning_tiles(size, m, n, k, v) + wait &&
-                   (v.half_cycle < 64 || dots < turned_tiles(size, m, n, k, v) + wait);
+                      products = m * n * dots_cycles(bytes, v),
+                      dots = products + m * n * ((v.bytes == 64 ? 3 : 2) * pieces + (bytes % 64 != 0));
+        if (b_along_k && v.half_cycle == 64) {
+            index_t const sums = products + dots_ends(size, m, n) * pieces - wait;
+            return sums < turning_tiles(size, m, n, k, v) && sums < turned_tiles(size, m, n, k, v);
+        }
+        if (b_along_k) return dots < turning_tiles(size, m, n, k, v) + wait;
         index_t const turn_few = (n * size <= 16 ? 3 : 6) * k + 260;
         return dots + turn_few < larger_of(m * divide_up(n * size, v.half_cycle), 6) * k + wait;
     }
@@ -339,6 +348,7 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
     }
     bool const has_near = cpu_is_near_third_level();
     return rows <= 64 || (rows <= 256 && bytes <= second_level_cache() && (has_near || distance <= 4096)) ||
+           (rows <= 128 && 2 * bytes <= second_level_cache()) ||
            (rows <= 384 && distance < 4096 && !rows_collide(distance) && has_near) ||
            (distance <= (has_near ? 2048 : 1024) && bytes <= 600000);
 }

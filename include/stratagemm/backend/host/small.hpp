@@ -35,27 +35,35 @@ template <class T>
     return own ? own : compiled;
 }
 
-// Several pieces of k, or a B that is copied to where kernels can read it. False: there is no room for the copy.
+// Several pieces of k, or a B that is copied to where kernels can read it, some strips of columns at a time. False: there
+// is no room for the copy of a strip.
 template <class T>
-[[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
+[[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T> const& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
     alignas(64) T copy[room];
     auto const& table = real_packing<T, T>::kernels();
     if (!table.block) return false;
     auto const pieces = pieces_of<T>(g.k);
-    index_t const k = g.k, b_row = g.b_row;
     bool const copies = b_col != 1;
-    if (copies && g.n * smaller(pieces.length, k) > room) return false;
-    for (index_t p = 0; p < k; p += g.k) {
-        g.k = smaller(pieces.length, k - p);
-        T const* const b = g.b;
-        if (copies) {
-            gather(table, copy, g.n, b, b_row, b_col, g.k, g.n);
-            g.b = copy, g.b_row = g.n;
+    index_t const strip = table.strip, most = room / smaller(pieces.length, g.k);
+    if (copies && most < smaller(g.n, strip)) return false;
+    index_t const parts = !copies || g.n <= most ? 1 : divide_up(g.n, most / strip * strip),
+                  width = divide_up(divide_up(g.n, parts), strip) * strip;
+    for (index_t j = 0; j < g.n; j += width) {
+        block_args<T> part = g;
+        part.n = smaller(width, g.n - j);
+        part.c += j;
+        if (g.beta != T(0)) part.e += j;
+        for (index_t p = 0; p < g.k; p += part.k) {
+            part.k = smaller(pieces.length, g.k - p);
+            part.a = g.a + p * g.a_col, part.b = g.b + p * g.b_row + j * b_col;
+            if (copies) {
+                gather(table, copy, part.n, part.b, g.b_row, b_col, part.k, part.n);
+                part.b = copy, part.b_row = part.n;
+            }
+            kernel_of_piece(part)(part);
+            part.e = part.c, part.e_row = g.c_row, part.beta = T(1);
         }
-        kernel_of_piece(g)(g);
-        g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
-        g.a += g.k * g.a_col, g.b = b + g.k * b_row;
     }
     return true;
 }

@@ -88,7 +88,7 @@ private:
     // longer than memory does.
     bool fetches(generated_shape const& s) const {
         index_t const few = smaller(s.m, s.n), bytes = (s.m > s.n ? s.m * s.a_row : s.n * s.b_strip) * size_;
-        return few >= 3 && few <= 16 && bytes > near_memory;
+        return few >= 3 && few <= 16 && bytes > fetched_from(to_.is_avx512());
     }
 
     // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what
