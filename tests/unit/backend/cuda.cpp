@@ -66,6 +66,23 @@ TEST_CASE("operands on a device have a policy by default, and a plan") {
     CHECK(p.wrong() == 0);
 }
 
+TEST_CASE("an estimate is for operands that lie as the shape says") {
+    sg::cuda const gpu;
+    if (sg::cuda::devices().front().capability < 80) return;
+    // Tensor cores take bytes along k: a B in rows is turned before.
+    using bytes = sg::shape<std::int8_t, std::int8_t, std::int32_t>;
+    bytes const in_rows{.m = 1024, .n = 1024, .k = 1024},
+        as_it_lies{.m = 1024, .n = 1024, .k = 1024, .b_across = true};
+    CHECK(gpu.estimate(as_it_lies) < 0.9 * gpu.estimate(in_rows));
+    // Few rows are multiplied as the transpose.
+    bytes const few{.m = 4, .n = 8192, .k = 4096},
+        few_along_k{.m = 4, .n = 8192, .k = 4096, .b_across = true};
+    CHECK(gpu.estimate(few_along_k) != gpu.estimate(few));
+    // None is done sooner than the host queues it.
+    CHECK(gpu.estimate(sg::shape<float>{.m = 2, .n = 2, .k = 2}) > 3e-6);
+    CHECK(gpu.estimate(sg::shape<float>{.m = 2, .n = 2, .k = 2}) < 4e-6);
+}
+
 TEST_CASE("several devices in one program, by index") {
     int const count = static_cast<int>(sg::cuda::devices().size());
     if (count < 2) WARN("skipped: one device here");
