@@ -188,10 +188,15 @@ struct host {
                 return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            if (work >= 1 << 15 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1 &&
-                is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1,
-                                vectors_of<T>(real_packing<T, T>::kernels().generated)))
-                return false;
+            generated_vectors const vectors = vectors_of<T>(real_packing<T, T>::kernels().generated);
+            bool const large = work >= 1 << 15;
+            if ((large || (work >= 1 << 13 && vectors.half_cycle == 64)) && !turned && !dots &&
+                g.count == 1 && g.b_row == 1 && b_col != 1 &&
+                is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1, vectors)) {
+                bool const plain = g.beta == T(0) && g.alpha == T(1);
+                if (plain && multiply_turned(g, b_col, false, true, threads, own)) return true;
+                if (large) return false;
+            }
             bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && for_one_thread) repeat(p, own, turned, invariant);
             return done;

@@ -111,11 +111,13 @@ inline index_t dots_cycles(index_t bytes, generated_vectors v) {
     return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
 }
 // Half cycles, about, until the elements of vectors of 64 bytes are added up, each vector for a sum, and the sums are
-// stored: of up to four rows at a time as many as fill a vector, whose elements move once for each time that two vectors
-// become one.
+// stored: two or four rows at a time, of as many sums as fill a vector, whose elements move once for each time that two
+// vectors become one. Without divisions, which small products would notice.
 inline index_t dots_ends(index_t size, index_t m, index_t n) {
-    index_t const few = smaller(m, n), down = few <= 2 ? few : 4, across = 64 / size / down;
-    return 2 * m * n + 224 / size * divide_up(few, 4) * divide_up(larger_of(m, n), across);
+    index_t const few = smaller(m, n), many = larger_of(m, n);
+    int const across = (few <= 2 ? 2 : 1) + (size == 4); // a power of two
+    index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
+    return 2 * m * n + (size == 4 ? 40 : 20) * vectors;
 }
 // Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
 // cycles than kernels that write rows, for which a B along k is copied, or than `dots`, for which A is. About: half a
@@ -137,7 +139,8 @@ inline index_t dots_ends(index_t size, index_t m, index_t n) {
 // columns.
 inline index_t turning_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
     return larger_of(m * divide_up(n * size, v.half_cycle), 8) * k +
-           n * (k + 8) * size / (v.bytes == 64 ? 5 : 10) + 300;
+           (v.half_cycle == 64 ? n * (k + 2) * size / 5 + 400
+                               : n * (k + 8) * size / (v.bytes == 64 ? 5 : 10) + 300);
 }
 inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
     return turning_tiles(size, n, m, k, v) + 3 * m * n;

@@ -18,7 +18,7 @@ STRATAGEMM_BEGIN
     EXTERN template void join_parts(block_args<ELEMENT> const&, bool, bool);                                 \
     EXTERN template block_function<ELEMENT> only_kernel(block_args<ELEMENT>&, index_t);                      \
     EXTERN template block_function<ELEMENT> multiply_by_dots(block_args<ELEMENT> const&, index_t, index_t);  \
-    EXTERN template bool multiply_small_pieces(block_args<ELEMENT> const&, index_t);
+    EXTERN template bool multiply_small_pieces(block_args<ELEMENT>&, index_t);
 #define STRATAGEMM_HOST_CONVERTED(EXTERN, ELEMENT)                                                           \
     EXTERN template kernel_table<float, ELEMENT> const& kernels();                                           \
     STRATAGEMM_HOST_DRIVERS(EXTERN, ELEMENT, real_packing<ELEMENT, float>)

@@ -38,31 +38,35 @@ template <class T>
 // Several pieces of k, or a B that is copied to where kernels can read it, some strips of columns at a time. False: there
 // is no room for the copy of a strip.
 template <class T>
-[[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T> const& g, index_t b_col) {
+[[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
     alignas(64) T copy[room];
     auto const& table = real_packing<T, T>::kernels();
     if (!table.block) return false;
     auto const pieces = pieces_of<T>(g.k);
     bool const copies = b_col != 1;
-    index_t const strip = table.strip, most = room / smaller(pieces.length, g.k);
-    if (copies && most < smaller(g.n, strip)) return false;
-    index_t const parts = !copies || g.n <= most ? 1 : divide_up(g.n, most / strip * strip),
-                  width = divide_up(divide_up(g.n, parts), strip) * strip;
-    for (index_t j = 0; j < g.n; j += width) {
-        block_args<T> part = g;
-        part.n = smaller(width, g.n - j);
-        part.c += j;
-        if (g.beta != T(0)) part.e += j;
-        for (index_t p = 0; p < g.k; p += part.k) {
-            part.k = smaller(pieces.length, g.k - p);
-            part.a = g.a + p * g.a_col, part.b = g.b + p * g.b_row + j * b_col;
+    index_t const terms = smaller(pieces.length, g.k), strip = table.strip;
+    index_t width = g.n;
+    if (copies && width * terms > room) {
+        index_t const most = room / terms / strip * strip;
+        if (most == 0) return false;
+        width = divide_up(divide_up(g.n, divide_up(g.n, most)), strip) * strip;
+    }
+    // A copy of all arguments would wait for the stores of them.
+    index_t const n = g.n, k = g.k, b_row = g.b_row, e_row = g.e_row;
+    T const *const a = g.a, *const b = g.b, *const e = g.e, beta = g.beta;
+    T* const c = g.c;
+    for (index_t j = 0; j < n; j += width) {
+        g.n = smaller(width, n - j), g.c = c + j;
+        g.e = e ? e + j : nullptr, g.e_row = e_row, g.beta = beta;
+        for (index_t p = 0; p < k; p += g.k) {
+            g.k = smaller(terms, k - p), g.a = a + p * g.a_col, g.b = b + p * b_row + j * b_col;
             if (copies) {
-                gather(table, copy, part.n, part.b, g.b_row, b_col, part.k, part.n);
-                part.b = copy, part.b_row = part.n;
+                gather(table, copy, g.n, g.b, b_row, b_col, g.k, g.n);
+                g.b = copy, g.b_row = g.n;
             }
-            kernel_of_piece(part)(part);
-            part.e = part.c, part.e_row = g.c_row, part.beta = T(1);
+            kernel_of_piece(g)(g);
+            g.e = g.c, g.e_row = g.c_row, g.beta = T(1);
         }
     }
     return true;
@@ -95,13 +99,14 @@ template <class T>
         multiply_small_batch(g, kernel, threads);
 }
 
-// A product whose A has contiguous columns, as its transpose: columns of A fill vectors. With `columns`, a generated
-// kernel writes columns of C, if there is one. Otherwise, with `buffers`, C is turned from a buffer, which needs few
-// columns, no batch, and factors one and zero. False: neither was done. `own`: as multiply_small() sets it.
+// A product as its transpose: where A has contiguous columns, they fill vectors, and where B has, it need not be copied.
+// With `columns`, a generated kernel writes columns of C, if there is one. Otherwise, with `buffers`, C is turned from a
+// buffer, which needs few columns or few rows, no batch, and factors one and zero. False: neither was done. `own`: as
+// multiply_small() sets it.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool columns,
                                                   bool buffers, int threads, block_function<T>& own) {
-    constexpr index_t room = 8192 / sizeof(T);
+    constexpr index_t room = 16384 / sizeof(T);
     alignas(64) T sums[room];
     auto const& table = real_packing<T, T>::kernels();
     block_args<T> part = g;
@@ -113,19 +118,16 @@ template <class T>
         return true;
     }
     if (!buffers) return false;
-    index_t const length = pieces_of<T>(g.k).length, width = smaller(room / g.n / 64 * 64, g.m);
-    part.e = part.c = sums, part.e_row = part.c_row = width;
-    for (index_t i = 0; i < g.m; i += width) {
-        part.n = smaller(width, g.m - i);
-        for (index_t p = 0; p < g.k; p += length) {
-            part.k = smaller(length, g.k - p), part.beta = T(p > 0);
-            part.a = g.b + p * g.b_row, part.b = g.a + i + p * g.a_col;
-            auto const kernel = kernel_of_piece(part);
-            if (!kernel) return false;
-            kernel(part);
+    index_t const width = smaller(room / smaller(g.n, 8) / 64 * 64, g.m), // of the buffer, and its rows
+        height = divide_up(g.n, divide_up(g.n, room / width));
+    for (index_t i = 0; i < g.m; i += width)
+        for (index_t j = 0; j < g.n; j += height) {
+            part.n = smaller(width, g.m - i), part.b = g.a + i * g.a_row, part.b_row = g.a_col;
+            part.m = smaller(height, g.n - j), part.a = g.b + j * b_col, part.k = g.k;
+            part.c = sums, part.c_row = width, part.beta = T(0);
+            if (!multiply_small_pieces(part, g.a_row)) return false;
+            gather(table, g.c + i * g.c_row + j, g.c_row, sums, 1, width, part.n, part.m);
         }
-        gather(table, g.c + i * g.c_row, g.c_row, sums, 1, width, part.n, g.n);
-    }
     return true;
 }
 
