@@ -322,27 +322,46 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
 
 // Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads all
 // of B. Where A does not lie along k, threads read some terms of it at a time, and wait for them. The constants fit what
-// an H100 took (bench/results/order-h100-2026-11-26.txt).
+// an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k an H200
+// (ordered-h200-2026-11-28.txt).
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
-                                std::size_t element, bool a_along_k, int units) {
+                                std::size_t element, cuda_layout const& lying, int units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
-    std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count;
+    std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count, pieces = (s.k - 1) / piece + 1;
     auto const size = static_cast<double>(element), k = static_cast<double>(s.k),
                n = static_cast<double>(s.n);
     double const bytes = static_cast<double>(s.m * s.count) * (k + n) * size,
                  of_b = static_cast<double>(blocks) * k * n * size;
-    double const rounds = up(blocks, std::ptrdiff_t{2} * units);
-    double const steps = up((s.k - 1) / piece + 1, t.micro_m) * up(piece, t.k);
+    // Small blocks that read A along k are four on a multiprocessor.
+    bool const small = lying.a_along_k && shared_bytes_of_ordered(t, element, true) < 55000;
+    double const rounds = up(blocks, std::ptrdiff_t{small ? 4 : 2} * units);
+    double const steps = up(pieces, t.micro_m) * up(piece, t.k);
     double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
     double const at_a_time = element == 16 ? 8 : t.micro_n == 1 ? 32 : 16;
-    double const step = a_along_k ? 600 + depth * (element == 2 ? 2.5 : 10) : 1100 * depth / at_a_time;
-    // Lines of 16-bit elements that begin within words are read element by element.
-    bool const by_elements = element == 2 && s.k % 2 != 0;
-    double const summing = rounds * steps * step, reading = !a_along_k    ? (bytes + of_b) / (10 * units)
-                                                            : by_elements ? (bytes + of_b) / (4 * units)
-                                                            : element == 2
-                                                                ? (bytes + 1.5 * of_b) / (12 * units)
-                                                                : (bytes + of_b) / (16 * units);
+    // Lines along k of 16-bit elements that begin within words are read element by element, and so are those of B that
+    // do not begin at multiples of 16 bytes. A warp waits for each.
+    bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0,
+               by_elements = element == 2 && lying.a_along_k && s.k % 2 != 0,
+               b_by_elements = element == 2 && lying.b_along_k && s.n > 1 && !dense;
+    auto const lines = static_cast<double>((by_elements ? t.m : 0) + (b_by_elements ? s.n : 0)) *
+                       static_cast<double>(pieces < t.micro_m ? pieces : t.micro_m);
+    double const term = element == 2 ? 2.5 : t.micro_n == 1 ? 10 : 12 * t.micro_n;
+    double const step =
+        lying.a_along_k ? 600 + depth * term + 250 * lines : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
+    // Bytes in a cycle that a multiprocessor reads of A and B. Of B, 16-bit types wait for more. Few blocks leave some
+    // multiprocessors idle.
+    double const of_vector = by_elements    ? 7.5
+                             : !dense       ? (element == 8 ? 9 : 12)
+                             : element == 2 ? (steps > 1 ? 14 : 18)
+                                            : 16,
+                 of_several = element == 4 || element == 16 ? 16 : 12,
+                 rate = !lying.a_along_k ? 10
+                        : s.n == 1       ? of_vector
+                                         : of_several;
+    double const of_both = bytes + (lying.a_along_k && element == 2 && !by_elements ? 1.5 : 1) * of_b,
+                 even = static_cast<double>(blocks) / (up(blocks, units) * units),
+                 idle = lying.a_along_k && blocks <= 4 * units ? 1 - even : 0;
+    double const summing = rounds * steps * step, reading = of_both / (rate * units) * (1 + idle);
     double const working = (element == 2 ? 4800 : 5300) + (summing > reading ? summing : reading),
                  queued = launching(1, false);
     return working > queued ? working : queued;
@@ -587,7 +606,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         cuda_choice ordered = best;
         std::ptrdiff_t const piece = order.piece > 0 ? order.piece : s.k;
         ordered.tile = tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, lying.a_along_k, d);
-        ordered.cycles = cycles_of_ordered(ordered.tile, s, piece, element, lying.a_along_k, d.units);
+        ordered.cycles = cycles_of_ordered(ordered.tile, s, piece, element, lying, d.units);
         if (ordered.cycles < best.cycles) best = ordered;
     } else if (!invariant && is_narrow(type, s)) {
         double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +

@@ -308,9 +308,9 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Its tile: so many rows that there are not many more blocks than run at a time, if all pieces of these rows fit. Up to
-// as many rows as columns while each multiprocessor has a block, since each reads all of B.
-// Where A does not lie along k, a warp reads at least 32 bytes of each line of A.
+// Its tile: all pieces at a time of so many rows that most multiprocessors have a block, since each block reads all of B;
+// of a vector eight rows, or more if there are few pieces. Where A does not lie along k, a warp reads at least 32 bytes of
+// each line of A (bench/results/ordered-h200-2026-11-28.txt).
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d) {
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
@@ -333,26 +333,25 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         t.stages = some < pieces || steps > 1 ? 2 : 1;
         return some * rows <= 256 ? shared_bytes_of_ordered(t, element, a_along_k) : d.shared_bytes + 1;
     };
+    auto const room = [&] {
+        std::size_t const shared = n == 1 ? 76800 : element < 8 ? 72000 : 90000; // of two or three blocks
+        std::size_t const all = blocks() > 2 * units ? shared : blocks() > units ? 110000 : 220000;
+        return all < d.shared_bytes ? all : d.shared_bytes;
+    };
     if (a_along_k) {
-        std::size_t const few = element < 8 ? 45000 : 90000;
+        std::ptrdiff_t const enough = n == 1 ? 9 * units / 10 : units / 2; // blocks
+        while (rows < (n == 1 ? 8 : 32) && 2 * rows * n <= 256 && m >= 2 * rows * enough) rows *= 2;
         while (at_once < pieces && at_once < 32) at_once *= 2;
-        while (rows < most && (blocks() > 4 * units || (rows < n && blocks() > units))) {
-            rows *= 2;
-            if (rows <= n || with(at_once) <= few) continue;
-            rows /= 2;
-            break;
-        }
+        while (n == 1 && rows * at_once < 64 && rows < most && m >= 8 * rows * units) rows *= 2;
+        // Where there is no room for all pieces at a time.
+        if (std::ptrdiff_t const some = n >= 8 ? 8 : 16; with(at_once) > room() && (rows > some || n == 1))
+            rows = m >= some * units ? some : rows < some ? rows : some;
     } else {
         auto const least = static_cast<std::ptrdiff_t>(32 / element);
-        while (rows > least && blocks() < units && 256 / rows < pieces) rows /= 2;
+        while (rows > least && 2 * blocks() <= units) rows /= 2;
     }
-    // Two or three blocks of a multiprocessor, if there are so many.
-    std::size_t const shared = element < 8 ? 72000 : 90000, room = blocks() > 2 * units ? shared
-                                                                   : blocks() > units   ? 110000
-                                                                                        : 220000;
-    std::size_t const all = room < d.shared_bytes ? room : d.shared_bytes;
     at_once = 1;
-    while (at_once < pieces && at_once < 32 && with(2 * at_once) <= all) at_once *= 2;
+    while (at_once < pieces && at_once < 32 && with(2 * at_once) <= room()) at_once *= 2;
     with(at_once);
     return t;
 }
