@@ -169,10 +169,11 @@ struct host {
             index_t const work = g.m * g.n * g.k;
             bool const dots =
                 !invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col);
-            bool const for_one_thread = g.count == 1 || team_of_batch(g, 2) == 1;
+            bool const for_one_thread = g.count == 1 || team_of_batch(g, 2) == 1,
+                       is_as_summed = g.beta == T(0) && g.alpha == T(1);
             block_function<T> own = nullptr;
             if (g.a_row == 1 && g.a_col != 1) {
-                bool const few = g.count == 1 && g.beta == T(0) && g.alpha == T(1) && work <= most &&
+                bool const few = g.count == 1 && is_as_summed && work <= most &&
                                  is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
                 bool const columns =
                     !dots &&
@@ -193,8 +194,7 @@ struct host {
             if ((large || (work >= 1 << 13 && vectors.half_cycle == 64)) && !turned && !dots &&
                 g.count == 1 && g.b_row == 1 && b_col != 1 &&
                 is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1, vectors)) {
-                bool const plain = g.beta == T(0) && g.alpha == T(1);
-                if (plain && multiply_turned(g, b_col, false, true, threads, own)) return true;
+                if (is_as_summed && multiply_turned(g, b_col, false, true, threads, own)) return true;
                 if (large) return false;
             }
             bool const done = multiply_small(g, b_col, dots, threads, own);

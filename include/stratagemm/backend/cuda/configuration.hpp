@@ -350,6 +350,7 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         auto const least = static_cast<std::ptrdiff_t>(32 / element);
         while (rows > least && 2 * blocks() <= units) rows /= 2;
     }
+    while (rows > 1 && with(1) > d.shared_bytes) rows /= 2;
     at_once = 1;
     while (at_once < pieces && at_once < 32 && with(2 * at_once) <= room()) at_once *= 2;
     with(at_once);
