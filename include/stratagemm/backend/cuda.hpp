@@ -310,7 +310,7 @@ private:
                    b_along_k = turned ? !s.a_across : s.b_across;
         // A vector always lies along k.
         return choice_for<typename S::a_type>(
-            sides, {.a_along_k = a_along_k, .b_along_k = b_along_k || sides.n == 1});
+            sides, {.a_along_k = a_along_k || sides.m == 1, .b_along_k = b_along_k || sides.n == 1});
     }
 
     // As if nothing could be read as it lies that other layouts need copies for.

@@ -189,13 +189,16 @@ struct host {
                 return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            generated_vectors const vectors = vectors_of<T>(real_packing<T, T>::kernels().generated);
+            // The transpose of few rows reads a B along k where it is. With other factors it is left to the blocked
+            // product.
             bool const large = work >= 1 << 15;
-            if ((large || (work >= 1 << 13 && vectors.half_cycle == 64)) && !turned && !dots &&
-                g.count == 1 && g.b_row == 1 && b_col != 1 &&
-                is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1, vectors)) {
-                if (is_as_summed && multiply_turned(g, b_col, false, true, threads, own)) return true;
-                if (large) return false;
+            if (work >= 1 << 13 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1) {
+                generated_vectors const vectors = vectors_of<T>(real_packing<T, T>::kernels().generated);
+                if ((large || vectors.half_cycle == 64) &&
+                    is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1, vectors)) {
+                    if (is_as_summed && multiply_turned(g, b_col, false, true, threads, own)) return true;
+                    if (large) return false;
+                }
             }
             bool const done = multiply_small(g, b_col, dots, threads, own);
             if (own && for_one_thread) repeat(p, own, turned, invariant);

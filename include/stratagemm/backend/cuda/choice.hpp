@@ -322,7 +322,7 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
 
 // Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads all
 // of B. Where A does not lie along k, threads read some terms of it at a time, and wait for them. The constants fit what
-// an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k an H200
+// an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k and of vectors an H200
 // (ordered-h200-2026-11-28.txt).
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, cuda_layout const& lying, int units) {
@@ -332,8 +332,8 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
                n = static_cast<double>(s.n);
     double const bytes = static_cast<double>(s.m * s.count) * (k + n) * size,
                  of_b = static_cast<double>(blocks) * k * n * size;
-    // Small blocks that read A along k are four on a multiprocessor.
-    bool const small = lying.a_along_k && shared_bytes_of_ordered(t, element, true) < 55000;
+    // Of small blocks that read A along k an H200 has four on a multiprocessor.
+    bool const small = lying.a_along_k && element <= 4 && shared_bytes_of_ordered(t, element, true) < 55000;
     double const rounds = up(blocks, std::ptrdiff_t{small ? 4 : 2} * units);
     double const steps = up(pieces, t.micro_m) * up(piece, t.k);
     double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
@@ -348,8 +348,8 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     double const term = element == 2 ? 2.5 : t.micro_n == 1 ? 10 : 12 * t.micro_n;
     double const step =
         lying.a_along_k ? 600 + depth * term + 250 * lines : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
-    // Bytes in a cycle that a multiprocessor reads of A and B. Of B, 16-bit types wait for more. Few blocks leave some
-    // multiprocessors idle.
+    // Bytes in a cycle that a multiprocessor reads of A and B. What 16-bit types read of B counts one and a half times,
+    // since their warps wait for it longer. If blocks are few, some multiprocessors idle.
     double const of_vector = by_elements    ? 7.5
                              : !dense       ? (element == 8 ? 9 : 12)
                              : element == 2 ? (steps > 1 ? 14 : 18)

@@ -308,9 +308,10 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
            pieces * m * n * (element == 2 ? 4 : element);
 }
-// Its tile: all pieces at a time of so many rows that most multiprocessors have a block, since each block reads all of B;
-// of a vector eight rows, or more if there are few pieces. Where A does not lie along k, a warp reads at least 32 bytes of
-// each line of A (bench/results/ordered-h200-2026-11-28.txt).
+// Its tile: all pieces at a time of so many rows that most multiprocessors have a block, since each block reads all of
+// B; of a vector eight rows, or more if there are few pieces. If these have no room, some pieces of 16 rows, or of eight
+// where there are eight columns. Where A does not lie along k, a warp reads at least 32 bytes of each line of A
+// (bench/results/ordered-h200-2026-11-28.txt).
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d) {
     std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
@@ -343,9 +344,9 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         while (rows < (n == 1 ? 8 : 32) && 2 * rows * n <= 256 && m >= 2 * rows * enough) rows *= 2;
         while (at_once < pieces && at_once < 32) at_once *= 2;
         while (n == 1 && rows * at_once < 64 && rows < most && m >= 8 * rows * units) rows *= 2;
-        // Where there is no room for all pieces at a time.
-        if (std::ptrdiff_t const some = n >= 8 ? 8 : 16; with(at_once) > room() && (rows > some || n == 1))
-            rows = m >= some * units ? some : rows < some ? rows : some;
+        if (std::ptrdiff_t const some = n >= 8 ? 8 : 16;
+            with(at_once) > room() && (rows > some || (n == 1 && m >= some * units)))
+            rows = some;
     } else {
         auto const least = static_cast<std::ptrdiff_t>(32 / element);
         while (rows > least && 2 * blocks() <= units) rows /= 2;

@@ -110,12 +110,12 @@ generated_vectors vectors_of(index_t bytes) {
 inline index_t dots_cycles(index_t bytes, generated_vectors v) {
     return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
 }
-// Half cycles, about, until the elements of vectors of 64 bytes are added up, each vector for a sum, and the sums are
-// stored: two or four rows at a time, of as many sums as fill a vector, whose elements move once for each time that two
-// vectors become one. Without divisions, which small products would notice.
+// Half cycles, about, to end dot products of vectors of 64 bytes: the elements of each vector are added up, and the
+// sums stored. Sums of two or four rows, as many as fill a vector, are added up together: each step makes one vector of
+// two. Without divisions, which small products would notice.
 inline index_t dots_ends(index_t size, index_t m, index_t n) {
     index_t const few = smaller(m, n), many = larger_of(m, n);
-    int const across = (few <= 2 ? 2 : 1) + (size == 4); // a power of two
+    int const across = (few <= 2 ? 2 : 1) + (size == 4); // 2^across sums of a row
     index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
     return 2 * m * n + (size == 4 ? 40 : 20) * vectors;
 }
@@ -159,12 +159,13 @@ inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, gener
     if (v.bytes > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
         index_t const bytes = k * size, wait = n <= 12 && m * bytes > (16 << 20) ? m * bytes / 2 : 0,
                       pieces = divide_up(k, longest_dots(size, smaller(m, n), k)),
-                      products = m * n * dots_cycles(bytes, v),
-                      dots = products + m * n * ((v.bytes == 64 ? 3 : 2) * pieces + (bytes % 64 != 0));
+                      products = m * n * dots_cycles(bytes, v);
         if (b_along_k && v.half_cycle == 64) {
             index_t const sums = products + dots_ends(size, m, n) * pieces - wait;
             return sums < turning_tiles(size, m, n, k, v) && sums < turned_tiles(size, m, n, k, v);
         }
+        index_t const ends = (v.bytes == 64 ? 3 : 2) * pieces + (bytes % 64 != 0),
+                      dots = products + m * n * ends;
         if (b_along_k) return dots < turning_tiles(size, m, n, k, v) + wait;
         index_t const turn_few = (n * size <= 16 ? 3 : 6) * k + 260;
         return dots + turn_few < larger_of(m * divide_up(n * size, v.half_cycle), 6) * k + wait;
@@ -338,8 +339,8 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
 // copies all strips again, and B comes from memory again where no cache holds it. Rows whole pages apart leave few
 // places of the second-level cache to the next strip. Measured on a Zen 3 (bench/results/host-zen3-2026-11-28.txt); wider
 // strips on Zen 4 and on a Xeon (bench/results/host-xeon-2026-11-28.txt), to which memory gives rows of B in order faster
-// than strips of them: a block whose rows are longer than a page is copied there. `k`: all rows of B, of which the block
-// has `depth`.
+// than strips of them: a block whose rows are longer than a page is copied there, unless at most 128 rows of A need it
+// and half of the second-level cache holds it. `k`: all rows of B, of which the block has `depth`.
 [[gnu::cold, gnu::noinline]] inline bool is_b_read_in_place(index_t rows, index_t depth, index_t k,
                                                             index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;

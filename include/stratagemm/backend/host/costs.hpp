@@ -83,6 +83,12 @@ inline bool is_columns(host_part const& p, host_registers const& tiles) {
            are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, tiles.vectors_for(0), false);
 }
 
+// Whether few rows of a B along k are multiplied at once as their transpose.
+inline bool is_turned_at_once_for_b(host_part const& p, host_registers const& tiles) {
+    double const least = tiles.vectors_for(0).half_cycle == 64 ? 1 << 13 : 1 << 15;
+    return p.work() >= least && p.is_turned_for_b(tiles) && !is_dots(p, tiles);
+}
+
 // Counts what one thread does.
 class host_counter {
 public:
@@ -218,22 +224,26 @@ private:
     }
 
     bool count_turned(host_part const& p) {
-        if (!p.a_across || !p.in_place) return false;
+        if (!p.in_place) return false;
         host_part const across{p.n, p.m, p.k, p.size, false, false, true};
-        if (is_columns(p, tiles_))
+        if (is_columns(p, tiles_)) {
             count_generated(across, 4096, 4096, false, true);
-        else if (p.work() <= most_at_once && is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across))
+        } else if ((p.a_across && p.work() <= most_at_once &&
+                    is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) ||
+                   is_turned_at_once_for_b(p, tiles_)) {
             count_tiles(across), turn(p.m, p.n, p.size);
-        else
+            if (!p.a_across) turn(p.k, p.m, p.size);
+        } else {
             return false;
+        }
         read(p.a() + p.b() + 2 * p.c());
         return true;
     }
     // False: it is left to the blocked loops.
     bool count_small(host_part const& p) {
         bool const copies = p.b_across && p.k > 1;
-        index_t const k = divide_up(p.k, pieces(p));
-        if (copies && k * p.n * p.size > 16384) return false;
+        index_t const k = divide_up(p.k, pieces(p)), strip = 2 * tiles_.vector; // bytes
+        if (copies && k * smaller(p.n * p.size, strip) > 16384) return false;
         count_tiles(p);
         if (copies) turn(p.k, p.n, p.size);
         read(p.a() + p.b() + 2 * p.c());
@@ -287,7 +297,7 @@ inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_
     if (p.work() > most && is_shared) return false;
     if (p.work() > 4 * most) return false;
     if (p.work() > most && !is_k_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
-    return is_dots(p, tiles) || !p.is_turned_for_b(tiles) || p.work() < 1 << 15;
+    return true;
 }
 
 // What one of so many threads gets of a product that they share.

@@ -35,8 +35,8 @@ template <class T>
     return own ? own : compiled;
 }
 
-// Several pieces of k, or a B that is copied to where kernels can read it, some strips of columns at a time. False: there
-// is no room for the copy of a strip.
+// Several pieces of k, or a B that is copied to where kernels can read it, some strips of columns at a time. False:
+// there is no kernel, or no room for the copy of a strip.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
@@ -52,7 +52,7 @@ template <class T>
         if (most == 0) return false;
         width = divide_up(divide_up(g.n, divide_up(g.n, most)), strip) * strip;
     }
-    // A copy of all arguments would wait for the stores of them.
+    // To copy all arguments would be to read what was just stored, and to wait for it: what changes is kept.
     index_t const n = g.n, k = g.k, b_row = g.b_row, e_row = g.e_row;
     T const *const a = g.a, *const b = g.b, *const e = g.e, beta = g.beta;
     T* const c = g.c;
@@ -99,10 +99,10 @@ template <class T>
         multiply_small_batch(g, kernel, threads);
 }
 
-// A product as its transpose: where A has contiguous columns, they fill vectors, and where B has, it need not be copied.
-// With `columns`, a generated kernel writes columns of C, if there is one. Otherwise, with `buffers`, C is turned from a
-// buffer, which needs few columns or few rows, no batch, and factors one and zero. False: neither was done. `own`: as
-// multiply_small() sets it.
+// A product as its transpose: where A has contiguous columns, they fill vectors, and where B has, it need not be
+// copied. With `columns`, a generated kernel writes columns of C, if there is one. Otherwise, with `buffers`, C is
+// turned from a buffer, which pays for few columns or few rows, and needs no batch and factors one and zero. False:
+// neither was done. `own`: as multiply_small() sets it.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool columns,
                                                   bool buffers, int threads, block_function<T>& own) {
@@ -118,13 +118,14 @@ template <class T>
         return true;
     }
     if (!buffers) return false;
-    index_t const width = smaller(room / smaller(g.n, 8) / 64 * 64, g.m), // of the buffer, and its rows
-        height = divide_up(g.n, divide_up(g.n, room / width));
+    index_t const width = smaller(room / smaller(g.n, 8) / 64 * 64, g.m), // columns of the buffer
+        height = divide_up(g.n, divide_up(g.n, room / width));            // its rows
     for (index_t i = 0; i < g.m; i += width)
         for (index_t j = 0; j < g.n; j += height) {
+            // multiply_small_pieces() changes what it is given.
             part.n = smaller(width, g.m - i), part.b = g.a + i * g.a_row, part.b_row = g.a_col;
             part.m = smaller(height, g.n - j), part.a = g.b + j * b_col, part.k = g.k;
-            part.c = sums, part.c_row = width, part.beta = T(0);
+            part.c = sums, part.c_row = width, part.e = nullptr, part.beta = T(0);
             if (!multiply_small_pieces(part, g.a_row)) return false;
             gather(table, g.c + i * g.c_row + j, g.c_row, sums, 1, width, part.n, part.m);
         }
