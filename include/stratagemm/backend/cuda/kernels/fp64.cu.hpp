@@ -85,8 +85,8 @@ template <bool ALONG_K> struct lines {
     static int line(int row, int half_block) { return ALONG_K ? 8 * half_block + spread(row) : 2 * row + half_block; }
 };
 
-/* The sum s (0 to 7) that a thread has of a block is sum[f][2 * half + e]. It is i rows and j columns of C from the first
-   sum of the thread. Where B does not lie along k, sums s and s | 4 are neighbours in a row of C. */
+/* The sum s (0 to 7) that a thread has of a block is sum[f][2 * half + e]. It is i rows and j columns of C from the
+   first sum of the thread. Where B does not lie along k, sums s and s | 4 are neighbours in a row of C. */
 struct spot {
     static constexpr int half_x = X_ALONG_K ? 8 : 1, half_y = Y_ALONG_K ? 8 : 1, next_y = Y_ALONG_K ? 4 : 2;
     static constexpr bool has_neighbours = (SWAPPED ? half_x : half_y) == 1;
