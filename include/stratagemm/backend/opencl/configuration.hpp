@@ -58,7 +58,7 @@ struct opencl_sum_form {
 struct opencl_form {
     bool a_along_k = true, b_along_k = false;
     bool aligned = false;   // vectors may be read as such
-    bool wide = false;      // so may vectors of C and E, and written
+    short wide = 0;         // so may vectors of C and E, and written: 1; 2: wherever they begin
     bool guard = false;     // C is smaller than a tile
     bool once = false;      // all of k is at most the depth of a tile
     bool partial = false;   // sums go to workspace

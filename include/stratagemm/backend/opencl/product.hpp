@@ -98,11 +98,10 @@ private:
                                     form.b_along_k ? b.rows : b.cols, tile.b_width);
         });
         form.aligned = a_aligned && b_aligned;
-        form.wide = is_wide(tile.lanes_n, choice.part > 0);
+        form.wide = wide(tile.lanes_n, choice.part > 0);
         if (!form.wide && stores_lines(tile)) tile.lanes_n = 1;
-        // Of a short k the stores are most of it, and half a vector is more than an element.
-        if (!form.wide && form.once && tile.lanes_n == 16 && is_wide(8, false))
-            tile.lanes_n = 8, form.wide = true;
+        // Of a short k the stores are most of it, and a CPU's memory takes rows one after the other best.
+        if (form.once && session_.device().family == opencl_family::cpu) tile.swizzle = 1;
         if (!loads_elements_if_unaligned(session_.device().family)) return tile;
         // There each element of such a vector would be a load of its own, and none of them next to its
         // neighbour's.
@@ -129,22 +128,27 @@ private:
         return offset % width == 0 && step % width == 0 && line_stride % width == 0 && length % width == 0;
     }
 
-    // Whether C and E can be taken by vectors of `lanes` columns. Of workspace only the row length matters.
-    bool is_wide(short lanes, bool partial) const {
-        auto const rows = [&](auto const& v, index_t step) {
-            return v.col_stride == 1 && is_aligned(v.data.offset, step, v.row_stride, v.cols, lanes);
+    // How C and E are taken: 1 by aligned vectors of `lanes` columns, 2 by vectors that begin anywhere (a CPU has loads
+    // and stores for those), 0 element by element. Of workspace only the row length matters.
+    short wide(short lanes, bool partial) const {
+        if (lanes == 1 || complex_like<Out> || !std::is_same_v<accumulator_t<In>, Out>) return 0;
+        bool in_lines = true, aligned = p_.c.cols % lanes == 0;
+        auto const look = [&](auto const& v, index_t step) {
+            in_lines &= v.col_stride == 1;
+            aligned &= is_aligned(v.data.offset, step, v.row_stride, v.cols, lanes);
         };
-        auto const all_rows = [&] {
-            bool all = rows(p_.c, p_.c_step) && (!adds() || rows(p_.e, p_.e_step));
+        if (!partial) {
+            look(p_.c, p_.c_step);
+            if (adds()) look(p_.e, p_.e_step);
             if constexpr (combined)
                 for (int t = 0; t < rest_.c.targets; ++t) {
                     auto const& x = rest_.c.at[t];
-                    all &= rows(x.to, 0) && (x.keep == Scalar(0) || rows(x.from, 0));
+                    look(x.to, 0);
+                    if (x.keep != Scalar(0)) look(x.from, 0);
                 }
-            return all;
-        };
-        return lanes > 1 && !complex_like<Out> && std::is_same_v<accumulator_t<In>, Out> &&
-               p_.c.cols % lanes == 0 && (partial || all_rows());
+        }
+        if (!in_lines) return 0;
+        return aligned ? 1 : session_.device().family == opencl_family::cpu && !combined ? 2 : 0;
     }
 
     footprint parts_footprint(index_t part) const {

@@ -138,12 +138,14 @@ inline constexpr char opencl_product_text[] = R"cl(
 
 /* What an element of C becomes, from its sum and that of E. Names are those of the parameters of every kernel that
    ends a product. */
+#define FINAL(sum, i, j)                                                                                          \
+    (scalar)epilogue((value)(sum), place.x + (flags & TURNED ? (j) : (i)),                                        \
+                     place.y + (flags & TURNED ? (i) : (j)) EPILOGUE_NAMES)
 #define FINISHED(finished, sum, added, i, j)                                                                      \
     do {                                                                                                          \
         finished = scale_by(alpha, sum);                                                                          \
         if (flags & ADDS) finished += scale_by(beta, conjugate_if(flags & CONJUGATE_E, added));                   \
-        finished = (scalar)epilogue((value)finished, place.x + (flags & TURNED ? (j) : (i)),                      \
-                                    place.y + (flags & TURNED ? (i) : (j)) EPILOGUE_NAMES);                       \
+        finished = FINAL(finished, i, j);                                                                         \
     } while (0)
 #define FINISH(sum, i, j, batch)                                                                                  \
     do {                                                                                                          \

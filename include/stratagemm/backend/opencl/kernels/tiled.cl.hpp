@@ -3,7 +3,7 @@
 //
 // The parameters are those of opencl_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies
 // in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), WIDE (so may
-// those of C and E be, and written), GUARD (a side is shorter than that of a tile), ONCE (k is at most DEPTH), PARTIAL
+// those of C and E be, and written; 2: they may begin anywhere), GUARD (a side is shorter than that of a tile), ONCE (k is at most DEPTH), PARTIAL
 // (sums of a piece of k go to workspace), IN_PIECES (a work-group sums one piece of k after the other).
 //
 // No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
@@ -243,6 +243,15 @@ typedef scalar lanes_n;
     TURN_OVER
 #endif
 
+/* A vector of C or E. */
+#if WIDE == 2
+#define GET_LANES(from) PASTE(vload, LANES_N)(0, (global scalar const *)(from))
+#define PUT_LANES(to, x) PASTE(vstore, LANES_N)(x, 0, (global scalar *)(to))
+#else
+#define GET_LANES(from) *(global lanes_n const *)(from)
+#define PUT_LANES(to, x) *(global lanes_n *)(to) = x
+#endif
+
 /* The end of a target of a spread. What it keeps is read for some rows together before any of them is written: a
    compiler may not move a load before a store, and one load would wait for the other. Where a work-item has 128
    registers, there is room for fewer. */
@@ -413,19 +422,21 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
         if (i < own_m || i >= m) continue;
         _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) {
 #if WIDE
-            /* A tile at the edge was moved by whole vectors: one is either all ours or not at all. */
-            int const j = from_n + MICRO_COL(s * LANES_N);
-            if (j < own_n || j >= n) continue;
+            int const first_j = from_n + MICRO_COL(s * LANES_N);
+            if (first_j >= own_n && first_j + LANES_N <= n) {
 #if PARTIAL
-            *(global lanes_n *)(partial + partial_at + (batch * m + i) * n + j) = sum[r][s];
+                PUT_LANES(partial + partial_at + (batch * m + i) * n + first_j, sum[r][s]);
 #else
-            lanes_n added = (lanes_n)0, result = sum[r][s];
-            if (flags & ADDS) added = *(global lanes_n const *)(e + AT(e_at, i, j) + batch * e_at.w);
-            _Pragma("unroll") for (int w = 0; w < LANES_N; ++w)
-                FINISHED(((scalar *)&result)[w], ((scalar *)&result)[w], ((scalar *)&added)[w], i, j + w);
-            *(global lanes_n *)(c + AT(c_at, i, j) + batch * c_at.w) = result;
+                lanes_n result = alpha * sum[r][s];
+                if (flags & ADDS) result += beta * GET_LANES(e + AT(e_at, i, first_j) + batch * e_at.w);
+                _Pragma("unroll") for (int w = 0; w < LANES_N; ++w)
+                    ((scalar *)&result)[w] = FINAL(((scalar *)&result)[w], i, first_j + w);
+                PUT_LANES(c + AT(c_at, i, first_j) + batch * c_at.w, result);
 #endif
-#else
+                continue;
+            }
+#endif
+#if WIDE != 1 /* A tile at the edge was moved by whole vectors then: one is either all ours or not at all. */
             scalar line[LANES_N] __attribute__((aligned(128)));
             *(lanes_n *)line = sum[r][s];
             _Pragma("unroll") for (int w = 0; w < LANES_N; ++w) {

@@ -76,9 +76,14 @@ inline constexpr opencl_entry opencl_entries[] = {
     // PoCL runs a work-group on one core: local memory is cache, and vectors are as wide as its registers.
     {opencl_family::cpu, 's', {8, 4, 4, 16, 16, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 20, 1},
     {opencl_family::cpu, 's', {2, 8, 4, 16, 16, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 18, 1},
+    {opencl_family::cpu, 's', {2, 4, 4, 16, 16, 2, 1, 16, 1, 16, 1, 0, 4}, 1, 17, 1},
+    {opencl_family::cpu, 's', {8, 2, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 12.5f, 1},
+    {opencl_family::cpu, 's', {16, 1, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 7.5f, 1},
     {opencl_family::cpu, 's', {4, 2, 4, 8, 32, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 6, 1},
-    {opencl_family::cpu, 'd', {8, 4, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 10, 1},
-    {opencl_family::cpu, 'd', {2, 8, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 9, 1},
+    {opencl_family::cpu, 'd', {8, 4, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 9.5f, 1},
+    {opencl_family::cpu, 'd', {2, 8, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 10, 1},
+    {opencl_family::cpu, 'd', {8, 2, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 10, 1},
+    {opencl_family::cpu, 'd', {16, 1, 4, 8, 16, 2, 1, 8, 1, 8, 1, 0, 4}, 1, 6, 1},
     {opencl_family::cpu, 'c', {8, 4, 4, 4, 32, 1, 1, 1, 1, 1, 1, 0, 4}, 1, 2, 1},
     {opencl_family::cpu, 'z', {8, 4, 4, 4, 32, 1, 1, 1, 1, 1, 1, 0, 4}, 1, 2, 1},
 };
