@@ -464,6 +464,9 @@ inline void mapa_shared__cluster_u32(char const*, unsigned& x, unsigned& y, unsi
     unsigned const* const from = (unsigned const*)(stand_in_now->cluster_shared[block] + at);
     x = from[0], y = from[1], z = from[2], w = from[3];
 }
+inline void mapa_shared__cluster_u32(char const*, unsigned at, int block, unsigned x) {
+    *(unsigned*)(stand_in_now->cluster_shared[block] + at) = x;
+}
 template <class Map>
 void cp_async_bulk_tensor_3d_shared__cluster_global_mbarrier__complete_tx__bytes_multicast__cluster(
     char const*, unsigned to, Map const* map, int along, int across, int batch, unsigned full,

@@ -24,6 +24,89 @@ TEST_CASE("an element has the same bits, whatever is computed beside it") {
     invariance::compare<sg::bfloat16, float>(gpu, from, 3, 40, 1100, 4);
 }
 
+// Vectors are copied as they lie around a line, and shifted where they are read: what is beside lines does not count.
+TEMPLATE_TEST_CASE("few columns in order, of 16-bit lines that begin anywhere", "", sg::bfloat16, sg::half) {
+    sg::cuda const gpu{.invariant = true};
+    using T = TestType;
+    auto const number = [](sg::index_t x) { return T(static_cast<float>(x)); };
+    for (sg::index_t const k : {33, 159, 530, 1101})
+        for (sg::index_t const n : {1, 2, 3, 8})
+            for (sg::index_t const gap : {0, 1, 2, 5})
+                for (bool const across : {false, true}) { // B
+                    sg::index_t const m = 75, from = gap % 3;
+                    sg::matrix<T> const a(m, k,
+                                          [&](auto i, auto l) { return number((3 * i + 2 * l) % 5 - 2); });
+                    sg::matrix<T> const b(k, n, [&](auto l, auto j) { return number((5 * j + l) % 3 - 1); });
+                    sg::matrix<float> exact(m, n), now(m, n);
+                    sg::gemm(sg::reference{}, a, b, exact);
+                    auto const nan = T(std::nanf(""));
+                    sg::matrix<T> wide(m + 1, k + gap, [&](auto i, auto l) {
+                        return i < m && l >= from && l < k + from ? a(i, l - from) : nan;
+                    });
+                    sg::matrix<T> tall(across ? k + 1 : n + 1, (across ? n : k) + gap, [&](auto i, auto j) {
+                        auto const rows = across ? k : n, cols = across ? n : k;
+                        if (i >= rows || j < from || j >= cols + from) return nan;
+                        return across ? b(i, j - from) : b(j - from, i);
+                    });
+                    sg::cuda::matrix<T> const da(gpu, wide), db(gpu, tall);
+                    sg::cuda::matrix<float> dc(gpu, m, n);
+                    auto const of_a = da.block(0, from, m, k);
+                    if (across)
+                        sg::gemm(gpu, of_a, db.block(0, from, k, n), dc);
+                    else
+                        sg::gemm(gpu, of_a, sg::transposed(db.block(0, from, n, k)), dc);
+                    dc.download(now);
+                    CAPTURE(k, n, gap, across);
+                    CHECK(different(now, exact) == 0);
+                }
+}
+// Some rows, some pieces at a time, and some blocks that share them: in one round and in several.
+TEMPLATE_TEST_CASE("few columns have the same bits in all tiles and clusters", "", float, double,
+                   sg::bfloat16) {
+    sg::cuda const gpu{.invariant = true};
+    if (gpu.where().capability < 90) {
+        WARN("skipped: no clusters");
+        return;
+    }
+    using T = TestType;
+    for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{5, 3, 2837}, {33, 8, 4504}})
+        for (bool const across : {false, true}) { // A: not of tiles for tensor cores
+            if (across && !std::is_same_v<T, float>) continue;
+            auto const a = support::fractions<T>(across ? k : m, across ? m : k, 1),
+                       b = support::fractions<T>(n, k, 2);
+            using Out = std::conditional_t<std::is_same_v<T, double>, double, float>;
+            sg::matrix<Out> expected(m, n), now(m, n);
+            sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
+            sg::cuda::matrix<Out> dc(gpu, m, n);
+            auto const of_a = across ? sg::transposed(da.view()) : da.view();
+            auto const p = sg::product(of_a, sg::transposed(db.view()), dc.view());
+            sg::gemm(gpu, of_a, sg::transposed(db.view()), dc);
+            dc.download(expected);
+            sg::cuda_device const& d = gpu.where();
+            std::ptrdiff_t const piece = sg::cuda_order(d, sg::type_letter<T>(), k).piece;
+            for (short const cluster : std::array<short, 3>{1, 2, 8})
+                for (short const rows : std::array<short, 2>{2, 16})
+                    for (short const at_once : std::array<short, 2>{1, 2}) {
+                        if (!across && rows * n * at_once > 256) continue;
+                        sg::cuda_choice choice;
+                        choice.invariant = true, choice.piece = piece;
+                        choice.tile = sg::tile_for_ordered(m, n, k, piece, sizeof(T), !across, d, cluster);
+                        choice.tile.m = rows, choice.tile.micro_m = at_once;
+                        choice.tile.micro_n =
+                            static_cast<short>(sizeof(T) == 2 || rows * n * at_once <= 256 ? 1 : n);
+                        choice.tile.stages = 2;
+                        sg::cuda_product<std::remove_cvref_t<decltype(p)>> product(
+                            sg::cuda_session::of(gpu.device), nullptr, p, true);
+                        sg::cuda_arena none;
+                        CAPTURE(m, n, k, across, cluster, rows, at_once);
+                        dc.upload(sg::matrix<Out>(m, n, [](auto, auto) { return Out(77); }));
+                        REQUIRE(product.run(choice, none));
+                        dc.download(now);
+                        CHECK(support::same_bits(now, expected));
+                    }
+        }
+}
+
 TEMPLATE_TEST_CASE(
     "ten thousand elements of random products have the same bits, whatever is computed beside them", "[real]",
     float, double, sg::bfloat16, sg::half) {

@@ -344,8 +344,8 @@ TEST_CASE("few columns that begin anywhere take one launch, and no memory for co
     for (sg::index_t const k : {279, 427, 715}) {
         sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {130, 5, k, 1}, {}, {true, true, true});
         CAPTURE(k);
-        CHECK(choice.tile.engine == sg::cuda_engine::mma);
-        CHECK((choice.shifted && choice.together));
+        CHECK(choice.tile.engine == sg::cuda_engine::narrow);
+        CHECK((choice.invariant && choice.part == 0));
     }
     // A^T lies along m, in lines that begin anywhere, and is read as it lies; so is B.
     sg::cuda::matrix<sg::half> const a(gpu, 5, 113), b(gpu, 113, 446);

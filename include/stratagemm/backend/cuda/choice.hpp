@@ -15,11 +15,12 @@ inline cuda_sides of_reals(cuda_sides const& s) { return {s.m, 2 * s.n, 2 * s.k,
 
 // Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that.
 // `type` as in choose().
-inline bool is_narrow(char type, cuda_sides const& s) {
+inline bool has_few_columns(cuda_sides const& s, std::ptrdiff_t most = 8) {
     bool const batch_of_small = s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side;
     bool const no_overflow = s.k <= device_longest - 65536; // of what a step adds
-    return s.n <= s.m && s.n <= narrow_most(type, s.m) && s.k >= 32 && no_overflow && !batch_of_small;
+    return s.n <= s.m && s.n <= most && s.k >= 32 && no_overflow && !batch_of_small;
 }
+inline bool is_narrow(char type, cuda_sides const& s) { return has_few_columns(s, narrow_most(type, s.m)); }
 // Of C or of its transpose, if that is narrow.
 inline cuda_sides oriented(char type, cuda_sides const& s) {
     cuda_sides const turned{s.n, s.m, s.k, s.count};
@@ -57,9 +58,13 @@ struct cuda_order {
         on_tensor_cores = k > shallow && (of_doubles || engine_takes(cuda_engine::mma, type, d));
         // Of fp8 each step of a kernel is a piece already. Kernels of tf32 have no registers for two sums.
         bool const is_cut = std::strchr("t45", type) == nullptr;
-        std::ptrdiff_t const depth = type == 'h' || type == 'w'   ? piece_depth(k, 512, 16)
-                                     : type == 'c' || type == 'z' ? piece_depth(2 * k, 128, 32) / 2
-                                                                  : piece_depth(k, 128, 32);
+        bool const of_halves = type == 'h' || type == 'w', is_complex = type == 'c' || type == 'z';
+        std::ptrdiff_t const terms = is_complex ? 2 * k : k;
+        // Small products of floats share even few terms among blocks.
+        bool const of_few = (type == 's' || type == 'c') && terms > 128 && terms <= 512;
+        std::ptrdiff_t const depth = of_halves
+                                         ? piece_depth(terms, 512, 16)
+                                         : piece_depth(terms, of_few ? 64 : 128, 32) / (is_complex ? 2 : 1);
         if (is_cut && depth < k) piece = depth;
     }
     // Whether an engine sums so. Of complex numbers: as they are.
@@ -325,9 +330,12 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
 // an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k and of vectors an H200
 // (ordered-h200-2026-11-28.txt).
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
-                                std::size_t element, cuda_layout const& lying, int units) {
+                                std::size_t element, cuda_layout const& lying, int all_units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
-    std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count, pieces = (s.k - 1) / piece + 1;
+    // A cluster counts as a block with its share of the pieces, and its multiprocessors as one.
+    std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count,
+                         units = units_for(t, all_units) / t.cluster,
+                         pieces = ((s.k - 1) / piece + t.cluster) / t.cluster;
     auto const size = static_cast<double>(element), k = static_cast<double>(s.k),
                n = static_cast<double>(s.n);
     double const bytes = static_cast<double>(s.m * s.count) * (k + n) * size,
@@ -338,31 +346,35 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     double const steps = up(pieces, t.micro_m) * up(piece, t.k);
     double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
     double const at_a_time = element == 16 ? 8 : t.micro_n == 1 ? 32 : 16;
-    // Lines along k of 16-bit elements that begin within words are read element by element, and so are those of B that
-    // do not begin at multiples of 16 bytes. A warp waits for each.
-    bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0,
-               by_elements = element == 2 && lying.a_along_k && s.k % 2 != 0,
-               b_by_elements = element == 2 && lying.b_along_k && s.n > 1 && !dense;
-    auto const lines = static_cast<double>((by_elements ? t.m : 0) + (b_by_elements ? s.n : 0)) *
-                       static_cast<double>(pieces < t.micro_m ? pieces : t.micro_m);
     double const term = element == 2 ? 2.5 : t.micro_n == 1 ? 10 : 12 * t.micro_n;
-    double const step =
-        lying.a_along_k ? 600 + depth * term + 250 * lines : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
+    double const step = lying.a_along_k ? 600 + depth * term : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
     // Bytes in a cycle that a multiprocessor reads of A and B. What 16-bit types read of B counts one and a half times,
     // since their warps wait for it longer. If blocks are few, some multiprocessors idle.
-    double const of_vector = by_elements    ? 7.5
-                             : !dense       ? (element == 8 ? 9 : 12)
+    bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0;
+    double const of_halves = !dense ? 8.7 : steps > 1 ? 12 : 16;
+    double const of_vector = !dense         ? (element == 8   ? 9
+                                               : element == 2 ? of_halves
+                                                              : 12)
                              : element == 2 ? (steps > 1 ? 14 : 18)
                                             : 16,
-                 of_several = element == 4 || element == 16 ? 16 : 12,
+                 of_several = element == 2                    ? of_halves
+                              : element == 4 || element == 16 ? 16
+                                                              : 12,
                  rate = !lying.a_along_k ? 10
                         : s.n == 1       ? of_vector
                                          : of_several;
-    double const of_both = bytes + (lying.a_along_k && element == 2 && !by_elements ? 1.5 : 1) * of_b,
-                 even = static_cast<double>(blocks) / (up(blocks, units) * units),
-                 idle = lying.a_along_k && blocks <= 4 * units ? 1 - even : 0;
-    double const summing = rounds * steps * step, reading = of_both / (rate * units) * (1 + idle);
-    double const working = (element == 2 ? 4800 : 5300) + (summing > reading ? summing : reading),
+    double const of_both = bytes + (lying.a_along_k && element == 2 ? 1.5 : 1) * of_b,
+                 even = static_cast<double>(blocks) / (up(blocks, units) * static_cast<double>(units)),
+                 slowed = !lying.a_along_k || blocks > 4 * units ? 1
+                          : 3 * blocks < units                   ? 1 / even
+                                                                 : 2 - even;
+    // Elements that are copied one by one, 32 of them in 13 cycles.
+    bool const by_elements = lying.a_along_k && element > 2 && !dense;
+    double const copying = by_elements ? up(blocks, units) * (t.m + n) * k / t.cluster * 13 / 32 : 0;
+    double const summing = rounds * steps * step + copying,
+                 reading = of_both / (rate * static_cast<double>(units * t.cluster)) * slowed;
+    double const meeting = t.cluster > 1 ? up(blocks, units) * (element == 2 ? 1500 : 300) : 0;
+    double const working = (element == 2 ? 4800 : 5300) + meeting + (summing > reading ? summing : reading),
                  queued = launching(1, false);
     return working > queued ? working : queued;
 }
@@ -602,13 +614,30 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     }
     // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
     bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);
-    if (invariant && is_narrow(type, s) && order.is_of(cuda_engine::narrow, type, d) && as_it_lies) {
-        cuda_choice ordered = best;
+    // What sums in order is also faster than what does not, where lines begin anywhere and where the blocks of a cluster
+    // share a long k: if the model says so by a margin, which doubles need less of
+    // (bench/results/ordered-h200-2026-11-28b.txt).
+    bool const anywhere = static_cast<std::size_t>(s.k) * element % 16 != 0;
+    bool const may_order = d.capability == 90 && std::strchr("sdhw", type) && s.count == 1 &&
+                           lying.a_along_k && lying.a_in_lines && (anywhere || element > 2);
+    double const margin = invariant ? 1 : element == 8 ? 1.15 : 1.4;
+    cuda_choice ordered;
+    ordered.cycles = 1e300, ordered.invariant = true, ordered.piece = order.piece;
+    if (has_few_columns(s) && order.is_of(cuda_engine::narrow, type, d) && as_it_lies &&
+        (invariant || may_order)) {
         std::ptrdiff_t const piece = order.piece > 0 ? order.piece : s.k;
-        ordered.tile = tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, lying.a_along_k, d);
-        ordered.cycles = cycles_of_ordered(ordered.tile, s, piece, element, lying, d.units);
-        if (ordered.cycles < best.cycles) best = ordered;
-    } else if (!invariant && is_narrow(type, s)) {
+        for (short cluster = 1; cluster == 1 || (d.capability >= 90 && cluster <= 8 && cluster * piece < s.k);
+             cluster = static_cast<short>(2 * cluster)) {
+            cuda_tile const tile =
+                tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, lying.a_along_k, d, cluster);
+            double const cycles = cycles_of_ordered(tile, s, piece, element, lying, d.units);
+            if (cycles < ordered.cycles) ordered.tile = tile, ordered.cycles = cycles;
+        }
+    }
+    auto const or_ordered = [&](cuda_choice const& x) {
+        return margin * ordered.cycles < x.cycles ? ordered : x;
+    };
+    if (!invariant && is_narrow(type, s)) {
         double const bytes = (static_cast<double>(s.m) * static_cast<double>(s.k + s.n) +
                               static_cast<double>(s.k) * static_cast<double>(s.n)) *
                              static_cast<double>(element) * static_cast<double>(s.count);
@@ -688,7 +717,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         bool const doubles_may = type == 'd' && d.capability >= 90 && s.m % 2 != 0 && s.count == 1;
         bool const as_tiles =
             (element == 2 && (!lying.a_along_k || by_steps)) || (!lying.a_along_k && doubles_may);
-        if (bytes > 1e6 && surely && !as_tiles) return narrow;
+        if (bytes > 1e6 && surely && !as_tiles) return or_ordered(narrow);
         // Of small ones launches are most of it, and tiles may need fewer.
         double const queued = launching(1 + gathers + copied, false);
         if (narrow.cycles < queued) narrow.cycles = queued;
@@ -721,8 +750,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                 consider_clusters(tile, static_cast<double>(e.rate) * part);
             });
     }
-    if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) return reals;
-    return best;
+    if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) best = reals;
+    return or_ordered(best);
 }
 
 STRATAGEMM_END

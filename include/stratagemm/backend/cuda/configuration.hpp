@@ -30,9 +30,10 @@ struct cuda_tile {
     // Rows of tiles that are walked through together; of small, products; of narrow, how far apart rows of a block
     // are.
     short group = 1;
-    short cluster = 1; // blocks below each other that share what is fetched of B; wgmma only
-    short parts = 0;   // of k, summed each by itself; 0: as the model says
-    short beside = 1;  // blocks beside each other that share what is fetched of A; wgmma only
+    // Blocks below each other that share what is fetched of B (wgmma), or the pieces of k (few columns in order).
+    short cluster = 1;
+    short parts = 0;  // of k, summed each by itself; 0: as the model says
+    short beside = 1; // blocks beside each other that share what is fetched of A; wgmma only
 
     friend bool operator==(cuda_tile const&, cuda_tile const&) = default;
     friend auto operator<=>(cuda_tile const&, cuda_tile const&) = default;
@@ -299,31 +300,43 @@ inline std::size_t shared_bytes_of_narrow(cuda_tile const& t, std::size_t elemen
     return sums > of_b ? sums : of_b;
 }
 
+// Multiprocessors that clusters of such blocks fill. Those of a cluster are neighbours, so that more than two leave
+// over some of them: of 132, clusters of four and of eight took 120 at a time.
+constexpr int units_for(cuda_tile const& t, int units) {
+    int const blocks = t.blocks_of_cluster(), filled = blocks > 2 ? units * 10 / 11 : units;
+    return filled < blocks ? blocks : filled / blocks * blocks;
+}
+
 // The kernel for few columns that sums in the order of device/order.hpp (kernels/ordered.cu.hpp): m rows of C and
-// micro_m pieces of k at a time for a block. Its bytes of shared memory:
+// micro_m pieces of k at a time for a block, or for each of the blocks of a cluster. Its bytes of shared memory:
 inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t element, bool a_along_k) {
     auto const m = static_cast<std::size_t>(t.m), n = static_cast<std::size_t>(t.n),
                k = static_cast<std::size_t>(t.k), pieces = static_cast<std::size_t>(t.micro_m);
     std::size_t const gap = element == 2 ? 16 : 16 / element, lines = (a_along_k ? m : 0) + n;
     return static_cast<std::size_t>(t.stages) * pieces * lines * (k + gap) * element +
-           pieces * m * n * (element == 2 ? 4 : element);
+           static_cast<std::size_t>(t.cluster) * pieces * m * n * (element == 2 ? 4 : element);
 }
 // Its tile: all pieces at a time of so many rows that most multiprocessors have a block, since each block reads all of
-// B; of a vector eight rows, or more if there are few pieces. If these have no room, some pieces of 16 rows, or of eight
+// B; of a vector eight rows, or more if there are few pieces. Blocks of 16-bit types have 64 pieces of rows, if there
+// are enough rows, or twice as many rows as B has columns. If these have no room, some pieces of 16 rows, or of eight
 // where there are eight columns. Where A does not lie along k, a warp reads at least 32 bytes of each line of A
 // (bench/results/ordered-h200-2026-11-28.txt).
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
-                                  std::size_t element, bool a_along_k, cuda_device const& d) {
-    std::ptrdiff_t const pieces = (k - 1) / piece + 1, units = d.units;
+                                  std::size_t element, bool a_along_k, cuda_device const& d,
+                                  short cluster = 1) {
     bool const on_tensor_cores = element == 2;
-    cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n)};
+    cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n), .cluster = cluster};
+    // What a cluster fills, and what each of its blocks has.
+    std::ptrdiff_t const units = units_for(t, d.units) / cluster,
+                         pieces = ((k - 1) / piece + cluster) / cluster;
     // Few rows wait for each step: a piece is one, if it is not too deep.
     bool const in_one_step =
-        a_along_k && !on_tensor_cores && element < 16 && m <= units && piece > 128 && piece <= 256;
+        a_along_k && !on_tensor_cores && element < 16 && m <= d.units && piece > 128 && piece <= 256;
     t.k = in_one_step       ? static_cast<short>((piece + 31) / 32 * 32)
           : on_tensor_cores ? 512
           : element < 16    ? 128
                             : 64;
+    while (t.k >= 2 * piece && t.k > 64) t.k = static_cast<short>(t.k / 2);
     std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
     std::ptrdiff_t rows = a_along_k ? 1 : most, at_once = 1;
     auto const blocks = [&] { return (m - 1) / rows + 1; };
@@ -335,15 +348,26 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         return some * rows <= 256 ? shared_bytes_of_ordered(t, element, a_along_k) : d.shared_bytes + 1;
     };
     auto const room = [&] {
-        std::size_t const shared = n == 1 ? 76800 : element < 8 ? 72000 : 90000; // of two or three blocks
+        std::size_t const shared = n == 1 ? 76800 : element == 4 ? 72000 : 90000; // of two or three blocks
         std::size_t const all = blocks() > 2 * units ? shared : blocks() > units ? 110000 : 220000;
         return all < d.shared_bytes ? all : d.shared_bytes;
     };
     if (a_along_k) {
-        std::ptrdiff_t const enough = n == 1 ? 9 * units / 10 : units / 2; // blocks
-        while (rows < (n == 1 ? 8 : 32) && 2 * rows * n <= 256 && m >= 2 * rows * enough) rows *= 2;
         while (at_once < pieces && at_once < 32) at_once *= 2;
-        while (n == 1 && rows * at_once < 64 && rows < most && m >= 8 * rows * units) rows *= 2;
+        auto const double_rows = [&](std::ptrdiff_t enough) { // blocks
+            bool const may = rows < most && 2 * rows * n <= 256 && m >= 2 * rows * enough;
+            if (may) rows *= 2;
+            return may;
+        };
+        if (on_tensor_cores)
+            while ((rows * at_once < 64 || rows < (n == 1 ? 8 : 2 * n)) && double_rows(2 * units / 5)) {
+            }
+        else {
+            while (rows < (n == 1 ? 8 : 32) && double_rows(n == 1 ? 9 * units / 10 : units / 2)) {
+            }
+            while (n == 1 && rows * at_once < 64 && double_rows(4 * units)) {
+            }
+        }
         if (std::ptrdiff_t const some = n >= 8 ? 8 : 16;
             with(at_once) > room() && (rows > some || (n == 1 && m >= some * units)))
             rows = some;
@@ -425,12 +449,6 @@ constexpr int lines_fetched(cuda_tile const& t) {
 // Of B not along k: each block takes some of the boxes of 128 bytes, or, if it cannot be so, some lines of all.
 constexpr int terms_fetched(cuda_tile const& t) {
     return (t.n + t.k - 1) / t.k % t.cluster == 0 ? t.k : t.k / t.cluster;
-}
-// Multiprocessors that clusters of such blocks fill. Those of a cluster are neighbours, so that more than two leave
-// over some of them: of 132, clusters of four and of eight took 120 at a time.
-constexpr int units_for(cuda_tile const& t, int units) {
-    int const blocks = t.blocks_of_cluster(), filled = blocks > 2 ? units * 10 / 11 : units;
-    return filled < blocks ? blocks : filled / blocks * blocks;
 }
 // Columns of B that are fetched for a tile: wgmma fetches those that do not lie along k as lines of 128 bytes.
 constexpr int columns_fetched(cuda_tile const& t, std::size_t element, bool b_along_k) {

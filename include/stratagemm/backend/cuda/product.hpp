@@ -139,8 +139,10 @@ public:
         x.alpha = p.alpha, x.beta = p.beta;
         return x;
     }
-    // A cluster takes tiles that lie together, as many as it has blocks.
+    // A cluster takes tiles that lie together, as many as it has blocks. The blocks of few columns in order have the same.
     static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
+        if (tile.engine == cuda_engine::narrow && tile.cluster > 1)
+            return ((s.m - 1) / tile.m + 1) * tile.cluster;
         index_t const below = tile.engine == cuda_engine::narrow ? tile.group : tile.cluster;
         index_t const beside = tile.beside;
         return ((s.m - 1) / (tile.m * below) + 1) * below * (((s.n - 1) / (tile.n * beside) + 1) * beside);
@@ -206,8 +208,6 @@ public:
         if (choice.tile.engine == cuda_engine::direct) return run_directly(choice, x);
         if (choice.tile.engine == cuda_engine::narrow && choice.invariant) {
             if (x.part == 0) x.part = x.k;
-            choice.tile = tile_for_ordered(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, x.part, sizeof(In),
-                                           lying_a().along_k, session_.device());
         } else if (choice.tile.engine == cuda_engine::narrow) {
             cuda_form const lying = form_of(choice);
             choice.tile = tile_for_narrow(
@@ -453,8 +453,9 @@ private:
             // Vectors may go beyond the rows of a line along m, to what is between it and the next.
             bool const lines = a.view.col_stride == 1 && (a.along_k || a.view.row_stride >= a.view.cols);
             f.dense = f.words || (begins % 16 == 0 && lines);
-            f.shifted =
-                a.along_k ? choice.shifted : !f.dense && !f.invariant && lines && begins % sizeof(In) == 0;
+            f.shifted = f.invariant ? !(f.dense && !f.words) && sizeof(In) == 2 && a.view.col_stride == 1
+                        : a.along_k ? choice.shifted
+                                    : !f.dense && lines && begins % sizeof(In) == 0;
             f.words &= !f.shifted, f.dense |= f.shifted;
             bool const in_lines = has_lines_of_b(f.words);
             // Tensor cores read any other B as it lies, if its terms are at most a sector of memory apart.

@@ -72,7 +72,8 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     }
     if (tile.engine == cuda_engine::narrow && form.invariant) {
         bool const on_tensor_cores = sizeof(In) == 2;
-        std::string const body = std::string(cuda_copies_text) + cuda_ordered_copies_text +
+        std::string const body = (tile.cluster > 1 ? cuda_fetches_text : "") + std::string(cuda_copies_text) +
+                                 cuda_ordered_copies_text +
                                  (on_tensor_cores ? cuda_ordered_mma_text : cuda_ordered_text);
         cuda_source source = cuda_source_of<In, Out>(
             on_tensor_cores ? "ordered_mma" : "ordered", body.c_str(), epilogue,

@@ -82,6 +82,12 @@ inline uint4 words_of_block(unsigned at, int block) {
                  : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at), "r"(block));
     return x;
 }
+/* To the same place there. */
+inline void put_in_block(unsigned at, int block, unsigned x) {
+    asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+                 "st.shared::cluster.b32 [there], %2;\n}" ::"r"(at), "r"(block), "r"(x)
+                 : "memory");
+}
 /* What a block has told another has come there before this is passed. */
 inline void cluster_ends() {
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");

@@ -1,9 +1,11 @@
 // A matrix times a few columns, TILE_N of them, in the order of device/order.hpp: the terms of a piece of k are summed one
 // after another, and the sums of the pieces in a block, which has TILE_M rows of C. So the parallelism is in the pieces,
-// of which a block has MICRO_M at a time, and in the rows. Operands pass through shared memory in STAGES stages of TILE_K
-// terms of each piece; one stage holds all where there are few. B may lie in any way.
+// of which a block has MICRO_M at a time, and in the rows. Of few rows the CLUSTER blocks of a cluster share the pieces,
+// whose sums the first of them adds up. Operands pass through shared memory in STAGES stages of TILE_K terms of each
+// piece; one stage holds all where there are few. B may lie in any way.
 //
-// DENSE: lines of A begin at multiples of 16 bytes, or of 4 (WORDS).
+// DENSE: lines of A begin at multiples of 16 bytes. SHIFTED, of 16-bit types: lines of A and B, which lie along k, begin
+// anywhere.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -13,9 +15,11 @@ STRATAGEMM_BEGIN
 // What both kernels share: the copies, and the loop over pieces.
 inline constexpr char cuda_ordered_copies_text[] = R"cu(
 #define COLS TILE_N
-#define AT_ONCE MICRO_M /* pieces */
+#define AT_ONCE MICRO_M /* pieces of a block */
+constexpr int OF_ALL = AT_ONCE * CLUSTER;
+inline int rank() { return blockIdx.x % CLUSTER; }
 /* Elements of A that are copied at once, and of B where its lines are aligned. */
-constexpr int WHOLE = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1, VECTOR = WORDS ? 4 / sizeof(IN) : DENSE ? WHOLE : 1;
+constexpr int WHOLE = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1, VECTOR = DENSE ? WHOLE : 1;
 
 /* N elements, of which the first `there` are read and the others are zeros. */
 template <int N> void copy_some(IN *to, IN const *from, int there) {
@@ -66,6 +70,13 @@ template <int N, int MOST> void copy_line(IN *to, IN const *from, index apart, i
                 copy_some<N>(to + t, t < there ? from + t * apart : from, there - t);
     }
 }
+/* SHIFTED: of a line along k, the aligned vectors that it lies in. In shared memory it begins where it does in the first of
+   them, which is the same for all of its pieces and steps. */
+inline int place_in_first(IN const *line) { return (unsigned long long)line % 16 / sizeof(IN); }
+inline void copy_vectors(IN *to, IN const *line, int there, int depth) {
+    int const place = place_in_first(line);
+    copy_line<WHOLE, TILE_K + WHOLE>(to, line - place, 1, there > 0 ? there + place : 0, depth + WHOLE);
+}
 /* The terms of step `step` of so many pieces from `first` on: how many a stage has of the longest, in whole steps of the
    loops that follow. */
 inline int depth_of(arguments const &p, int first, int step) {
@@ -96,7 +107,9 @@ inline void copy_b(arguments const &p, IN *b, int first, int now, int step, inde
         IN const *const from =
             there > 0 ? element<IN>(p.b, piece * p.part + step * TILE_K, line % lines, batch) : (IN const *)p.b.data;
         IN *const to = b + line * (PIECE_B / lines);
-        if (dense)
+        if (SHIFTED && B_ALONG_K && p.b.row == 1)
+            copy_vectors(to, from, there, depth);
+        else if (dense)
             copy_line<WHOLE, TILE_K * COLS / lines>(to, from, 1, there * (COLS / lines), depth * (COLS / lines));
         else if (B_ALONG_K)
             copy_line<1, TILE_K>(to, from, p.b.row, there, depth);
@@ -124,7 +137,10 @@ inline void copy_a(arguments const &p, IN *a, int i0, int first, int now, int st
         int const there = row < p.m ? terms_left(p, piece, step) : 0;
         IN const *const from =
             there > 0 ? element<IN>(p.a, row, piece * p.part + step * TILE_K, batch) : (IN const *)p.a.data;
-        copy_line<VECTOR, TILE_K>(a + line * LINE, from, VECTOR > 1 ? 1 : p.a.col, there, depth);
+        if constexpr (SHIFTED)
+            copy_vectors(a + line * LINE, from, there, depth);
+        else
+            copy_line<VECTOR, TILE_K>(a + line * LINE, from, VECTOR > 1 ? 1 : p.a.col, there, depth);
     }
 }
 #endif
@@ -136,24 +152,26 @@ inline void copy_stage(arguments const &p, IN *to, int i0, int first, int now, i
 #endif
     copy_b(p, to + SIZE_A, first, now, step, batch, dense);
 }
-/* All pieces, some at a time, and these in steps: fetch(first, step, stage) asks for a step, begin(first, step) may do
-   something while that comes, sum(first, step, stage) sums it, and add(first) adds the sums of the pieces to the total. */
+/* All pieces, some at a time, and these in steps: fetch(first, step, stage) asks for a step of the pieces of this block from
+   `first` on, begin(first, step) may do something while that comes, sum(first, step, stage) sums it, and add(all, first)
+   adds the sums of the pieces to the total: `all` is the first that the cluster has. */
 template <class FETCH, class BEGIN, class SUM, class ADD>
 void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begin, SUM const &sum, ADD const &add) {
     int const pieces = (p.k - 1) / p.part + 1, steps = (min(p.part, p.k) - 1) / TILE_K + 1;
-    int ahead = 0, step_ahead = 0, stage_ahead = 0, stage = 0;
+    int ahead = rank() * AT_ONCE, step_ahead = 0, stage_ahead = 0, stage = 0;
     auto const fetch_next = [&] {
         if (ahead < pieces) fetch(ahead, step_ahead, stage_ahead);
         commit();
-        if (++step_ahead == steps) step_ahead = 0, ahead += AT_ONCE;
+        if (++step_ahead == steps) step_ahead = 0, ahead += OF_ALL;
         if (++stage_ahead == STAGES) stage_ahead = 0;
     };
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) fetch_next();
-    for (int first = 0; first < pieces; first += AT_ONCE) {
+    for (int all = 0; all < pieces; all += OF_ALL) {
+        int const first = all + rank() * AT_ONCE;
         for (int step = 0; step < steps; ++step) {
             if constexpr (STAGES == 1) {
-                if (first + step > 0) __syncthreads();
+                if (all + step > 0) __syncthreads();
                 fetch_next();
                 begin(first, step);
                 wait_but_for<0>();
@@ -167,9 +185,23 @@ void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begi
             sum(first, step, stage);
             if (++stage == STAGES) stage = 0;
         }
-        add(first);
+        add(all, first);
     }
 }
+/* Sums on their way to those who add them up, in the shared memory of the first block. */
+#if CLUSTER > 1
+template <class T> void put_sum(T *to, T const &x) {
+    union { T whole; unsigned word[sizeof(T) / 4]; } const u = {x};
+#pragma unroll
+    for (int w = 0; w < sizeof(T) / 4; ++w) put_in_block(shared_address(to) + 4 * w, 0, u.word[w]);
+}
+inline void may_be_put() { cluster_ends(); } /* The first block has begun, and has added up what was put before. */
+inline void have_been_put() { cluster_ends(); }
+#else
+template <class T> void put_sum(T *to, T const &x) { *to = x; }
+inline void may_be_put() {}
+inline void have_been_put() { __syncthreads(); }
+#endif
 )cu";
 
 // On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, the thread reads A itself,
@@ -187,8 +219,9 @@ extern "C" __global__ void __launch_bounds__(256, !A_ALONG_K || sizeof(scalar) >
 ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ __align__(128) char memory[];
     IN *const stages = (IN *)memory;
-    scalar *const room = (scalar *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
-    int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, i0 = blockIdx.x % blocks * TILE_M;
+    scalar *const room = (scalar *)(stages + STAGES * STAGE); /* OF_ALL x COLS x TILE_M */
+    int const blocks = (p.m - 1) / TILE_M + 1, block = blockIdx.x / CLUSTER;
+    int const batch = block / blocks, i0 = block % blocks * TILE_M;
     int const row = threadIdx.x % TILE_M, column = threadIdx.x / TILE_M % ACROSS * EACH;
     int const own = threadIdx.x / (TILE_M * ACROSS), pieces = (p.k - 1) / p.part + 1;
     bool const dense = b_is_dense(p);
@@ -279,18 +312,20 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
             }
 #endif
         },
-        [&](int first) {
-            int const now = min(AT_ONCE, pieces - first);
-            if (own < now)
+        [&](int all, int first) {
+            may_be_put();
+            if (own < min(AT_ONCE, pieces - first))
 #pragma unroll
-                for (int j = 0; j < EACH; ++j) room[(own * COLS + column + j) * TILE_M + row] = sum[j], sum[j] = scalar{};
-            __syncthreads();
-            if (threadIdx.x < TILE_M * COLS)
+                for (int j = 0; j < EACH; ++j)
+                    put_sum(room + ((first - all + own) * COLS + column + j) * TILE_M + row, sum[j]), sum[j] = scalar{};
+            have_been_put();
+            int const now = min(OF_ALL, pieces - all);
+            if (rank() == 0 && threadIdx.x < TILE_M * COLS)
 #pragma unroll 8
                 for (int piece = 0; piece < now; ++piece)
                     total = total + room[piece * (COLS * TILE_M) + threadIdx.x];
         });
-    if (threadIdx.x < TILE_M * COLS && i0 + row < p.m)
+    if (rank() == 0 && threadIdx.x < TILE_M * COLS && i0 + row < p.m)
         store(p, state, total, i0 + row, threadIdx.x / TILE_M, batch);
 }
 )cu";
@@ -307,6 +342,13 @@ struct alignas(8) terms { unsigned w[2]; };
 inline terms terms_of(IN x0, IN x1, IN x2, IN x3) {
     return {{x0.bits | (unsigned)x1.bits << 16, x2.bits | (unsigned)x3.bits << 16}};
 }
+/* Four along k from there on, wherever that is. */
+inline terms terms_at(IN const *from) {
+    if constexpr (!SHIFTED) return *(terms const *)from;
+    unsigned const *const word = (unsigned const *)((unsigned long long)from / 4 * 4);
+    unsigned const by = (unsigned long long)from % 4 * 8;
+    return {{__funnelshift_r(word[0], word[1], by), __funnelshift_r(word[1], word[2], by)}};
+}
 inline void multiply(float (&c)[4], terms const &x, terms const &y) {
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -317,8 +359,9 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     extern __shared__ __align__(128) char memory[];
     IN *const stages = (IN *)memory;
-    float *const room = (float *)(stages + STAGES * STAGE); /* AT_ONCE x COLS x TILE_M */
-    int const blocks = (p.m - 1) / TILE_M + 1, batch = blockIdx.x / blocks, i0 = blockIdx.x % blocks * TILE_M;
+    float *const room = (float *)(stages + STAGES * STAGE); /* OF_ALL x COLS x TILE_M */
+    int const blocks = (p.m - 1) / TILE_M + 1, block = blockIdx.x / CLUSTER;
+    int const batch = block / blocks, i0 = block % blocks * TILE_M;
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     int const pieces = (p.k - 1) / p.part + 1;
     bool const dense = b_is_dense(p);
@@ -328,7 +371,15 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     float sum[EACH][4] = {}, total[mine] = {};
     /* Lanes of what is not there have something else, which counts for none of C. */
     auto const piece_of = [&](int v, int first) { return min((warp + v * 8) / GROUPS, min(AT_ONCE, pieces - first) - 1); };
-    auto const group_of = [&](int v) { return (warp + v * 8) % GROUPS; };
+    auto const row_of = [&](int v) { return min((warp + v * 8) % GROUPS * ROWS + g, TILE_M - 1); };
+    int const column = min(g, COLS - 1);
+    int place_of_a[EACH] = {}, place_of_b = 0;
+#if SHIFTED
+#pragma unroll
+    for (int v = 0; v < EACH; ++v)
+        if (int const row = i0 + row_of(v); row < p.m) place_of_a[v] = place_in_first(element<IN>(p.a, row, 0, batch));
+    if (B_ALONG_K && p.b.row == 1) place_of_b = place_in_first(element<IN>(p.b, 0, column, batch));
+#endif
     go_through_pieces(
         p,
         [&](int first, int step, int stage) {
@@ -341,34 +392,37 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
 #pragma unroll
             for (int v = 0; v < EACH; ++v)
                 of_b[v] = a + SIZE_A + piece_of(v, first) * PIECE_B +
-                          (B_ALONG_K ? min(g, COLS - 1) * LINE + 4 * t : 4 * t * COLS + min(g, COLS - 1));
+                          (B_ALONG_K ? column * LINE + 4 * t + place_of_b : 4 * t * COLS + column);
             auto const of_column = [&](int v, int l) {
                 IN const *const at = of_b[v] + l * (B_ALONG_K ? 1 : COLS);
-                return B_ALONG_K ? *(terms const *)at : terms_of(at[0], at[COLS], at[2 * COLS], at[3 * COLS]);
+                return B_ALONG_K ? terms_at(at) : terms_of(at[0], at[COLS], at[2 * COLS], at[3 * COLS]);
             };
             IN const *of_a[EACH];
 #pragma unroll
             for (int v = 0; v < EACH; ++v)
-                of_a[v] = a + (piece_of(v, first) * TILE_M + min(group_of(v) * 8 + g, TILE_M - 1)) * LINE + 4 * t;
+                of_a[v] = a + (piece_of(v, first) * TILE_M + row_of(v)) * LINE + 4 * t + place_of_a[v];
 #pragma unroll 4
             for (int l = 0; l < depth; l += 16)
 #pragma unroll
-                for (int v = 0; v < EACH; ++v) multiply(sum[v], of_column(v, l), *(terms const *)(of_a[v] + l));
+                for (int v = 0; v < EACH; ++v) multiply(sum[v], of_column(v, l), terms_at(of_a[v] + l));
         },
-        [&](int first) {
-            int const now = min(AT_ONCE, pieces - first);
+        [&](int all, int first) {
+            may_be_put();
 #pragma unroll
             for (int v = 0; v < EACH; ++v) {
                 int const share = warp + v * 8, piece = share / GROUPS;
 #pragma unroll
                 for (int c = 0; c < 2; ++c) {
                     int const i = share % GROUPS * ROWS + 2 * t + c;
-                    if (piece < now && g < COLS && i < TILE_M) room[(piece * COLS + g) * TILE_M + i] = sum[v][c];
+                    if (piece < min(AT_ONCE, pieces - first) && g < COLS && i < TILE_M)
+                        put_sum(room + ((first - all + piece) * COLS + g) * TILE_M + i, sum[v][c]);
                 }
 #pragma unroll
                 for (int c = 0; c < 4; ++c) sum[v][c] = 0;
             }
-            __syncthreads();
+            have_been_put();
+            if (rank() > 0) return;
+            int const now = min(OF_ALL, pieces - all);
 #pragma unroll
             for (int v = 0; v < mine; ++v)
                 if (int const x = threadIdx.x + v * 256; x < TILE_M * COLS)
@@ -376,6 +430,7 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
                     for (int piece = 0; piece < now; ++piece)
                         total[v] = total[v] + room[piece * (COLS * TILE_M) + x];
         });
+    if (rank() > 0) return;
 #pragma unroll
     for (int v = 0; v < mine; ++v) {
         int const x = threadIdx.x + v * 256, i = i0 + x % TILE_M;
