@@ -368,9 +368,10 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
                  slowed = !lying.a_along_k || blocks > 4 * units ? 1
                           : 3 * blocks < units                   ? 1 / even
                                                                  : 2 - even;
-    // Elements that are copied one by one, 32 of them in 13 cycles.
+    // Elements that are copied one by one, 32 words of them in 13 cycles.
     bool const by_elements = lying.a_along_k && element > 2 && !dense;
-    double const copying = by_elements ? up(blocks, units) * (t.m + n) * k / t.cluster * 13 / 32 : 0;
+    double const copying =
+        by_elements ? up(blocks, units) * (t.m + n) * k / t.cluster * size / 4 * 13 / 32 : 0;
     double const summing = rounds * steps * step + copying,
                  reading = of_both / (rate * static_cast<double>(units * t.cluster)) * slowed;
     double const meeting = t.cluster > 1 ? up(blocks, units) * (element == 2 ? 1500 : 300) : 0;
@@ -630,6 +631,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
              cluster = static_cast<short>(2 * cluster)) {
             cuda_tile const tile =
                 tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, lying.a_along_k, d, cluster);
+            // Clusters are for multiprocessors that would have nothing to do.
+            if (cluster > 1 && ((s.m - 1) / tile.m + 1) * s.count * cluster > 3 * d.units) continue;
             double const cycles = cycles_of_ordered(tile, s, piece, element, lying, d.units);
             if (cycles < ordered.cycles) ordered.tile = tile, ordered.cycles = cycles;
         }
