@@ -123,7 +123,8 @@ struct cuda {
                 auto const with = [&](cuda_choice const& choice) {
                     f.device = larger(f.device,
                                       cuda_product<Problem>::workspace(choice, sides, terms_beside<S> > 0));
-                    return choice.tile.engine == cuda_engine::narrow && choice.shifted;
+                    // Of a narrow C whose A does not lie so, in the order of `invariant` or in vectors, more is copied.
+                    return choice.tile.engine == cuda_engine::narrow && (choice.shifted || choice.invariant);
                 };
                 if (with(choice_for<In>(sides, lying))) with(choice_for<In>(sides, any_layout));
             }

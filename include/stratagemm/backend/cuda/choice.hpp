@@ -325,10 +325,10 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
     return best;
 }
 
-// Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads all
-// of B. Where A does not lie along k, threads read some terms of it at a time, and wait for them. The constants fit what
+// Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads what
+// its pieces have of B. Where A does not lie along k, threads read some terms of it at a time, and wait for them. The constants fit what
 // an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k and of vectors an H200
-// (ordered-h200-2026-11-28.txt).
+// (ordered-h200-2026-11-28.txt and -28b.txt).
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, cuda_layout const& lying, int all_units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
@@ -469,8 +469,10 @@ void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides 
 
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
 // `invariant`: the order of sums may depend on k and the type only. Products of integers are exact in any order.
+// `of_complex`: the product of real numbers that one of complex ones is, whose operands may lie otherwise than `lying`.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
-                          cuda_tile const& only, cuda_layout const& lying = {}, bool invariant = false) {
+                          cuda_tile const& only, cuda_layout const& lying = {}, bool invariant = false,
+                          bool of_complex = false) {
     cuda_order const order(d, type, s.k);
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
     cuda_choice best;
@@ -579,7 +581,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (real_type == 0 || !same_order || real.m > device_longest || real.n > device_longest ||
             real.k > device_longest)
             return best;
-        cuda_choice reals = choose(d, real_type, element / 2, real, with, {}, invariant);
+        cuda_choice reals = choose(d, real_type, element / 2, real, with, {}, invariant, true);
         double const copied = 2 * static_cast<double>(s.m) * static_cast<double>(s.k) +
                               3 * static_cast<double>(s.k) * static_cast<double>(s.n);
         reals.cycles += 6000 + copied * static_cast<double>(element) / 16 / d.units;
@@ -615,11 +617,11 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     }
     // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
     bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);
-    // What sums in order is also faster than what does not, where lines begin anywhere and where the blocks of a cluster
-    // share a long k: if the model says so by a margin, which doubles need less of
+    // Without `invariant`, too, this kernel is taken where lines begin anywhere and where the blocks of a cluster share a
+    // long k: if the model says that it is faster by a margin, which doubles need less of
     // (bench/results/ordered-h200-2026-11-28b.txt).
     bool const anywhere = static_cast<std::size_t>(s.k) * element % 16 != 0;
-    bool const may_order = d.capability == 90 && std::strchr("sdhw", type) && s.count == 1 &&
+    bool const may_order = d.capability == 90 && !of_complex && std::strchr("sdhw", type) && s.count == 1 &&
                            lying.a_along_k && lying.a_in_lines && (anywhere || element > 2);
     double const margin = invariant ? 1 : element == 8 ? 1.15 : 1.4;
     cuda_choice ordered;

@@ -15,7 +15,7 @@ struct cuda_choice {
     bool shifted = false;
     double cycles = 0;     // that it should take
     bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
-    bool invariant = false;   // in the order of cuda_order
+    bool invariant = false;   // in the order of cuda_order: asked for, or since few columns are faster so
     std::ptrdiff_t piece = 0; // depth of each piece of k, which the kernel sums apart; 0: there is one
 
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }

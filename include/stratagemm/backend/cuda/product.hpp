@@ -139,7 +139,8 @@ public:
         x.alpha = p.alpha, x.beta = p.beta;
         return x;
     }
-    // A cluster takes tiles that lie together, as many as it has blocks. The blocks of few columns in order have the same.
+    // A cluster takes tiles that lie together, as many as it has blocks. Of few columns in order all blocks of a
+    // cluster have the same tile.
     static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
         if (tile.engine == cuda_engine::narrow && tile.cluster > 1)
             return ((s.m - 1) / tile.m + 1) * tile.cluster;
@@ -494,8 +495,10 @@ private:
         return f(all);
     }
     // Of each multiprocessor, if blocks are shared out evenly; 0: there are more than need that.
-    unsigned spread_out(index_t blocks) const {
-        index_t const each = (blocks - 1) / session_.device().units + 1;
+    unsigned spread_out(index_t blocks, cuda_tile const& tile) const {
+        int const all = session_.device().units;
+        index_t const each =
+            (blocks - 1) / (tile.engine == cuda_engine::narrow ? units_for(tile, all) : all) + 1;
         return each < 16 ? static_cast<unsigned>(each) : 0;
     }
     // Which tiles begin with different steps of k (first_step() in pipeline.cu.hpp): those of a single row or column of
@@ -570,10 +573,10 @@ private:
             if (status s = copies.run(session_, stream_); !s) return s;
             cuda_arguments<Scalar> lying = x;
             lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
-            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles), cluster);
+            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles, tile), cluster);
         }
         if (!reads_lines(tile.engine))
-            return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles), cluster);
+            return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles, tile), cluster);
 
         cuda_lines<In> a = cuda_lines_of(lying_a()), b = cuda_lines_of(lying_b());
         if (form.dense) {
@@ -590,7 +593,7 @@ private:
             told.b = {b.data, b_along_k ? 1 : b.stride, b_along_k ? b.stride : 1, b.step};
         }
         if (!fetches(tile.engine))
-            return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles), cluster);
+            return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles, tile), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         // Along k, a box has no more lines than the operand, as wgmma and fp64 count: they wait for so many bytes.
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side,
@@ -621,7 +624,7 @@ private:
             resident = blocks_with_sums(tile, sums);
         index_t const most = index_t{units_for(tile, session_.device().units)} * resident;
         grid.blocks = static_cast<unsigned>(tiles < most || form.together ? tiles : most);
-        grid.each = spread_out(grid.blocks);
+        grid.each = spread_out(grid.blocks, tile);
         if (tile.engine == cuda_engine::simt)
             return with_targets(form, told, [&](auto const& arguments) {
                 return session_.launch(stream_, **compiled, grid, a_map, b_map, arguments, epilogue.bytes());
