@@ -84,7 +84,7 @@ struct cuda_form {
     bool direct = false;               // of simt: a large tile reads lines along k as they lie
     bool leaves_out = false;           // of simt: terms of its last step that are beyond k
     // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines may
-    // begin anywhere.
+    // begin anywhere; of narrow in order, so may those of B that lie along k.
     bool shifted = false;
     bool together = false;  // parts of k are the blocks of a cluster, which add them up
     bool invariant = false; // nothing is contracted but multiply-adds, and no sum is -0

@@ -3,8 +3,9 @@
 //
 // The parameters are those of opencl_tile (configuration.hpp) in capitals, and of the operands: A_ALONG_K (A lies
 // in memory along k, and not along m), B_ALONG_K, ALIGNED (vectors of the loads may be read as such), WIDE (so may
-// those of C and E be, and written; 2: they may begin anywhere), GUARD (a side is shorter than that of a tile), ONCE (k is at most DEPTH), PARTIAL
-// (sums of a piece of k go to workspace), IN_PIECES (a work-group sums one piece of k after the other).
+// those of C and E be, and written; 2: they may begin anywhere), GUARD (a side is shorter than that of a tile), ONCE
+// (k is at most DEPTH), PARTIAL (sums of a piece of k go to workspace), IN_PIECES (a work-group sums one piece of k
+// after the other).
 //
 // No side has to be a multiple of anything. Tiles at the far edges of C are moved back until they fit, so that
 // nothing is checked in the loop; what they share with their neighbours is computed twice and stored once. The
