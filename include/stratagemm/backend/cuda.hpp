@@ -123,7 +123,7 @@ struct cuda {
                 auto const with = [&](cuda_choice const& choice) {
                     f.device = larger(f.device,
                                       cuda_product<Problem>::workspace(choice, sides, terms_beside<S> > 0));
-                    // Of a narrow C whose A does not lie so, in the order of `invariant` or in vectors, more is copied.
+                    // These kernels ask for an A whose elements are side by side. Another A may need copies.
                     return choice.tile.engine == cuda_engine::narrow && (choice.shifted || choice.invariant);
                 };
                 if (with(choice_for<In>(sides, lying))) with(choice_for<In>(sides, any_layout));

@@ -326,9 +326,9 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
 }
 
 // Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads what
-// its pieces have of B. Where A does not lie along k, threads read some terms of it at a time, and wait for them. The constants fit what
-// an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k and of vectors an H200
-// (ordered-h200-2026-11-28.txt and -28b.txt).
+// its pieces have of B. Where A does not lie along k, threads read some terms of A at a time, and wait for them. The
+// constants fit what an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k and of vectors
+// an H200 (ordered-h200-2026-11-28.txt and -28b.txt).
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, cuda_layout const& lying, int all_units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
@@ -617,8 +617,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     }
     // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
     bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);
-    // Without `invariant`, too, this kernel is taken where lines begin anywhere and where the blocks of a cluster share a
-    // long k: if the model says that it is faster by a margin, which doubles need less of
+    // Without `invariant`, too, this kernel is taken where lines begin anywhere and where the blocks of a cluster
+    // share a long k: if the model says that the kernel is faster by a margin, which doubles need less of
     // (bench/results/ordered-h200-2026-11-28b.txt).
     bool const anywhere = static_cast<std::size_t>(s.k) * element % 16 != 0;
     bool const may_order = d.capability == 90 && !of_complex && std::strchr("sdhw", type) && s.count == 1 &&

@@ -70,8 +70,8 @@ template <int N, int MOST> void copy_line(IN *to, IN const *from, index apart, i
                 copy_some<N>(to + t, t < there ? from + t * apart : from, there - t);
     }
 }
-/* SHIFTED: of a line along k, the aligned vectors that it lies in. In shared memory it begins where it does in the first of
-   them, which is the same for all of its pieces and steps. */
+/* SHIFTED: of a line along k, the aligned vectors that the line lies in. In shared memory the line begins where it does
+   in the first of them, which is the same for all of its pieces and steps. */
 inline int place_in_first(IN const *line) { return (unsigned long long)line % 16 / sizeof(IN); }
 inline void copy_vectors(IN *to, IN const *line, int there, int depth) {
     int const place = place_in_first(line);
@@ -152,9 +152,9 @@ inline void copy_stage(arguments const &p, IN *to, int i0, int first, int now, i
 #endif
     copy_b(p, to + SIZE_A, first, now, step, batch, dense);
 }
-/* All pieces, some at a time, and these in steps: fetch(first, step, stage) asks for a step of the pieces of this block from
-   `first` on, begin(first, step) may do something while that comes, sum(first, step, stage) sums it, and add(all, first)
-   adds the sums of the pieces to the total: `all` is the first that the cluster has. */
+/* All pieces, some at a time, and these in steps: fetch(first, step, stage) asks for a step of the pieces of this block
+   from `first` on, begin(first, step) may do something while the step comes, sum(first, step, stage) sums the step, and
+   add(all, first) adds the sums of the pieces to the total: `all` is the first piece that the cluster has. */
 template <class FETCH, class BEGIN, class SUM, class ADD>
 void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begin, SUM const &sum, ADD const &add) {
     int const pieces = (p.k - 1) / p.part + 1, steps = (min(p.part, p.k) - 1) / TILE_K + 1;
