@@ -7,6 +7,7 @@
 #   mixed         two translation units, one with OpenMP and one without, in one program
 #   bare          without exceptions and without run-time type information, also beside a translation unit with both
 #   fast_math     with -ffast-math, for any machine and for this one
+#   unloaded      two shared libraries, one of which is closed while the other multiplies
 #   kernels       stratagemm::kernels, built and installed; also beside a translation unit that takes the headers alone
 set -eu
 way=$1 compiler=$2 cmake=$3 generator=$4 build=$5
@@ -91,6 +92,18 @@ fast_math)
     for one in "$compiler" $(command -v clang++ || true); do
         "$one" $flags -O2 -ffast-math -march=native "$here/fast_math.cpp" -o "$tmp/fast"
         "$tmp/fast"
+    done
+    ;;
+unloaded)
+    openmp=
+    echo 'int main() {}' >"$tmp/probe.cpp"
+    ! "$compiler" -fopenmp "$tmp/probe.cpp" -o "$tmp/probe" 2>/dev/null || openmp=-fopenmp
+    # shellcheck disable=SC2086
+    for one in "$compiler" $(command -v clang++ || true); do
+        "$one" -std=c++20 -O1 -fPIC -shared $openmp -I "$root/include" "$here/unloaded_library.cpp" -o "$tmp/first.so"
+        cp "$tmp/first.so" "$tmp/second.so"
+        "$one" -std=c++20 -O1 "$here/unloaded_main.cpp" -o "$tmp/consumer" -ldl -pthread $openmp
+        "$tmp/consumer" "$tmp/first.so" "$tmp/second.so"
     done
     ;;
 kernels)

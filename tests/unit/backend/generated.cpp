@@ -158,6 +158,9 @@ void compare_products(random_source& from, int trials, bool large = false) {
         REQUIRE(kernel);
         auto const expected = result_of(g, multiply_compiled<T>, c);
         REQUIRE(same_bits(result_of(g, kernel, c), expected));
+        sg::block_args<T> none = g; // of a batch without products nothing is written
+        none.count = 0;
+        REQUIRE(same_bits(result_of(none, kernel, c), c));
         if (!large || packed || table.masked) continue;
         // Each strip of B is copied, and nothing beside the room for the copy is touched.
         std::vector<T> room = guarded<T>(64, strip, strip, from);

@@ -12,6 +12,7 @@
 
 #include "../../core/operand.hpp"
 #include "generated/dots.hpp"
+#include "unload.hpp"
 
 #include <cstdlib>
 
@@ -54,13 +55,14 @@ struct alignas(128) repeated_product {
     batch_steps batch;
 };
 
-// Kernels, and how often shapes without one were multiplied. Both are found by a hash of the shape. Nothing is ever
-// removed; a shape whose places are taken is multiplied by compiled kernels.
+// Kernels, and how often shapes without one were multiplied. Both are found by a hash of the shape. Nothing is removed
+// before the library that holds this code is unloaded; a shape whose places are taken is multiplied by compiled kernels.
 struct generated_kernels {
     static constexpr unsigned places = 4096, tries = 8;
     struct entry { // at the begin of pages of its own, which hold the code, too
         generated_shape shape;
         void (*code)();         // null: it has none
+        std::size_t bytes;      // of the pages
         std::int32_t masks[16]; // of assembler
     };
     bool any, refused; // there is a kernel, or an entry of a product; none can be made
@@ -100,45 +102,55 @@ private:
         if (!runs || (asked && __builtin_strcmp(asked, "never") == 0)) return 0;
         return asked && __builtin_strcmp(asked, "always") == 0 ? 1 : 64;
     }
-    [[gnu::cold, gnu::noinline]] void generate(generated_shape const& s, unsigned place) {
-        bool taken = true;
-        for (unsigned i = 0; i < tries; ++i)
-            taken = taken && __atomic_load_n(&kernel[(place + i) % places], __ATOMIC_RELAXED);
-        if (taken) return;
-        constexpr std::size_t room = 65536, page = 4096;
-        void* const memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) return __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
-        auto* const made = static_cast<entry*>(memory);
-        made->shape = s;
-        for (int i = 0; i < 8; ++i) made->masks[i] = -1;
-        // Code begins with a cache line, and not always with the same of a page, which shares its place in the cache
-        // with those of all pages.
-        unsigned char* const begin = static_cast<unsigned char*>(memory) + 192 + place % 32 * 64;
-        made->code = reinterpret_cast<void (*)()>(begin);
-        assembler to(begin, static_cast<unsigned char*>(memory) + room, current_isa().isa >= host_isa::avx512,
-                     made->masks);
-        if (s.is(generated_form::dots))
-            dots_generator(s, to).write();
-        else
-            product_generator(s, to).write();
-        if (!to.is_whole()) made->code = nullptr;
-        auto const written = static_cast<std::size_t>(to.here() - static_cast<unsigned char*>(memory)),
-                   used = (written + page - 1) / page * page;
-        if (used < room) munmap(static_cast<unsigned char*>(memory) + used, room - used);
-        if (mprotect(memory, used, PROT_READ | PROT_EXEC) == 0)
-            for (unsigned i = 0; i < tries; ++i) {
-                entry const* nobody = nullptr;
-                if (__atomic_compare_exchange_n(&kernel[(place + i) % places], &nobody, made, false,
-                                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-                    return __atomic_store_n(&any, true, __ATOMIC_RELAXED);
-                if (nobody->shape == s) break; // another thread was faster
-            }
-        else
-            __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
-        munmap(memory, used);
+    [[gnu::cold, gnu::noinline]] void unmap() {
+        for (entry const* made : kernel)
+            if (made) munmap(const_cast<entry*>(made), made->bytes);
     }
+    [[gnu::cold, gnu::visibility("hidden")]] void generate(generated_shape const& s, unsigned place);
 };
-inline generated_kernels generated;
+// Of this library alone, as its tables are.
+[[gnu::visibility("hidden")]] inline generated_kernels generated;
+
+inline void generated_kernels::generate(generated_shape const& s, unsigned place) {
+    static at_unload const end{[] { generated.unmap(); }};
+    bool taken = true;
+    for (unsigned i = 0; i < tries; ++i)
+        taken = taken && __atomic_load_n(&kernel[(place + i) % places], __ATOMIC_RELAXED);
+    if (taken) return;
+    constexpr std::size_t room = 65536, page = 4096;
+    void* const memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
+    static_assert(sizeof(entry) <= 192);
+    auto* const made = static_cast<entry*>(memory);
+    made->shape = s;
+    for (int i = 0; i < 8; ++i) made->masks[i] = -1;
+    // Code begins with a cache line, and not always with the same of a page, which shares its place in the cache
+    // with those of all pages.
+    unsigned char* const begin = static_cast<unsigned char*>(memory) + 192 + place % 32 * 64;
+    made->code = reinterpret_cast<void (*)()>(begin);
+    assembler to(begin, static_cast<unsigned char*>(memory) + room, current_isa().isa >= host_isa::avx512,
+                 made->masks);
+    if (s.is(generated_form::dots))
+        dots_generator(s, to).write();
+    else
+        product_generator(s, to).write();
+    if (!to.is_whole()) made->code = nullptr;
+    auto const written = static_cast<std::size_t>(to.here() - static_cast<unsigned char*>(memory)),
+               used = (written + page - 1) / page * page;
+    if (used < room) munmap(static_cast<unsigned char*>(memory) + used, room - used);
+    made->bytes = used;
+    if (mprotect(memory, used, PROT_READ | PROT_EXEC) == 0)
+        for (unsigned i = 0; i < tries; ++i) {
+            entry const* nobody = nullptr;
+            if (__atomic_compare_exchange_n(&kernel[(place + i) % places], &nobody, made, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                return __atomic_store_n(&any, true, __ATOMIC_RELAXED);
+            if (nobody->shape == s) break; // another thread was faster
+        }
+    else
+        __atomic_store_n(&refused, true, __ATOMIC_RELAXED);
+    munmap(memory, used);
+}
 
 // `flag`: of a kernel, its generated_form; of an entry, .invariant of its caller, and 2 for a batch.
 template <class T, class Acc>

@@ -577,8 +577,9 @@ template <class T, class From>
         return kernel_table<T, From>{};
     }
 }
+// Hidden: each library that holds this one has tables of its own, since they are of no use when it is unloaded.
 template <class T, class From>
-inline kernel_table<T, From> const& kernels() {
+[[gnu::visibility("hidden")]] inline kernel_table<T, From> const& kernels() {
     static kernel_table<T, From> const table = find_kernels<T, From>();
     return table;
 }

@@ -5,50 +5,15 @@
 #pragma once
 
 #include "../../core/policy.hpp"
+#include "team.hpp"
 
 #include <new>
 
 #ifdef __linux__
 #    include <sys/mman.h>
 #endif
-#ifdef _OPENMP
-#    include <omp.h>
-#endif
 
 STRATAGEMM_BEGIN
-
-// Whether this program may have a team of threads; without, what teams alone need is not compiled.
-#ifdef _OPENMP
-inline constexpr bool host_has_teams = true;
-#else
-inline constexpr bool host_has_teams = false;
-#endif
-
-// The threads a request stands for: 0 means all, and one inside somebody else's parallel region.
-inline int host_threads([[maybe_unused]] int requested) {
-#ifdef _OPENMP
-    if (requested > 0) return requested;
-    return omp_in_parallel() ? 1 : omp_get_max_threads();
-#else
-    return 1;
-#endif
-}
-
-// f(thread, x) for every x < count, by at most `team` threads. Without OpenMP, or for one thread, a plain loop.
-template <class F>
-void host_each([[maybe_unused]] int team, int count, F const& f) {
-#ifdef _OPENMP
-    if (team > 1 && count > 1) {
-#    pragma omp parallel num_threads(team)
-        {
-            int const thread = omp_get_thread_num(), threads = omp_get_num_threads();
-            for (int x = thread; x < count; x += threads) f(thread, x);
-        }
-        return;
-    }
-#endif
-    for (int x = 0; x < count; ++x) f(0, x);
-}
 
 // Blocks of workspace. The last one released on a thread is kept for the next call: fresh pages cost more
 // than a product of a few hundred rows, and up to a tenth of an emulated one of 4096, which just fits `keep`. Blocks
@@ -199,15 +164,19 @@ private:
     status assign(view<To> to, F const& f) const {
         bool const by_rows = magnitude(to.col_stride) <= magnitude(to.row_stride);
         index_t const outer = by_rows ? to.rows : to.cols, inner = by_rows ? to.cols : to.rows;
-        [[maybe_unused]] int const team = outer * inner < 65536 ? 1 : host_threads(threads);
-#ifdef _OPENMP
-#    pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
-#endif
-        for (index_t o = 0; o < outer; ++o) {
+        auto const line = [&](index_t o) {
             if (by_rows)
                 for (index_t j = 0; j < inner; ++j) to(o, j) = f(o, j);
             else
                 for (index_t i = 0; i < inner; ++i) to(i, o) = f(i, o);
+        };
+        int const team = !host_has_teams || outer * inner < 65536 ? 1 : host_threads(threads);
+        if (team == 1) {
+            for (index_t o = 0; o < outer; ++o) line(o);
+        } else {
+            host_each(team, team, [&](int, int x) {
+                for (index_t o = outer * x / team; o < outer * (x + 1) / team; ++o) line(o);
+            });
         }
         return {};
     }

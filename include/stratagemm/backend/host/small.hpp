@@ -72,11 +72,12 @@ template <class T>
     return true;
 }
 
-// The threads of a batch.
+// The threads of a batch: each has a product at least.
 template <class T>
 int team_of_batch(block_args<T> const& g, int threads) {
     double const work = static_cast<double>(larger_of(g.m * g.n * g.k, 256));
-    return host_operations{threads}.team(static_cast<double>(g.count) * work);
+    return static_cast<int>(
+        smaller(host_operations{threads}.team(static_cast<double>(g.count) * work), g.count));
 }
 template <class T>
 [[gnu::noinline]] void multiply_small_batch(block_args<T> const& g, block_function<T> kernel, int threads) {

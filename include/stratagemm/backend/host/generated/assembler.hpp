@@ -181,6 +181,12 @@ public:
         add(counter, -1);
         put(0x850f, 2), put_number(loop - (at_ + 4));
     }
+    // On to lands(), with what this returns, unless the register, one of the first eight, is positive.
+    unsigned char* leave_without(gpr x) {
+        put(0x8548, 2), put(0xc0 + 9 * x, 1);
+        put(0x8e0f, 2), put(0, 4);
+        return at_;
+    }
     // On to lands(), with what this returns, if the register, less one, is zero.
     unsigned char* leave_loop(gpr counter) {
         add(counter, -1);

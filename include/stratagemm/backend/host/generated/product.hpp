@@ -35,6 +35,7 @@ public:
         to_.move(r11, rdi);
         if (copies_) to_.load(rbp, STRATAGEMM_ARGUMENT(t_.wide, room));
         to_.load(rbx, STRATAGEMM_ARGUMENT(t_.wide, count));
+        unsigned char* const none = to_.leave_without(rbx);
         to_.load(rsi, STRATAGEMM_ARGUMENT(t_.wide, b));
         to_.load(rdx, STRATAGEMM_ARGUMENT(t_.wide, c));
         to_.load(rdi, STRATAGEMM_ARGUMENT(t_.wide, a));
@@ -65,7 +66,7 @@ public:
         to_.add_elements(rsi, r9, size_ == 8);
         to_.add_elements(rdx, r10, size_ == 8);
         to_.jump(product);
-        to_.lands(leave);
+        to_.lands(leave), to_.lands(none);
         if (copies_) to_.pop(rbp);
         to_.pop(rbx);
         to_.leave();

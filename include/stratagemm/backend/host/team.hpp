@@ -1,0 +1,330 @@
+// The threads that share a product.
+//
+// host_each(team, count, f) calls f(thread, x) once for each part x < count. The caller takes parts from a counter, and so
+// do threads of a pool that come while there are parts. Nobody waits for a thread that has not begun: where other programs
+// keep the processors busy, a thread that comes late finds nothing to do. A caller that waits for the last parts of other
+// threads sleeps soon, so that these threads get its processor.
+//
+// OpenMP says how many threads there are. Its own threads are used where the program keeps them busy, or binds them to
+// processors (host_pool::run_region). A child of fork() starts threads of its own.
+#pragma once
+
+#include "../../core/config.hpp"
+#include "unload.hpp"
+
+#ifdef _OPENMP
+#    include <cstdio>
+#    include <cstdlib>
+#    include <cstring>
+#    include <new>
+#    include <omp.h>
+#    include <pthread.h>
+#    include <sched.h>
+#    include <signal.h>
+#    include <time.h>
+#    include <utility>
+#endif
+
+STRATAGEMM_BEGIN
+
+// Whether this program may have a team of threads; without, what teams alone need is not compiled.
+#ifdef _OPENMP
+inline constexpr bool host_has_teams = true;
+#else
+inline constexpr bool host_has_teams = false;
+#endif
+
+#ifdef _OPENMP
+
+// The processors that the quota of a container allows, from a line of cpu.max such as "150000 100000"; 0: any number.
+inline int processors_of_quota(char const* line) {
+    double quota = 0, period = 0;
+    if (std::sscanf(line, "%lf %lf", &quota, &period) != 2 || quota <= 0 || period <= 0) return 0;
+    double const whole = quota / period;
+    return whole >= 1e6 ? 0 : static_cast<int>(whole) + (whole > static_cast<int>(whole));
+}
+// The least that the groups above this process allow (cgroup v2); 0: any number.
+[[gnu::cold, gnu::noinline]] inline int processors_of_container() {
+    char path[4096] = "/sys/fs/cgroup", line[4096];
+    std::size_t const root = std::strlen(path);
+    if (std::FILE* const groups = std::fopen("/proc/self/cgroup", "re")) {
+        while (std::fgets(line, sizeof(line), groups))
+            if (std::strncmp(line, "0::/", 4) == 0 && std::strlen(line) < sizeof(path) - root - 16)
+                std::strcpy(path + root, line + 3), path[std::strcspn(path, "\n")] = '\0';
+        std::fclose(groups);
+    }
+    int least = 0;
+    for (std::size_t end = std::strlen(path); end >= root; --end) {
+        if (path[end] != '/' && path[end] != '\0') continue;
+        std::strcpy(path + end, "/cpu.max");
+        if (std::FILE* const file = std::fopen(path, "re")) {
+            int const most = std::fgets(line, sizeof(line), file) ? processors_of_quota(line) : 0;
+            if (most > 0 && (least == 0 || most < least)) least = most;
+            std::fclose(file);
+        }
+        path[end] = '\0';
+    }
+    return least;
+}
+
+// The threads of a team that nobody gave a size: as OMP_NUM_THREADS says; otherwise no more than the container's quota
+// and the processors of this thread allow, as they were at its first product.
+[[gnu::noinline]] inline int offered_threads() {
+    static bool const is_asked = std::getenv("OMP_NUM_THREADS");
+    static thread_local int allowed = 0;
+    int const most = omp_get_max_threads();
+    if (is_asked) return most;
+    if (allowed == 0) {
+        static int const quota = processors_of_container();
+        int const own = omp_get_num_procs();
+        allowed = quota > 0 && quota < own ? quota : own;
+    }
+    return allowed < most ? allowed : most;
+}
+
+// A call of host_each() that has parts left.
+struct host_task {
+    void (*run)(void const* f, int thread, int x);
+    void const* f;
+    int count, team;
+    int next = 0;            // atomic: the first part that nobody took
+    int joined = 1;          // threads that came, the caller among them
+    int inside = 0;          // atomic: threads of the pool that have not left
+    bool is_awaited = false; // the caller sleeps until they have
+    host_task* older = nullptr;
+
+    void take_parts(int thread) {
+        for (int x; (x = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < count;) run(f, thread, x);
+    }
+    bool has_room() const { return joined < team && __atomic_load_n(&next, __ATOMIC_RELAXED) < count; }
+};
+
+// Members are read and written under the mutex, or are atomic. Hidden: each library that holds this one has threads of its
+// own, which end when it is unloaded.
+class host_pool {
+public:
+    [[gnu::visibility("hidden")]] static host_pool& get() {
+        static constinit host_pool pool;
+        return pool;
+    }
+    // Whether this thread is doing a part.
+    [[gnu::visibility("hidden")]] static bool& is_inside() {
+        static thread_local bool inside = false;
+        return inside;
+    }
+    [[gnu::cold, gnu::noinline]] void run(host_task& task) {
+        long const begin = now();
+        if (__atomic_load_n(&in_regions_, __ATOMIC_RELAXED)) return run_region(task, begin);
+        open(task);
+        bool const is_nested = is_inside();
+        is_inside() = true;
+        task.take_parts(0);
+        is_inside() = is_nested;
+        close(task, begin);
+    }
+
+private:
+    // Nanoseconds: a thread that waits spins, then lets others run, then sleeps. `late`: a thread that comes later is not
+    // there in time.
+    static constexpr long spins = 20000, yields = 1000000, late = 50000;
+    static constexpr int often =
+        3; // times in a row, before the pool gives way to regions or these to the pool
+
+    struct member {
+        pthread_t thread;
+        member* before;
+    };
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER, done_ = PTHREAD_COND_INITIALIZER;
+    host_task* newest_ = nullptr;
+    member* members_ = nullptr;
+    unsigned posted_ = 0; // atomic: tasks, ever
+    int threads_ = 0, busy_ = 0, asleep_ = 0;
+    bool is_ready_ = false, is_closed_ = false;
+    bool in_regions_ = false, is_bound_ = false, is_child_ = false; // the first is atomic
+    int missed_ = 0; // tasks in a row to which nobody came, or regions in a row with late threads
+    long wasted_ = 0, retry_ = 0; // nanoseconds waited for these, and when regions are tried again
+
+    // By a parallel region of OpenMP, whose threads spin after regions of the program, so that those of the pool would wait
+    // for a processor. At its end a region waits for threads that come late: after some such, regions are left alone for
+    // fifty times as long as these have cost.
+    void run_region(host_task& task, long begin) {
+        long latest = 0;
+#    pragma omp parallel num_threads(task.team) reduction(max : latest)
+        {
+            latest = now() - begin;
+            task.take_parts(omp_get_thread_num());
+        }
+        pthread_mutex_lock(&mutex_);
+        if (latest < late || is_bound_) {
+            missed_ = 0, wasted_ = 0;
+        } else {
+            wasted_ += latest;
+            if (++missed_ >= often) {
+                retry_ = now() + 50 * wasted_;
+                missed_ = 0, wasted_ = 0;
+                __atomic_store_n(&in_regions_, false, __ATOMIC_RELAXED);
+            }
+        }
+        pthread_mutex_unlock(&mutex_);
+    }
+
+    void open(host_task& task) {
+        pthread_mutex_lock(&mutex_);
+        if (!is_ready_) prepare();
+        task.older = newest_, newest_ = &task;
+        while (threads_ - busy_ < task.team - 1 && start_thread()) ++threads_;
+        __atomic_add_fetch(&posted_, 1, __ATOMIC_RELEASE);
+        wake_two();
+        pthread_mutex_unlock(&mutex_);
+    }
+    // Each thread that comes wakes two more, if they are needed.
+    void wake_two() {
+        if (asleep_ > 0) pthread_cond_signal(&work_);
+        if (asleep_ > 1) pthread_cond_signal(&work_);
+    }
+    void close(host_task& task, long begin) {
+        pthread_mutex_lock(&mutex_);
+        if (task.joined > 1) {
+            missed_ = 0;
+        } else if (long const end = now(); end - begin > late && !is_child_ && ++missed_ >= often) {
+            missed_ = 0;
+            if (end >= retry_) __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
+        }
+        host_task** at = &newest_;
+        while (*at != &task) at = &(*at)->older;
+        *at = task.older;
+        pthread_mutex_unlock(&mutex_);
+        auto const have_left = [&] { return __atomic_load_n(&task.inside, __ATOMIC_ACQUIRE) == 0; };
+        if (spin(spins, have_left, false)) return;
+        pthread_mutex_lock(&mutex_);
+        task.is_awaited = true;
+        while (!have_left()) pthread_cond_wait(&done_, &mutex_);
+        pthread_mutex_unlock(&mutex_);
+    }
+
+    void serve() {
+        is_inside() = true;
+        pthread_mutex_lock(&mutex_);
+        while (!is_closed_) {
+            host_task* task = newest_;
+            while (task && !task->has_room()) task = task->older;
+            if (task)
+                join(*task);
+            else
+                wait_for_work();
+        }
+        pthread_mutex_unlock(&mutex_);
+    }
+    // These two are called under the mutex, and leave it meanwhile.
+    void join(host_task& task) {
+        int const thread = task.joined++;
+        __atomic_add_fetch(&task.inside, 1, __ATOMIC_RELAXED);
+        ++busy_;
+        if (task.has_room()) wake_two();
+        pthread_mutex_unlock(&mutex_);
+        task.take_parts(thread);
+        pthread_mutex_lock(&mutex_);
+        --busy_;
+        // The task is gone as soon as its caller sees that nobody is inside.
+        bool const is_awaited = task.is_awaited;
+        if (__atomic_sub_fetch(&task.inside, 1, __ATOMIC_RELEASE) == 0 && is_awaited)
+            pthread_cond_broadcast(&done_);
+    }
+    void wait_for_work() {
+        unsigned const seen = posted_;
+        pthread_mutex_unlock(&mutex_);
+        auto const is_called = [&] { return __atomic_load_n(&posted_, __ATOMIC_ACQUIRE) != seen; };
+        bool const is_soon = spin(spins, is_called, false) || spin(yields, is_called, true);
+        pthread_mutex_lock(&mutex_);
+        if (is_soon) return;
+        ++asleep_;
+        while (!is_called()) pthread_cond_wait(&work_, &mutex_);
+        --asleep_;
+    }
+
+    static long now() {
+        timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec * 1000000000 + t.tv_nsec;
+    }
+    template <class Done>
+    static bool spin(long nanoseconds, Done const& is_done, bool gives_way) {
+        for (long const end = is_done() ? 0 : now() + nanoseconds; !is_done();) {
+            for (int i = 0; i < 32 && !is_done(); ++i)
+#    if defined(__x86_64__)
+                __asm__ volatile("pause");
+#    else
+                __asm__ volatile("" ::: "memory");
+#    endif
+            if (gives_way) sched_yield();
+            if (now() >= end) return is_done();
+        }
+        return true;
+    }
+
+    [[gnu::cold, gnu::noinline]] bool start_thread() {
+        auto* const made = new (std::nothrow) member;
+        if (!made || is_closed_) return delete made, false;
+        sigset_t all, before; // signals are for the threads of the program
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        auto const serve_pool = [](void*) -> void* { return get().serve(), nullptr; };
+        bool const is_started = pthread_create(&made->thread, nullptr, serve_pool, nullptr) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        if (!is_started) return delete made, false;
+        made->before = members_, members_ = made;
+        return true;
+    }
+    [[gnu::cold, gnu::noinline, gnu::visibility("hidden")]] void prepare() {
+        is_ready_ = true;
+        if (!is_child_ && omp_get_proc_bind() != omp_proc_bind_false) // threads of the pool are not bound
+            is_bound_ = true, __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
+        // A child has neither the threads of the pool nor those of OpenMP.
+        if (!is_child_)
+            pthread_atfork(nullptr, nullptr, [] {
+                new (&get()) host_pool;
+                get().is_child_ = true;
+            });
+        static at_unload const end{[] { get().end_threads(); }};
+    }
+    void end_threads() {
+        pthread_mutex_lock(&mutex_);
+        is_closed_ = true;
+        __atomic_add_fetch(&posted_, 1, __ATOMIC_RELEASE);
+        pthread_cond_broadcast(&work_);
+        member* all = std::exchange(members_, nullptr);
+        pthread_mutex_unlock(&mutex_);
+        while (all) {
+            pthread_join(all->thread, nullptr);
+            delete std::exchange(all, all->before);
+        }
+    }
+};
+
+#endif
+
+// The threads a request stands for: 0 means all, and one inside somebody else's parallel region.
+inline int host_threads([[maybe_unused]] int requested) {
+#ifdef _OPENMP
+    if (requested > 0) return requested;
+    return omp_in_parallel() || host_pool::is_inside() ? 1 : offered_threads();
+#else
+    return 1;
+#endif
+}
+
+// f(thread, x) for every x < count, by at most `team` threads. Without OpenMP, or for one thread, a plain loop.
+template <class F>
+void host_each([[maybe_unused]] int team, int count, F const& f) {
+#ifdef _OPENMP
+    if (team > 1 && count > 1) {
+        host_task task{[](void const* g, int thread, int x) { (*static_cast<F const*>(g))(thread, x); }, &f,
+                       count, team < count ? team : count};
+        return host_pool::get().run(task);
+    }
+#endif
+    for (int x = 0; x < count; ++x) f(0, x);
+}
+
+STRATAGEMM_END
