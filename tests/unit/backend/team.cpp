@@ -7,6 +7,7 @@
 #include <thread>
 
 #ifdef _OPENMP
+#    include <pthread.h>
 #    include <sys/wait.h>
 #    include <unistd.h>
 #endif
@@ -140,6 +141,31 @@ TEST_CASE("products within a part of another product have one thread") {
         }
     });
     CHECK(most == 1);
+}
+
+TEST_CASE("a stack of 128 KiB is enough to multiply") {
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 128 << 10);
+    auto const multiply = [](void*) -> void* {
+        auto const with = []<class T, class To>(T, To) {
+            for (sg::index_t n : {3, 40, 200})
+                for (sg::index_t few : {sg::index_t{1}, sg::index_t{5}, n}) {
+                    sg::matrix<T> const a(n, n), b(n, few);
+                    sg::matrix<To> c(n, few), d(few, n);
+                    sg::gemm(sg::host{.threads = 2}, a, b, c);
+                    sg::gemm(sg::host{.threads = 1}, sg::transposed(a), b, c);
+                    sg::gemm(sg::host{.threads = 1}, sg::transposed(b), sg::transposed(a), d);
+                }
+        };
+        with(float{}, float{}), with(double{}, double{}), with(sg::half{}, float{});
+        with(sg::bfloat16{}, float{}), with(std::int8_t{}, std::int32_t{});
+        return nullptr;
+    };
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, &small, multiply, nullptr) == 0);
+    CHECK(pthread_join(thread, nullptr) == 0);
+    pthread_attr_destroy(&small);
 }
 
 TEST_CASE("a child of fork multiplies after its parent did so with threads") {
