@@ -1,8 +1,14 @@
 // bench_host: the CPU backend against every peer installed; where the filter names strassen, strassen{host} against
-// its base, and peeling of odd sides against padding; and, where it names verified, verified{host} against its base.
+// its base, and peeling of odd sides against padding; where it names verified, verified{host} against its base; and, where
+// it names loaded, the backend and its peers beside a program that keeps every processor busy.
 // Its options are those of program.hpp and sweep.hpp, and
 //   --invariant   host{.invariant = true} against host{}, and no other: what the order of sums costs
 #include "sweep.hpp"
+
+#include <csignal>
+#include <sys/prctl.h>
+#include <thread>
+#include <unistd.h>
 
 namespace {
 
@@ -72,6 +78,12 @@ std::vector<listed_case> listed() {
                           {type, n, n, n}, n == 1024);
             c.rounds = n < 4096 ? 7 : 3, c.only_if = "verified", c.field = 4;
         }
+    for (element const type : floats)
+        for (long n : {128, 256, 512, 1024}) {
+            auto& c =
+                add("beside a busy program", gemm(type) + " loaded", std::to_string(n), {type, n, n, n});
+            c.rounds = 9, c.only_if = "loaded";
+        }
     for (int const levels : {1, 2})
         for (long n : {1025, 2049, 3001}) {
             auto& c = add("odd sides", "sgemm strassen " + std::to_string(levels) + " levels",
@@ -80,6 +92,29 @@ std::vector<listed_case> listed() {
         }
     return list;
 }
+
+// Processes that compute for as long as this is there, one for each processor.
+class load {
+public:
+    load() {
+        for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+            pid_t const child = fork();
+            if (child == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL); // as long as this process at the most
+                for (unsigned long volatile x = 0;;) x = x + 1;
+            }
+            if (child > 0) children_.push_back(child);
+        }
+    }
+    load(load const&) = delete;
+    load& operator=(load const&) = delete;
+    ~load() {
+        for (pid_t const child : children_) kill(child, SIGKILL);
+    }
+
+private:
+    std::vector<pid_t> children_;
+};
 
 // Each with all numbers of threads.
 std::vector<bench_case> cases(options const& o) {
@@ -100,10 +135,13 @@ std::vector<bench_case> cases(options const& o) {
 
 int main(int argc, char** argv) {
     options const o = parse(argc, argv, sweep_options({"invariant"}));
-    bool const estimates = o.own.count("estimate") > 0;
+    bool const estimates = o.own.count("estimate") > 0, loaded = o.asks_for("loaded") && !o.list;
+    // Samples of a loaded machine hold many turns of the scheduler.
+    double const sample = estimates ? 1e-3 : loaded ? 0.4 : asks_for_sweep(o) ? 5e-3 : 20e-3;
+    std::unique_ptr<load> const beside(loaded ? new load : nullptr);
     auto const open = [&] {
         // Many short samples: the median leaves out those in which something else took a processor for a while.
-        arena a{make_host_machine(estimates ? 1e-3 : asks_for_sweep(o) ? 5e-3 : 20e-3), {}};
+        arena a{make_host_machine(sample), {}};
         if (o.own.count("invariant")) {
             a.fields.push_back(make_invariant());
             return a;
