@@ -283,6 +283,8 @@ private:
         // A child has neither the threads of the pool nor those of OpenMP.
         if (!is_child_)
             pthread_atfork(nullptr, nullptr, [] {
+                member* gone = get().members_;
+                while (gone) delete std::exchange(gone, gone->before);
                 new (&get()) host_pool;
                 get().is_child_ = true;
             });
