@@ -166,15 +166,32 @@ struct file_operations {
 
     // Lines that follow each other without gaps go at once, others one by one.
     template <class From, class T>
-    status copy_async(file_view<From> const& from, view<T> const& to) const {
-        return each_run(from, to, [&](index_t at, T* p, index_t count) {
-            return from.data.file->read(p, count * static_cast<index_t>(sizeof(T)), at);
+    requires std::same_as<std::remove_cv_t<From>, T> status copy_async(file_view<From> const& from,
+                                                                       view<T> const& to)
+    const {
+        if (status s = check_block_copy(from, to); !s) return s;
+        return each_run(from, to, [&](index_t at, T* p, index_t step, index_t count) -> status {
+            matrix_file const& file = *from.data.file;
+            if (step == 1) return file.read(p, count * static_cast<index_t>(sizeof(T)), at);
+            return in_pieces<T>(at, count, [&](T* piece, index_t first, index_t length, index_t byte) {
+                status s = file.read(piece, length * static_cast<index_t>(sizeof(T)), byte);
+                for (index_t x = 0; s && x < length; ++x) p[(first + x) * step] = piece[x];
+                return s;
+            });
         });
     }
     template <class From, class T>
-    status copy_async(view<From> const& from, file_view<T> const& to) const {
-        return each_run(to, from, [&](index_t at, From* p, index_t count) {
-            return to.data.file->write(p, count * static_cast<index_t>(sizeof(T)), at);
+    requires std::same_as<std::remove_cv_t<From>, T> status copy_async(view<From> const& from,
+                                                                       file_view<T> const& to)
+    const {
+        if (status s = check_block_copy(from, to); !s) return s;
+        return each_run(to, from, [&](index_t at, From* p, index_t step, index_t count) -> status {
+            matrix_file const& file = *to.data.file;
+            if (step == 1) return file.write(p, count * static_cast<index_t>(sizeof(T)), at);
+            return in_pieces<T>(at, count, [&](T* piece, index_t first, index_t length, index_t byte) {
+                for (index_t x = 0; x < length; ++x) piece[x] = p[(first + x) * step];
+                return file.write(piece, length * static_cast<index_t>(sizeof(T)), byte);
+            });
         });
     }
 
@@ -214,10 +231,10 @@ struct file_operations {
 private:
     static status no_memory() { return failure(errc::memory, "file: no host memory is left"); }
 
-    // f(byte in the file, address, elements) for runs of elements that are neighbours on both sides.
+    // f(byte in the file, address, distance from an address to the next, elements) for elements that are
+    // neighbours in the file: lines, or single elements where the file has gaps within lines.
     template <class File, class T, class F>
     static status each_run(file_view<File> const& file, view<T> const& host, F&& f) {
-        constexpr auto size = static_cast<index_t>(sizeof(T));
         bool const by_rows = !rows_are_closer(file);
         index_t const lines = by_rows ? file.rows : file.cols, length = by_rows ? file.cols : file.rows;
         auto const strides = [&](auto const& v) {
@@ -225,33 +242,31 @@ private:
         };
         auto const [file_pitch, file_unit] = strides(file);
         auto const [host_pitch, host_unit] = strides(host);
-        if (length == 0) return {};
+        if (lines == 0 || length == 0) return {};
+        auto const at = [&, pitch = file_pitch, unit = file_unit](index_t l, index_t x) {
+            return file.data.byte + (l * pitch + x * unit) * static_cast<index_t>(sizeof(T));
+        };
         bool const runs = length == 1 || (file_unit == 1 && host_unit == 1);
         bool const together = runs && (lines == 1 || (file_pitch == length && host_pitch == length));
-        if (together) return f(file.data.byte, host.data, lines * length);
-        std::conditional_t<std::is_const_v<T>, std::remove_const_t<T>, T> line[4096 / sizeof(T)];
-        for (index_t l = 0; l < lines; ++l) {
-            index_t const at = file.data.byte + l * file_pitch * size;
-            T* const p = host.data + l * host_pitch;
-            if (runs) {
-                if (status s = f(at, p, length); !s) return s;
-                continue;
-            }
-            // Neighbours in the file, but not in memory, go through a line.
-            constexpr auto most = static_cast<index_t>(4096 / sizeof(T));
-            for (index_t x = 0; x < length; x += most) {
-                index_t const count = length - x < most ? length - x : most;
-                for (index_t y = 0; y < count; ++y) {
-                    index_t const from = file_unit == 1 ? 0 : y;
-                    if constexpr (std::is_const_v<T>) line[y] = p[(x + y) * host_unit];
-                    if (file_unit == 1) continue;
-                    if (status s = f(at + (x + from) * file_unit * size, line + y, 1); !s) return s;
-                }
-                if (file_unit == 1)
-                    if (status s = f(at + x * size, line, count); !s) return s;
-                if constexpr (!std::is_const_v<T>)
-                    for (index_t y = 0; y < count; ++y) p[(x + y) * host_unit] = line[y];
-            }
+        if (together) return f(at(0, 0), host.data, index_t{1}, lines * length);
+        index_t const run = file_unit == 1 ? length : 1;
+        for (index_t l = 0; l < lines; ++l)
+            for (index_t x = 0; x < length; x += run)
+                if (status s = f(at(l, x), host.data + (l * host_pitch + x * host_unit),
+                                 run == 1 ? index_t{1} : host_unit, run);
+                    !s)
+                    return s;
+        return {};
+    }
+    // f(room, first element, elements, byte in the file) for pieces of a run that go through memory.
+    template <class T, class F>
+    static status in_pieces(index_t at, index_t count, F&& f) {
+        constexpr auto most = static_cast<index_t>(4096 / sizeof(T));
+        T piece[most];
+        for (index_t first = 0; first < count; first += most) {
+            index_t const length = count - first < most ? count - first : most;
+            if (status s = f(piece, first, length, at + first * static_cast<index_t>(sizeof(T))); !s)
+                return s;
         }
         return {};
     }
@@ -262,13 +277,14 @@ private:
         bool const by_rows = !rows_are_closer(to);
         index_t const length = by_rows ? to.cols : to.rows, lines = by_rows ? to.rows : to.cols;
         if (length == 0) return {};
+        file_view<To> const all{to.data, to.rows, to.cols, to.row_stride, to.col_stride};
         index_t const at_once = 1 + (index_t{1} << 20) / length;
         list<To> room;
         if (!room.resize(static_cast<std::size_t>((at_once < lines ? at_once : lines) * length)))
             return no_memory();
         for (index_t l = 0; l < lines; l += at_once) {
             index_t const some = lines - l < at_once ? lines - l : at_once;
-            auto const there = by_rows ? to.part(l, 0, some, length) : to.part(0, l, length, some);
+            auto const there = by_rows ? all.part(l, 0, some, length) : all.part(0, l, length, some);
             auto const part = without_gaps<To, host_memory>(room.data(), there.rows, there.cols, by_rows);
             if (read)
                 if (status s = copy_async(there, part); !s) return s;
@@ -282,7 +298,8 @@ private:
     template <class X, class From, class Part>
     auto lines_of(list<X>& room, file_view<From> const& all, index_t i, index_t j, Part const& like) const
         -> result<view<X const>> {
-        auto const there = all.part(i, j, like.rows, like.cols);
+        file_view<From> const stored{all.data, all.rows, all.cols, all.row_stride, all.col_stride};
+        auto const there = stored.part(i, j, like.rows, like.cols);
         if (!room.resize(static_cast<std::size_t>(like.rows * like.cols))) return no_memory();
         auto part = without_gaps<X, host_memory>(room.data(), like.rows, like.cols, !rows_are_closer(all));
         if (status s = copy_async(there, part); !s) return s;

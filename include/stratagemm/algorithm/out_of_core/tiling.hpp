@@ -190,8 +190,8 @@ public:
                 c.c_slots = smaller(rows * cols, s.adds ? 3 : 2);
                 if (cut_k) {
                     c.a_slots = c.b_slots = 2;
-                    for (index_t pieces = 2; pieces <= s.k; pieces *= 2) {
-                        with_k(balanced(s.k, course::parts(s.k, pieces)));
+                    for (index_t pieces = 2; pieces < 2 * s.k; pieces *= 2) {
+                        with_k(balanced(s.k, course::parts(s.k, smaller(pieces, s.k))));
                         if (consider()) break;
                     }
                     continue;
