@@ -15,13 +15,14 @@
 #include "host/memory.hpp"
 
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 STRATAGEMM_BEGIN
@@ -37,8 +38,9 @@ class matrix_file {
 public:
     // Fails by exception, as constructors of matrices do.
     matrix_file(std::string path, bool writable, bool create) : path_(std::move(path)), writable_(writable) {
-        fd_ =
-            ::open(path_.c_str(), (writable ? O_RDWR : O_RDONLY) | (create ? O_CREAT : 0) | O_CLOEXEC, 0666);
+        // A pipe without a writer is refused below: O_NONBLOCK, or open() would wait for one.
+        int const how = (writable ? O_RDWR : O_RDONLY) | (create ? O_CREAT : 0) | O_NONBLOCK | O_CLOEXEC;
+        fd_ = ::open(path_.c_str(), how, 0666);
         if (fd_ < 0)
             raise(file_error(path_, writable ? "cannot be opened for writing" : "cannot be opened", errno));
         struct stat s {};
@@ -365,17 +367,21 @@ struct npy_header {
         by_columns = value_of("fortran_order").compare(0, 4, "True") == 0;
         type = descr.size() > 1 ? descr.substr(1, descr.find(descr[0], 1) - 1) : descr;
         if (sides.empty() || sides[0] != '(') refuse("has a header without a shape");
-        char const* at = sides.c_str();
-        bool two = true;
-        for (index_t* const side : {&rows, &cols}) {
-            char* end = nullptr;
-            *side = std::strtol(at + 1, &end, 10);
-            two &= end != at + 1 && *side >= 0 && *end == (side == &rows ? ',' : *end);
-            at = end;
-        }
-        while (*at == ' ' || *at == ',') ++at;
-        if (!two || *at != ')')
-            refuse("has the shape " + sides.substr(0, sides.find(')') + 1) + ", and a matrix has two sides");
+        char const *at = sides.data() + 1, *const end = sides.data() + sides.size();
+        auto const found = [&](char sign) {
+            while (at != end && (*at == ' ' || *at == '\t' || *at == '\n')) ++at;
+            return at != end && *at == sign && ++at;
+        };
+        auto const number = [&](index_t& side) {
+            (void)found(' '); // blanks before it
+            auto const read = std::from_chars(at, end, side);
+            at = read.ptr;
+            return read.ec == std::errc() && side >= 0;
+        };
+        bool const two = number(rows) && found(',') && number(cols);
+        if (two) (void)found(','); // Python takes one more
+        if (!two || !found(')'))
+            refuse("has the shape " + sides.substr(0, sides.find(')')) + "), and a matrix has two sides");
     }
     [[noreturn]] void refuse(std::string const& what) const { raise(file_error(path, what.c_str(), 0)); }
 };

@@ -137,6 +137,54 @@ TEST_CASE("matrices in files have any strides, and copies go one way") {
     }
 }
 
+// A sanitizer sees what is read beyond the end of one.
+TEST_CASE("headers of .npy files that end anywhere, and sides that are none") {
+    folder const here;
+    auto const message = [&](std::string const& text) {
+        std::string head("\x93NUMPY\x01\x00", 8);
+        head += static_cast<char>(text.size()), head += '\0';
+        write(here / "x.npy", head + text + std::string(24, '\0'));
+        return message_of([&] { sg::file_matrix<float> const x(here / "x.npy"); });
+    };
+    std::string const before = "{'descr': '<f4', 'fortran_order': False, 'shape': ",
+                      usual = before + "(2, 3), }";
+    for (std::size_t size = 0; size < usual.size(); ++size) {
+        INFO(usual.substr(0, size));
+        bool const whole = size > usual.find(')');
+        CHECK((message(usual.substr(0, size)) == "") == whole);
+    }
+    for (char const* shape :
+         {"(", "(2", "(2,", "(2, ", "(2, 3", "(2, 3,", "(,)", "(2,,3)", "(2, 3,,)", "(2 3)", "(-2, 3)",
+          "(2, -3)", "(2, 3, 1)", "(2.5, 3)", "(99999999999999999999, 0)"}) {
+        INFO(shape);
+        CHECK(contains(message(before + shape), "and a matrix has two sides"));
+    }
+    for (char const* shape : {"(2,3)", "(2, 3,)", "( 2 , 3 )", "(2,\n3)", "(0, 9223372036854775807)"}) {
+        INFO(shape);
+        CHECK(message(before + shape) == "");
+    }
+    for (char const* shape :
+         {"(9223372036854775807, 1)", "(4294967296, 4294967296)", "(3037000500, 3037000500)"}) {
+        INFO(shape);
+        CHECK(contains(message(before + shape), "more bytes than a file can"));
+    }
+}
+
+// What hangs is ended by a signal.
+TEST_CASE("a pipe in the place of a file is refused") {
+    folder const here;
+    REQUIRE(::mkfifo((here / "pipe").c_str(), 0600) == 0);
+    ::alarm(20);
+    CHECK(contains(message_of([&] { sg::file_matrix<float> const x(here / "pipe"); }),
+                   "is not a regular file"));
+    CHECK(contains(message_of([&] { sg::file_matrix<float> const x(here / "pipe", true); }),
+                   "is not a regular file"));
+    CHECK(contains(message_of([&] { (void)sg::npy_type(here / "pipe"); }), "is not a regular file"));
+    CHECK(contains(message_of([&] { (void)sg::file_matrix<float>::create_npy(here / "pipe", 2, 2); }),
+                   "is not a regular file"));
+    ::alarm(0);
+}
+
 TEST_CASE("a copy to or from a file wants one shape") {
     folder const here;
     auto x = stored(here / "x.npy", support::integers<float>(5, 7, 1));
