@@ -126,15 +126,13 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (status s = check(p.shape()); !s) return s;
+        if (status s = beyond::journal::check(options_, p); !s) return s;
         index_t const together_at_most = divide().together(p.shape());
-        for (index_t i = 0, count = 1; i < p.count; i += count) {
+        if (together_at_most == 0) return in_parts(p, memory);
+        for (index_t i = 0; i < p.count; i += together_at_most) {
             P some = p.at(i);
-            if (together_at_most > 0)
-                some.count = count = out_of_core_parts::smaller(together_at_most, p.count - i);
-            if (status s = together_at_most > 0 ? out_of_core_parts::run_in_one(base(), some, memory[0])
-                                                : in_parts(some, memory);
-                !s)
-                return s;
+            some.count = out_of_core_parts::smaller(together_at_most, p.count - i);
+            if (status s = out_of_core_parts::run_in_one(base(), some, memory[0]); !s) return s;
         }
         return {};
     }
@@ -152,7 +150,7 @@ private:
 
     template <class P>
     status in_parts(P const& p, arena& memory) const {
-        auto const s = p.shape();
+        auto const s = out_of_core_parts::one_of(p.shape());
         auto const cut = divide();
         tiling const c = cut.tiling_of(s);
         if (!c.exists()) {
@@ -163,9 +161,24 @@ private:
                 from_files ? "host_bytes" : "device_bytes", cut.budget(), cut.least_budget(s));
             return failure(errc::memory, "out_of_core", text);
         }
-        out_of_core_parts::job<there> shared{course(c, s)};
-        if (status x = shared.finished.open(options_, p, c); !x) return x;
-        shared.done = shared.finished.count();
+        typename beyond::journal finished;
+        if (status x = open(finished, p, c); !x) return x;
+        for (index_t i = 0; i < p.count; ++i)
+            if (status x = in_parts(p.at(i), c, finished, i, memory); !x) return x;
+        return finished.finish();
+    }
+    // Bits depend on what multiplies a block, on one thread or several.
+    template <class P>
+    status open(typename beyond::journal& finished, P const& p, tiling const& c) const {
+        if (options_.journal.empty()) return {};
+        auto block = out_of_core_parts::one_of(p.shape());
+        block.m = c.m, block.n = c.n, block.k = c.k;
+        return finished.open(options_, p, c, base().describe(to_choose_by(block)));
+    }
+    template <class P>
+    status in_parts(P const& p, tiling const& c, typename beyond::journal& finished, index_t product,
+                    arena& memory) const {
+        out_of_core_parts::job<there> shared(course(c, p.shape()), finished, product);
         auto const work = [&](int i) {
             out_of_core_parts::pipeline<Base, P> one(device(i), p, c, shared, options_, memory[i]);
             if (status x = one.run(); !x) shared.fail(std::move(x));
@@ -179,8 +192,7 @@ private:
                 }
             work(0);
         }
-        if (!shared.failed) return std::move(shared.failed);
-        return shared.finished.finish();
+        return std::move(shared.failed);
     }
 
     Base first_;

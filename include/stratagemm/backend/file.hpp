@@ -54,8 +54,6 @@ public:
                          static_cast<std::uint64_t>(s.st_dev) * 0x9e3779b97f4a7c15u) +
                     1; // not null
         size_ = static_cast<index_t>(s.st_size);
-        changed_ = static_cast<std::uint64_t>(s.st_mtim.tv_sec) * 1000000000u +
-                   static_cast<std::uint64_t>(s.st_mtim.tv_nsec);
     }
     matrix_file(matrix_file const&) = delete;
     matrix_file& operator=(matrix_file const&) = delete;
@@ -64,8 +62,16 @@ public:
     std::string const& path() const { return path_; }
     bool writable() const { return writable_; }
     index_t size() const { return size_; }
-    std::uint64_t changed() const { return changed_; } // when, as it was opened
     void const* identity() const { return reinterpret_cast<void const*>(identity_); }
+
+    // What it is now, which is another text when it was written to, renamed or replaced. The time of the last write
+    // can be set back, that of the last change of any kind cannot.
+    std::string state() const {
+        struct stat s {};
+        if (::fstat(fd_, &s) != 0) return "unknown";
+        return "file " + std::to_string(identity_) + " of " + std::to_string(s.st_size) + " bytes, changed " +
+               std::to_string(s.st_ctim.tv_sec) + " s and " + std::to_string(s.st_ctim.tv_nsec) + " ns";
+    }
 
     void resize(index_t bytes) {
         if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0)
@@ -102,7 +108,7 @@ private:
     std::string path_;
     bool writable_;
     int fd_ = -1;
-    std::uint64_t identity_ = 0, changed_ = 0;
+    std::uint64_t identity_ = 0;
     index_t size_ = 0;
 };
 

@@ -96,8 +96,10 @@ struct host {
 
     template <class S>
     std::string describe(S const& s) const {
+        int const team = s.alone ? 1 : team_for(s);
         return std::string("host: ") + name_of(current_isa().isa) + ", " + type_name<typename S::a_type>() +
-               ", " + std::to_string(team_for(s)) + (team_for(s) == 1 ? " thread" : " threads");
+               (invariant ? ", invariant, " : ", ") + std::to_string(team) +
+               (team == 1 ? " thread" : " threads");
     }
 
     template <class Problem>

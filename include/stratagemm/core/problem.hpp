@@ -38,7 +38,7 @@ struct shape {
     typename facts_of<FormA>::type a_facts{};
     typename facts_of<FormB>::type b_facts{};
 
-    // For estimates, and for describe() of cuda; nothing else reads them, and no product sets them: whether columns of A
+    // For estimates, and for describe(); nothing else reads them, and no product sets them: whether columns of A
     // or B are contiguous, as those of a transposed matrix are, and whether one thread does the product.
     bool a_across = false, b_across = false, alone = false;
 };

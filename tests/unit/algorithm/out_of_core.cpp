@@ -9,8 +9,8 @@
 #include <complex>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <vector>
 
@@ -78,6 +78,32 @@ TEMPLATE_TEST_CASE("products of files are those of products in memory", "", floa
             sg::gemm(cpu, 0, a, b, 0, c);
             CHECK(same(held(fc), c));
         }
+}
+
+// By default small blocks, and those of few rows or columns, may be dot products.
+TEMPLATE_TEST_CASE("blocks of an invariant policy have the bits of the product in memory", "", float,
+                   double) {
+    folder const here;
+    using T = TestType;
+    support::random_source source(3);
+    sg::host const cpu{.threads = 1, .invariant = true};
+    int whole = 0;
+    for (int round = 0; round < (support::sanitized ? 20 : 60); ++round) {
+        auto const side = [&] { return 1 + source.below(source.below(2) ? 12 : 90); };
+        index_t const m = side(), n = side(), k = 1 + source.below(500);
+        sg::out_of_core const cut{cpu, {.host_bytes = 3000 + source.below(60'000)}};
+        std::string const how = sg::plan(cut, sg::shape<T>{.m = m, .n = n, .k = k}).describe();
+        if (contains(how, "pieces of k") || contains(how, "too little")) continue;
+        INFO(how);
+        ++whole;
+        auto const a = random<T>(m, k, 1), b = random<T>(k, n, 2);
+        auto fc = sg::file_matrix<T>::create_npy(here / "c.npy", m, n);
+        sg::matrix<T> c(m, n);
+        sg::gemm(cut, stored(here / "a.npy", a), stored(here / "b.npy", b), fc);
+        sg::gemm(cpu, a, b, c);
+        CHECK(same(held(fc), c));
+    }
+    CHECK(whole > 5);
 }
 
 TEST_CASE("an epilogue sees the indices of the whole C in a file, and files go through a layer") {
@@ -200,49 +226,212 @@ TEST_CASE("a product that is killed is resumed, with the bits of one that was no
     }
 }
 
-TEST_CASE("a journal is of one product, and blocks that are in it are not done again") {
-    folder const here;
-    auto const a = random<float>(100, 100, 1);
-    auto const fa = stored(here / "a.npy", a);
-    auto fc = sg::file_matrix<float>::create_npy(here / "c.npy", 100, 100);
-    std::string const journal = here / "journal";
-    // A journal as one finds it after a process ended: the progress of another product ends it early.
-    std::string copy;
-    auto policy = with(40'000, journal);
-    policy =
-        sg::out_of_core{sg::host{.threads = 1},
-                        {.host_bytes = 40'000, .journal = journal, .progress = [&](index_t done, index_t) {
-                             if (done == 3) copy = bytes_of(journal);
-                         }}};
-    sg::gemm(policy, fa, fa, fc);
-    REQUIRE(!copy.empty());
-    CHECK(!std::filesystem::exists(journal));
-    std::vector<index_t> counts;
-    auto const counting =
-        sg::out_of_core{sg::host{.threads = 1},
-                        {.host_bytes = 40'000, .journal = journal, .progress = [&](index_t done, index_t) {
-                             counts.push_back(done);
-                         }}};
-    write(journal, copy);
-    sg::gemm(counting, fa, fa, fc);
-    REQUIRE(!counts.empty());
-    CHECK(counts.front() == 4);
-    // A record that was cut off counts for nothing.
-    counts.clear();
-    write(journal, copy.substr(0, copy.size() - 5));
-    sg::gemm(counting, fa, fa, fc);
-    CHECK(counts.front() == 3);
-    // Another product: other factors, other blocks, another A.
-    auto const message = [&](auto const& with_policy, float alpha) {
-        write(journal, copy);
-        sg::status const s = sg::try_gemm(with_policy, alpha, fa, fa, 0, fc);
+// A product of 100 x 100 x 100 in several blocks, and the journal as it is after three of them.
+struct journaled {
+    folder here;
+    std::string const path = here / "journal";
+    sg::matrix<float> const a = random<float>(100, 100, 1);
+    sg::file_matrix<float> fa = stored(here / "a.npy", a);
+    sg::file_matrix<float> fc = sg::file_matrix<float>::create_npy(here / "c.npy", 100, 100);
+    sg::matrix<float> c{100, 100};
+    std::string after_three;
+    index_t first = 0, all = 0; // how many blocks are done when the first is, of how many
+
+    journaled() {
+        sg::gemm(with(40'000, path,
+                      [&](index_t done, index_t blocks) {
+                          if (done == 3) after_three = bytes_of(path);
+                          all = blocks;
+                      }),
+                 fa, fa, fc);
+        REQUIRE(!after_three.empty());
+        REQUIRE(all > 4);
+        REQUIRE(!std::filesystem::exists(path));
+        c = held(fc);
+    }
+    // As after a process that ended then.
+    std::string resumed() {
+        write(path, after_three);
+        return continued();
+    }
+    std::string continued() {
+        first = 0;
+        return multiplied(
+            with(40'000, path, [&](index_t done, index_t) { first = first > 0 ? first : done; }), 1);
+    }
+    template <class Policy, class... Args>
+    std::string multiplied(Policy const& policy, float alpha, Args const&... args) {
+        sg::status const s = sg::try_gemm(policy, alpha, fa, fa, 0, fc, args...);
         return s ? std::string() : std::string(s.error().what());
+    }
+};
+
+TEST_CASE("blocks that are in a journal are not done again") {
+    journaled one;
+    CHECK(one.resumed() == "");
+    CHECK(one.first == 4);
+    CHECK(same(held(one.fc), one.c));
+    // A record that was cut off counts for nothing, and neither does one with a wrong byte, or what follows it.
+    std::size_t const text = one.after_three.find("\n\n") + 2, record = (one.after_three.size() - text) / 3;
+    write(one.path, one.after_three.substr(0, one.after_three.size() - 5));
+    CHECK(one.continued() == "");
+    CHECK(one.first == 3);
+    for (std::size_t byte = 0; byte < record; ++byte) {
+        std::string wrong = one.after_three;
+        wrong[text + record + byte] ^= 4;
+        write(one.path, wrong);
+        CHECK(one.continued() == "");
+        CHECK(one.first == 2);
+    }
+    // So does a text that was cut off.
+    for (std::size_t size = 0; size < text; size += 29) {
+        write(one.path, one.after_three.substr(0, size));
+        CHECK(one.continued() == "");
+        CHECK(one.first == 1);
+    }
+    CHECK(same(held(one.fc), one.c));
+}
+
+TEST_CASE("blocks of C that are not what they were when they were done are done again") {
+    journaled one;
+    auto const made = [&] { one.fc = sg::file_matrix<float>::create_npy(one.here / "c.npy", 100, 100); };
+    SECTION("C was removed") {
+        std::filesystem::remove(one.here / "c.npy");
+        made();
+        CHECK(one.resumed() == "");
+        CHECK(one.first == 1);
+    }
+    SECTION("C was cut off") {
+        std::filesystem::resize_file(one.here / "c.npy", 0);
+        made();
+        CHECK(one.resumed() == "");
+        CHECK(one.first == 1);
+    }
+    SECTION("C was written over") {
+        files.fill(one.fc.view(), 3.0f).or_throw();
+        CHECK(one.resumed() == "");
+        CHECK(one.first == 1);
+    }
+    SECTION("one element of C is another") {
+        files.fill(one.fc.block(0, 0, 1, 1), 3.0f).or_throw();
+        CHECK(one.resumed() == "");
+        CHECK(one.first == 3);
+    }
+    SECTION("C is a copy of what it was") {
+        std::filesystem::copy_file(one.here / "c.npy", one.here / "copy.npy");
+        std::filesystem::rename(one.here / "copy.npy", one.here / "c.npy");
+        made();
+        CHECK(one.resumed() == "");
+        CHECK(one.first == 4);
+    }
+    CHECK(same(held(one.fc), one.c));
+}
+
+TEST_CASE("a journal is of one product, and says what differs from another") {
+    journaled one;
+    auto const message = [&](auto const& policy, float alpha, auto const&... epilogue) {
+        write(one.path, one.after_three);
+        return one.multiplied(policy, alpha, epilogue...);
     };
-    CHECK(contains(message(counting, 2),
-                   "is the journal of another product: it says 'stratagemm 1: 100 x 100 x 100"));
-    CHECK(contains(message(with(30'000, journal), 1), "remove it to begin anew"));
-    CHECK(message(counting, 1) == "");
-    write(journal, copy);
-    auto const other = stored(here / "b.npy", a);
-    CHECK(!sg::try_gemm(counting, other, fa, fc));
+    auto const policy = with(40'000, one.path);
+    auto const over = [&](auto const& base) {
+        return sg::out_of_core{base, {.host_bytes = 40'000, .journal = one.path}};
+    };
+    std::string const says = "out_of_core: " + one.path + " is the journal of another product: it says '";
+    CHECK(message(policy, 2) == says + "alpha: 1', and this one is 'alpha: 2'; remove it to begin anew");
+    CHECK(contains(message(policy, 1, sg::relu), says + "epilogue: none', and this one is 'epilogue: "));
+    CHECK(contains(message(with(30'000, one.path), 1), says + "blocks: "));
+    // What computes a block: its bits depend on the policy, its options and the instruction set.
+    CHECK(contains(message(over(sg::reference{}), 1), "and this one is 'policy: reference: "));
+    CHECK(contains(message(over(sg::host{.threads = 1, .invariant = true}), 1),
+                   ", invariant, 1 thread'; remove"));
+    CHECK(message(over(sg::host{.threads = 2}), 1) == "");
+    std::string const isa = "policy: host: " + std::string(sg::name_of(sg::current_isa().isa)) + ",";
+    REQUIRE(contains(one.after_three, isa));
+    std::string elsewhere = one.after_three;
+    elsewhere.replace(elsewhere.find(isa), isa.size(), "policy: host: abacus,");
+    write(one.path, elsewhere);
+    CHECK(contains(one.continued(), says + "policy: host: abacus, "));
+    // Refused journals stay as they are.
+    CHECK(bytes_of(one.path) == elsewhere);
+
+    // A of the same length, with the same time of its last write.
+    CHECK(message(policy, 1) == "");
+    auto const when = std::filesystem::last_write_time(one.here / "a.npy");
+    ::usleep(30'000); // longer than a tick of the clock of files
+    files.fill(one.fa.block(99, 99, 1, 1), 3.0f).or_throw();
+    std::filesystem::last_write_time(one.here / "a.npy", when);
+    CHECK(contains(message(policy, 1), says + "A: " + (one.here / "a.npy") + ", file "));
+    // Another file.
+    one.fa = stored(one.here / "b.npy", one.a);
+    CHECK(contains(message(policy, 1), "and this one is 'A: " + (one.here / "b.npy")));
+}
+
+TEST_CASE("a file that is no journal is refused, and stays as it is") {
+    journaled one;
+    for (std::string const& other :
+         {std::string("what I wrote"), bytes_of(one.here / "a.npy"), std::string(100, '\0')}) {
+        write(one.path, other);
+        CHECK(one.continued() == "out_of_core: " + one.path +
+                                     " is not a journal of this version of the library: name another path");
+        CHECK(bytes_of(one.path) == other);
+    }
+    std::filesystem::remove(one.path);
+    std::filesystem::create_directory(one.path);
+    CHECK(contains(one.continued(), "the journal cannot be opened"));
+    std::filesystem::remove(one.path);
+    REQUIRE(::mkfifo(one.path.c_str(), 0600) == 0);
+    ::alarm(20); // or it would wait for ever
+    CHECK(contains(one.continued(), "the journal is not a regular file"));
+    ::alarm(0);
+    // Nothing that is one part is added to twice.
+    std::filesystem::remove(one.path);
+    CHECK(contains(sg::try_gemm(with(10'000'000, one.path), 1, one.fa, one.fa, 1, one.fc).error().what(),
+                   "must be in another file than C"));
+}
+
+// All products of a batch share a journal.
+TEST_CASE("a batch that is killed is resumed") {
+    folder const here;
+    constexpr index_t side = 100, count = 4;
+    auto const a = support::integers<float>(count * side, side, 1),
+               b = support::integers<float>(side, side, 2);
+    stored(here / "a.npy", a), stored(here / "b.npy", b);
+    sg::matrix<float> c(count * side, side);
+    for (index_t i = 0; i < count; ++i)
+        sg::gemm(sg::host{.threads = 1}, a.block(i * side, 0, side, side), b,
+                 c.block(i * side, 0, side, side));
+    auto made = sg::file_matrix<float>::create_npy(here / "c.npy", count * side, side);
+    files.fill(made.view(), -1.0f).or_throw();
+    auto const run = [&](index_t last) { // dies after so many blocks of this attempt
+        pid_t const child = ::fork();
+        if (child == 0) {
+            sg::file_matrix<float> const fa(here / "a.npy"), fb(here / "b.npy");
+            sg::file_matrix<float> fc(here / "c.npy", true);
+            auto const each = [](auto v) {
+                v.rows = side;
+                return sg::batch<typename decltype(v)::element_type, sg::file_memory>{v, count, side * side};
+            };
+            index_t blocks = 0;
+            auto const die = [&](index_t, index_t) {
+                if (++blocks == last) ::kill(::getpid(), SIGKILL);
+            };
+            ::_exit(sg::try_gemm(with(40'000, here / "journal", die), each(fa.view()), fb, each(fc.view()))
+                        ? 0
+                        : 1);
+        }
+        int how = 0;
+        REQUIRE(::waitpid(child, &how, 0) == child);
+        return how;
+    };
+    int attempts = 0, how = 0;
+    do {
+        REQUIRE(++attempts < 100);
+        how = run(250);
+    } while (WIFSIGNALED(how));
+    CHECK(WIFEXITED(how));
+    CHECK(WEXITSTATUS(how) == 0);
+    CHECK(attempts > 3);
+    CHECK(!std::filesystem::exists(here / "journal"));
+    CHECK(same(held(sg::file_matrix<float>(here / "c.npy")), c));
 }

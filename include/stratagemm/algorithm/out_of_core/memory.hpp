@@ -25,8 +25,9 @@ struct out_of_core_options {
     index_t device_bytes = automatic; // of each device: blocks, and the workspace of the base
     index_t host_bytes =
         automatic; // the same of the host, if the base multiplies there and operands are in files
-    // Of matrices in files: a file that tells which blocks of C are done. A product that was ended goes on
-    // from there; the file is removed when all is done. Empty: none is kept.
+    // Of matrices in files: a file that tells which blocks of C are done. The same call goes on from there
+    // when its process ended, and refuses the journal of any other; the file is removed when all is done.
+    // Empty: none is kept.
     std::string journal{};
     // Called with the number of finished blocks of C, and of all, by one thread at a time.
     std::function<void(index_t done, index_t all)> progress{};
@@ -43,13 +44,19 @@ struct memory_beyond {
     // Of finished blocks: nobody resumes what is in memory.
     struct journal {
         template <class P>
-        status open(out_of_core_options const& options, P const&, tiling const&) {
+        static status check(out_of_core_options const& options, P const&) {
             if (options.journal.empty()) return {};
             return failure(errc::argument, "out_of_core: a journal is for matrices in files");
         }
+        template <class P>
+        status open(out_of_core_options const&, P const&, tiling const&, std::string const&) {
+            return {};
+        }
         bool has(index_t) const { return false; }
-        index_t count() const { return 0; }
-        status add(index_t) { return {}; }
+        template <class V>
+        status add(index_t, V const&) {
+            return {};
+        }
         status finish() { return {}; }
     };
 };

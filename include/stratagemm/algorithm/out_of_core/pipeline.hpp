@@ -73,14 +73,21 @@ status run_in_one(Base const& base, Problem const& p, typename Base::arena& memo
 // What the devices of a product share.
 template <class There>
 struct job {
+    using journal = typename memory_beyond<There>::journal;
+
     course way;
+    journal& finished; // of the whole batch
+    index_t before;    // blocks of C of the products before this one
     std::atomic<index_t> next_unit{0};
     std::mutex mutex;
-    index_t done = 0; // blocks of C
-    typename memory_beyond<There>::journal finished;
+    index_t done = 0; // blocks of C of this one
     status failed;
 
-    explicit job(course const& w) : way(w) {}
+    job(course const& w, journal& all, index_t product)
+        : way(w), finished(all), before(product * w.rows() * w.cols()) {
+        for (index_t x = 0; x < way.rows() * way.cols(); ++x) done += finished.has(before + x);
+    }
+    index_t number(typename course::step const& at) const { return before + at.i * way.cols() + at.j; }
     void fail(status s) {
         std::lock_guard const lock(mutex);
         if (failed) failed = std::move(s);
@@ -203,7 +210,7 @@ private:
         for (index_t unit; (unit = job_.next_unit++) < job_.way.units();)
             for (index_t x = 0; x < job_.way.steps(unit); ++x) {
                 auto const at = job_.way.at(unit, x);
-                if (job_.finished.has(at.i * job_.way.cols() + at.j)) continue;
+                if (job_.finished.has(job_.number(at))) continue;
                 if (status s = load(at); !s) return fail(std::move(s));
             }
         change([&] { all_loaded_ = true; });
@@ -371,8 +378,8 @@ private:
                                                          p_.col0 + s.at.j * tiling_.n);
                 !x)
                 return x;
+        if (status x = job_.finished.add(job_.number(s.at), to); !x) return x;
         std::lock_guard const lock(job_.mutex);
-        if (status x = job_.finished.add(s.at.i * job_.way.cols() + s.at.j); !x) return x;
         ++job_.done;
         if (options_.progress) options_.progress(job_.done, job_.way.rows() * job_.way.cols());
         return {};

@@ -155,8 +155,9 @@ public:
     }
 
     // Blocks are about square; the smallest are for budgets that no others fit into. Products of matrices
-    // in files have k cut only where nothing else fits, so that they have the bits of the product in
-    // memory.
+    // in files have k cut only where nothing else fits: they have the bits of the product in memory if the
+    // base sums alike whatever the sides are. `host` does with .invariant; without, small blocks, or those
+    // of few rows or columns, may be dot products, which sum in another order.
     template <class S>
     tiling tiling_of(S const& s) const {
         tiling best;
