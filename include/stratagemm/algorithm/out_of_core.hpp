@@ -162,7 +162,8 @@ private:
             return failure(errc::memory, "out_of_core", text);
         }
         typename beyond::journal finished;
-        if (status x = open(finished, p, c); !x) return x;
+        if constexpr (from_files)
+            if (status x = open(finished, p, c); !x) return x;
         for (index_t i = 0; i < p.count; ++i)
             if (status x = in_parts(p.at(i), c, finished, i, memory); !x) return x;
         return finished.finish();

@@ -48,10 +48,6 @@ struct memory_beyond {
             if (options.journal.empty()) return {};
             return failure(errc::argument, "out_of_core: a journal is for matrices in files");
         }
-        template <class P>
-        status open(out_of_core_options const&, P const&, tiling const&, std::string const&) {
-            return {};
-        }
         bool has(index_t) const { return false; }
         template <class V>
         status add(index_t, V const&) {
