@@ -339,7 +339,8 @@ TEST_CASE("a journal is of one product, and says what differs from another") {
     };
     std::string const says = "out_of_core: " + one.path + " is the journal of another product: it says '";
     CHECK(message(policy, 2) == says + "alpha: 1', and this one is 'alpha: 2'; remove it to begin anew");
-    CHECK(contains(message(policy, 1, sg::relu), says + "epilogue: none', and this one is 'epilogue: "));
+    CHECK(contains(message(policy, 1, sg::relu),
+                   says + "epilogue: none', and this one is 'epilogue: stratagemm::"));
     CHECK(contains(message(with(30'000, one.path), 1), says + "blocks: "));
     // What computes a block: its bits depend on the policy, its options and the instruction set.
     CHECK(contains(message(over(sg::reference{}), 1), "and this one is 'policy: reference: "));

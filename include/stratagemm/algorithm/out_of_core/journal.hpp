@@ -224,7 +224,11 @@ private:
     template <class E>
     static std::string epilogue_name() {
         if constexpr (std::is_same_v<E, identity>) return "none";
-        return __PRETTY_FUNCTION__;
+        std::string_view name =
+            __PRETTY_FUNCTION__; // "... [with E = name; std::string = ...]", or "... [E = name]"
+        name.remove_prefix(name.find("E = ") + 4);
+        name.remove_suffix(1);
+        return std::string(name.substr(0, name.rfind("; std::string")));
     }
     template <class P>
     static std::string text_of(P const& p, tiling const& c, std::string const& policy) {
