@@ -78,8 +78,7 @@ struct blocked_ell {
             values.cols / side != block_columns.cols)
             return failure(errc::shape, "blocked_ell: values must have `side` times the rows and the columns "
                                         "of block_columns");
-        if (index_t elements = 0;
-            __builtin_mul_overflow(rows, values.cols, &elements) || !can_count<Index>(elements))
+        if (!can_count<Index>(rows, values.cols))
             return failure(errc::overflow, "blocked_ell: there are more elements than the indices can count");
         return {};
     }

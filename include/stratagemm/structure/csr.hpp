@@ -331,8 +331,13 @@ template <policy P, sparse_operand X>
 auto try_by_rows(P const& policy, X const& x) -> result<owned<list_of<X, P>, P>> {
     if constexpr (requires { x.usable(); })
         if (status s = x.usable(); !s) return s;
-    auto memory =
-        reserve_for(policy, x.facts().template bytes<typename P::arena, leaf_of<P>>(x.rows, x.cols));
+    auto const facts = x.facts();
+    // Bytes are computed for numbers up to this, and do not overflow.
+    auto const is_vast = [](index_t n) { return n < 0 || n > index_t{1} << 52; };
+    if (is_vast(x.rows) || is_vast(x.cols) || is_vast(facts.most(x.rows, x.cols)))
+        return failure(errc::overflow,
+                       "by_rows: a sparse matrix has more than 2^52 rows, columns or elements");
+    auto memory = reserve_for(policy, facts.template bytes<typename P::arena, leaf_of<P>>(x.rows, x.cols));
     if (!memory) return memory.take_status();
     auto list = x.listed(policy.leaf(), **memory);
     if (!list) return list.take_status();

@@ -146,7 +146,7 @@ struct ell {
     status usable() const {
         if (values.rows != rows || columns.rows != rows || values.cols != columns.cols)
             return failure(errc::shape, "ell: columns and values must have the same shape");
-        if (!can_count<Index>(rows * columns.cols))
+        if (!can_count<Index>(rows, columns.cols))
             return failure(errc::overflow, "ell: there are more elements than 32-bit indices can count");
         return {};
     }

@@ -61,6 +61,7 @@ public:
     [[gnu::cold, gnu::noinline]] status wrong(errc code, char const* what) const {
         return failure(code, "matrix_market", path_ + ": " + what);
     }
+    [[gnu::cold, gnu::noinline]] status wrong(error const& e) const { return wrong(e.code(), e.what()); }
     [[gnu::cold, gnu::noinline]] status wrong_line(char const* what) const {
         return failure(errc::argument, "matrix_market",
                        path_ + ", line " + std::to_string(line_) + ": " + what);
@@ -300,8 +301,10 @@ result<csr_matrix<T, Index, host>> try_read_matrix_market(char const* path) {
                                 static_cast<index_t>(entries.values.size())};
         host const one{1};
         auto by_columns = try_by_rows(one, all.transposed());
-        if (!by_columns) return by_columns.take_status();
-        return try_by_rows(one, by_columns->view().transposed());
+        if (!by_columns) return r.wrong(by_columns.error());
+        auto sorted = try_by_rows(one, by_columns->view().transposed());
+        if (!sorted) return r.wrong(sorted.error());
+        return sorted;
     });
 }
 template <class T, class Index = std::int32_t>

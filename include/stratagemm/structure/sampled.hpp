@@ -112,12 +112,13 @@ csr_matrix<T, Index, P> pattern_on_host(P const& policy, csr<T, Index> const& a,
     auto const bytes = [](index_t n, std::size_t size) {
         return arena::rounded(static_cast<std::size_t>(n) * size);
     };
-    auto scratch = reserve_for(policy, static_cast<std::size_t>(team) * bytes(b.cols, sizeof(index_t)) +
-                                           bytes(a.rows + 1, sizeof(index_t)));
+    index_t const marks_of_all = product_of_sides("pattern", team, b.cols, sizeof(index_t));
+    auto scratch =
+        reserve_for(policy, bytes(marks_of_all, sizeof(index_t)) + bytes(a.rows + 1, sizeof(index_t)));
     scratch.or_throw();
-    auto const marks = (*scratch)->template take<index_t>(team * b.cols);
+    auto const marks = (*scratch)->template take<index_t>(marks_of_all);
     auto const begins = (*scratch)->template take<index_t>(a.rows + 1);
-    for (index_t at = 0; at < team * b.cols; ++at) marks[at] = 0;
+    for (index_t at = 0; at < marks_of_all; ++at) marks[at] = 0;
     // f(j) for each column j of row i, once; `mark` is a number that was not used with these marks.
     auto const each_column = [&](index_t i, index_t* marked, index_t mark, auto&& f) {
         for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at) {

@@ -121,7 +121,7 @@ struct two_of_four {
         if (values.rows != rows || values.cols != cols / 2)
             return failure(errc::shape,
                            "two_of_four: the values must have half as many columns as the matrix");
-        if (!can_count<index_type>(rows * (cols / 2)))
+        if (!can_count<index_type>(rows, cols / 2))
             return failure(errc::overflow,
                            "two_of_four: there are more elements than 32-bit indices can count");
         return {};

@@ -384,6 +384,9 @@ TEST_CASE("sparse formats: what is wrong is said") {
     sg::matrix<float> const b(4, 2), odd(3, 2);
     sg::matrix<float> c(4, 2), odd_c(3, 2);
     says(sg::try_gemm(sg::host{}, uneven, odd, odd_c), sg::errc::shape, "the same shape");
+    sg::index_t const side = sg::index_t{1} << 40; // the number of elements does not fit index_t
+    sg::ell<float> const vast_ell(3, {columns.data(), side, side, 0, 0}, {values.data(), side, side, 0, 0});
+    says(vast_ell.check(), sg::errc::overflow, "than 32-bit indices can count");
     std::vector<std::int32_t> begins{0, 1, 2};
     columns = {0, 1};
     sg::bsr<float> blocks{4, 4, 2, begins.data(), columns.data(), values.data(), 2};

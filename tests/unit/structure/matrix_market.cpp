@@ -186,3 +186,16 @@ TEST_CASE("matrix market: what is wrong is said, with its line") {
     CHECK(contains(missing.error().what(), "no such file.mtx: cannot be opened"));
     CHECK(!sg::try_write_matrix_market("no such folder/a.mtx", support::banded<float>(2, 2, 1, 1).view()));
 }
+
+TEST_CASE("matrix market: sides beyond all memory are refused") {
+    // 2^61 + 1 numbers of 8 bytes are 8 bytes, modulo 2^64.
+    for (char const* const sides : {"2305843009213693952 1 1\n1 1 1\n", "1 2305843009213693952 1\n1 1 1\n",
+                                    "2305843009213693952 2305843009213693952 0\n"}) {
+        temporary_file const file(std::string("%%MatrixMarket matrix coordinate real general\n") + sides);
+        auto const a = sg::try_read_matrix_market<float, std::int64_t>(file.path.c_str());
+        REQUIRE(!a);
+        CHECK(a.error().code() == sg::errc::overflow);
+        CHECK(contains(a.error().what(), file.path));
+        CHECK(contains(a.error().what(), "more than 2^52 rows, columns or elements"));
+    }
+}

@@ -81,6 +81,11 @@ template <class Index>
 constexpr bool can_count(index_t n) {
     return sizeof(Index) >= sizeof(index_t) || n <= static_cast<index_t>(std::numeric_limits<Index>::max());
 }
+template <class Index>
+constexpr bool can_count(index_t x, index_t y) {
+    index_t n = 0;
+    return !__builtin_mul_overflow(x, y, &n) && can_count<Index>(n);
+}
 
 // x * y elements of so many bytes, refused where there cannot be so many.
 inline index_t product_of_sides(char const* layer, index_t x, index_t y, std::size_t size) {
