@@ -760,7 +760,7 @@ private:
         bool const by_columns = p.c.cols == 1 || rows_are_closer(p.b);
         by.each(team, team, [&](int, int part) {
             if (!few_rows)
-                return multiply_part(p, by_columns, first_row(p.a.row_begins, p.c.rows, part, team),
+                return multiply_part(p, p.c.cols, by_columns, first_row(p.a.row_begins, p.c.rows, part, team),
                                      first_row(p.a.row_begins, p.c.rows, part + 1, team));
             index_t const pieces = (p.c.cols - 1) / 64 + 1, j = pieces * part / team * 64,
                           end = lesser(pieces * (part + 1) / team * 64, p.c.cols);
@@ -769,20 +769,21 @@ private:
             q.c = p.c.part(0, j, p.c.rows, end - j);
             if (p.beta != typename Q::scalar(0)) q.e = p.e.part(0, j, p.c.rows, end - j);
             q.col0 += j;
-            if (j < end) multiply_part(q, by_columns, 0, p.c.rows);
+            if (j < end) multiply_part(q, p.c.cols, by_columns, 0, p.c.rows);
         });
         return {};
     }
+    // Of a product with `across` columns, which choose the order of its sums.
     template <class Q>
-    static void multiply_part(Q const& p, bool by_columns, index_t first, index_t last) {
+    static void multiply_part(Q const& p, index_t across, bool by_columns, index_t first, index_t last) {
         using S = typename Q::scalar;
         if constexpr (std::is_same_v<S, typename Q::a_type> && std::is_floating_point_v<S>)
-            if (p.b.col_stride == 1 || by_columns) return multiply_real(p, by_columns, first, last);
+            if (p.b.col_stride == 1 || by_columns) return multiply_real(p, across, by_columns, first, last);
         multiply_any(p, first, last);
     }
     // Into C as it lies, or else by pieces of a row, which finish_element() writes.
     template <class Q>
-    static void multiply_real(Q const& p, bool by_columns, index_t first, index_t last) {
+    static void multiply_real(Q const& p, index_t across, bool by_columns, index_t first, index_t last) {
         using T = typename Q::a_type;
         using Index = typename Q::a_operand::index_type;
         constexpr bool valued = has_values<typename Q::a_operand>;
@@ -805,7 +806,8 @@ private:
                                          p.beta,
                                          p.beta != T(0),
                                          by_columns,
-                                         by_columns && has_even_rows(p.a.row_begins, p.a.rows)};
+                                         by_columns && has_even_rows(p.a.row_begins, p.a.rows),
+                                         across};
         if constexpr (valued) g.values = p.a.values;
         bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
         if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&

@@ -159,6 +159,30 @@ TEMPLATE_TEST_CASE("csr: the result does not depend on the number of threads", "
             }
 }
 
+TEMPLATE_TEST_CASE("csr: the number of threads does not change a bit of few rows times any number of columns",
+                   "", float, double) {
+    using T = TestType;
+    sg::index_t const m = 5, k = 400;
+    auto a = support::power_law<T>(m, k, 0.3, 1);
+    auto const x = support::fractions<T>(1, static_cast<sg::index_t>(a.values.size()), 2);
+    std::copy(x.data(), x.data() + a.values.size(), a.values.begin());
+    auto const same = [](T y) { return y; }; // takes the way of epilogues
+    int wrong = 0;
+    for (sg::index_t const n : {70, 84, 100, 129, 150, 200, 260, 290, 320, 340, 520, 580}) {
+        auto const b = support::fractions<T>(k, n, 3), e = support::fractions<T>(m, n, 4);
+        sg::matrix<T> one(m, n), several(m, n), one_then(m, n);
+        sg::gemm(sg::host{1}, T(2), a.view(), b, T(0.3), e, one);
+        sg::gemm(sg::host{1}, T(2), a.view(), b, T(0.3), e, one_then, same);
+        for (int const threads : {2, 3, 5, 7}) {
+            sg::gemm(sg::host{threads}, T(2), a.view(), b, T(0.3), e, several);
+            wrong += !support::same_bits(one, several);
+            sg::gemm(sg::host{threads}, T(2), a.view(), b, T(0.3), e, several, same);
+            wrong += !support::same_bits(one_then, several);
+        }
+    }
+    CHECK(wrong == 0);
+}
+
 TEMPLATE_TEST_CASE("csr: the result does not depend on where in a line of the cache B begins", "", float,
                    double) {
     using T = TestType;

@@ -1,7 +1,8 @@
 // CSR times dense on the host, in float and double: kernels for each instruction set.
 //
 // The sum of an element of C depends on the row of A, the lengths of the rows of A, the layout of B, the number of
-// columns and the instruction set alone, so the result does not depend on threads, nor on where B begins.
+// columns of the whole product and the instruction set alone, so the result does not depend on threads, nor on where B
+// begins. A part of the columns begins at a multiple of 64.
 #pragma once
 
 #include "../../backend/host/kernels.hpp"
@@ -24,7 +25,8 @@ struct sparse_rows {
     index_t c_row, c_col;
     T alpha, beta;
     bool adds, by_columns;
-    bool even; // rows of A have like lengths
+    bool even;      // rows of A have like lengths
+    index_t across; // columns of the whole product, of which these may be a part
 };
 
 // Whether rows have like lengths, as some neighbours tell.

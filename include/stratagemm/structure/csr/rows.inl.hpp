@@ -77,7 +77,7 @@ STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index, Ones> const& g, index_t i,
     }
 }
 
-// Vector v of NV, of which the first and the last may be parts.
+// Vector v of NV, of which the first and the last may be parts. A single one is `first`.
 template <class T, int NV>
 STRATAGEMM_OP vec<T> load_of(T const* p, int v, part first, part last) {
     p += v * lanes<T>;
@@ -134,9 +134,10 @@ STRATAGEMM_OP void sparse_strip_of(sparse_rows<T, Index, Ones> const& g, index_t
     sparse_strip_of_parts<T, Index, Ones, NV, Sums>(g, i, j, first, last);
 }
 
-// B by rows of more than two vectors, where loads of parts of a vector cost no more than whole ones. The vectors begin
-// where lines of the cache do, if that is the same in all rows of B: a load that meets two lines takes twice the time.
-// The number of sums is the same wherever B begins. g is a copy, so that no store to C can change it.
+// B by rows of a product with more than two vectors, where loads of parts of a vector cost no more than whole ones. The
+// vectors begin where lines of the cache do, if that is the same in all rows of B: a load that meets two lines takes
+// twice the time. The number of sums is the same wherever B begins, and in each part of the columns. g is a copy, so
+// that no store to C can change it.
 template <class T, class Index, bool Ones>
 STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const g) {
     constexpr index_t W = lanes<T>, size = sizeof(T);
@@ -147,7 +148,8 @@ STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const 
     auto const all = make_part<T>(static_cast<int>(W));
     auto first = all; // auto: other sets have no masks
     first.mask = static_cast<unsigned short>(first.mask >> shift << shift);
-    part const last = make_part<T>(static_cast<int>(shift + g.n - (count - 1) * W));
+    auto const last = make_part<T>(static_cast<int>(shift + g.n - (count - 1) * W));
+    if (count == 1) first.mask = static_cast<unsigned short>(first.mask & last.mask);
     index_t fetched = g.begins[g.first];
     for (index_t i = g.first; i < g.last; ++i) {
         fetched = fetch_ahead(g, fetched, g.begins[i + 1]);
@@ -155,10 +157,10 @@ STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const 
             index_t const from = count * s / strips, width = count * (s + 1) / strips - from,
                           j = from * W - shift;
             part const left = s == 0 ? first : all, right = s == strips - 1 ? last : all;
-            if (g.n <= 4 * W)
+            if (g.across <= 4 * W) // which is then one part
                 sparse_strip_of<2, 3, 5>(g, i, j, left, right, width);
             else
-                sparse_strip_of<1, 4, most>(g, i, j, left, right, width);
+                sparse_strip_of<1, 1, most>(g, i, j, left, right, width);
         }
     }
 }
@@ -168,7 +170,7 @@ template <class T, class Index, bool Ones>
 STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const g) {
     constexpr int W = lanes<T>;
     if constexpr (masked)
-        if (g.n > 2 * W) return sparse_times_wide_rows(g);
+        if (g.across > 2 * W) return sparse_times_wide_rows(g);
     index_t fetched = g.begins[g.first];
     for (index_t i = g.first; i < g.last; ++i) {
         T* const c = g.c + i * g.c_row;
