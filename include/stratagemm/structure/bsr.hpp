@@ -202,6 +202,8 @@ public:
     }
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
+        if constexpr (csr_product<P>::template ends_narrower<Q> && !csr_product<P>::on_host)
+            return this->multiply_before_epilogue(*this, p, memory);
         if constexpr (requires { p.a.side; } &&
                       may_have_bsr_kernel<leaf_of<P>, typename P::space, typename Q::a_type>)
             if (stays_blocks(p)) {

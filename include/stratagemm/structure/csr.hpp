@@ -465,6 +465,16 @@ void to_dense(P const& policy, M const& matrix, C&& c) {
 
 // ---- products ---------------------------------------------------------------------------------------------
 
+// An epilogue of C as one of the transposed of C.
+template <class F>
+struct turned_epilogue {
+    F of;
+    template <class X>
+    X operator()(X x, index_t i, index_t j) const {
+        return apply_epilogue(of, x, j, i);
+    }
+};
+
 // Products of a sparse matrix and a dense one over the leaf of a backend.
 template <policy P>
 class csr_product : public product_over<P> {
@@ -498,21 +508,12 @@ public:
 
     template <class S>
     footprint workspace(S const& s) const {
-        auto const r = sparse_first(s);
-        footprint need;
-        if (as_stored<decltype(r.a_facts)>(r.n * r.count)) {
-            space::share(need) =
-                arena::rounded(static_cast<std::size_t>(parts_of(r.a_facts.most(r.m, r.k), r.m) * r.m) *
-                               sizeof(accumulator_t<typename S::a_type>));
-            return need;
-        }
-        space::share(need) =
-            r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
-        if constexpr (on_host && is_whole<decltype(r.a_facts)>) need = need + bytes_for_whole<S>(r);
-        if constexpr (on_device && requires { r.a_facts.sums; })
-            space::share(need) +=
-                bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
-        return need;
+        return workspace_of_lists(s) + bytes_before_epilogue(s);
+    }
+    template <class Q>
+    footprint workspace_for(Q const& p) const {
+        auto const s = p.shape();
+        return ends_narrower<Q> ? workspace(s) : workspace_of_lists(s);
     }
     // No row has more than k terms, unless columns repeat.
     template <class S>
@@ -547,9 +548,15 @@ public:
 
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        if constexpr (sparse_operand<typename Q::a_operand>) {
+        if constexpr (ends_narrower<Q> && !on_host) {
+            return multiply_before_epilogue(*this, p, memory);
+        } else if constexpr (sparse_operand<typename Q::a_operand>) {
             return list_and_multiply(p, memory);
-        } else { // C^T = B^T A^T
+        } else if constexpr (ends_narrower<Q>) { // C^T = B^T A^T
+            auto q = p.with_epilogue(turned_epilogue<typename Q::epilogue_type>{p.epilogue}).transposed();
+            std::swap(q.row0, q.col0);
+            return list_and_multiply(q, memory);
+        } else {
             if (status s = list_and_multiply(p.without_epilogue().transposed(), memory); !s) return s;
             for (index_t i = 0; i < p.count; ++i)
                 if (status s = apply_to_c(this->leaf(), p.at(i)); !s) return s;
@@ -557,7 +564,61 @@ public:
         }
     }
 
+protected:
+    // Whether an epilogue has a sum before it is rounded to a narrower C.
+    template <class Q>
+    static constexpr bool ends_narrower = !std::is_same_v<typename Q::epilogue_type, identity> &&
+                                          !std::is_same_v<typename Q::c_type, typename Q::scalar>;
+    // Kernels of devices round what they write. With an epilogue they write sums, which it has before C does. `self`
+    // multiplies.
+    template <class Self, class Q>
+    static status multiply_before_epilogue(Self const& self, Q const& p, arena& memory) {
+        using S = typename Q::scalar;
+        typename arena::scope const scope(memory);
+        auto const leaf = self.leaf();
+        index_t const m = p.c.rows, n = p.c.cols;
+        view<S, space> const sums{memory.template take<S>(m * n), m, n, n, 1};
+        for (index_t i = 0; i < p.count; ++i) {
+            auto const one = p.at(i);
+            status s;
+            if (p.beta != S(0)) s = leaf.copy(one.e, sums);
+            problem<typename Q::a_operand, typename Q::b_operand, view<S, space>> const to_sums{
+                p.alpha, one.a, one.b, p.beta, sums, sums};
+            if (s) s = self(to_sums, memory);
+            if (s) s = leaf.apply(p.epilogue, sums, p.row0, p.col0);
+            if (s) s = leaf.copy(view<S const, space>(sums), one.c);
+            if (!s) return s;
+        }
+        return {};
+    }
+
 private:
+    template <class S>
+    static footprint bytes_before_epilogue(S const& s) {
+        using Sum = accumulator_t<typename S::a_type>;
+        footprint need;
+        if constexpr (!on_host && !std::is_same_v<typename S::c_type, Sum>)
+            space::share(need) = arena::rounded(static_cast<std::size_t>(s.m * s.n) * sizeof(Sum));
+        return need;
+    }
+    template <class S>
+    footprint workspace_of_lists(S const& s) const {
+        auto const r = sparse_first(s);
+        footprint need;
+        if (as_stored<decltype(r.a_facts)>(r.n * r.count)) {
+            space::share(need) =
+                arena::rounded(static_cast<std::size_t>(parts_of(r.a_facts.most(r.m, r.k), r.m) * r.m) *
+                               sizeof(accumulator_t<typename S::a_type>));
+            return need;
+        }
+        space::share(need) =
+            r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
+        if constexpr (on_host && is_whole<decltype(r.a_facts)>) need = need + bytes_for_whole<S>(r);
+        if constexpr (on_device && requires { r.a_facts.sums; })
+            space::share(need) +=
+                bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
+        return need;
+    }
     // The kernel of a device for so many elements. Rows that are in pieces, but none of them cut, have one sum.
     template <class R>
     std::string describe_kernel(R const& r, index_t nonzeros) const {

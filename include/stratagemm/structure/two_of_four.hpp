@@ -226,6 +226,11 @@ public:
             arena::rounded(static_cast<std::size_t>(s.k * aligned_length<T>(sides(s).second)) * sizeof(T));
         return need;
     }
+    template <class Q>
+    footprint workspace_for(Q const& p) const {
+        auto const s = p.shape();
+        return stays(s) ? workspace(s) : csr_product<P>::workspace_for(p);
+    }
     // Tensor cores cut off where others round, once for 32 terms or so.
     template <class S>
     bound error_bound(S const& s) const {

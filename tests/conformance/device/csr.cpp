@@ -4,6 +4,7 @@
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/csr.hpp>
 
 #include <algorithm>
@@ -68,6 +69,44 @@ void csr_on_device() {
         CHECK(wrong == 0);
         CHECK(sg::plan(device, sg::product(there, there_b, there_c).shape()).describe().find("csr of") == 0);
     }
+}
+
+// An epilogue has the sum before it is rounded to a narrower C: it is beyond the range of T until the epilogue has
+// brought it back, by a factor or by limits.
+template <class T>
+void csr_then_epilogue() {
+    using S = sg::accumulator_t<T>;
+    under_test const device;
+    sg::index_t const m = 20, k = 24, n = 9;
+    auto const a = support::uniform_sparse<T>(m, k, 0.4, 1), right = support::uniform_sparse<T>(k, n, 0.4, 2);
+    csr_there<T, std::int32_t> const there_a(device, a.view()), there_right(device, right.view());
+    auto const b = support::integers<T>(k, n, 3), left = support::integers<T>(m, k, 4),
+               e = support::integers<T>(m, n, 5);
+    under_test::matrix<T> const there_b(device, b), there_left(device, left), there_e(device, e);
+    under_test::matrix<T> there_c(device, m, n);
+    sg::matrix<T> c(m, n), expected(m, n);
+    S const factor(std::is_integral_v<T> ? 100 : 65536);
+    auto const back = [&] {
+        if constexpr (std::is_integral_v<T>)
+            return sg::clamp(-100, 100);
+        else
+            return sg::scale(1 / factor);
+    }();
+    auto const try_one = [&](auto const& x, auto const& y, auto const& dense_x, auto const& dense_y) {
+        for (S const beta : {S(0), factor}) {
+            sg::gemm(sg::reference{}, factor, dense_x, dense_y, beta, e, expected, back);
+            sg::gemm(device, factor, x, y, beta, there_e, there_c, back);
+            there_c.download(c);
+            int wrong = 0;
+            for (sg::index_t i = 0; i < m; ++i)
+                for (sg::index_t j = 0; j < n; ++j) wrong += !(c(i, j) == expected(i, j));
+            CHECK(wrong == 0);
+        }
+    };
+    try_one(there_a.view, there_b, a.dense(), b);
+    try_one(there_left, there_right.view, left, right.dense());
+    auto const blocks = sg::to_bsr(device, there_a.view, 4);
+    try_one(blocks.view(), there_b, a.dense(), b);
 }
 
 // The kernel for one column, whatever it would take to be chosen. Some rows are empty. The whole group has some tiles, of
@@ -171,6 +210,10 @@ TEST_CASE("csr times dense on a device: which kernel has one column", "[csr]") {
     INFO(text);
     bool const there = sg::csr_vector_units<space>(device.leaf()) > 0;
     CHECK((text.find("rows of A by a warp") != std::string::npos) == there);
+}
+TEST_CASE("csr times dense on a device: an epilogue before a narrower C", "[csr]") {
+    csr_then_epilogue<sg::half>();
+    csr_then_epilogue<std::int8_t>();
 }
 TEST_CASE("csr times dense on a device: float", "[csr]") { csr_on_device<float>(); }
 TEST_CASE("csr times dense on a device: double", "[csr]") { csr_on_device<double>(); }

@@ -134,6 +134,35 @@ TEMPLATE_TEST_CASE("csr: transposed, by columns, on the right, scaled and conjug
     CHECK(plan.workspace().host >= static_cast<std::size_t>(size) * (sizeof(T) + 4));
 }
 
+TEMPLATE_TEST_CASE("csr: an epilogue has the sum before it is rounded to a narrower C", "", sg::half,
+                   std::int8_t) {
+    using T = TestType;
+    using S = sg::accumulator_t<T>;
+    sg::index_t const m = 9, n = 70, k = 40;
+    sparse<T> const a(m, k, 3), right(k, n, 3);
+    auto const b = integers<T>(k, n, 2), left = integers<T>(m, k, 4), e = integers<T>(m, n, 3);
+    // Beyond the range of T until it is back: by a factor, or by limits.
+    S const factor(std::is_integral_v<T> ? 100 : 65536);
+    auto const back = [&](S x, sg::index_t i, sg::index_t j) {
+        S const place(static_cast<S>(i - j % 7));
+        return x / factor + place;
+    };
+    sg::matrix<T> c(m, n), expected(m, n);
+    auto const try_one = [&](auto const& x, auto const& y, auto const& dense_x, auto const& dense_y) {
+        for (int const threads : {1, 3}) {
+            sg::host const cpu{threads};
+            sg::gemm(sg::reference{}, factor, dense_x, dense_y, S(0), expected, back);
+            sg::gemm(cpu, factor, x, y, S(0), c, back);
+            CHECK(equal(c, expected));
+            sg::gemm(sg::reference{}, factor, dense_x, dense_y, factor, e, expected, back);
+            sg::gemm(cpu, factor, x, y, factor, e, c, back);
+            CHECK(equal(c, expected));
+        }
+    };
+    try_one(a.view(), b, a.dense, b);
+    try_one(left, right.view(), left, right.dense);
+}
+
 TEMPLATE_TEST_CASE("csr: the result does not depend on the number of threads", "", float, double) {
     using T = TestType;
     for (sg::index_t const n : {1, 65, 200})
