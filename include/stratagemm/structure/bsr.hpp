@@ -232,7 +232,7 @@ private:
 inline constexpr char to_bsr_text[] = R"(
 KERNEL(ITEMS) fill_bsr(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(IN const, values),
                        BUFFER(INDEX const, block_begins), BUFFER(INDEX const, block_columns),
-                       BUFFER(IN, to_values), index rows, index side) {
+                       BUFFER(IN, to_values), index rows, index side, scalar none) {
     OPEN(INDEX const, begins);
     OPEN(INDEX const, columns);
     OPEN(IN const, values);
@@ -240,21 +240,25 @@ KERNEL(ITEMS) fill_bsr(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns)
     OPEN(INDEX const, block_columns);
     OPEN(IN, to_values);
     for (EACH(i, rows))
-        for (index at = (index)begins[i]; at < (index)begins[i + 1]; ++at) {
-            index const j = (index)columns[at];
-            index block = (index)block_begins[i / side], end = (index)block_begins[i / side + 1];
-            while (end - block > 1) { /* block_columns[block] <= j / side */
-                index const middle = (block + end) / 2;
-                if ((index)block_columns[middle] <= j / side)
-                    block = middle;
-                else
-                    end = middle;
+        for (int adds = 0; adds < 2; ++adds) /* the sums are `none` first */
+            for (index at = (index)begins[i]; at < (index)begins[i + 1]; ++at) {
+                index const j = (index)columns[at];
+                index block = (index)block_begins[i / side], end = (index)block_begins[i / side + 1];
+                while (end - block > 1) { /* block_columns[block] <= j / side */
+                    index const middle = (block + end) / 2;
+                    if ((index)block_columns[middle] <= j / side)
+                        block = middle;
+                    else
+                        end = middle;
+                }
+                index const to = (block * side + i % side) * side + j % side;
+                scalar element = none;
+                if (adds) {
+                    scalar const one = LOAD(IN, values, at), before = LOAD(IN, to_values, to);
+                    element = before + one;
+                }
+                STORE(IN, to_values, to, CONVERT(OUT_VALUE, (value)element));
             }
-            index const to = (block * side + i % side) * side + j % side;
-            scalar const one = LOAD(IN, values, at), before = LOAD(IN, to_values, to);
-            scalar const element = before + one;
-            STORE(IN, to_values, to, CONVERT(OUT_VALUE, (value)element));
-        }
 }
 )";
 
@@ -316,12 +320,19 @@ owned<bsr<T, Index>, P> blocks_on_host(P const& policy, csr<T, Index> const& a, 
         });
         std::sort(to.columns + before, to.columns + blocks);
         for (index_t at = before; at < blocks; ++at) last[static_cast<std::size_t>(to.columns[at])] = at + 1;
-        for (index_t i = 0; i < side; ++i)
-            for (index_t at = a.row_begins[line * side + i]; at < a.row_begins[line * side + i + 1]; ++at) {
-                index_t const block = last[static_cast<std::size_t>(a.columns[at] / side)] - 1;
-                T& one = to.values[(block * side + i) * side + a.columns[at] % side];
+        for (index_t i = 0; i < side; ++i) {
+            auto const each_element = [&](auto&& f) {
+                for (index_t at = a.row_begins[line * side + i]; at < a.row_begins[line * side + i + 1];
+                     ++at) {
+                    index_t const block = last[static_cast<std::size_t>(a.columns[at] / side)] - 1;
+                    f(to.values[(block * side + i) * side + a.columns[at] % side], at);
+                }
+            };
+            each_element([](T& one, index_t) { one = static_cast<T>(no_sum<S>()); });
+            each_element([&](T& one, index_t at) {
                 one = static_cast<T>(sum_of_two(static_cast<S>(one), static_cast<S>(a.values[at])));
-            }
+            });
+        }
         to.begins[line + 1] = static_cast<Index>(blocks);
     }
     return {to.memory,
@@ -347,7 +358,8 @@ blocks_on_device(P const& policy, csr<T, Index, typename P::space> const& a, ind
     index_t const row = side * side;
     leaf.fill(view<T, typename P::space>{to.values, *found, row, row, 1}, T(real_t<T>(0))).or_throw();
     leaf.launch(list_kernel<T, Index>("fill_bsr", to_bsr_text, ""), groups_for_each(a.rows, 256),
-                a.row_begins, a.columns, a.values, to.begins, to.columns, to.values, a.rows, side)
+                a.row_begins, a.columns, a.values, to.begins, to.columns, to.values, a.rows, side,
+                no_sum<accumulator_t<T>>())
         .or_throw();
     leaf.synchronize().or_throw();
     return {to.memory,

@@ -221,8 +221,11 @@ struct csr {
 
     // Element `at`, with the factor.
     accumulator_t<T> number(index_t at) const requires std::is_same_v<Space, host_memory> {
-        auto const x = static_cast<accumulator_t<T>>(values[at]);
-        return scaled_by(scale, conjugate ? stratagemm::conjugate(x) : x);
+        auto x = static_cast<accumulator_t<T>>(values[at]);
+        if (conjugate) x = stratagemm::conjugate(x);
+        if constexpr (complex_like<T>) // 0i times Inf is NaN
+            if (scale.imag() == 0) return T(scale.real() * x.real(), scale.real() * x.imag());
+        return scaled_by(scale, x);
     }
 
     status check() const requires std::is_same_v<Space, host_memory> {
@@ -448,16 +451,19 @@ void to_dense(P const& policy, M const& matrix, C&& c) {
     leaf.fill(to, T(real_t<S>(0))).or_throw();
     auto const a = list.view();
     if constexpr (host_leaf<leaf_of<P>>) {
-        for (index_t i = 0; i < a.rows; ++i)
+        for (index_t i = 0; i < a.rows; ++i) {
+            for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at)
+                to(i, a.columns[at]) = static_cast<T>(no_sum<S>());
             for (index_t at = a.row_begins[i]; at < a.row_begins[i + 1]; ++at) {
                 T& element = to(i, a.columns[at]);
                 element = static_cast<T>(sum_of_two(static_cast<S>(element), a.number(at)));
             }
+        }
     } else {
         if (a.rows == 0 || a.cols == 0) return;
         leaf.launch(list_kernel<T, typename decltype(a)::index_type>("write_dense", dense_text, ""),
                     groups_for_each(a.rows, 256), a.row_begins, a.columns, a.values, to, a.rows, a.scale,
-                    int{a.conjugate})
+                    int{a.conjugate}, no_sum<S>())
             .or_throw();
         leaf.synchronize().or_throw();
     }

@@ -16,7 +16,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -52,6 +51,7 @@ public:
         while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
     }
     bool ends() const { return at == end || *at == '\n'; }
+    bool ends_word() const { return ends() || *at == ' ' || *at == '\t' || *at == '\r'; }
     // Behind the line, whatever is left of it.
     void skip_line() {
         auto const* const stop =
@@ -104,7 +104,7 @@ struct matrix_market_header {
     index_t rows = 0, cols = 0, entries = 0;
 };
 
-// A number at r.at, which is moved behind it.
+// A number at r.at, which is moved behind it. A blank or the end of the line follows.
 inline bool read_count(line_reader& r, index_t& x) {
     r.skip_blanks();
     char const* p = r.at;
@@ -115,20 +115,36 @@ inline bool read_count(line_reader& r, index_t& x) {
     }
     if (p == r.at) return false;
     r.at = p, x = static_cast<index_t>(number);
-    return true;
+    return r.ends_word();
+}
+// Whether the text of a number that is beyond any type is that of a large one, and not of one next to 0. strtod would
+// ask the locale what a decimal point is.
+inline bool is_large(char const* p, char const* end) {
+    long place = 0; // of the first digit that is not 0: above 0, so many are before the point
+    bool fraction = false, found = false;
+    for (; p != end && *p != 'e' && *p != 'E'; ++p) {
+        if (*p == '.') fraction = true;
+        if (*p >= '1' && *p <= '9') found = true;
+        if (*p >= '0' && *p <= '9' && found != fraction) place += found ? 1 : -1;
+    }
+    if (p == end) return place > 0;
+    if (*++p == '+') ++p;
+    long exponent = 0;
+    if (std::from_chars(p, end, exponent).ec != std::errc()) return *p != '-';
+    return exponent > -place;
 }
 template <class R>
 bool read_number(line_reader& r, R& x) {
     r.skip_blanks();
-    if (*r.at == '+') ++r.at;
+    bool const has_plus = *r.at == '+', has_minus = r.at[has_plus ? 1 : 0] == '-';
+    if (has_plus) ++r.at;
     char const* const from = r.at;
     auto const [stop, error] = std::from_chars(from, r.end, x);
     r.at = stop;
-    if (error == std::errc::result_out_of_range) { // Inf, or what is next to 0
-        x = static_cast<R>(std::strtod(std::string(from, stop).c_str(), nullptr));
-        return true;
-    }
-    return error == std::errc();
+    bool const beyond = error == std::errc::result_out_of_range;
+    if (beyond) x = is_large(from, stop) ? infinite<R>() : R(0);
+    if (beyond && has_minus) x = -x;
+    return (beyond || error == std::errc()) && !(has_plus && has_minus) && r.ends_word();
 }
 
 // An element as the file has it, or why not.
@@ -141,7 +157,9 @@ char const* read_element(line_reader& r, matrix_market_header const& h, T& x) {
     if constexpr (complex_like<T>) {
         x = T(re, im);
     } else if constexpr (std::is_integral_v<T>) {
-        if (!holds<T>(re)) return "a number is none of the type that is read";
+        // The other half of a skew-symmetric matrix has the number with another sign.
+        if (!holds<T>(re) || (h.symmetry == h.skew && !holds<T>(-re)))
+            return "a number is none of the type that is read";
         x = static_cast<T>(re);
     } else {
         x = static_cast<T>(re);
@@ -155,7 +173,7 @@ inline status read_header(line_reader& r, matrix_market_header& h) {
     if (!line) return line.take_status();
     auto const word = [&] {
         std::string text;
-        for (r.skip_blanks(); !r.ends() && *r.at != ' ' && *r.at != '\t' && *r.at != '\r'; ++r.at)
+        for (r.skip_blanks(); !r.ends_word(); ++r.at)
             text += *r.at >= 'A' && *r.at <= 'Z' ? static_cast<char>(*r.at - 'A' + 'a') : *r.at;
         return text;
     };
@@ -318,8 +336,8 @@ csr_matrix<T, Index, host> read_matrix_market(std::string const& path) {
     return read_matrix_market<T, Index>(path.c_str());
 }
 
-// Writes real, integer or complex coordinates of a general matrix, each number in as few digits as give it back; of a
-// csr_of_ones without a factor, a pattern.
+// Writes real, integer or complex coordinates of a general matrix, each number in the fewest digits that are read as this
+// number; of a csr_of_ones without a factor, a pattern.
 template <sparse_operand X>
 status try_write_matrix_market(char const* path,
                                X const& x) requires std::is_same_v<typename X::space, host_memory> {

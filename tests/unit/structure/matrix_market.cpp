@@ -2,11 +2,16 @@
 #include "sparse.hpp"
 #include "unit/support.hpp"
 
+#include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
 
+#include <bit>
+#include <clocale>
+#include <cmath>
 #include <complex>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <unistd.h>
 
@@ -172,6 +177,18 @@ TEST_CASE("matrix market: what is wrong is said, with its line") {
     says(head + "3 3 1\n1 1 abc\n", "line 3: a number is missing, or is none");
     says(head + "3 3 1\n1 1 1 1\n", "line 3: there is more in the line");
     says(head + "3000000000 3 0\n", "32-bit indices");
+    says(head + "3 3 1\n1 2.85\n", "line 3: expected a row and a column");
+    says(head + "3 3 1\n1.0 2 5\n", "line 3: expected a row and a column");
+    says(head + "3 3 1.\n1 2 5\n", "line 2: expected the numbers");
+    says(head + "3 3 1\n1 2 1.5.5\n", "line 3: a number is missing, or is none");
+    says(head + "3 3 1\n1 2 +-5\n", "line 3: a number is missing, or is none");
+    CHECK(contains(refusal<std::complex<float>>("%%MatrixMarket matrix coordinate complex general\n"
+                                                "1 1 1\n1 1 1-2\n"),
+                   "line 3: a number is missing, or is none"));
+    std::string const skew = "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 ";
+    CHECK(contains(refusal<std::int8_t>(skew + "-128\n"), "line 3: a number is none of the type"));
+    CHECK(contains(refusal<std::int32_t>(skew + "-2147483648\n"), "line 3: a number is none of the type"));
+    CHECK(read<std::int32_t>(skew + "-2147483647\n")(0, 1) == 2147483647);
     says("%%MatrixMarket matrix coordinate real symmetric\n3 2 0\n",
          "line 2: a symmetric matrix has as many");
     says("%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n1 2 1\n",
@@ -185,6 +202,90 @@ TEST_CASE("matrix market: what is wrong is said, with its line") {
     CHECK(missing.error().code() == sg::errc::native);
     CHECK(contains(missing.error().what(), "no such file.mtx: cannot be opened"));
     CHECK(!sg::try_write_matrix_market("no such folder/a.mtx", support::banded<float>(2, 2, 1, 1).view()));
+}
+
+TEMPLATE_TEST_CASE("matrix market: Inf, NaN and the sign of a zero are written and read as they are", "",
+                   float, double, std::complex<float>, std::complex<double>) {
+    using T = TestType;
+    using R = sg::real_t<T>;
+    R const inf = std::numeric_limits<R>::infinity(), least = std::numeric_limits<R>::denorm_min();
+    std::vector<R> const numbers{inf,
+                                 -inf,
+                                 R(0),
+                                 -R(0),
+                                 least,
+                                 -least,
+                                 std::numeric_limits<R>::max(),
+                                 R(0.1),
+                                 std::numeric_limits<R>::quiet_NaN()};
+    std::vector<T> values;
+    for (R const re : numbers)
+        if constexpr (sg::complex_like<T>)
+            for (R const im : numbers) values.emplace_back(re, im);
+        else
+            values.push_back(re);
+    auto const count = static_cast<std::int32_t>(values.size());
+    std::vector<std::int32_t> const begins{0, count};
+    std::vector<std::int32_t> columns;
+    for (std::int32_t j = 0; j < count; ++j) columns.push_back(j);
+    sg::csr<T> const row{1, count, begins.data(), columns.data(), values.data(), count};
+    auto const bits = [](T const& x) {
+        auto const of = [](R part) { // of NaN, that it is one
+            return part == part
+                       ? std::bit_cast<std::conditional_t<sizeof(R) == 4, std::uint32_t, std::uint64_t>>(part)
+                       : 1;
+        };
+        if constexpr (sg::complex_like<T>)
+            return std::pair(of(x.real()), of(x.imag()));
+        else
+            return of(x);
+    };
+    temporary_file const file("");
+    sg::write_matrix_market(file.path, row);
+    auto const back = sg::read_matrix_market<T>(file.path);
+    sg::matrix<T> whole(1, count);
+    sg::to_dense(sg::host{}, row, whole);
+    auto const blocks = sg::to_bsr(sg::host{}, row, 1);
+    int wrong = 0;
+    for (std::int32_t j = 0; j < count; ++j) {
+        auto const expected = bits(values[static_cast<std::size_t>(j)]);
+        wrong += bits(back.view().values[j]) != expected;
+        wrong += bits(whole(0, j)) != expected;
+        wrong += bits(blocks.view().values[j]) != expected;
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("matrix market: numbers beyond the range, whatever the locale") {
+    struct german { // where it is installed: 1.5 is 1,5 there
+        german() { std::setlocale(LC_NUMERIC, "de_DE.UTF-8"); }
+        german(german const&) = delete;
+        ~german() { std::setlocale(LC_NUMERIC, "C"); }
+    } const numbers;
+    auto const number = [](auto zero, std::string const& text) {
+        temporary_file const file("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 " + text + "\n");
+        return static_cast<double>(sg::read_matrix_market<decltype(zero)>(file.path).view().values[0]);
+    };
+    double const inf = std::numeric_limits<double>::infinity();
+    for (auto const& [text, value] : {std::pair<char const*, double>{"1.5e400", inf},
+                                      {"-1.5e400", -inf},
+                                      {"+1.5e+400", inf},
+                                      {"1.5e-400", 0},
+                                      {"-0.0015e-400", 0},
+                                      {"0.001e99999999999999999999", inf},
+                                      {"7e-99999999999999999999", 0}}) {
+        INFO(text);
+        CHECK(number(0.0, text) == value);
+        CHECK(std::signbit(number(0.0, text)) == (*text == '-'));
+        CHECK(number(0.0f, text) == value);
+    }
+    CHECK(number(0.0f, "1.5e39") == inf);
+    CHECK(number(0.0f, "0.00015e43") == inf);
+    CHECK(number(0.0f, "1.5e-60") == 0);
+    CHECK(number(0.0, std::string(400, '9')) == inf);
+    CHECK(number(0.0, "0." + std::string(400, '0') + "1") == 0);
+    CHECK(number(0.0, "0." + std::string(400, '0') + "1e401") == 1);
+    CHECK(number(0.0, "5e-324") > 0);
 }
 
 TEST_CASE("matrix market: sides beyond all memory are refused") {

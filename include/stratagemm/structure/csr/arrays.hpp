@@ -32,6 +32,16 @@ requires(std::is_integral_v<T> && sizeof(T) == 1) struct stored<T> {
 template <class T>
 using stored_t = typename stored<T>::type;
 
+// The sum of no numbers: -0, because 0 + -0 is 0.
+template <class S>
+S no_sum() {
+    real_t<S> const none = -real_t<S>(0);
+    if constexpr (complex_like<S>)
+        return S(none, none);
+    else
+        return none;
+}
+
 // Bytes of workspace for the three arrays of a matrix by rows.
 template <class Arena, class T, class Index>
 std::size_t bytes_of_lists(index_t rows, index_t elements) {

@@ -168,18 +168,21 @@ KERNEL(ITEMS) list_sorted(SORTED, BUFFER(int const, sorted), BUFFER(INDEX, begin
 // A work-item writes a row, so that elements of one place add up in order.
 inline constexpr char dense_text[] = R"(
 KERNEL(ITEMS) write_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), BUFFER(IN const, values),
-                          MATRIX(IN, c), index rows, scalar factor, int conjugated) {
+                          MATRIX(IN, c), index rows, scalar factor, int conjugated, scalar none) {
     OPEN(INDEX const, begins);
     OPEN(INDEX const, columns);
     OPEN(IN const, values);
     OPEN(IN, c);
-    for (EACH(i, rows))
+    for (EACH(i, rows)) {
+        for (index at = (index)begins[i]; at < (index)begins[i + 1]; ++at)
+            STORE(IN, c, AT(c, i, (index)columns[at]), CONVERT(OUT_VALUE, (value)none));
         for (index at = (index)begins[i]; at < (index)begins[i + 1]; ++at) {
             index const to = AT(c, i, (index)columns[at]);
             scalar const one = LOAD(IN, values, at), before = LOAD(IN, c, to);
             scalar const element = scale_by(factor, conjugate_if(conjugated, one)) + before;
             STORE(IN, c, to, CONVERT(OUT_VALUE, (value)element));
         }
+    }
 }
 )";
 
