@@ -381,3 +381,32 @@ TEST_CASE("sampled on a device: sparse times sparse of other formats") {
         CHECK(e.code() == sg::errc::shape);
     }
 }
+TEST_CASE("sampled on a device: matrices without elements") {
+    under_test const device;
+    auto const a = support::uniform_sparse<float>(6, 8, 0.5, 1),
+               b = support::uniform_sparse<float>(8, 5, 0.5, 2),
+               at = support::uniform_sparse<float>(6, 5, 0.5, 3);
+    csr_there<float, std::int32_t> const there_a(device, a.view()), there_b(device, b.view()),
+        there_c(device, at.view());
+    auto const none = [](auto x) { // the same without elements: row_begins has 0 alone
+        x.columns = {}, x.values = {}, x.nonzeros = 0;
+        return x;
+    };
+    std::vector<std::int32_t> const zeros(9, 0);
+    csr_there<float, std::int32_t> const begins(device, {8, 1, zeros.data(), nullptr, nullptr, 0});
+    auto no_a = none(there_a.view), no_b = none(there_b.view), no_c = none(there_c.view);
+    no_a.row_begins = no_b.row_begins = no_c.row_begins = begins.view.row_begins;
+    CHECK(sg::pattern(device, no_a, there_b.view).view().nonzeros == 0);
+    CHECK(sg::pattern(device, there_a.view, no_b).view().nonzeros == 0);
+    CHECK(sg::pattern(device, no_a, no_b).view().nonzeros == 0);
+    auto const c = sg::sampled(there_c.view, there_c.values);
+    for (auto const& [x, y] : {std::pair(no_a, there_b.view), {there_a.view, no_b}, {no_a, no_b}}) {
+        std::vector<float> expected(at.values.size(), 0.0f);
+        sg::gemm(device, x, y, c);
+        CHECK(there_c.wrong(expected) == 0);
+    }
+    sg::gemm(device, 1.0f, no_a, no_b, 2.0f, c);
+    sg::gemm(device, there_a.view, there_b.view, sg::sampled(no_c, there_c.values));
+    under_test::matrix<float> const x(device, 6, 3), y(device, 3, 5);
+    sg::gemm(device, x, y, sg::sampled(no_c, there_c.values));
+}

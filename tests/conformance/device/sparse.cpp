@@ -13,6 +13,8 @@
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <algorithm>
+#include <complex>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -438,6 +440,78 @@ TEST_CASE("sparse formats on a device: many elements are sorted", "[sparse]") {
     sg::to_dense(device, sg::to_csc(device, list.view()), whole);
     whole.download(back);
     compare(back, a.dense());
+}
+// Without elements there are no columns and values either: C = beta E.
+template <class T>
+void nothing_on_device(sg::index_t m, sg::index_t k) {
+    under_test const device;
+    sg::index_t const n = 4;
+    std::vector<std::int32_t> const zeros(static_cast<std::size_t>(m + k + 1), 0);
+    auto const begins = row(device, zeros.data(), m + k + 1);
+    auto const b = support::integers<T>(k, n, 1), left = support::integers<T>(n, m, 2),
+               e = support::integers<T>(m, n, 3);
+    there<T> const there_b(device, b), there_left(device, left), there_e(device, e);
+    there<T> c(device, m, n), d(device, n, k), whole(device, m, k);
+    sg::matrix<T> found(m, n), found_d(n, k), found_whole(m, k),
+        twice(m, n, [&](auto i, auto j) { return e(i, j) + e(i, j); });
+    auto const try_one = [&](auto const& x) {
+        for (bool const conjugates : {false, true}) {
+            auto const y = conjugates ? sg::conjugated(x) : x;
+            sg::gemm(device, T(1), y, there_b, T(2), there_e, c);
+            c.download(found), compare(found, twice);
+            sg::gemm(device, T(1), y, there_b, T(1), there_e, c, sg::scale(T(2)));
+            c.download(found), compare(found, twice);
+            sg::gemm(device, there_left, y, d);
+            d.download(found_d), compare(found_d, sg::matrix<T>(n, k));
+            sg::gemm(device, sg::transposed(y), sg::transposed(there_left), sg::transposed(d));
+            d.download(found_d), compare(found_d, sg::matrix<T>(n, k));
+            device.leaf().fill(whole.view(), T(1.0f)).or_throw();
+            sg::to_dense(device, y, whole);
+            whole.download(found_whole), compare(found_whole, sg::matrix<T>(m, k));
+        }
+        CHECK(sg::to_csr_of_ones(device, x).view().nonzeros == 0);
+        CHECK(sg::by_rows(device, sg::transposed(x)).view().rows == k);
+        CHECK(sg::to_bsr(device, x, 1).view().blocks == 0);
+        CHECK(sg::to_ell(device, x).view().columns.cols == 0);
+    };
+    sg::csr<T, std::int32_t, space> const csr{m, k, begins.data(), {}, {}, 0};
+    try_one(csr);
+    try_one(sg::csr_of_ones<T, std::int32_t, space>{m, k, begins.data(), {}, 0});
+    try_one(sg::csc<T, std::int32_t, space>(m, k, begins.data(), {}, {}, 0));
+    try_one(sg::coo<T, std::int32_t, space>{m, k, {}, {}, {}, 0});
+    try_one(sg::bsr<T, std::int32_t, space>{m, k, 1, begins.data(), {}, {}, 0});
+    try_one(sg::ell<T, std::int32_t, space>(k, {{}, m, 0, 0, 1}, {{}, m, 0, 0, 1}));
+    try_one(sg::blocked_ell<T, std::int32_t, space>(k, 1, {{}, m, 0, 0, 1}, {{}, m, 0, 0, 1}));
+    if (m == 0 || k == 0) try_one(sg::two_of_four<T, space>{m, k, {{}, m, k / 2, k / 2, 1}, {}});
+    sg::gemm(device, T(1), sg::balanced(device, csr), there_b, T(2), there_e, c);
+    c.download(found), compare(found, twice);
+}
+TEST_CASE("sparse formats on a device: matrices without elements", "[sparse]") {
+    nothing_on_device<float>(5, 8);
+    nothing_on_device<std::complex<float>>(5, 8);
+    nothing_on_device<float>(0, 8);
+    nothing_on_device<float>(5, 0);
+    nothing_on_device<float>(0, 0);
+}
+// Elements as they are, with Inf and the sign of a zero.
+TEST_CASE("sparse formats on a device: to_dense and to_bsr keep Inf and signed zeros", "[sparse]") {
+    under_test const device;
+    float const inf = std::numeric_limits<float>::infinity();
+    using Z = std::complex<float>;
+    std::vector<std::int32_t> const begins{0, 5}, columns{0, 1, 2, 3, 4};
+    std::vector<Z> const values{{inf, 1}, {1, -inf}, {-0.0f, 0}, {0, -0.0f}, {-0.0f, -0.0f}};
+    csr_there<Z, std::int32_t> const x(device, {1, 5, begins.data(), columns.data(), values.data(), 5});
+    there<Z> whole(device, 1, 5);
+    sg::matrix<Z> found(1, 5);
+    sg::to_dense(device, x.view, whole);
+    whole.download(found);
+    auto const blocks = numbers<Z const>(device, sg::to_bsr(device, x.view, 1).view().values, 5);
+    for (std::size_t j = 0; j < 5; ++j) {
+        INFO(j);
+        auto const same = [&](Z const& y) { return std::memcmp(&y, &values[j], sizeof(y)) == 0; };
+        CHECK(same(found(0, static_cast<sg::index_t>(j))));
+        CHECK(same(blocks[j]));
+    }
 }
 TEST_CASE("sparse formats on a device: to_ell, to_bsr and to_blocked_ell") {
     same_arrays(support::power_law<float>(60, 90, 0.9, 1), 3);

@@ -4,6 +4,7 @@
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
+#include <stratagemm/structure/sampled.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -308,6 +309,26 @@ TEST_CASE("csr: what is wrong is said") {
     CHECK(contains(complaint(), "falls after row 1"));
     a.begins[0] = 1;
     CHECK(contains(complaint(), "begin with 0 but with 1"));
+}
+
+TEST_CASE("csr: a matrix without rows needs no arrays") {
+    sg::host const cpu{2};
+    sg::csr<float> const none;
+    CHECK(static_cast<bool>(none.check()));
+    CHECK(static_cast<bool>(none.check_sorted()));
+    CHECK(static_cast<bool>(sg::csr_of_ones<float>().check()));
+    CHECK(static_cast<bool>(none.transposed().check()));
+    CHECK(sg::to_csc(cpu, none).rows() == 0);
+    CHECK(sg::pattern(cpu, none, none).view().nonzeros == 0);
+    sg::matrix<float> c(0, 0);
+    sg::to_dense(cpu, none, c);
+    auto const missing = [](sg::status const& s) {
+        REQUIRE(!s);
+        CHECK(s.error().code() == sg::errc::null_data);
+    };
+    missing(sg::csr<float>{2, 2}.check());
+    std::int32_t const begins[] = {0, 1};
+    missing(sg::csr<float>{1, 2, begins, nullptr, nullptr, 1}.check());
 }
 
 TEST_CASE("csr: one sparse matrix times a batch") {

@@ -45,9 +45,10 @@ private:
     status check(T const&) const {
         return {};
     }
+    // The arrays of a sparse matrix without elements may be null; a kernel reads nothing there.
     template <class T>
     status check(opencl_pointer<T> const& p) const {
-        return session_->check_buffers(p.buffer);
+        return p.buffer ? session_->check_buffers(p.buffer) : status();
     }
     template <class State>
     status check(kernel_epilogue<State> const& e) const {

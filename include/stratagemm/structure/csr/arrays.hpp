@@ -55,7 +55,10 @@ std::size_t bytes_of_lists(index_t rows, index_t elements) {
     __builtin_snprintf(text, sizeof(text), "%s%td", what, at);
     return failure(errc::argument, format, text);
 }
-// begins[0] = 0 <= begins[1] <= ... <= begins[lines] = elements.
+[[gnu::cold, gnu::noinline]] inline status missing_array(char const* format) {
+    return failure(errc::null_data, format, "an array of a matrix with elements is null");
+}
+// begins[0] = 0 <= begins[1] <= ... <= begins[lines] = elements. Without lines, there may be no array.
 template <class Index>
 status check_begins(char const* format, char const* name, Index const* begins, index_t lines,
                     index_t elements) {
@@ -64,6 +67,7 @@ status check_begins(char const* format, char const* name, Index const* begins, i
         __builtin_snprintf(text, sizeof(text), "%s%s", name, what);
         return wrong_at(format, text, at);
     };
+    if (!begins) return lines == 0 && elements == 0 ? status() : missing_array(format);
     if (begins[0] != 0) return wrong(" does not begin with 0 but with ", begins[0]);
     for (index_t i = 0; i < lines; ++i)
         if (begins[i + 1] < begins[i]) return wrong(" falls after row ", i);
@@ -78,6 +82,7 @@ status check_begins(char const* format, char const* name, Index const* begins, i
 template <class Index>
 status check_range_of(char const* format, char const* name, Index const* numbers, index_t count,
                       index_t side) {
+    if (!numbers && count > 0) return missing_array(format);
     for (index_t at = 0; at < count; ++at)
         if (numbers[at] < 0 || numbers[at] >= side) {
             char text[120];
@@ -109,8 +114,8 @@ inline index_t product_of_sides(char const* layer, index_t x, index_t y, std::si
 // Where part `part` of `parts` begins, if rows are divided by their elements.
 template <class Index>
 index_t first_row(Index const* begins, index_t rows, int part, int parts) {
+    if (part == parts || rows == 0) return rows;
     auto const elements = static_cast<index_t>(begins[rows]);
-    if (part == parts) return rows;
     // By elements and rows: an empty row takes time, too.
     index_t const before = (elements + rows) / parts * part;
     index_t low = 0, high = rows;
