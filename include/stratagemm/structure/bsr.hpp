@@ -181,7 +181,7 @@ public:
     // (bench/results/bsr-h200-2026-11-23.txt).
     template <class S>
     double estimate(S const& s) const {
-        if constexpr (requires { s.a_facts.side; })
+        if constexpr (requires { s.a_facts.side; } && warpgroup_leaf<leaf_of<P>, typename P::space>)
             if (may_stay_blocks(s)) {
                 index_t const side = s.a_facts.side;
                 double const rate = side == 16 ? 60e12 : side == 32 ? 180e12 : 390e12;

@@ -58,6 +58,10 @@ void try_products(under_test const& device, X const& x, sg::matrix<T> const& den
     compare(found_d, expected_d);
     sg::gemm(device, T(1), sg::transposed(there_across), x, T(-1), sg::transposed(d), sg::transposed(d),
              sg::scale(T(3)));
+    CHECK(sg::plan(device, sg::product(x, there_right, c).shape()).estimate() > 0);
+    CHECK(
+        sg::plan(device, sg::product(sg::transposed(there_across), x, sg::transposed(d)).shape()).estimate() >
+        0);
     d.download(found_d);
     compare(found_d, sg::matrix<T>(k, n));
     sg::to_dense(device, x, whole);

@@ -103,7 +103,24 @@ TEMPLATE_TEST_CASE("sparse formats: conversions among them, and the products of 
     CHECK(wrong_products<T>(sg::to_coo(cpu, a.view()).view(), a.dense()) == 0);
     CHECK(wrong_products<T>(sg::to_csc(cpu, a.view()).view(), a.dense()) == 0);
     CHECK(wrong_products<T>(sg::to_ell(cpu, a.view()).view(), a.dense()) == 0);
+    // What plans say of each, on backends of any kind.
+    auto const plans = [](auto const& policy, auto const& x) {
+        sg::matrix<T> const b(x.view().cols, 3), left(3, x.view().rows);
+        for (double const seconds :
+             {sg::plan(policy, sg::product(x, b, sg::matrix<T>(x.view().rows, 3)).shape()).estimate(),
+              sg::plan(policy, sg::product(left, x, sg::matrix<T>(3, x.view().cols)).shape()).estimate()})
+            CHECK(seconds > 0);
+    };
     auto const whole = support::blocks<T>(16, 24, 4, 0.4, 4);
+    auto const each_format = [&](auto const& policy) {
+        plans(policy, sg::to_coo(cpu, whole.view()));
+        plans(policy, sg::to_csc(cpu, whole.view()));
+        plans(policy, sg::to_ell(cpu, whole.view()));
+        plans(policy, sg::to_bsr(cpu, whole.view(), 4));
+        plans(policy, sg::to_blocked_ell(cpu, whole.view(), 4));
+    };
+    each_format(cpu);
+    each_format(sg::reference{});
     CHECK(sg::to_bsr(cpu, whole.view(), 4).view().nonzeros() == whole.view().nonzeros);
     CHECK(contains(
         sg::plan(
