@@ -465,9 +465,9 @@ template <operand M>
 auto scaled(accumulator_t<typename std::remove_cvref_t<M>::value_type> factor, M&& x) {
     auto v = as_view(x);
     if constexpr (is_batch<decltype(v)>::value)
-        v.first.scale = v.first.scale * factor;
+        v.first.scale = scaled_by(v.first.scale, factor);
     else
-        v.scale = v.scale * factor;
+        v.scale = scaled_by(v.scale, factor);
     return v;
 }
 

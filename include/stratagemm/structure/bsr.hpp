@@ -209,7 +209,7 @@ public:
             if (stays_blocks(p)) {
                 for (index_t i = 0; i < p.count; ++i) {
                     auto one = p.at(i);
-                    one.alpha = p.alpha * p.a.scale;
+                    one.alpha = scaled_by(p.alpha, p.a.scale);
                     if (status s = multiply_bsr(this->leaf(), one); !s) return s;
                     if (status s = apply_to_c(this->leaf(), one); !s) return s;
                 }

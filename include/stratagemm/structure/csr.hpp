@@ -120,7 +120,7 @@ struct turned {
     X transposed() const {
         X x = of;
         x.conjugate = conjugate != of.conjugate;
-        x.scale = (conjugate ? stratagemm::conjugate(of.scale) : of.scale) * scale;
+        x.scale = scaled_by(conjugate ? stratagemm::conjugate(of.scale) : of.scale, scale);
         return x;
     }
     template <class F>
@@ -706,7 +706,7 @@ private:
             to[row] = sum;
         });
         Q q = p;
-        q.alpha = p.alpha * turned.scale;
+        q.alpha = scaled_by(p.alpha, turned.scale);
         by.each(team, team, [&](int, int part) {
             for (index_t i = m * part / team; i < m * (part + 1) / team; ++i) {
                 S sum = sums[i];
@@ -743,8 +743,20 @@ private:
                 a.values = values, a.conjugate = false;
             }
         problem<List, typename Q::b_operand, typename Q::c_operand, typename Q::epilogue_type> r{
-            p.alpha * a.scale, a,        p.b,      p.beta,   p.e,      p.c,    p.epilogue,
-            p.count,           p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
+            scaled_by(p.alpha, a.scale),
+            a,
+            p.b,
+            p.beta,
+            p.e,
+            p.c,
+            p.epilogue,
+            p.count,
+            p.a_step,
+            p.b_step,
+            p.e_step,
+            p.c_step,
+            p.row0,
+            p.col0};
         auto const whole = [&] {
             if constexpr (requires { p.a.whole(); })
                 return p.a.whole();

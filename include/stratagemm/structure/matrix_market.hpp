@@ -336,8 +336,8 @@ csr_matrix<T, Index, host> read_matrix_market(std::string const& path) {
     return read_matrix_market<T, Index>(path.c_str());
 }
 
-// Writes real, integer or complex coordinates of a general matrix, each number in the fewest digits that are read as this
-// number; of a csr_of_ones without a factor, a pattern.
+// Writes real, integer or complex coordinates of a general matrix, and of a csr_of_ones without a factor a pattern. Each
+// number has the fewest digits that are read as the same number.
 template <sparse_operand X>
 status try_write_matrix_market(char const* path,
                                X const& x) requires std::is_same_v<typename X::space, host_memory> {

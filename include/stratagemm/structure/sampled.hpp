@@ -7,7 +7,7 @@
 //
 // C is a csr_matrix, or a csr with values of one's own, in the memory of the policy. Each place of c is written once,
 // and its products are summed in one order: the result does not depend on threads or scheduling. A row of c may not
-// store a column twice; check_sorted() tells.
+// store a column twice; check_sorted() tells. Values of int8 are modulo 2^8; pattern() of int8 has values of int32.
 #pragma once
 
 #include "csr.hpp"
@@ -104,8 +104,14 @@ sampled_matrix<T, Index, Space> sampled(csr<T, Index, Space> const& pattern,
 inline constexpr char const* pattern_is_too_large =
     "pattern: A B has more elements than the indices can count";
 
+// The values of a pattern of matrices of T: of integers, they are as wide as sums.
+template <class T>
+using pattern_value = std::conditional_t<std::is_integral_v<T>, accumulator_t<T>, T>;
+
 template <policy P, class T, class Index>
-csr_matrix<T, Index, P> pattern_on_host(P const& policy, csr<T, Index> const& a, csr<T, Index> const& b) {
+csr_matrix<pattern_value<T>, Index, P> pattern_on_host(P const& policy, csr<T, Index> const& a,
+                                                       csr<T, Index> const& b) {
+    using V = pattern_value<T>;
     using arena = typename P::arena;
     auto const leaf = policy.leaf();
     int const team = leaf.team(static_cast<double>(a.nonzeros) * 8);
@@ -144,25 +150,26 @@ csr_matrix<T, Index, P> pattern_on_host(P const& policy, csr<T, Index> const& a,
     index_t const nonzeros = begins[a.rows];
     if (!can_count<Index>(nonzeros)) raise(error(errc::overflow, pattern_is_too_large));
 
-    auto memory = reserve_for(policy, bytes_of_lists<arena, T, Index>(a.rows, nonzeros));
+    auto memory = reserve_for(policy, bytes_of_lists<arena, V, Index>(a.rows, nonzeros));
     memory.or_throw();
     auto const to_begins = (*memory)->template take<Index>(a.rows + 1);
     auto const columns = (*memory)->template take<Index>(nonzeros);
-    auto const values = (*memory)->template take<T>(nonzeros);
+    auto const values = (*memory)->template take<V>(nonzeros);
     for (index_t i = 0; i <= a.rows; ++i) to_begins[i] = static_cast<Index>(begins[i]);
     each_row([&](index_t i, index_t* marked) {
         index_t at = begins[i];
         each_column(i, marked, -(i + 1), [&](index_t j) { columns[at++] = static_cast<Index>(j); });
         std::sort(columns + begins[i], columns + at);
-        for (at = begins[i]; at < begins[i + 1]; ++at) values[at] = T(real_t<T>(0));
+        for (at = begins[i]; at < begins[i + 1]; ++at) values[at] = V(real_t<V>(0));
     });
     return {std::move(*memory), {a.rows, b.cols, to_begins, columns, values, nonzeros}};
 }
 
 // Waits for the device.
 template <policy P, class T, class Index, class Space>
-csr_matrix<T, Index, P> pattern_on_device(P const& policy, csr<T, Index, Space> const& a,
-                                          csr<T, Index, Space> const& b) {
+csr_matrix<pattern_value<T>, Index, P> pattern_on_device(P const& policy, csr<T, Index, Space> const& a,
+                                                         csr<T, Index, Space> const& b) {
+    using V = pattern_value<T>;
     using arena = typename P::arena;
     auto const leaf = policy.leaf();
     index_t const room = room_for_unions(a.rows);
@@ -178,15 +185,15 @@ csr_matrix<T, Index, P> pattern_on_device(P const& policy, csr<T, Index, Space> 
     found.or_throw();
     index_t const nonzeros = *found;
     if (!can_count<Index>(nonzeros)) raise(error(errc::overflow, pattern_is_too_large));
-    auto memory = reserve_for(policy, bytes_of_lists<arena, T, Index>(a.rows, nonzeros));
+    auto memory = reserve_for(policy, bytes_of_lists<arena, V, Index>(a.rows, nonzeros));
     memory.or_throw();
     auto const begins = (*memory)->template take<Index>(a.rows + 1);
     auto const columns = (*memory)->template take<Index>(nonzeros);
-    auto const values = (*memory)->template take<T>(nonzeros);
+    auto const values = (*memory)->template take<V>(nonzeros);
     list_unions<Index>(leaf, true, counts, begins, columns, a.rows, b.cols, average, a.row_begins, a.columns,
                        b.row_begins, b.columns)
         .or_throw();
-    leaf.fill(view<T, Space>{values, 1, nonzeros, nonzeros, 1}, T(real_t<T>(0))).or_throw();
+    leaf.fill(view<V, Space>{values, 1, nonzeros, nonzeros, 1}, V(real_t<V>(0))).or_throw();
     leaf.synchronize().or_throw();
     return {std::move(*memory), {a.rows, b.cols, begins, columns, values, nonzeros}};
 }
@@ -198,7 +205,7 @@ template <class X, class Y>
 requires std::same_as<typename X::index_type, typename Y::index_type>
 inline constexpr bool sparse_alike<X, Y> = std::same_as<typename X::value_type, typename Y::value_type>;
 
-// The places of A B that can be non-zero, columns in order; values are zero. A csr_matrix.
+// The places of A B that can be non-zero, columns in order; values are zero, of int8 in int32.
 template <policy P, operand A, operand B>
 auto pattern(P const& policy, A const& a, B const& b) {
     auto const x = as_view(a);
@@ -355,7 +362,13 @@ private:
             if (!b) return b.take_status();
             problem<std::remove_cvref_t<decltype(*a)>, std::remove_cvref_t<decltype(*b)>,
                     typename Q::c_operand, typename Q::epilogue_type>
-                lists{p.alpha * (*a).scale * (*b).scale, *a, *b, p.beta, p.e, p.c, p.epilogue};
+                lists{scaled_by(scaled_by(p.alpha, (*a).scale), (*b).scale),
+                      *a,
+                      *b,
+                      p.beta,
+                      p.e,
+                      p.c,
+                      p.epilogue};
             lists.row0 = p.row0, lists.col0 = p.col0;
             return multiply_sparse_at_places(this->leaf(), lists, memory);
         }

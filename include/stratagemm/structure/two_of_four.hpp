@@ -284,7 +284,7 @@ private:
     status multiply(Q p, bool turned, arena& memory) const {
         using T = typename Q::a_type;
         typename arena::scope const scope(memory);
-        p.alpha = p.alpha * p.a.scale;
+        p.alpha = scaled_by(p.alpha, p.a.scale);
         if (!has_aligned_rows(p.b) && !has_aligned_rows(p.b.transposed())) {
             index_t const length = aligned_length<T>(p.b.cols);
             view<T, space> const copy{memory.template take<T>(p.b.rows * length), p.b.rows, p.b.cols, length,

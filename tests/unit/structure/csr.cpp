@@ -164,6 +164,27 @@ TEMPLATE_TEST_CASE("csr: an epilogue has the sum before it is rounded to a narro
     try_one(left, right.view(), left, right.dense);
 }
 
+TEST_CASE("csr: factors of int8 are modulo 2^32") {
+    sparse<std::int8_t> const a(9, 40, 3);
+    auto const b = integers<std::int8_t>(40, 5, 2);
+    auto const part = b.block(0, 0, 40, 1);
+    std::int32_t const factor = 65537, square = 131073; // 65537^2, modulo 2^32
+    sg::matrix<std::int32_t> c(9, 5), expected(9, 5), one(9, 1), expected_one(9, 1);
+    sg::gemm(sg::reference{}, square, a.dense, b, 0, expected);
+    sg::gemm(sg::host{}, factor, sg::scaled(factor, a.view()), b, 0, c);
+    CHECK(equal(c, expected));
+    auto const columns = sg::to_csc(sg::host{}, a.view());
+    sg::gemm(sg::host{}, factor, sg::scaled(factor, columns.view()), b, 0, c);
+    CHECK(equal(c, expected));
+    sg::gemm(sg::reference{}, square, a.dense, part, 0, expected_one);
+    sg::gemm(sg::host{}, factor, sg::scaled(factor, columns.view()), part, 0, one);
+    CHECK(equal(one, expected_one));
+    auto turned = sg::scaled(factor, a.view()).transposed();
+    CHECK(sg::scaled(factor, turned).transposed().scale == square);
+    turned.of.scale = factor;
+    CHECK(turned.transposed().scale == square);
+}
+
 TEMPLATE_TEST_CASE("csr: the result does not depend on the number of threads", "", float, double) {
     using T = TestType;
     for (sg::index_t const n : {1, 65, 200})

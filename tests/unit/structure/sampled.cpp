@@ -92,6 +92,19 @@ TEMPLATE_TEST_CASE("sampled: dense times dense at the places of a sparse C, in e
     CHECK(contains(plan.describe(), "at the places of a sparse C"));
 }
 
+TEST_CASE("sampled: the pattern of int8 has room for sums") {
+    auto const a = support::uniform_sparse<std::int8_t>(20, 300, 0.9, 1),
+               b = support::uniform_sparse<std::int8_t>(300, 15, 0.9, 2);
+    sg::matrix<std::int32_t> expected(20, 15);
+    sg::gemm(sg::reference{}, 100, a.dense(), b.dense(), 0, expected);
+    sg::host const cpu;
+    auto c = sg::pattern(cpu, a.view(), b.view());
+    sg::gemm(cpu, 100, a.view(), b.view(), 0, sg::sampled(c));
+    CHECK(wrong_places(c.view(), expected) == 0);
+    sg::gemm(cpu, 100, a.dense(), b.dense(), 0, sg::sampled(c));
+    CHECK(wrong_places(c.view(), expected) == 0);
+}
+
 TEST_CASE("sampled: workspace, and what is wrong is said") {
     auto const a = support::uniform_sparse<float>(10, 12, 0.3, 1),
                b = support::uniform_sparse<float>(12, 9, 0.3, 2);
