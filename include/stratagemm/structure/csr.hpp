@@ -336,10 +336,11 @@ auto try_by_rows(P const& policy, X const& x) -> result<owned<list_of<X, P>, P>>
         if (status s = x.usable(); !s) return s;
     auto const facts = x.facts();
     // Bytes are computed for numbers up to this, and do not overflow.
-    auto const is_vast = [](index_t n) { return n < 0 || n > index_t{1} << 52; };
-    if (is_vast(x.rows) || is_vast(x.cols) || is_vast(facts.most(x.rows, x.cols)))
-        return failure(errc::overflow,
-                       "by_rows: a sparse matrix has more than 2^52 rows, columns or elements");
+    auto const is_beyond = [](index_t n) { return n < 0 || n > index_t{1} << 52; };
+    if (is_beyond(x.rows) || is_beyond(x.cols) || is_beyond(facts.most(x.rows, x.cols)))
+        return failure(
+            errc::overflow,
+            "by_rows: a sparse matrix has negative sides, or more than 2^52 rows, columns or elements");
     auto memory = reserve_for(policy, facts.template bytes<typename P::arena, leaf_of<P>>(x.rows, x.cols));
     if (!memory) return memory.take_status();
     auto list = x.listed(policy.leaf(), **memory);

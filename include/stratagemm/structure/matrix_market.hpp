@@ -35,7 +35,7 @@ public:
         path_ = path;
         file_ = std::fopen(path, "rb");
         if (!file_) return wrong(errc::native, "cannot be opened");
-        if (!buffer_.resize(piece + 1)) return wrong(errc::memory, "no host memory is left");
+        if (!buffer_.reserve(piece + 1)) return wrong(errc::memory, "no host memory is left");
         at = end = buffer_.data();
         return {};
     }
