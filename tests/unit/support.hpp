@@ -4,12 +4,13 @@
 #include "random.hpp"
 #include "reference_products.hpp"
 
-#include <stratagemm/backend/host/memory.hpp>
+#include <stratagemm/backend/reference.hpp>
 #include <stratagemm/gemm.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,48 @@ bool same_bits(sg::matrix<T> const& x, sg::matrix<T> const& y) {
 
 inline bool contains(std::string const& text, std::string const& part) {
     return text.find(part) != std::string::npos;
+}
+
+// What a stride along a side of 1 may be, since nobody uses it.
+inline constexpr sg::index_t unused_strides[] = {std::numeric_limits<sg::index_t>::min(),
+                                                 std::numeric_limits<sg::index_t>::max(),
+                                                 std::numeric_limits<sg::index_t>::min() + 1,
+                                                 (sg::index_t{1} << 61) + 1,
+                                                 -(sg::index_t{1} << 40),
+                                                 -1,
+                                                 0};
+// The same matrix, with that stride along each side of 1.
+template <class T, class Space>
+sg::view<T, Space> with_unused(sg::view<T, Space> v, sg::index_t stride) {
+    if (v.rows == 1) v.row_stride = stride;
+    if (v.cols == 1) v.col_stride = stride;
+    return v;
+}
+// How many elements of C = A B + C, of integers, are wrong, whatever such strides are.
+template <class TA, class TC, class Policy>
+int wrong_by_unused_strides(Policy const& policy) {
+    int wrong = 0;
+    constexpr sg::index_t shapes[][3] = {{1, 5, 9},  {5, 1, 9}, {5, 9, 1},    {1, 1, 70},
+                                         {1, 70, 1}, {1, 1, 1}, {1, 300, 200}};
+    for (auto const& [m, n, k] : shapes)
+        for (sg::index_t const stride : unused_strides) {
+            auto const number = [](sg::index_t i, sg::index_t j) {
+                return static_cast<float>((i + 2 * j) % 3 - 1);
+            };
+            sg::matrix<TA> a(m, k, [&](auto i, auto j) { return make<TA>(number(i, j)); }),
+                b(k, n, [&](auto i, auto j) { return make<TA>(number(i + 1, j)); });
+            sg::matrix<TC> c(m, n, [](auto, auto) { return make<TC>(3); }), expected(m, n);
+            sg::gemm(sg::reference{}, sg::accumulator_t<TA>(1), a, b, sg::accumulator_t<TA>(1), c, expected);
+            auto const of_a = with_unused(a.view(), stride), of_b = with_unused(b.view(), stride);
+            auto const of_c = with_unused(c.view(), stride);
+            sg::gemm(policy, sg::accumulator_t<TA>(1), of_a, of_b, sg::accumulator_t<TA>(1), of_c);
+            wrong += !equal(c, expected);
+            // The step of a batch of one is not used either.
+            sg::gemm(policy, sg::batched(of_a, 1, stride), of_b, sg::batched(of_c, 1, stride));
+            sg::gemm(sg::reference{}, a, b, expected);
+            wrong += !equal(c, expected);
+        }
+    return wrong;
 }
 
 // Runs a product in an arena of exactly workspace() bytes, and tells what became of them.

@@ -36,7 +36,7 @@ struct bias_epilogue {
 
     template <class X>
     constexpr X operator()(X x, index_t i, index_t j) const {
-        return static_cast<X>(x + static_cast<X>(values[axis == along::columns ? j : i]));
+        return sum_of_two(x, static_cast<X>(values[axis == along::columns ? j : i]));
     }
     constexpr bool fits(index_t m, index_t n) const { return count >= (axis == along::columns ? n : m); }
     template <class To>
@@ -103,7 +103,7 @@ struct scale_epilogue {
     T factor;
     template <class X>
     constexpr X operator()(X x) const {
-        return static_cast<X>(x * X(factor));
+        return scaled_by(x, X(factor));
     }
     template <class To>
     auto device(To& to) const -> decltype(to("", factor)) {

@@ -63,6 +63,13 @@ inline void check_block(index_t rows, index_t cols, index_t i, index_t j, index_
         refuse_block(rows, cols, i, j, m, n);
 }
 
+// A stride along a side of 0 or 1 is never used and may be any number. One that arithmetic could overflow with becomes 1
+// where a product is stated, so that neither checks nor kernels meet it.
+constexpr index_t used_stride(index_t side, index_t stride) {
+    constexpr index_t most = index_t{1} << 25;
+    return side <= 1 && (stride > most || stride < -most) ? 1 : stride;
+}
+
 template <class T, class Space = host_memory>
 struct view {
     using element_type = T;
@@ -109,6 +116,13 @@ struct view {
         f(*this);
     }
 
+    // The same matrix, whose strides are safe to compute with.
+    view stated() const {
+        view one = *this;
+        one.row_stride = used_stride(rows, row_stride), one.col_stride = used_stride(cols, col_stride);
+        return one;
+    }
+
     // A view of T is a view of T const. Constrained, because nvcc warns about a conversion to one's own
     // type (#554-D).
     template <class U>
@@ -142,7 +156,7 @@ struct sum_of {
     template <class... Views>
     requires(sizeof...(Views) >= 1 && sizeof...(Views) <= N && (std::convertible_to<Views, View> && ...))
         sum_of(Views const&... views)
-        : term{View(views)...}, terms(sizeof...(Views)) {
+        : term{View(views).stated()...}, terms(sizeof...(Views)) {
         rows = term[0].rows, cols = term[0].cols;
     }
 
@@ -199,8 +213,8 @@ struct spread {
         if (targets == N)
             raise(error(errc::argument, "spread: it has as many targets as its type has room for"));
         if (targets == 0) rows = to.rows, cols = to.cols;
-        keep = keep * from.scale, from.scale = scalar(1);
-        at[targets++] = {to, factor, keep, from};
+        keep = scaled_by(keep, from.scale), from.scale = scalar(1);
+        at[targets++] = {to.stated(), factor, keep, from.stated()};
     }
 
     spread part(index_t i, index_t j, index_t m, index_t n) const {
@@ -341,7 +355,7 @@ void apply_accessor(V& v, Accessor const& accessor) {
     // The innermost is applied first: scaled(f, conjugated(x)) is f conj(x).
     if constexpr (nesting_accessor<Accessor>) apply_accessor(v, accessor.nested_accessor());
     if constexpr (scaling_accessor<Accessor>) {
-        v.scale = v.scale * static_cast<decltype(v.scale)>(accessor.scaling_factor());
+        v.scale = scaled_by(v.scale, static_cast<decltype(v.scale)>(accessor.scaling_factor()));
     } else if constexpr (nesting_accessor<Accessor>) { // std::linalg::conjugated_accessor is the other one
         v.conjugate = !v.conjugate;
         v.scale = stratagemm::conjugate(v.scale);

@@ -141,8 +141,8 @@ S element_as(view<T> const& v, index_t i, index_t j) {
 template <class Problem>
 void finish_element(Problem const& p, index_t i, index_t j, typename Problem::scalar sum) {
     using S = typename Problem::scalar;
-    S x = p.alpha * sum;
-    if (p.beta != S(0)) x = x + p.beta * element_as<S>(p.e, i, j);
+    S x = scaled_by(p.alpha, sum);
+    if (p.beta != S(0)) x = sum_of_two(x, scaled_by(p.beta, element_as<S>(p.e, i, j)));
     p.c(i, j) = static_cast<typename Problem::c_type>(apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + j));
 }
 
@@ -170,7 +170,7 @@ index_t count_of(V const& v) {
 template <class V>
 index_t step_of(V const& v) {
     if constexpr (is_batch<V>::value)
-        return v.stride;
+        return used_stride(v.count, v.stride);
     else
         return 0;
 }
@@ -208,14 +208,20 @@ constexpr bool holds(Factor const& factor) {
     }
 }
 
-// A view with another factor. Written member by member: compilers copy the whole of one through memory.
+// A view with another factor, and with strides that are safe to compute with. Written member by member: compilers copy
+// the whole of one through memory.
 template <class V, class S>
 V const& with_scale(V const& v, S) {
     return v;
 }
 template <class T, class Space, class S>
 view<T, Space> with_scale(view<T, Space> const& v, S scale) {
-    return {v.data,     v.rows, v.cols, v.row_stride, v.col_stride, static_cast<accumulator_t<T>>(scale),
+    return {v.data,
+            v.rows,
+            v.cols,
+            used_stride(v.rows, v.row_stride),
+            used_stride(v.cols, v.col_stride),
+            static_cast<accumulator_t<T>>(scale),
             v.conjugate};
 }
 template <class S, class V>
@@ -256,8 +262,8 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
             "stratagemm: an epilogue is called as f(x) or f(x, i, j) with x in the accumulator's type");
     } else {
         using To = std::remove_cvref_t<decltype(first_of(c))>;
-        alpha = static_cast<S>(alpha * scale_of<S>(a)), alpha = static_cast<S>(alpha * scale_of<S>(b));
-        beta = static_cast<S>(beta * scale_of<S>(e));
+        alpha = scaled_by(scaled_by(alpha, scale_of<S>(a)), scale_of<S>(b));
+        beta = scaled_by(beta, scale_of<S>(e));
         index_t count = count_of(c);
         // One matrix beside a batch is repeated; two batches must agree, which validate() checks.
         bool const agree = (!is_batch<A>::value || count_of(a) == count) &&
@@ -344,7 +350,7 @@ requires(scalar_for<S, A>&& scalar_for<T, A> && !operand<Epilogue>) auto product
 // Where the elements of a (batch of) matrices lie: byte offsets [low, high) from the handle.
 struct extent {
     index_t low = 0, high = 0;
-    bool fits = true; // the byte offsets are representable
+    bool fits = true; // neither is beyond 2^62, so that what is computed from them does not overflow
 };
 [[gnu::cold, gnu::noinline]] inline extent checked_extent(index_t rows, index_t cols, index_t row_stride,
                                                           index_t col_stride, index_t count, index_t step,
@@ -359,7 +365,9 @@ struct extent {
         x.fits &= !__builtin_add_overflow(reach < 0 ? x.low : x.high, reach, reach < 0 ? &x.low : &x.high);
         if (!x.fits) return x;
     }
-    x.fits &= !__builtin_add_overflow(x.high, element_size, &x.high);
+    constexpr index_t most = index_t{1} << 62;
+    x.fits &= x.low >= -most && x.high <= most - element_size;
+    x.high += x.fits ? element_size : 0;
     return x;
 }
 
@@ -395,9 +403,11 @@ bool rows_are_closer(view<T, Space> const& v) {
 }
 
 // Whether i rs + j cs is the same for two different (i, j): rs/g and cs/g, with g their greatest common
-// divisor, is the smallest step between such a pair.
+// divisor, is the smallest step between such a pair. The stride of a side of 1 may be any number.
 [[gnu::cold, gnu::noinline]] inline bool elements_collide(index_t rows, index_t cols, index_t row_stride,
                                                           index_t col_stride) {
+    if (rows <= 1) return cols > 1 && col_stride == 0;
+    if (cols <= 1) return row_stride == 0;
     if (col_stride == 1 && row_stride >= cols) return false;
     if (row_stride == 1 && col_stride >= rows) return false;
     index_t g = magnitude(row_stride), r = magnitude(col_stride);
@@ -405,7 +415,7 @@ bool rows_are_closer(view<T, Space> const& v) {
         index_t const t = g % r;
         g = r, r = t;
     }
-    if (g == 0) return rows > 1 || cols > 1; // both strides zero
+    if (g == 0) return true; // both strides zero
     return magnitude(col_stride) / g < rows && magnitude(row_stride) / g < cols;
 }
 

@@ -341,6 +341,16 @@ TEMPLATE_TEST_CASE("products whose operands are both transposed", "", float, dou
     }
 }
 
+TEST_CASE("strides along a side of 1 may be any number, on the host") {
+    for (int const threads : {1, 3}) {
+        sg::host const policy{.threads = threads};
+        CHECK(support::wrong_by_unused_strides<float, float>(policy) == 0);
+        CHECK(support::wrong_by_unused_strides<sg::bfloat16, float>(policy) == 0);
+        CHECK(support::wrong_by_unused_strides<std::int8_t, std::int32_t>(policy) == 0);
+        CHECK(support::wrong_by_unused_strides<std::complex<double>, std::complex<double>>(policy) == 0);
+    }
+}
+
 TEST_CASE("a small product needs no memory") {
     auto const a = integers<double>(30, 30, 1), b = integers<double>(30, 30, 2);
     sg::matrix<double> c(30, 30);

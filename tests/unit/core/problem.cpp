@@ -246,6 +246,31 @@ TEST_CASE("sizes beyond memory are refused before anything is computed from them
     }
 }
 
+TEST_CASE("strides along a side of 1 may be any number") {
+    CHECK(support::wrong_by_unused_strides<float, float>(sg::reference{}) == 0);
+    CHECK(support::wrong_by_unused_strides<std::int8_t, std::int32_t>(sg::reference{}) == 0);
+    for (sg::index_t const stride : support::unused_strides) {
+        CHECK(!sg::elements_collide(1, 7, stride, 2));
+        CHECK(!sg::elements_collide(7, 1, -3, stride));
+        CHECK(sg::elements_collide(1, 7, stride, 0));
+    }
+    // One that is used may not be as large, even where its bytes can be counted.
+    std::vector<std::int8_t> x(4), y(4);
+    auto const beyond = sg::strided(x.data(), 2, 2, std::numeric_limits<sg::index_t>::min(), 1);
+    sg::status const s =
+        sg::try_gemm(sg::reference{}, sg::row_major(y.data(), 2, 2), sg::row_major(y.data(), 2, 2), beyond);
+    REQUIRE(!s);
+    CHECK(s.error().code() == errc::overflow);
+}
+
+TEST_CASE("a factor of 0 reads no A and no B, which may be null") {
+    std::vector<float> c(8, 3.0f);
+    auto const none = sg::row_major(static_cast<float const*>(nullptr), 2, 2);
+    sg::gemm(sg::reference{}, 0.0f, sg::batched(none, 2, huge / 64), sg::batched(none, 2, 4), 2.0f,
+             sg::batched(sg::row_major(c.data(), 2, 2), 2, 4));
+    CHECK(c == std::vector<float>(8, 6.0f));
+}
+
 TEST_CASE("C cannot be scaled or conjugated") {
     room r;
     auto const a = sg::row_major(r.a.data(), 2, 2), c = sg::row_major(r.c.data(), 2, 2);
@@ -331,6 +356,24 @@ TEST_CASE("factors that the scalar cannot hold are refused") {
     CHECK(v[0] == 7.0f);
     CHECK(static_cast<bool>(sg::try_gemm(sg::reference{}, 3, g, g, 0.5, h)));
     CHECK(v[0] == 9.5f);
+}
+
+TEST_CASE("integers and their factors are modulo 2^32") {
+    constexpr auto most = std::numeric_limits<std::int32_t>::max();
+    std::int8_t x[] = {127}, y[] = {127};
+    std::int32_t z[] = {most};
+    auto const a = sg::row_major(x, 1, 1), b = sg::row_major(y, 1, 1);
+    auto const c = sg::row_major(z, 1, 1);
+    auto const word = [](std::int64_t v) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v)); };
+    sg::gemm(sg::reference{}, most, sg::scaled(most, sg::scaled(3, a)), b, most - 1, sg::scaled(3, c), c);
+    CHECK(z[0] == word(3 * 16129 + 3 - 3 * std::int64_t{most}));
+    z[0] = most;
+    sg::finish_element(sg::product(most, a, b, 3, c), 0, 0, most);
+    CHECK(z[0] == word(1 + 3 * std::int64_t{most}));
+    z[0] = most;
+    std::vector<std::int32_t> const v = {most};
+    sg::gemm(sg::reference{}, 0, a, b, 1, c, sg::then(sg::bias(v), sg::scale(most)));
+    CHECK(z[0] == 2);
 }
 
 TEST_CASE("a transposed problem is the same product") {

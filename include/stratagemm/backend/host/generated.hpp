@@ -173,7 +173,7 @@ template <class A, class B, class C>
     auto const count = static_cast<std::uint64_t>(batch.count), of_a = static_cast<std::uint64_t>(batch.a),
                of_b = static_cast<std::uint64_t>(batch.b), of_c = static_cast<std::uint64_t>(batch.c);
     return hash_of(c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride, c.row_stride,
-                   b.col_stride, c.col_stride + kind) +
+                   b.col_stride, c.col_stride ^ kind) +
            count * 0xd6e8feb86659fd93 + (of_a + 5 * of_b + 25 * of_c) * 0xa0761d6478bd642f;
 }
 
