@@ -2,6 +2,7 @@
 #include "catch.hpp"
 #include "unit/backend/integers.hpp"
 #include "unit/backend/invariance.hpp"
+#include "unit/support.hpp"
 
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/opencl.hpp>
@@ -52,6 +53,25 @@ struct nonsense {
 
 sg::errc code_of(sg::status const& s) { return s.error().code(); }
 
+// How many elements of A B are wrong, where the rows of A and B begin `offset` elements behind a whole vector.
+template <class TA, class TC>
+int wrong_behind(sg::index_t offset) {
+    sg::opencl const gpu;
+    sg::index_t const m = 100, n = 104, k = 112;
+    auto const number = [](sg::index_t i, sg::index_t j) {
+        return static_cast<float>((3 * i + 2 * j) % 5 - 2);
+    };
+    sg::matrix<TA> const a(m, k + 1, [&](auto i, auto j) { return TA(number(i, j)); }),
+        b(k, n + 3, [&](auto i, auto j) { return TA(number(j, i)); });
+    sg::opencl::matrix<TA> const da(gpu, a), db(gpu, b);
+    sg::opencl::matrix<TC> dc(gpu, m, n);
+    sg::gemm(gpu, da.view().block(0, offset % 2, m, k), db.view().block(0, offset, k, n), dc);
+    sg::matrix<TC> c(m, n), exact(m, n);
+    dc.download(c);
+    sg::gemm(sg::reference{}, a.block(0, offset % 2, m, k), b.block(0, offset, k, n), exact);
+    return different(c, exact);
+}
+
 } // namespace
 
 TEST_CASE("devices are listed and found by name or type") {
@@ -96,6 +116,35 @@ TEST_CASE("matrices go to the device and come back in any layout") {
     for (sg::index_t i = 0; i < 17; ++i)
         for (sg::index_t j = 0; j < 23; ++j) CHECK(back(j, i) == a(i, j));
     CHECK_THROWS_AS(rows.download(back), sg::error);
+}
+
+TEST_CASE("rows that begin at any element, not at a whole vector") {
+    for (sg::index_t const offset : {0, 1, 2, 3}) {
+        INFO("offset " << offset);
+        CHECK(wrong_behind<sg::half, float>(offset) == 0);
+        CHECK(wrong_behind<sg::bfloat16, float>(offset) == 0);
+        CHECK(wrong_behind<std::int8_t, std::int32_t>(offset) == 0);
+        CHECK(wrong_behind<float, float>(offset) == 0);
+    }
+}
+
+TEST_CASE("strides along a side of 1 may be any number, on a device") {
+    sg::opencl const gpu;
+    constexpr sg::index_t shapes[][3] = {{1, 40, 30}, {40, 1, 30}, {40, 30, 1}, {1, 1, 50}};
+    for (auto const& [m, n, k] : shapes) {
+        auto const a = numbers(m, k, 3), b = numbers(k, n, 5);
+        sg::opencl::matrix<float> const da(gpu, a), db(gpu, b);
+        sg::opencl::matrix<float> dc(gpu, m, n);
+        sg::matrix<float> c(m, n), exact(m, n);
+        sg::gemm(sg::reference{}, a, b, exact);
+        for (sg::index_t const stride : support::unused_strides) {
+            sg::gemm(gpu, support::with_unused(da.view(), stride), support::with_unused(db.view(), stride),
+                     support::with_unused(dc.view(), stride));
+            dc.download(c);
+            INFO(m << " x " << n << " x " << k << ", stride " << stride);
+            CHECK(different(c, exact) == 0);
+        }
+    }
 }
 
 TEST_CASE("a queue of one's own, in order or not") {

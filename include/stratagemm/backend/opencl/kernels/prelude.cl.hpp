@@ -115,12 +115,18 @@ inline constexpr char opencl_product_text[] = R"cl(
 /* Several elements next to each other, as numbers; not for complex ones. ALIGNED: they may be read as a vector. */
 #if ALIGNED
 #define READ(type, n, p) (*(global PASTE(type, n) const *)(p))
+#define WIDE_half(n, p) PASTE(vload_half, n)(0, p)
 #else
 #define READ(type, n, p) PASTE(vload, n)(0, p)
+/* By elements: PoCL's vload_half of several takes it that the address is a multiple of the vector's size. */
+float2 halves2(global half const *p) { return (float2)(vload_half(0, p), vload_half(1, p)); }
+float4 halves4(global half const *p) { return (float4)(halves2(p), halves2(p + 2)); }
+float8 halves8(global half const *p) { return (float8)(halves4(p), halves4(p + 4)); }
+float16 halves16(global half const *p) { return (float16)(halves8(p), halves8(p + 8)); }
+#define WIDE_half(n, p) PASTE(halves, n)(p)
 #endif
 #define WIDE_float(n, p) READ(float, n, p)
 #define WIDE_double(n, p) READ(double, n, p)
-#define WIDE_half(n, p) PASTE(vload_half, n)(0, p)
 #define WIDE_bfloat16(n, p) PASTE(as_float, n)(PASTE(convert_uint, n)(READ(ushort, n, p)) << 16)
 #define WIDE_char(n, p) PASTE(as_uint, n)(PASTE(convert_int, n)(READ(char, n, p)))
 #define LOAD_WIDE(n, p) PASTE(WIDE_, IN)(n, p)
