@@ -12,17 +12,22 @@
 // was computed again. If more than 8 are wrong, the whole product is done once more; if it is wrong then,
 // too, the call fails with errc::verification, and C is not to be used.
 //
-// What is found: an error that stands out among the rounding errors of its row and of its column, which add
-// up in a checksum. `limit` of the report says how large that is, as a multiple of the base's bound. Products
-// of up to 2^24 multiply-adds are checked with several pairs of vectors.
+// What is found: an error beyond the bound of its element that stands out among the rounding errors of its row and
+// of its column, which add up in a checksum. `limit` of the report says how large that is, as a multiple of the
+// bound of an average element of the row and of one of the column. It takes it that no line has larger rounding
+// errors, relative to |A||B|, than the line that is off by most. Bounds are the base's, with a rounding to C and
+// what underflow in k terms may come to. Up to eight rows or columns hide nothing; of both, each element is computed
+// again. Where subnormal floats may count as zero, as on devices, an error that this explains is let pass, and
+// `limit` is at least that error. Products of up to 2^24 multiply-adds are checked with several pairs of vectors.
 //
 // Sums of int8 products are exact modulo 2^32, and so are their checksums (Freivalds): a row or column with
 // one wrong element is always found. Any other wrong C is missed with a probability of at most 4^(1 -
 // rounds). That is reached only where all differences are multiples of 2^31; where one is odd, it is less
 // than 2^-62.
 //
-// Rows of A, columns of B and rows of E with Inf or NaN, and elements of C near overflow, are not checked;
-// the report counts these rows and columns. The epilogue is applied after the check. Nothing is random
+// Rows of A, columns of B and rows of E with Inf or NaN, and rows of C with elements that overflow, are not checked;
+// the report counts these rows and columns. Of an element that is off and near overflow nothing is known: `limit` is
+// Inf then. The epilogue is applied after the check. Nothing is random
 // between calls: the same call has the same vectors. The copy of E that a second try needs is made only where
 // C replaces E.
 //

@@ -7,6 +7,7 @@
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/backend/host.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -202,6 +203,78 @@ TEST_CASE("verified on a device: flipped bits", "[verified]") {
 }
 TEST_CASE("verified on a device without double: flipped bits", "[verified]") {
     find_flipped_bits<float, float, true>(20);
+}
+
+namespace {
+
+// Faults of any size among elements of any magnitude: none that the report says is found may be left.
+template <class T, bool Narrow = false>
+void try_promises(int products) {
+    if (!has_type<T>()) return;
+    under_test const device;
+    random_source from(78);
+    double const large = 0x1p100;
+    for (int x = 0; x < products; ++x) {
+        // The first has C = (1, 2^100), the next one eight rows and columns.
+        index_t const m = x == 0   ? 1
+                          : x == 1 ? 8
+                                   : 1 + from.below(30),
+                      n = x == 0   ? 2
+                          : x == 1 ? 8
+                                   : 1 + from.below(30),
+                      k = x == 0 ? 1 : 1 + from.below(30);
+        int const reach = x % 2 ? 30 : 3;
+        auto const draw = [&](index_t i, index_t j) {
+            if (x == 0) return static_cast<T>(i + j == 0 ? 1 : large);
+            if (from.below(10) == 0) return T(0);
+            return static_cast<T>(std::ldexp(from.uniform(-1, 1), from.below(2 * reach) - reach));
+        };
+        sg::matrix<T> const a(m, k, draw), b(k, n, draw);
+        typename under_test::template matrix<T> const there_a(device, a), there_b(device, b);
+        typename under_test::template matrix<T> there_c(device, m, n);
+        sg::matrix<T> right(m, n), c(m, n);
+        sg::gemm(device, there_a, there_b, there_c);
+        there_c.download(right);
+        double const worst = device.error_bound(sg::shape<T>{m, n, k}).worst;
+        auto const bound = [&](double terms) {
+            return 2 * worst * terms + 3 * sg::verified_parts::underflow_of<T>(1.0, 0.0, k);
+        };
+        auto const terms = [&](index_t i, index_t j) {
+            double sum = 0;
+            for (index_t l = 0; l < k; ++l)
+                sum += std::fabs(static_cast<double>(a(i, l)) * static_cast<double>(b(l, j)));
+            return sum;
+        };
+        for (int fault = 0; fault < 6; ++fault) {
+            index_t const i = from.below(static_cast<int>(m)),
+                          j = fault == 0 ? 0 : from.below(static_cast<int>(n));
+            double const more = (from.below(2) ? 1.0 : -1.0) * from.uniform(1, 20) * bound(terms(i, j));
+            harm<T> const hit = [&](auto const& y, int) {
+                y(i, j) = fault < 2 ? 2 * y(i, j) : static_cast<T>(static_cast<double>(y(i, j)) + more);
+            };
+            sg::verified_report seen;
+            int calls = 0;
+            sg::gemm(sg::verified{faulty<under_test, T, Narrow>(device, hit, calls), {.report = &seen}},
+                     there_a, there_b, there_c);
+            there_c.download(c);
+            double of_row = 0, of_col = 0;
+            for (index_t y = 0; y < n; ++y) of_row += terms(i, y) / static_cast<double>(n);
+            for (index_t y = 0; y < m; ++y) of_col += terms(y, j) / static_cast<double>(m);
+            double const error = std::fabs(static_cast<double>(c(i, j)) - static_cast<double>(right(i, j)));
+            INFO(m << " x " << n << " x " << k << ", fault at " << i << ", " << j << ", limit " << seen.limit
+                   << ", error " << error << ", terms " << terms(i, j));
+            CHECK((error <= bound(terms(i, j)) || error <= seen.limit * bound(std::max(of_row, of_col))));
+            if (m <= 8 && n <= 8) CHECK(error <= bound(terms(i, j)));
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("verified on a device: no error beyond the limit is missed", "[verified]") {
+    try_promises<float>(12);
+    try_promises<double>(12);
+    try_promises<float, true>(12);
 }
 
 TEST_CASE("verified on a device: several wrong elements, and two that cancel", "[verified]") {

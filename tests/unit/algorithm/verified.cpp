@@ -5,6 +5,8 @@
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -145,8 +147,8 @@ void inject(tally& sum, Base const& base, random_source& from, int products, int
             double const may = bound.worst * (bound.normwise ? p.norm : p.terms[cell]) +
                                2 * sg::unit_roundoff<TC>() * trials::size_of(exact) +
                                8 * static_cast<double>(t.k + 4) * least;
-            // Average elements of the row and the column.
-            double of_row = 0, of_col = 0;
+            // Average elements of the row and the column. Their bounds have underflow in them, too.
+            double of_row = 8 * static_cast<double>(t.k + 4) * least / bound.worst, of_col = of_row;
             auto const terms_at = [&](index_t r, index_t c) {
                 return p.terms[static_cast<std::size_t>((product * t.m + r) * t.n + c)];
             };
@@ -272,6 +274,242 @@ TEST_CASE("no alarm without a fault: the bits of the base") {
     CHECK(alarms<float, float>(sg::reference{}, 100, 60) == 0);
     CHECK(alarms<float, float>(sg::strassen{one, {.levels = 2}}, 100, 80) == 0);
     CHECK(alarms<double, double>(sg::ozaki{one, {.moduli = 15}}, 30, 60) == 0);
+}
+
+// ---- what the report promises ------------------------------------------------------------------------------
+
+namespace {
+
+// C = alpha A B + beta E with a fault, and what the report says of it.
+template <class T>
+struct promise {
+    using S = sg::accumulator_t<T>;
+    index_t m, n, k;
+    sg::matrix<T> a, b, e, right, c;
+    S alpha{1}, beta{0};
+    sg::verified_report seen;
+    int calls = 0;
+
+    template <class F, class G>
+    promise(index_t m_, index_t n_, index_t k_, F const& of_a, G const& of_b)
+        : m(m_), n(n_), k(k_), a(m, k, of_a), b(k, n, of_b), e(m, n), right(m, n), c(m, n) {
+        redo();
+    }
+    void redo() { sg::gemm(sg::host{.threads = 1}, alpha, a, b, beta, e, right); }
+    sg::status run(harm<T> const& f) {
+        calls = 0, seen = {};
+        return sg::try_gemm(sg::verified{faulty<sg::host, T>({.threads = 1}, f, calls), {.report = &seen}},
+                            alpha, a, b, beta, e, c);
+    }
+    static double size_of(T const& x) { return sg::verified_parts::magnitude_of(x); }
+    static double distance(T const& x, T const& y) {
+        if constexpr (sg::complex_like<T>)
+            return std::abs(x - y);
+        else
+            return std::fabs(static_cast<double>(static_cast<sg::real_t<T>>(x)) -
+                             static_cast<double>(static_cast<sg::real_t<T>>(y)));
+    }
+    double terms(index_t i, index_t j) const {
+        double sum = 0;
+        for (index_t l = 0; l < k; ++l) sum += size_of(a(i, l)) * size_of(b(l, j));
+        return sg::verified_parts::magnitude_of(alpha) * sum +
+               sg::verified_parts::magnitude_of(beta) * size_of(e(i, j));
+    }
+    // The bound of an element with such terms, and what is added: the rounding of the product that it is compared with,
+    // that of the element computed again, and underflow.
+    double bound_of(double terms_there) const {
+        double const worst = sg::host{}.error_bound(sg::shape<T, T, T>{m, n, k, 1, true}).worst;
+        return (2 * worst + 2 * sg::unit_roundoff<T>()) * terms_there +
+               3 * sg::verified_parts::underflow_of<T>(alpha, beta, k);
+    }
+    // Whether C(i, j) is right within its bound, or not beyond what the report lets pass.
+    bool holds(index_t i, index_t j) const {
+        double const error = distance(c(i, j), right(i, j));
+        if (error <= bound_of(terms(i, j))) return true;
+        double of_row = 0, of_col = 0;
+        for (index_t y = 0; y < n; ++y) of_row += terms(i, y) / static_cast<double>(n);
+        for (index_t x = 0; x < m; ++x) of_col += terms(x, j) / static_cast<double>(m);
+        return error <= seen.limit * bound_of(std::max(of_row, of_col));
+    }
+};
+
+} // namespace
+
+TEMPLATE_TEST_CASE("a small element beside a large one is checked", "", float, double) {
+    using T = TestType;
+    T const large = std::ldexp(T(1), 60);
+    // C = (1, 2^100), and its transpose.
+    auto const one = [](index_t, index_t) { return T(1); };
+    auto const both = [](index_t i, index_t j) { return i + j == 0 ? T(1) : std::ldexp(T(1), 100); };
+    for (bool const turned : {false, true}) {
+        promise<T> x = turned ? promise<T>(2, 1, 1, both, one) : promise<T>(1, 2, 1, one, both);
+        REQUIRE(x.run([](auto const& c, int) { c(0, 0) *= 2; }));
+        CHECK(x.seen.repaired == 1);
+        CHECK(x.c(0, 0) == 1);
+        CHECK(x.seen.limit == 0);
+    }
+    // Up to eight rows and columns, each element by itself.
+    for (auto const [m, n] : {std::array<index_t, 2>{8, 8}, {3, 8}, {8, 1}}) {
+        promise<T> x(
+            m, n, 2, [&](index_t i, index_t l) { return i == l ? large : T(1); },
+            [&](index_t l, index_t j) { return l == 0 && j == 0 ? large : T(1) / large; });
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) {
+                REQUIRE(x.run([&](auto const& c, int) { c(i, j) *= 2; }));
+                CHECK(x.seen.repaired == 1);
+                CHECK(x.c(i, j) == x.right(i, j));
+            }
+    }
+}
+
+TEMPLATE_TEST_CASE("an error that vanishes between large elements of its row is no more than the limit", "",
+                   float, double) {
+    using T = TestType;
+    T const large = std::ldexp(T(1), 100);
+    for (index_t const size : {9, 16, 20, 70}) {
+        // Each row is (1, 2^100, -2^100, ...).
+        auto const b = [&](index_t, index_t j) { return j == 0 ? T(1) : j % 2 ? large : -large; };
+        promise<T> x(
+            size, size, 1, [](index_t, index_t) { return T(1); }, b);
+        for (index_t const j : {index_t{0}, index_t{1}, size - 1}) {
+            REQUIRE(x.run([&](auto const& c, int) { c(2, j) *= 2; }));
+            INFO(size << ", column " << j << ": repaired " << x.seen.repaired << ", limit " << x.seen.limit);
+            CHECK(x.holds(2, j));
+            CHECK(x.seen.limit > 0);
+            CHECK(x.seen.limit < 100);
+        }
+    }
+}
+
+TEST_CASE("subnormal elements hide no fault, or the limit says so") {
+    auto const a_of = [](index_t i, index_t l) { return i == 1 && l == 0 ? 1e300 : l == 0 ? 0.0 : 1e-5; };
+    auto const b_of = [](index_t l, index_t) { return l == 0 ? 1e-310 : 1e-7; };
+    promise<double> x(20, 30, 40, a_of, b_of);
+    REQUIRE(x.run([](auto const& c, int) { c(1, 3) *= 1.5; }));
+    CHECK(x.seen.repaired == 1);
+    REQUIRE(x.run([](auto const&, int) {}));
+    CHECK(x.seen.repaired == 0);
+    CHECK(x.seen.limit < 10);
+    // A device may take subnormal floats for zero.
+    promise<float> y(
+        20, 30, 40, [&](index_t i, index_t l) { return i == 1 && l == 0 ? 1e38f
+                                                       : l == 0         ? 0.0f
+                                                                        : 1e-5f; },
+        [&](index_t l, index_t) { return l == 0 ? 1e-39f : 1e-7f; });
+    REQUIRE(y.run([](auto const&, int) {}));
+    CHECK(y.seen.limit < 10);
+    for (float const factor : {1.5f, 2.5f, -1.0f, 0.0f}) {
+        REQUIRE(y.run([&](auto const& c, int) { c(1, 3) *= factor; }));
+        INFO(factor << ": repaired " << y.seen.repaired << ", limit " << y.seen.limit);
+        CHECK(y.holds(1, 3));
+    }
+}
+
+TEST_CASE("subnormal elements are no alarm, whatever the base") {
+    random_source from(9);
+    auto const quiet = [&](auto const& base) {
+        for (int x = 0; x < 20; ++x) {
+            auto const draw = [&](index_t, index_t) {
+                int const kind = from.below(4);
+                return std::ldexp(from.uniform(-1, 1), kind == 0 ? -1060 : kind == 1 ? -300 : 300);
+            };
+            sg::matrix<double> const a(30, 20, draw), b(20, 25, draw);
+            sg::matrix<double> c(30, 25);
+            sg::verified_report seen;
+            sg::gemm(sg::verified{base, {.report = &seen}}, a, b, c);
+            CHECK(seen.repaired + seen.repeated == 0);
+        }
+    };
+    sg::host const one{.threads = 1};
+    quiet(one);
+    quiet(sg::strassen{one, {.levels = 1}});
+    quiet(sg::ozaki{one, {.moduli = 15}});
+    quiet(sg::ozaki{one});
+}
+
+TEST_CASE("an element that is too large to tell makes the limit infinite") {
+    promise<float> x(
+        20, 30, 1, [](index_t i, index_t) { return i == 4 ? 3.3e38f : 1.0f; },
+        [](index_t, index_t) { return 1.0f; });
+    REQUIRE(x.run([](auto const& c, int) { c(4, 5) = -1e38f; }));
+    CHECK(x.seen.repaired == 0);
+    CHECK(std::isinf(x.seen.limit));
+}
+
+// Elements of any magnitude, zeros and subnormal ones among them, and a fault of any size anywhere.
+template <class T>
+void try_promises(int products, int faults) {
+    using R = sg::real_t<T>;
+    random_source from(77);
+    for (int x = 0; x < products; ++x) {
+        auto const size = [&] { return 1 + from.below(from.below(3) == 0 ? 9 : 40); };
+        int const most = sizeof(R) == 8 ? 9 : 6, reach = 1 << from.below(sizeof(T) == 2 ? 3 : most),
+                  zeros = from.below(3);
+        auto const number = [&] {
+            int const kind = from.below(20);
+            if (kind < zeros) return 0.0;
+            if (kind == 19 && reach > 20)
+                return static_cast<double>(std::numeric_limits<R>::denorm_min()) * from.below(999);
+            return std::ldexp(from.uniform(-1, 1), from.below(2 * reach) - reach);
+        };
+        auto const draw = [&](index_t, index_t) {
+            double const re = number();
+            return support::make<T>(re, number());
+        };
+        index_t const m = size(), n = size(), k = size();
+        promise<T> p(m, n, k, draw, draw);
+        if (from.below(2) == 0) {
+            p.alpha = support::make<sg::accumulator_t<T>>(-0.7, 0.3),
+            p.beta = support::make<sg::accumulator_t<T>>(1.3, 2);
+            p.e = sg::matrix<T>(m, n, draw);
+            p.redo();
+        }
+        REQUIRE(p.run([](auto const&, int) {}));
+        CHECK(p.seen.repaired + p.seen.repeated == 0);
+        CHECK(same_bits(p.c, p.right));
+        for (int y = 0; y < faults; ++y) {
+            index_t const i = from.below(static_cast<int>(m)), j = from.below(static_cast<int>(n));
+            int const kind = from.below(3), bit = from.below(8 * static_cast<int>(sizeof(T)));
+            double const more = p.bound_of(p.terms(i, j)) * from.uniform(1, 50);
+            sg::status const s = p.run([&](auto const& c, int) {
+                if (kind == 0) flip(c(i, j), bit);
+                if (kind == 1) c(i, j) = p.e(0, 0);
+                if (kind == 2) c(i, j) = static_cast<T>(c(i, j) + support::make<T>(more, more));
+            });
+            INFO(m << " x " << n << " x " << k << ", reach " << reach << ", fault " << x << '.' << y
+                   << " of kind " << kind << ", bit " << bit << " at " << i << ", " << j << ": limit "
+                   << p.seen.limit << ", repaired " << p.seen.repaired << ", off by "
+                   << p.distance(p.c(i, j), p.right(i, j)) << ", terms " << p.terms(i, j));
+            REQUIRE(s);
+            CHECK(p.holds(i, j));
+        }
+    }
+}
+TEST_CASE("no error beyond the limit is missed, whatever the magnitudes") {
+    int const products = support::sanitized ? 20 : 150;
+    try_promises<double>(products, 10);
+    try_promises<float>(products, 10);
+    try_promises<std::complex<double>>(products / 4, 10);
+    try_promises<sg::half>(products / 4, 10);
+}
+TEST_CASE("tens of thousands of faults among any magnitudes", "[.][promises]") {
+    try_promises<double>(5000, 10);
+    try_promises<float>(5000, 10);
+    try_promises<std::complex<float>>(2000, 10);
+    try_promises<sg::half>(2000, 10);
+    try_promises<sg::bfloat16>(2000, 10);
+}
+TEST_CASE("the limit of large products", "[.][promises]") {
+    auto const of = [](auto number) {
+        using T = decltype(number);
+        auto const a = random<T>(4096, 4096, 1), b = random<T>(4096, 4096, 2);
+        sg::matrix<T> c(4096, 4096);
+        sg::verified_report seen;
+        sg::gemm(sg::verified{sg::host{}, {.report = &seen}}, a, b, c);
+        std::printf("%s: limit %.2g\n", sg::type_name<T>(), seen.limit);
+        CHECK(seen.limit < 3);
+    };
+    of(1.0f), of(1.0);
 }
 
 // ---- more than one fault -------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ struct verified_report {
     index_t repeated = 0; // products that were done once more
     index_t skipped = 0;  // rows and columns of C that were not checked: Inf, NaN, overflow
     double error = 0; // the largest error of an element that was computed again and was right, over the bound
-    double limit = 0; // an error of more than so many times the bound of an average element is found
+    double limit =
+        0; // an error beyond the bound of its element is found if it is more than so many times the bound of
+           // an average element of its row, and of one of its column; Inf: some were too large to tell
 };
 
 struct verified_options {
@@ -95,27 +97,41 @@ double underflow_of(S const& alpha, S const& beta, index_t k) {
     return 2 * (magnitude_of(alpha) + magnitude_of(beta) + 1) * each + least_of<C>();
 }
 
-// How far the sums of lines, all rows or all columns, are off relative to |A||B|.
+// Whether this thread's arithmetic takes subnormal numbers for what they are, which -ffast-math of a program may change.
+template <class R>
+bool keeps_subnormals() {
+    R const volatile least = std::numeric_limits<R>::denorm_min();
+    R const volatile x = least * R(0x1p60);
+    return x > 0;
+}
+
+// How far the sums of lines, all rows or all columns, are off relative to the size of the line: |A||B|, and what
+// underflow in its elements may come to as if that were a part of it.
 struct lines_off {
     static constexpr int most = 8; // that are suspects, and looked at closely
 
     index_t lines = 0, length = 0; // how many there are, and how many elements each has
     double worst = 0;              // the bound of an element
-    int count = 0;                 // of suspects: those that are off by most
-    double first = 0, last = 0;    // of the suspects; `last` is 0 if there are fewer than `most`
-    double mean = 0;               // of the others
-    double rounding = 0;           // the largest rounding error of a sum
+    int count = 0;              // of suspects: those that are off by most, or all if there are at most `most`
+    double first = 0, last = 0; // of the suspects; `last` is 0 if there are fewer than `most`
+    double mean = 0;            // of the others
+    double rounding = 0;        // the largest error that vanishes when it is added to the others of its line
 
     // As a multiple of the bound of an average element.
     double in_bounds(double x) const { return x * static_cast<double>(length) / worst; }
+    // Underflow of so much in each element, as part of a line's size.
+    double floor(double underflow) const {
+        return worst > 0 ? static_cast<double>(length) * underflow / worst : 0;
+    }
     // Whether all of the first line is to be looked at, since no crossing explains how far its sum is off: far beyond
     // the others and enough for one wrong element, or more than all its elements may be off together.
     bool stand_out() const {
-        if (count == 0 || lines <= 2 * most) return false;
+        if (count == 0) return false;
         double const by = in_bounds(first);
-        return (first > 12 * mean && by > 0.5) || by > static_cast<double>(length);
+        return by > static_cast<double>(length) || (lines > 2 * most && first > 12 * mean && by > 0.5);
     }
-    // An error that is less may be hidden by those of its line, or be lost in the rounding of its sum.
+    // An error that is less may be hidden by those of its line, or be lost in the rounding of its sum. That its line has
+    // no larger rounding errors than the line that is off by most is assumed. If all lines are suspects, none is hidden.
     double limit() const { return lines <= most || worst == 0 ? 0 : in_bounds(first + last + rounding); }
 };
 
@@ -127,16 +143,17 @@ struct sums_of {
     static constexpr int most = lines_off::most;
 
     W *x, *y;
-    W *rows, *rows_size, *rows_e, *rows_e_size, *rows_c, *cols, *cols_size, *cols_e, *cols_e_size, *cols_c;
+    W *rows, *rows_size, *rows_e, *rows_e_size, *rows_c, *rows_c_size;
+    W *cols, *cols_size, *cols_e, *cols_e_size, *cols_c, *cols_c_size;
     T *lines_a, *lines_b;
 
     template <class Take>
     void each(index_t m, index_t n, index_t k, Take&& take) {
         take(x, several * n), take(y, several * m);
         take(rows, several * m), take(rows_size, m), take(rows_e, several * m), take(rows_e_size, m);
-        take(rows_c, several * m);
+        take(rows_c, several * m), take(rows_c_size, m);
         take(cols, several * n), take(cols_size, n), take(cols_e, several * n), take(cols_e_size, n);
-        take(cols_c, several * n);
+        take(cols_c, several * n), take(cols_c_size, n);
         take(lines_a, most * k), take(lines_b, most * k);
     }
 };
@@ -206,7 +223,8 @@ public:
         if (!right) return;
         to.products += 1, to.repaired += repaired_, to.skipped += skipped_;
         to.error = to.error < error_ ? error_ : to.error;
-        to.limit = to.limit < limit_ ? limit_ : to.limit;
+        double const limit = limit_ < let_pass_ ? let_pass_ : limit_;
+        to.limit = to.limit < limit ? limit : to.limit;
     }
     // Where the last wrong element was, and how many bounds it was off by; a row of -1: nowhere in
     // particular.
@@ -333,16 +351,14 @@ private:
 
     // ---- which rows and columns ------------------------------------------------------------------------
 
-    // How far the sum of a line is off, relative to |A||B|; of integers, whether it is.
-    double off(bool by_rows, index_t i) const {
+    // How far the sum of a line is off, relative to its size; of integers, whether it is.
+    double off(bool by_rows, index_t i, double size) const {
         W const *sum = by_rows ? at_.rows : at_.cols, *of_c = by_rows ? at_.rows_c : at_.cols_c;
         if constexpr (exact) {
             return sum[i] == of_c[i] ? 0 : 1;
         } else {
-            if (left_out(by_rows ? at_.y : at_.x, i)) return 0;
             double x = 0;
             for (index_t s = several * i; s < several * (i + 1); ++s) x += __builtin_fabs(sum[s] - of_c[s]);
-            double const size = (by_rows ? at_.rows_size : at_.cols_size)[i];
             if (x == 0) return 0;
             double const y = x / size;
             return size > 0 && is_finite(y) ? y : 1e300;
@@ -356,10 +372,18 @@ private:
     suspects select(bool by_rows) const {
         suspects s;
         s.lines = by_rows ? m_ : n_, s.length = by_rows ? n_ : m_, s.worst = allowed_.worst;
+        double const floor = exact ? 0 : s.floor(underflow());
         double sum = 0;
         for (index_t i = 0; i < s.lines; ++i) {
-            double const x = off(by_rows, i);
-            if (x == 0) continue;
+            if (left_out(by_rows ? at_.y : at_.x, i)) continue;
+            double size = 0;
+            if constexpr (!exact) {
+                size = (by_rows ? at_.rows_size : at_.cols_size)[i] + floor;
+                double const lost = place_.rounding * (by_rows ? at_.rows_c_size : at_.cols_c_size)[i] / size;
+                if (is_finite(lost) && s.rounding < lost) s.rounding = lost;
+            }
+            double const x = off(by_rows, i, size);
+            if (x == 0 && (exact || s.lines > most)) continue;
             if (s.count == most && x <= s.by[most - 1]) {
                 sum += x;
                 continue;
@@ -373,14 +397,6 @@ private:
         if (s.count > 0) s.first = s.by[0];
         if (s.count == most) s.last = s.by[most - 1];
         if (s.lines > most) s.mean = sum / static_cast<double>(s.lines - most);
-        if constexpr (!exact)
-            for (index_t i = 0; i < s.lines; ++i) {
-                double const size = (by_rows ? at_.rows_size : at_.cols_size)[i];
-                double const x =
-                    place_.rounding * magnitude_of((by_rows ? at_.rows_c : at_.cols_c)[several * i]);
-                if (size > 0 && x > s.rounding * size && !left_out(by_rows ? at_.y : at_.x, i))
-                    s.rounding = x / size;
-            }
         return s;
     }
     bool stand_out(suspects const& s) const { return !exact && s.stand_out(); }
@@ -416,7 +432,7 @@ private:
         int found = 0;
         for (int x = 0; x < r.count; ++x)
             for (int y = 0; y < c.count; ++y) {
-                if (judge(r.at[x], c.at[y], row_at(x), col_at(y)) != finding::wrong) continue;
+                if (!is_wrong(r.at[x], c.at[y], row_at(x), col_at(y))) continue;
                 if (!repair(r.at[x], c.at[y])) return -1;
                 ++found;
             }
@@ -435,13 +451,19 @@ private:
         place_.look_along(by_rows, line, at_,
                           [&](index_t i, index_t j, view<T const> const& row, view<T const> const& col) {
                               if (left_out(at_.y, i) || left_out(at_.x, j)) return true;
-                              if (judge(i, j, row, col) != finding::wrong) return true;
+                              if (!is_wrong(i, j, row, col)) return true;
                               found = repair(i, j) ? found + 1 : -1;
                               return found >= 0;
                           });
         return found;
     }
 
+    // Of an element that may be wrong. Nothing is known of one that is too large to tell.
+    bool is_wrong(index_t i, index_t j, view<T const> const& row, view<T const> const& col) {
+        finding const found = judge(i, j, row, col);
+        if (found == finding::unknown) let_pass_ = std::numeric_limits<double>::infinity();
+        return found == finding::wrong;
+    }
     enum class finding { right, wrong, unknown };
     // Computes an element again, into value_, and compares.
     finding judge(index_t i, index_t j, view<T const> const& row, view<T const> const& col) {
@@ -458,9 +480,12 @@ private:
             row_ = i, col_ = j, off_by_ = 0;
             return finding::wrong;
         } else {
-            // |A||B|, and the part of it that is lost where subnormal numbers count as zero.
+            // |A||B|, and the part of it that is lost where subnormal numbers count as zero: doubles do nowhere, but by an
+            // option of the program.
             double size = 0, lost = 0;
-            constexpr double least = static_cast<double>(std::numeric_limits<real_t<T>>::min());
+            double const least = sizeof(real_t<T>) == 8 && keeps_subnormals<double>()
+                                     ? 0
+                                     : static_cast<double>(std::numeric_limits<real_t<T>>::min());
             for (index_t l = 0; l < k_; ++l) {
                 double const a = magnitude_of(row(0, l)), b = magnitude_of(col(l, 0)), x = a * b;
                 size += x;
@@ -475,18 +500,27 @@ private:
                 return finding::unknown;
             auto const k = static_cast<double>(k_);
             double const wide = sizeof(real_t<S>) == 8 ? (4 * k + 8) * 0x1p-104 : (k + 8) * 0x1p-52;
-            double const may = allowed_.worst * of_norm + alpha * lost + wide * all +
-                               1.001 * unit_roundoff<C>() * exact_value +
-                               underflow_of<C>(p_.alpha, p_.beta, k_);
-            double const by = distance(c, value_) / may;
+            double const may = allowed_.worst * of_norm + wide * all +
+                               1.001 * unit_roundoff<C>() * exact_value + underflow();
+            double const error = distance(c, value_), by = error / (may + alpha * lost);
             if (is_finite(by) && by <= 1) {
                 error_ = error_ < by ? by : error_;
+                if (error > may) note_passed(i, j, error);
                 return finding::right;
             }
             row_ = i, col_ = j, off_by_ = by;
             return finding::wrong;
         }
     }
+    // An error beyond the bound of its element that is let pass since subnormal numbers may explain it.
+    void note_passed(index_t i, index_t j, double error) {
+        double const of_row = at_.rows_size[i] / static_cast<double>(n_),
+                     of_col = at_.cols_size[j] / static_cast<double>(m_);
+        double const size = allowed_.normwise ? norm() : of_row < of_col ? of_col : of_row;
+        double const x = error / (allowed_.worst * size + underflow());
+        if (let_pass_ < x) let_pass_ = x;
+    }
+    double underflow() const { return underflow_of<C>(p_.alpha, p_.beta, k_); }
     static double distance(C const& x, C const& y) {
         using R = real_t<C>;
         if constexpr (complex_like<C>)
@@ -538,7 +572,7 @@ private:
     C value_{};
     double norm_ = -1;
     index_t repaired_ = 0, skipped_ = 0, row_ = -1, col_ = -1;
-    double off_by_ = 0, error_ = 0, limit_ = 0, round_limit_ = 0;
+    double off_by_ = 0, error_ = 0, limit_ = 0, round_limit_ = 0, let_pass_ = 0;
 };
 
 } // namespace verified_parts

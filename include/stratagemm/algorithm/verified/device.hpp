@@ -37,13 +37,13 @@ struct sweep_work {
     index_t groups() const { return across * parts; }
 };
 
-// Arrays of N in a device's memory. Vectors are pairs of arrays (kernels.hpp). `results` has ten arrays, which come
-// to the host together.
+// Arrays of N in a device's memory. Vectors are pairs of arrays (kernels.hpp). `results` has twelve arrays, which
+// come to the host together.
 template <class Space, class T, class C, class N>
 struct device_room {
     template <class E>
     using handle = typename Space::template handle<E>;
-    static constexpr int arrays = 5;      // of results, of rows and of columns
+    static constexpr int arrays = 6;      // of results, of rows and of columns
     static constexpr int most_rounds = 4; // whose verdicts come to the host together
     static constexpr int verdict = 10 + lines_off::most * lines_off::most;
 
@@ -147,10 +147,13 @@ public:
         index_t const cols = room::arrays * m_;
         give(r.rows, 0, m_), give(r.rows_c, 2 * m_, m_);
         give(r.cols, cols, n_), give(r.cols_c, cols + 2 * n_, n_);
-        if (!exact) give(r.rows_size, m_, m_), give(r.cols_size, cols + n_, n_);
+        if (!exact) {
+            give(r.rows_size, m_, m_), give(r.cols_size, cols + n_, n_);
+            give(r.rows_c_size, 3 * m_, m_), give(r.cols_c_size, cols + 3 * n_, n_);
+        }
         if (!adds()) return;
-        give(r.rows_e, 3 * m_, m_), give(r.cols_e, cols + 3 * n_, n_);
-        if (!exact) give(r.rows_e_size, 4 * m_, m_), give(r.cols_e_size, cols + 4 * n_, n_);
+        give(r.rows_e, 4 * m_, m_), give(r.cols_e, cols + 4 * n_, n_);
+        if (!exact) give(r.rows_e_size, 5 * m_, m_), give(r.cols_e_size, cols + 5 * n_, n_);
     }
 
     void mark_odd(W* rows, W* cols) {
@@ -311,21 +314,21 @@ private:
             sweep(p_.a, &v, of_rows(0), &y, w, what);
             sweep(p_.b, nullptr, {}, &w, of_cols(0), what);
         }
-        sweep(reading(p_.c), &x, of_rows(2), &y, of_cols(2), what, false);
-        if (adds()) sweep(p_.e, &x, of_rows(3), &y, of_cols(3), what);
+        sweep(reading(p_.c), &x, of_rows(2), &y, of_cols(2), what);
+        if (adds()) sweep(p_.e, &x, of_rows(4), &y, of_cols(4), what);
     }
 
     template <class E>
     void times(view<E const, space> const& m, handle<N> const& x, handle<N> const& y, counted what) {
         sweep(m, &x, y, nullptr, {}, what);
     }
-    // M x to `right`, unless x is null, and y M to `left`, unless y is; both with sizes, if `measured`.
+    // M x to `right`, unless x is null, and y M to `left`, unless y is; both with sizes.
     template <class E>
     void sweep(view<E const, space> const& m, handle<N> const* x, handle<N> const& right, handle<N> const* y,
-               handle<N> const& left, counted what, bool measured = true) {
-        if (rows_are_closer(m)) return sweep(m.transposed(), y, left, x, right, what, measured);
+               handle<N> const& left, counted what) {
+        if (rows_are_closer(m)) return sweep(m.transposed(), y, left, x, right, what);
         sweep_work<E> const work(m.rows, m.cols);
-        measured &= !exact;
+        constexpr bool measured = !exact;
         bool const aligned =
             m.col_stride == 1 && m.row_stride % work.wide == 0 && m.cols % work.wide == 0 &&
             space::address(m.data) % static_cast<std::intptr_t>(work.wide * sizeof(E)) == 0 &&
@@ -358,19 +361,26 @@ private:
                 return static_cast<N>(x);
         };
         auto const alpha = number(p_.alpha), beta = number(p_.beta);
+        double const underflow = exact ? 0 : underflow_of<C>(p_.alpha, p_.beta, k_);
+        auto const floor = [&](bool by_rows) { return number(lines_of(!by_rows, allowed).floor(underflow)); };
         std::string const text = definitions(counted::all) + define("SUSPECTS", lines_off::most);
         launch<C>({"find_suspects", find_suspects_text, text}, 2, there_.results, m_, n_, alpha, beta,
-                  int{adds()}, there_.dots, there_.sums, found, there_.suspects);
+                  int{adds()}, floor(true), floor(false), there_.dots, there_.sums, found, there_.suspects);
         if constexpr (!exact) {
             using S = typename P::scalar;
             double const of_s = largest_of<S>() / 64, of_c = 0.9 * largest_of<C>();
             device_kernel judge{"judge", judge_text, text};
             judge.exact = true;
             launch<T, C>(judge, lines_off::most * lines_off::most, p_.a, p_.b, k_, added_or_c(p_),
-                         reading(p_.c), alpha, beta, int{adds()}, number(allowed.worst),
-                         number(underflow_of<C>(p_.alpha, p_.beta, k_)), number(of_s < of_c ? of_s : of_c),
-                         there_.suspects, found);
+                         reading(p_.c), alpha, beta, int{adds()}, number(allowed.worst), number(underflow),
+                         number(of_s < of_c ? of_s : of_c), there_.suspects, found);
         }
+    }
+    // Of rows (side 0) or columns.
+    lines_off lines_of(int side, bound const& allowed) const {
+        lines_off off;
+        off.lines = side ? n_ : m_, off.length = side ? m_ : n_, off.worst = allowed.worst;
+        return off;
     }
     bool is_right(bound const& allowed, N const* found, double& limit, double& error) const {
         for (int side = 0; side < 2; ++side) {
@@ -379,8 +389,7 @@ private:
                 if (own[2] != 0) return false;
             } else {
                 auto const at = [&](int i) { return static_cast<double>(own[i]); };
-                lines_off off;
-                off.lines = side ? n_ : m_, off.length = side ? m_ : n_, off.worst = allowed.worst;
+                lines_off off = lines_of(side, allowed);
                 off.first = at(0), off.last = at(1), off.count = static_cast<int>(own[2]), off.mean = at(3),
                 off.rounding = at(4);
                 if (!(off.first < far) || off.stand_out()) return false;

@@ -351,8 +351,9 @@ public:
         sweep_.template times<dots | sums | measured>(p_.b, side{r.x, o.ones, o.v, o.v_size},
                                                       side{o.w, o.w_size, r.cols, r.cols_size});
         sweep_.template times<dots | measured>(p_.a, side{o.v, o.v_size, r.rows, r.rows_size}, side{});
-        sweep_.template times<dots | sums>(reading(p_.c), side{r.x, nullptr, r.rows_c, nullptr},
-                                           side{r.y, nullptr, r.cols_c, nullptr});
+        sweep_.template times<dots | sums | measured>(reading(p_.c),
+                                                      side{r.x, o.ones, r.rows_c, r.rows_c_size},
+                                                      side{r.y, o.ones, r.cols_c, r.cols_c_size});
         if (adds())
             sweep_.template times<dots | sums | measured>(p_.e, side{r.x, o.ones, r.rows_e, r.rows_e_size},
                                                           side{r.y, o.ones, r.cols_e, r.cols_e_size});

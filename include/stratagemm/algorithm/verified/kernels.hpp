@@ -202,13 +202,13 @@ KERNEL(ITEMS) draw(BUFFER(NUMBER, x), index cols, index seed_x, BUFFER(NUMBER, y
 }
 )";
 
-// How far the sum of each line is off, relative to |A||B|, and the SUSPECTS lines that are off by most: group 0 has
-// the rows, group 1 the columns. `found` has for each of the two: the first and the last of these, their number, the
-// mean of the others, and the largest rounding error of a sum. A line that cannot be judged is off by FAR. Of
+// How far the sum of each line is off, relative to its size (|A||B| and a floor), and the SUSPECTS lines that are off by
+// most, or all if there are no more: group 0 has the rows, group 1 the columns. `found` has for each of the two: the first and the last of these, their number, the
+// mean of the others, and the largest error that vanishes in a sum. A line that cannot be judged is off by FAR. Of
 // integers only the number counts: that of lines that are off.
 inline constexpr char find_suspects_text[] = R"(
 KERNEL(ITEMS) find_suspects(BUFFER(NUMBER const, results), index rows, index cols, NUMBER alpha, NUMBER beta,
-                            int adds, BUFFER(NUMBER, off_rows), BUFFER(NUMBER, off_cols), BUFFER(NUMBER, found),
+                            int adds, NUMBER floor_rows, NUMBER floor_cols, BUFFER(NUMBER, off_rows), BUFFER(NUMBER, off_cols), BUFFER(NUMBER, found),
                             BUFFER(int, suspects)) {
     SHARED NUMBER value_of[ITEMS];
     SHARED int place_of[ITEMS];
@@ -219,7 +219,7 @@ KERNEL(ITEMS) find_suspects(BUFFER(NUMBER const, results), index rows, index col
     OPEN(NUMBER, found);
     OPEN(int, suspects);
     index const count = GROUP ? cols : rows;
-    GLOBAL NUMBER const *sum = results + (GROUP ? 5 * rows : (index)0), *c = sum + 2 * count, *e = sum + 3 * count;
+    GLOBAL NUMBER const *sum = results + (GROUP ? 6 * rows : (index)0), *c = sum + 2 * count, *e = sum + 4 * count;
     GLOBAL NUMBER *to = found + 5 * GROUP;
     NUMBER total = 0;
 #if INTEGERS
@@ -235,12 +235,13 @@ KERNEL(ITEMS) find_suspects(BUFFER(NUMBER const, results), index rows, index col
     NUMBER best = 0, rounding = 0;
     index place = -1;
     for (index i = ITEM; i < count; i += ITEMS) {
-        NUMBER expected = alpha * sum[i], size = fabs(alpha) * sum[count + i];
+        NUMBER expected = alpha * sum[i], size = fabs(alpha) * sum[count + i] + (GROUP ? floor_cols : floor_rows);
         if (adds) {
             expected += beta * e[i];
             size += fabs(beta) * e[count + i];
         }
-        NUMBER const difference = fabs(expected - c[i]), over = 1 / size, lost = ROUNDING * fabs(c[i]) * over;
+        NUMBER const difference = fabs(expected - c[i]), over = 1 / size,
+                     lost = ROUNDING * c[count + i] * over;
         NUMBER x = !IS_FINITE(size) ? FAR : difference == 0 ? (NUMBER)0 : difference * over;
         if (!IS_FINITE(x)) x = FAR;
         off[i] = x;
@@ -289,7 +290,9 @@ KERNEL(ITEMS) find_suspects(BUFFER(NUMBER const, results), index rows, index col
         }
     }
     if (ITEM > 0) return;
-    for (int q = number; q < SUSPECTS; ++q) suspects[SUSPECTS * GROUP + q] = -1;
+    if (count <= SUSPECTS)
+        for (int q = 0; q < (int)count; ++q) suspects[SUSPECTS * GROUP + q] = q;
+    for (int q = count <= SUSPECTS ? (int)count : number; q < SUSPECTS; ++q) suspects[SUSPECTS * GROUP + q] = -1;
     to[0] = first;
     to[1] = number == SUSPECTS ? last : (NUMBER)0;
     to[2] = (NUMBER)number;
