@@ -4,6 +4,7 @@
 
 #include "eager.hpp"
 #include "reference_products.hpp"
+#include "trial.hpp"
 
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>
@@ -24,27 +25,27 @@ inline constexpr auto by_product = sg::ozaki_scaling::product;
 template <class P>
 inline constexpr bool takes_any_epilogue = !std::is_same_v<P, sg::host> && !std::is_same_v<P, sg::reference>;
 
-// f(name, policy) for each whose turn it is.
+// f(name, policy) for each whose turn it is. `many` is a team of 1 to 7 threads.
 template <class F>
 void for_each_policy(std::uint64_t turn, F&& f) {
-    sg::host const one{.threads = 1}, two{.threads = 2};
+    sg::host const one{.threads = 1}, many{.threads = threads_in(turn)};
     f("reference", sg::reference{});
     f("host{.threads = 1}", one);
-    f("host{.threads = 2}", two);
-    f("recursive{host}", sg::recursive{two, small_blocks});
+    f("host{.threads = threads_in(turn)}", many);
+    f("recursive{host}", sg::recursive{many, small_blocks});
     f("recursive{reference}", sg::recursive{sg::reference{}, small_blocks});
     f("strassen{host, {.levels = 1}}", sg::strassen{one, {.levels = 1}});
-    f("strassen{host, {.levels = 2}}", sg::strassen{two, {.levels = 2}});
+    f("strassen{host, {.levels = 2}}", sg::strassen{many, {.levels = 2}});
     f("strassen{host, {.levels = 1, .variant = strassen_variant::strassen}}",
       sg::strassen{one, {.levels = 1, .variant = original}});
     f("strassen{host, {.levels = 2, .variant = strassen_variant::strassen}}",
-      sg::strassen{two, {.levels = 2, .variant = original}});
+      sg::strassen{many, {.levels = 2, .variant = original}});
     f("strassen{reference, {.levels = 2}}", sg::strassen{sg::reference{}, {.levels = 2}});
     f("strassen{recursive{host}, {.levels = 1}}",
       sg::strassen{sg::recursive{one, small_blocks}, {.levels = 1}});
     f("recursive{strassen{host, {.levels = 1}}}",
       sg::recursive{sg::strassen{one, {.levels = 1}}, small_blocks});
-    f("verified{host}", sg::verified{two});
+    f("verified{host}", sg::verified{many});
 
     switch (turn % 4) { // these, too
     case 0:
@@ -53,7 +54,7 @@ void for_each_policy(std::uint64_t turn, F&& f) {
         break;
     case 1:
         f("strassen{host, {.levels = 1, .variant = strassen_variant::by_323}}",
-          sg::strassen{two, {.levels = 1, .variant = by_323}});
+          sg::strassen{many, {.levels = 1, .variant = by_323}});
         break;
     case 2:
         f("strassen{host, {.levels = 2, .variant = strassen_variant::by_424}}",
@@ -66,21 +67,21 @@ void for_each_policy(std::uint64_t turn, F&& f) {
 
     // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
-    case 0: return f("ozaki{host}", sg::ozaki{eager{untiled{two}}});
+    case 0: return f("ozaki{host}", sg::ozaki{eager{untiled{many}}});
     case 1: return f("ozaki{host, {.slices = 5}}", sg::ozaki{one, {.slices = 5}});
     case 2:
         return f("ozaki{reference, {.moduli = 9, .scaling = ozaki_scaling::product}}",
                  sg::ozaki{sg::reference{}, {.moduli = 9, .scaling = by_product}});
     case 3:
         return f("strassen{ozaki{host, {.moduli = 14}}, {.levels = 1}}",
-                 sg::strassen{sg::ozaki{two, {.moduli = 14}}, {.levels = 1}});
+                 sg::strassen{sg::ozaki{many, {.moduli = 14}}, {.levels = 1}});
     case 4: return f("recursive{ozaki{host}}", sg::recursive{sg::ozaki{eager{untiled{one}}}, small_blocks});
-    case 5: return f("split{host}", sg::split{eager{untiled{two}}});
+    case 5: return f("split{host}", sg::split{eager{untiled{many}}});
     case 6: return f("split{host, {.products = 3}}", sg::split{one, {.products = 3}});
     case 7: return f("split{reference, {.products = 9}}", sg::split{sg::reference{}, {.products = 9}});
     case 8:
         return f("strassen{split{host, {.products = 6}}, {.levels = 1}}",
-                 sg::strassen{sg::split{two, {.products = 6}}, {.levels = 1}});
+                 sg::strassen{sg::split{many, {.products = 6}}, {.levels = 1}});
     case 9:
         f("verified{reference}", sg::verified{sg::reference{}});
         return f("recursive{verified{strassen{host, {.levels = 1}}}}",
@@ -92,11 +93,11 @@ void for_each_policy(std::uint64_t turn, F&& f) {
 // Policies that differ in nothing but the number of threads: their results are the same bits.
 template <class F>
 void for_each_team(F&& f) {
-    sg::host const one{.threads = 1}, two{.threads = 2}, three{.threads = 3};
-    f("host", one, two, three);
+    sg::host const one{.threads = 1}, two{.threads = 2}, three{.threads = 3}, seven{.threads = 7};
+    f("host", one, two, three, seven);
     f("recursive{host}", sg::recursive{one, small_blocks}, sg::recursive{two, small_blocks},
-      sg::recursive{three, small_blocks});
-    f("verified{host}", sg::verified{one}, sg::verified{two}, sg::verified{three});
+      sg::recursive{three, small_blocks}, sg::recursive{seven, small_blocks});
+    f("verified{host}", sg::verified{one}, sg::verified{two}, sg::verified{three}, sg::verified{seven});
 }
 
 } // namespace trials

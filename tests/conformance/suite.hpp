@@ -81,12 +81,14 @@ void infinities_and_nans(int one_in) {
     }
 }
 
-// Nothing planned: whatever the fuzzer would try.
+// Nothing planned: whatever the fuzzer would try. $CONFORMANCE_PRODUCTS says how many instead, and $CONFORMANCE_SEED which.
 template <class TA, class TC>
 void random_products(int trials) {
     report note;
-    random_source from(28);
-    for (int x = 0; x < trials; ++x) {
+    char const *const wanted = std::getenv("CONFORMANCE_PRODUCTS"), *const seed =
+                                                                        std::getenv("CONFORMANCE_SEED");
+    random_source from(seed ? static_cast<std::uint64_t>(std::atoll(seed)) : 28);
+    for (int x = 0; x < (wanted ? std::atoi(wanted) : trials); ++x) {
         trial const t = draw_product(from);
         try_on_all<TA, TC>(note, t);
     }

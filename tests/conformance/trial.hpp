@@ -64,6 +64,9 @@ struct trial {
     std::uint64_t seed = 1;
 };
 
+// How many threads policies over the host have in their turn, which is the seed of a trial where it has one.
+inline int threads_in(std::uint64_t turn) { return 1 + static_cast<int>(turn % 7); }
+
 // Source has below(n): random_source, or the bytes of a fuzzer.
 template <class Source>
 form draw_form(Source& from) {
@@ -126,7 +129,8 @@ inline std::string describe(trial const& t) {
       << factors[static_cast<int>(t.beta)] << ", E " << places[static_cast<int>(t.e_is)] << ", scales "
       << t.scale_a << ',' << t.scale_b << ',' << t.scale_e << ", conjugate " << t.conjugate_a << t.conjugate_b
       << t.conjugate_e << ", " << kinds[static_cast<int>(t.data)] << ", specials " << t.specials << ", seed "
-      << t.seed << "\n    A " << describe(t.a) << "\n    B " << describe(t.b) << "\n    C " << describe(t.c)
+      << t.seed << " (" << threads_in(t.seed) << " threads)"
+      << "\n    A " << describe(t.a) << "\n    B " << describe(t.b) << "\n    C " << describe(t.c)
       << "\n    E " << describe(t.e);
     return s.str();
 }

@@ -25,16 +25,18 @@ private:
     std::size_t left_;
 };
 
-// Any product, of a size that a fuzzer can afford.
+// Any product, of a size that a fuzzer can afford; now and then one, or a batch, with work for seven threads.
 template <class Source>
 trial draw_product(Source& from) {
     // The sizes come first: when a fuzzer's bytes run out, a plain product is left and not an empty one.
-    auto size = [&] { return from.below(4) == 3 ? from.below(200) : from.below(40); };
+    bool const large = from.below(25) == 24;
+    auto size = [&] { return from.below(4) == 3 || large ? from.below(200) : from.below(40); };
     index_t const m = size(), n = size(), k = size();
     trial t = draw_trial(from);
     t.m = m, t.n = n, t.k = k;
+    if (large && from.below(2) == 1) t.count = 2 + from.below(12);
     // Only one long side at a time, lest the oracle take all the time.
-    while (t.m * t.n * t.k * std::max<index_t>(t.count, 1) > 60000)
+    while (t.m * t.n * t.k * std::max<index_t>(t.count, 1) > (large ? 1800000 : 60000))
         (t.m > t.n ? t.m : t.n > t.k ? t.n : t.k) /= 2;
     return t;
 }
