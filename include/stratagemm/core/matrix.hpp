@@ -4,6 +4,7 @@
 #include "error.hpp"
 #include "operand.hpp"
 
+#include <initializer_list>
 #include <new>
 #include <utility>
 
@@ -15,6 +16,8 @@ template <element T>
 class matrix {
 public:
     using value_type = T;
+    // What elements are written as: half and its kin do not convert from numbers by themselves.
+    using literal = std::conditional_t<std::is_convertible_v<int, T>, T, accumulator_t<T>>;
 
     matrix() = default;
 
@@ -36,6 +39,20 @@ public:
         : matrix(rows, cols, order) {
         for (index_t i = 0; i < rows; ++i)
             for (index_t j = 0; j < cols; ++j) (*this)(i, j) = static_cast<T>(f(i, j));
+    }
+
+    // Row by row: {{1, 2}, {3, 4}}.
+    matrix(std::initializer_list<std::initializer_list<literal>> lines, layout order = layout::row_major)
+        : matrix(static_cast<index_t>(lines.size()),
+                 lines.size() == 0 ? 0 : static_cast<index_t>(lines.begin()->size()), order) {
+        index_t i = 0;
+        for (auto const& line : lines) {
+            if (line.size() != static_cast<std::size_t>(cols_))
+                raise(error(errc::shape, "matrix: all rows of a literal must have the same length"));
+            index_t j = 0;
+            for (literal const& x : line) (*this)(i, j++) = static_cast<T>(x);
+            ++i;
+        }
     }
 
     matrix(matrix const& other) : matrix(other.rows_, other.cols_, other.order_) {
@@ -60,6 +77,18 @@ public:
 
     T& operator()(index_t i, index_t j) { return data_[offset(i, j)]; }
     T const& operator()(index_t i, index_t j) const { return data_[offset(i, j)]; }
+
+    void fill(literal value) {
+        for (index_t i = 0; i < rows_ * cols_; ++i) data_[i] = static_cast<T>(value);
+    }
+
+    // Equal sides and equal elements, in whichever order they lie.
+    friend bool operator==(matrix const& x, matrix const& y) {
+        bool equal = x.rows_ == y.rows_ && x.cols_ == y.cols_;
+        for (index_t i = 0; equal && i < x.rows_; ++i)
+            for (index_t j = 0; equal && j < x.cols_; ++j) equal = x(i, j) == y(i, j);
+        return equal;
+    }
 
     stratagemm::view<T> view() { return make_view(data_); }
     stratagemm::view<T const> view() const { return make_view(static_cast<T const*>(data_)); }

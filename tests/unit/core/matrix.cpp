@@ -2,6 +2,7 @@
 
 #include <stratagemm/core/matrix.hpp>
 
+#include <complex>
 #include <cstdint>
 #include <limits>
 
@@ -21,6 +22,52 @@ TEST_CASE("a matrix is zero, or what it was given") {
         sg::layout::col_major);
     CHECK(c(1, 2) == 12);
     CHECK(c.data()[1] == 10);
+}
+
+TEST_CASE("a matrix may be written row by row") {
+    sg::matrix<float> const a{{1, 2, 3}, {4, 5, 0.5}};
+    CHECK(a.rows() == 2);
+    CHECK(a.cols() == 3);
+    CHECK(a(0, 2) == 3);
+    CHECK(a(1, 2) == 0.5f);
+    sg::matrix<double> const c({{1, 2}, {3, 4}, {5, 6}}, sg::layout::col_major);
+    CHECK(c.rows() == 3);
+    CHECK(c.data()[1] == 3);
+    sg::matrix<sg::half> const h{{0.5, 2}};
+    CHECK(h(0, 0) == 0.5f);
+    sg::matrix<std::int8_t> const bytes{{-128}, {127}};
+    CHECK(bytes.rows() == 2);
+    CHECK(bytes(0, 0) == -128);
+    sg::matrix<std::complex<float>> const z{{1, {0, 2}}};
+    CHECK(z(0, 1) == std::complex<float>(0, 2));
+    CHECK(sg::matrix<float>{2, 3}.cols() == 3); // sides, not elements
+    CHECK(sg::matrix<float>{{}, {}}.rows() == 2);
+    sg::matrix<float> b;
+    b = {{1, 2}, {3, 4}};
+    CHECK(b(1, 0) == 3);
+    try {
+        sg::matrix<float> const uneven{{1, 2}, {3}};
+        FAIL("the rows are not of one length");
+    } catch (sg::error const& e) {
+        CHECK(e.code() == sg::errc::shape);
+        CHECK(std::string(e.what()) == "matrix: all rows of a literal must have the same length");
+    }
+}
+
+TEST_CASE("matrices are filled and compared") {
+    sg::matrix<float> a(2, 3), b(2, 3, sg::layout::col_major);
+    a.fill(2), b.fill(2);
+    CHECK(a == b); // layouts may differ
+    b(1, 2) = 3;
+    CHECK(a != b);
+    CHECK(a != sg::matrix<float>(3, 2, [](auto, auto) { return 2; }));
+    CHECK(sg::matrix<float>() == sg::matrix<float>());
+    a(0, 0) = std::numeric_limits<float>::quiet_NaN();
+    auto const copy = a;
+    CHECK(copy != a);
+    sg::matrix<sg::half> h(1, 2);
+    h.fill(0.5f);
+    CHECK(h == sg::matrix<sg::half>{{0.5, 0.5}});
 }
 
 TEST_CASE("the view of a matrix shares its elements") {
