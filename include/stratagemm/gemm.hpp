@@ -6,6 +6,7 @@
 //   gemm([policy,] alpha, A, B, beta, E, C [, epilogue])    C = alpha A B + beta E
 //   gemm([policy,] products)                                a group: see core/group.hpp
 //   gemm(policy, products, arena)                           with workspace of one's own
+//   C = multiplied([policy,] A, B)                          a matrix that is made for it
 //
 // Operands are views, owning matrices, anything shaped like mdspan or a matrix of Eigen, or batched(first,
 // count, stride). try_gemm returns the error that gemm throws. When a call fails before it runs, C is
@@ -18,21 +19,92 @@
 
 STRATAGEMM_BEGIN
 
+// The product that arguments state: a problem, a refused_product, or void.
 template <class... Args>
-constexpr bool describes_product = requires(Args&&... args) {
-    product(static_cast<Args&&>(args)...);
+struct stated {
+    using type = void;
+};
+template <class... Args>
+requires requires(Args&... args) { product(args...); }
+struct stated<Args...> {
+    using type = decltype(product(std::declval<Args&>()...));
+};
+template <class Products, class... Memory>
+requires product_range<std::remove_cvref_t<Products>>
+struct stated<Products, Memory...> {
+    using type = typename decltype(as_group(std::declval<Products&>()))::problem_type;
 };
 
-template <class... Args>
-constexpr bool is_group_call = false;
-template <class Products, class... Memory>
-constexpr bool is_group_call<Products, Memory...> = product_range<std::remove_cvref_t<Products>>;
+// What a call is: who multiplies (void: no backend for the memory of the operands was included), and what.
+template <class First, class... Rest>
+struct call {
+    template <class Problem, class = void>
+    struct by_default {
+        using type = void;
+    };
+    template <class Problem>
+    struct by_default<Problem, std::void_t<typename default_policy<typename Problem::space>::type>> {
+        using type = typename default_policy<typename Problem::space>::type;
+    };
+    using problem_type = typename stated<First, Rest...>::type;
+    using policy_type = typename by_default<problem_type>::type;
+};
+template <class First, class... Rest>
+requires policy<std::remove_cvref_t<First>>
+struct call<First, Rest...> {
+    using problem_type = typename stated<Rest...>::type;
+    using policy_type = std::remove_cvref_t<First>;
+};
 
-// Arguments that are in a wrong place, or are no matrices: what a caller may have meant.
-template <class... Args>
-constexpr bool has_policy = (policy<std::remove_cvref_t<Args>> || ...);
-template <class... Args>
-constexpr bool has_range = ((!operand<Args> && host_range<std::remove_reference_t<Args>>) || ...);
+template <class First, class... Rest>
+constexpr bool states_policy = policy<std::remove_cvref_t<First>>;
+
+// What arguments that state no product may be. Expressions of Eigen have no elements in memory.
+template <class M>
+concept unevaluated = !operand<M> && requires(std::remove_reference_t<M> & x) {
+    x.rows(), x.cols(), x.eval();
+};
+template <class M>
+concept without_sides =
+    (!operand<M> && host_range<std::remove_reference_t<M>>) || std::is_pointer_v<std::decay_t<M>>;
+template <class S>
+concept factor = std::is_arithmetic_v<std::remove_cvref_t<S>> || element<std::remove_cvref_t<S>>;
+
+// Says at compile time, in one line, why a call of gemm cannot be compiled, if it cannot.
+template <class First, class... Rest>
+constexpr bool check_call() {
+    using Policy = typename call<First, Rest...>::policy_type;
+    using Problem = typename call<First, Rest...>::problem_type;
+    constexpr bool is_last = (policy<std::remove_cvref_t<Rest>> || ...), is_known = !std::is_void_v<Problem>;
+    if constexpr (is_last) {
+        static_assert(!is_last,
+                      "stratagemm: the policy is the first argument of gemm: gemm(policy, a, b, c)");
+    } else if constexpr (!is_known) {
+        constexpr bool eigen = (unevaluated<First> || ... || unevaluated<Rest>),
+                       bare = (without_sides<First> || ... || without_sides<Rest>),
+                       scaled = (factor<First> || ... || factor<Rest>);
+        static_assert(!eigen, "stratagemm: an expression of Eigen has no elements in memory: write "
+                              "conjugated(transposed(Z)) for Z.adjoint(), and (A + B).eval() for A + B");
+        static_assert(eigen || !bare,
+                      "stratagemm: a pointer, a std::vector or a std::span does not say how many rows and "
+                      "columns it has; write row_major(v, rows, cols) or col_major(v, rows, cols)");
+        static_assert(
+            eigen || bare || !scaled,
+            "stratagemm: alpha and beta go together: gemm(alpha, a, b, beta, c), with beta = 0 for C = "
+            "alpha A B; both convert to the type in which A B is summed");
+        static_assert(
+            eigen || bare || scaled || is_known,
+            "stratagemm: gemm takes (A, B, C), (A, B, E, C), (alpha, A, B, beta, C) or (alpha, A, B, "
+            "beta, E, C), behind a policy or none and before an epilogue or none");
+    } else if constexpr (!is_problem<Problem>::value) {
+        return Problem::say();
+    } else {
+        constexpr bool has_backend = !std::is_void_v<Policy>;
+        static_assert(has_backend, "stratagemm: include a backend for the memory of these operands");
+        if constexpr (has_backend) return check_policy<performer<Policy, Problem>, Problem>();
+    }
+    return false;
+}
 
 // A backend that knows products from before: again(alpha, A, B, beta, C) multiplies one of these, and returns false for
 // any other product, valid or not.
@@ -64,62 +136,55 @@ requires(scalar_for<S, A>&& scalar_for<T, A>)
            policy.again(as_scalar<X>(alpha), seen(a), seen(b), as_scalar<X>(beta), seen(c));
 }
 
-// The product that arguments state, by a policy. One that was done before is not even put together.
-template <class Policy, class... Args>
-[[gnu::always_inline]] inline status run_product(Policy const& policy, Args&... args) {
-    if (done_again(policy, args...)) return {};
-    return run(policy, product(args...));
-}
-
-template <class First, class... Rest>
-status run_call(First&& first, Rest&&... rest) {
-    if constexpr (has_policy<Rest...>) {
-        static_assert(!has_policy<Rest...>,
-                      "stratagemm: the policy is the first argument of gemm: gemm(policy, a, b, c)");
-    } else if constexpr (has_range<First, Rest...> && !is_group_call<First> && !is_group_call<Rest...>) {
-        static_assert(
-            !has_range<First, Rest...>,
-            "stratagemm: a std::vector or std::span does not say how many rows and columns it has; write "
-            "row_major(v, rows, cols) or col_major(v, rows, cols)");
-    } else if constexpr (product_range<std::remove_cvref_t<First>>) {
-        using Space = typename decltype(as_group(first))::problem_type::space;
-        static_assert(sizeof...(Rest) == 0, "stratagemm: gemm takes ([policy,] products)");
-        constexpr bool has_default = requires { typename default_policy<Space>::type; };
-        static_assert(has_default, "stratagemm: include a backend for the memory of these operands");
-        if constexpr (has_default) return run(typename default_policy<Space>::type{}, as_group(first));
-    } else if constexpr (policy<std::remove_cvref_t<First>> && is_group_call<Rest...>) {
-        return [&](auto const& products, auto&... memory) {
-            return run(first, as_group(products), memory...);
-        }(rest...);
-    } else if constexpr (policy<std::remove_cvref_t<First>>) {
-        constexpr bool known = describes_product<Rest...>;
-        static_assert(known, "stratagemm: gemm takes ([policy,] [alpha,] A, B, [beta,] [E,] C [, epilogue])");
-        if constexpr (known) {
-            if constexpr (!std::is_void_v<decltype(product(rest...))>) return run_product(first, rest...);
-        }
+// The product that arguments state, or the group, by a policy. A product that was done before is not even put together.
+template <class Policy, class First, class... Rest>
+[[gnu::always_inline]] inline status run_call(Policy const& policy, First& first, Rest&... rest) {
+    if constexpr (product_range<std::remove_cv_t<First>>) {
+        return run(policy, as_group(first), rest...);
     } else {
-        constexpr bool known = describes_product<First, Rest...>;
-        static_assert(known, "stratagemm: gemm takes ([policy,] [alpha,] A, B, [beta,] [E,] C [, epilogue])");
-        if constexpr (known) {
-            using P = decltype(product(first, rest...));
-            if constexpr (!std::is_void_v<P>) {
-                constexpr bool has_default = requires { typename default_policy<typename P::space>::type; };
-                static_assert(has_default, "stratagemm: include a backend for the memory of these operands");
-                if constexpr (has_default)
-                    return run_product(typename default_policy<typename P::space>::type{}, first, rest...);
-            }
-        }
+        if (done_again(policy, first, rest...)) return {};
+        return run(policy, product(first, rest...));
     }
-    return {};
 }
 
 template <class... Args>
 status try_gemm(Args&&... args) {
-    return or_no_memory([&] { return run_call(static_cast<Args&&>(args)...); });
+    if constexpr (check_call<Args...>())
+        return or_no_memory([&] {
+            if constexpr (states_policy<Args...>)
+                return run_call(args...);
+            else
+                return run_call(typename call<Args...>::policy_type{}, args...);
+        });
+    else
+        return {};
 }
 template <class... Args>
 void gemm(Args&&... args) {
-    try_gemm(static_cast<Args&&>(args)...).or_throw();
+    if constexpr (check_call<Args...>()) try_gemm(static_cast<Args&&>(args)...).or_throw();
+}
+
+// A C for multiplied(): its elements have the type in which A B is summed.
+template <operand A, operand B>
+auto matrix_for(A& a, B& b) {
+    constexpr bool is_one = !is_batch<view_of<A>>::value && !is_batch<view_of<B>>::value;
+    static_assert(is_one, "stratagemm: multiplied() takes no batches; gemm(a, b, c) does");
+    if constexpr (is_one)
+        return matrix<scalar_of<A&>>(as_view(a).rows, as_view(b).cols);
+    else
+        return matrix<scalar_of<A&>>();
+}
+template <operand A, operand B>
+auto multiplied(A&& a, B&& b) {
+    auto c = matrix_for(a, b);
+    gemm(a, b, c);
+    return c;
+}
+template <policy P, operand A, operand B>
+auto multiplied(P const& policy, A&& a, B&& b) {
+    auto c = matrix_for(a, b);
+    gemm(policy, a, b, c);
+    return c;
 }
 
 STRATAGEMM_END

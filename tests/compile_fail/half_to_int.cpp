@@ -1,4 +1,4 @@
-// expect: has no kernel for these element types
+// expect: has no kernel for a C of this element type: take the type in which A B is summed
 #include <stratagemm/stratagemm.hpp>
 
 #include <cstdint>

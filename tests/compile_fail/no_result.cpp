@@ -1,4 +1,4 @@
-// expect: gemm takes
+// expect: gemm takes (A, B, C), (A, B, E, C), (alpha, A, B, beta, C) or (alpha, A, B, beta, E, C)
 #include <stratagemm/stratagemm.hpp>
 
 namespace sg = stratagemm;

@@ -1,4 +1,4 @@
-// expect: a std::vector or std::span does not say how many rows and columns it has; write row_major(v, rows, cols)
+// expect: a pointer, a std::vector or a std::span does not say how many rows and columns it has; write row_major(v, rows, cols)
 #include <stratagemm/stratagemm.hpp>
 
 #include <vector>

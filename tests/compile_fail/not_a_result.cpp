@@ -1,4 +1,4 @@
-// expect: gemm takes ([policy,] [alpha,] A, B, [beta,] [E,] C [, epilogue])
+// expect: a pointer, a std::vector or a std::span does not say how many rows and columns it has; write row_major(v, rows, cols)
 #include <stratagemm/stratagemm.hpp>
 
 namespace sg = stratagemm;

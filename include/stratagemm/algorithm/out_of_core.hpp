@@ -40,7 +40,7 @@ public:
     using arena = arenas<typename Base::arena>;
     static constexpr bool from_files = out_of_core_parts::from_files<Base>;
 
-    explicit out_of_core(Base base, out_of_core_options options = {})
+    explicit out_of_core(Base base, out_of_core_options options = {}) // option names: see out_of_core_options
         : first_(std::move(base)), options_(std::move(options)) {}
     // Several devices, which should be alike.
     explicit out_of_core(std::initializer_list<Base> bases, out_of_core_options options = {})

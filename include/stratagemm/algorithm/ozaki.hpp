@@ -71,7 +71,8 @@ public:
             return verdict::types;
     }();
 
-    explicit ozaki(Base base, ozaki_options options = {}) : base_(std::move(base)), options_(options) {}
+    explicit ozaki(Base base, ozaki_options options = {}) // option names: see ozaki_options
+        : base_(std::move(base)), options_(options) {}
 
     auto leaf() const { return base_.leaf(); }
     result<arena> reserve(footprint f) const { return base_.reserve(f); }

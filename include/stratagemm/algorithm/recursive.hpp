@@ -27,7 +27,7 @@ public:
     template <class P>
     static constexpr verdict accepts = answer<Base, P>();
 
-    explicit recursive(Base base, recursive_options options = {})
+    explicit recursive(Base base, recursive_options options = {}) // option names: see recursive_options
         : base_(std::move(base)), options_(options) {}
 
     auto leaf() const { return base_.leaf(); }

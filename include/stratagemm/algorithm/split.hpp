@@ -74,7 +74,8 @@ public:
             return types_if(std::is_same_v<T, std::int8_t>) & answer<Base, P>();
     }();
 
-    explicit split(Base base, split_options options = {}) : base_(std::move(base)), options_(options) {}
+    explicit split(Base base, split_options options = {}) // option names: see split_options
+        : base_(std::move(base)), options_(options) {}
 
     auto leaf() const { return base_.leaf(); }
     result<arena> reserve(footprint f) const { return base_.reserve(f); }

@@ -57,7 +57,8 @@ public:
         return types_if(one_type && sums_round_once) & answer<Base, P>();
     }();
 
-    explicit strassen(Base base, strassen_options options = {}) : base_(std::move(base)), options_(options) {}
+    explicit strassen(Base base, strassen_options options = {}) // option names: see strassen_options
+        : base_(std::move(base)), options_(options) {}
 
     auto leaf() const { return base_.leaf(); }
     result<arena> reserve(footprint f) const { return base_.reserve(f); }

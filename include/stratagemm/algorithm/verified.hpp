@@ -70,7 +70,8 @@ public:
                    answer<Base, Plain>() & answer<reference, OnHost>();
     }();
 
-    explicit verified(Base base, verified_options options = {}) : base_(std::move(base)), options_(options) {}
+    explicit verified(Base base, verified_options options = {}) // option names: see verified_options
+        : base_(std::move(base)), options_(options) {}
 
     auto leaf() const { return base_.leaf(); }
     result<arena> reserve(footprint f) const { return base_.reserve(f); }

@@ -363,6 +363,11 @@ void apply_accessor(V& v, Accessor const& accessor) {
 }
 
 template <class M>
+concept operand = ready_operand<std::remove_cvref_t<M>> || is_batch<std::remove_cvref_t<M>>::value ||
+    has_view<std::remove_reference_t<M>> || mdspan_like<std::remove_cvref_t<M>> ||
+    eigen_like<std::remove_reference_t<M>>;
+
+template <operand M>
 auto as_view(M&& x) {
     using X = std::remove_cvref_t<M>;
     if constexpr (ready_operand<X> || is_batch<X>::value) {
@@ -383,11 +388,6 @@ auto as_view(M&& x) {
         return v;
     }
 }
-
-template <class M>
-concept operand = ready_operand<std::remove_cvref_t<M>> || is_batch<std::remove_cvref_t<M>>::value ||
-    has_view<std::remove_reference_t<M>> || mdspan_like<std::remove_cvref_t<M>> ||
-    eigen_like<std::remove_reference_t<M>>;
 
 // Borrowed matrices.
 template <class T>

@@ -232,6 +232,19 @@ concept crosses_to = !std::is_same_v<typename P::space, Space> && requires(P con
     p.across(Space{});
 };
 
+// The policy that does a problem for P in the end: of another space, or over P.
+template <class P, class Problem>
+struct performer_of {
+    using type = multiplier<P, decltype(std::declval<Problem const&>().shape())>;
+};
+template <class P, class Problem>
+requires crosses_to<P, typename Problem::space>
+struct performer_of<P, Problem>
+    : performer_of<decltype(std::declval<P const&>().across(typename Problem::space{})), Problem> {
+};
+template <class P, class Problem>
+using performer = typename performer_of<P, Problem>::type;
+
 // The policy of gemm(a, b, c) for operands in a space; each backend header that is included sets its own.
 template <class Space>
 struct default_policy {};
@@ -307,17 +320,37 @@ struct refuse_space {
     }
 };
 
+// Whether the type of C is all that is in the way.
+template <class P, class Problem>
+constexpr bool takes_sums = false;
+template <class P, class A, class B, class T, class Space, class Epilogue>
+constexpr bool takes_sums<P, problem<A, B, view<T, Space>, Epilogue>> =
+    takes<P, problem<A, B, view<accumulator_t<typename A::value_type>, Space>, Epilogue>>;
+
 // Says at compile time, in one line, why a policy does not take a problem.
 template <class P, class Problem>
 constexpr bool check_policy() {
     constexpr verdict v = answer<P, Problem>();
+    using A = typename Problem::a_type;
+    using B = typename Problem::b_type;
     if constexpr (v == verdict::space)
         return refuse_space<typename P::space, typename Problem::space>::say();
+    else if constexpr (v == verdict::types && !std::is_same_v<A, B>)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this policy, or one beneath it, has no kernel for an A and a B of these two element "
+            "types: convert one of them ('Element types' in docs/reference.md has the pairs that run)");
+    else if constexpr (v == verdict::types && takes_sums<P, Problem>)
+        static_assert(v == verdict::yes, "stratagemm: this policy, or one beneath it, has no kernel for a C "
+                                         "of this element type: take the "
+                                         "type in which A B is summed (float for float, half and bfloat16, "
+                                         "double for double, std::int32_t "
+                                         "for int8), and convert C");
     else if constexpr (v == verdict::types)
         static_assert(
             v == verdict::yes,
-            "stratagemm: this policy, or one beneath it, has no kernel for these element types. A and B must "
-            "have one type, and not every policy takes every type: see 'Element types' in docs/reference.md");
+            "stratagemm: this policy, or one beneath it, has no kernel for these element types: see 'Element "
+            "types' in docs/reference.md");
     else if constexpr (v == verdict::parts)
         static_assert(
             v == verdict::yes,

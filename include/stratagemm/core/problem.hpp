@@ -185,7 +185,9 @@ V const& reading(V const& v) {
     return v;
 }
 template <class V>
-using reading_t = std::remove_cvref_t<decltype(reading(first_of(std::declval<V const&>())))>;
+using first_t = std::remove_cvref_t<decltype(first_of(std::declval<V const&>()))>;
+template <class V>
+using reading_t = std::remove_cvref_t<decltype(reading(std::declval<first_t<V> const&>()))>;
 
 // Why a product that was built cannot be done; validate() says so.
 inline constexpr index_t counts_differ = -1, factor_is_lost = -2, adds_another = -3;
@@ -233,35 +235,58 @@ S scale_of(V const& v) {
     else
         return S(1);
 }
-template <class S, class A, class B, class E, class C, class Epilogue>
-auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& c, Epilogue epilogue,
-                  bool held = true) {
-    using TA = typename A::value_type;
-    using TC = typename C::value_type;
+// What product() is where it cannot be one. E: the added matrix.
+template <class A, class B, class E, class C, class Epilogue>
+struct refused_product {
     using Space = typename C::space;
-    constexpr bool writable = [] {
+    static constexpr bool one_space = std::is_same_v<typename A::space, Space> &&
+                                      std::is_same_v<typename B::space, Space> &&
+                                      std::is_same_v<typename E::space, Space>;
+    static constexpr bool adds_own_type = std::is_same_v<typename E::value_type, typename C::value_type>;
+    static constexpr bool is_epilogue = epilogue_for<Epilogue, accumulator_t<typename A::value_type>>;
+    static constexpr bool writable = [] {
         if constexpr (requires { typename C::element_type; })
             return !std::is_const_v<typename C::element_type>;
         else
             return true;
     }();
-    constexpr bool one_space = std::is_same_v<typename A::space, Space> &&
-                               std::is_same_v<typename B::space, Space> &&
-                               std::is_same_v<typename E::space, Space>;
-    constexpr bool adds_own_type = std::is_same_v<typename E::value_type, TC>;
-    constexpr bool calls = epilogue_for<Epilogue, accumulator_t<TA>>;
-    if constexpr (!writable) {
-        static_assert(writable, "stratagemm: C must be writable, and this one is const");
-    } else if constexpr (!one_space) {
-        static_assert(one_space, "stratagemm: A, B, C and the added matrix must be in one memory space");
-    } else if constexpr (!adds_own_type) {
-        static_assert(adds_own_type, "stratagemm: the added matrix must have the element type of C");
-    } else if constexpr (!calls) {
-        static_assert(
-            calls,
-            "stratagemm: an epilogue is called as f(x) or f(x, i, j) with x in the accumulator's type");
+
+    // Says at compile time, in one line, why.
+    static constexpr bool say() {
+        if constexpr (!writable)
+            static_assert(writable, "stratagemm: C must be writable, and this one is const");
+        else if constexpr (!one_space)
+            static_assert(one_space, "stratagemm: A, B, C and the added matrix must be in one memory space");
+        else if constexpr (!adds_own_type)
+            static_assert(adds_own_type, "stratagemm: the added matrix must have the element type of C");
+        else
+            static_assert(
+                is_epilogue,
+                "stratagemm: the last argument is no epilogue: relu, bias(v), or a function object that is "
+                "called as f(x) or f(x, i, j), with x in the type in which A B is summed");
+        return false;
+    }
+};
+template <class A, class B, class E, class C, class Epilogue>
+constexpr bool is_refused =
+    !(refused_product<A, B, E, C, Epilogue>::writable && refused_product<A, B, E, C, Epilogue>::one_space &&
+      refused_product<A, B, E, C, Epilogue>::adds_own_type &&
+      refused_product<A, B, E, C, Epilogue>::is_epilogue);
+// Of what as_view() gives.
+template <class A, class B, class E, class C, class Epilogue>
+using product_type =
+    std::conditional_t<is_refused<A, B, E, C, Epilogue>, refused_product<A, B, E, C, Epilogue>,
+                       problem<reading_t<A>, reading_t<B>, first_t<C>, Epilogue>>;
+
+template <class S, class A, class B, class E, class C, class Epilogue>
+product_type<A, B, E, C, Epilogue> make_product(S alpha, A const& a, B const& b, S beta, E const& e,
+                                                C const& c, Epilogue epilogue, bool held = true) {
+    using Product = product_type<A, B, E, C, Epilogue>;
+    using To = first_t<C>;
+    if constexpr (is_refused<A, B, E, C, Epilogue>) {
+        Product::say();
+        return {};
     } else {
-        using To = std::remove_cvref_t<decltype(first_of(c))>;
         alpha = scaled_by(scaled_by(alpha, scale_of<S>(a)), scale_of<S>(b));
         beta = scaled_by(beta, scale_of<S>(e));
         index_t count = count_of(c);
@@ -275,18 +300,18 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
             if (!c.is_same(e)) count = adds_another;
         if (!held) count = factor_is_lost;
         auto const stated = [&](auto const& from, index_t from_step) {
-            return problem<reading_t<A>, reading_t<B>, To, Epilogue>{alpha,
-                                                                     reading(with_scale(first_of(a), S(1))),
-                                                                     reading(with_scale(first_of(b), S(1))),
-                                                                     beta,
-                                                                     from,
-                                                                     with_scale(first_of(c), scale_of<S>(c)),
-                                                                     epilogue,
-                                                                     count,
-                                                                     step_of(a),
-                                                                     step_of(b),
-                                                                     from_step,
-                                                                     step_of(c)};
+            return Product{alpha,
+                           reading(with_scale(first_of(a), S(1))),
+                           reading(with_scale(first_of(b), S(1))),
+                           beta,
+                           from,
+                           with_scale(first_of(c), scale_of<S>(c)),
+                           epilogue,
+                           count,
+                           step_of(a),
+                           step_of(b),
+                           from_step,
+                           step_of(c)};
         };
         if constexpr (is_view<std::remove_cvref_t<decltype(first_of(e))>>::value) {
             if constexpr (is_view<To>::value) // what is not read may be anything
@@ -295,21 +320,29 @@ auto make_product(S alpha, A const& a, B const& b, S beta, E const& e, C const& 
                     return stated(with_scale(first_of(c), scale_of<S>(c)), step_of(c));
             return stated(with_scale(first_of(e), S(1)), step_of(e));
         } else {
-            return stated(view<TC const, Space>{}, step_of(e));
+            return stated(view<typename C::value_type const, typename C::space>{}, step_of(e));
         }
     }
 }
 
+template <class M>
+using view_of = decltype(as_view(std::declval<M&>()));
+// Of matrices.
+template <class A, class B, class E, class C, class Epilogue>
+using product_of = product_type<view_of<A>, view_of<B>, view_of<E>, view_of<C>, Epilogue>;
+
 // C = A B
 template <operand A, operand B, operand C, class Epilogue = identity>
-requires(!operand<Epilogue>) auto product(A&& a, B&& b, C&& c, Epilogue epilogue = {}) {
+requires(!operand<Epilogue>) auto product(A&& a, B&& b, C&& c, Epilogue epilogue = {})
+    -> product_of<A, B, C, C, Epilogue> {
     using S = scalar_of<A>;
     auto const to = as_view(c);
     return make_product(S(1), as_view(a), as_view(b), S(0), to, to, epilogue);
 }
 // C = A B + E
 template <operand A, operand B, operand E, operand C, class Epilogue = identity>
-requires(!operand<Epilogue>) auto product(A&& a, B&& b, E&& e, C&& c, Epilogue epilogue = {}) {
+requires(!operand<Epilogue>) auto product(A&& a, B&& b, E&& e, C&& c, Epilogue epilogue = {})
+    -> product_of<A, B, E, C, Epilogue> {
     using S = scalar_of<A>;
     return make_product(S(1), as_view(a), as_view(b), S(1), as_view(e), as_view(c), epilogue);
 }
@@ -329,7 +362,8 @@ X as_scalar(S s) {
 // C = alpha A B + beta C
 template <class S, class T, operand A, operand B, operand C, class Epilogue = identity>
 requires(scalar_for<S, A>&& scalar_for<T, A> &&
-         !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, C&& c, Epilogue epilogue = {}) {
+         !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, C&& c, Epilogue epilogue = {})
+    -> product_of<A, B, C, C, Epilogue> {
     using X = scalar_of<A>;
     auto const to = as_view(c);
     return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), to, to, epilogue,
@@ -337,9 +371,9 @@ requires(scalar_for<S, A>&& scalar_for<T, A> &&
 }
 // C = alpha A B + beta E
 template <class S, class T, operand A, operand B, operand E, operand C, class Epilogue = identity>
-requires(scalar_for<S, A>&& scalar_for<T, A> && !operand<Epilogue>) auto product(S alpha, A&& a, B&& b,
-                                                                                 T beta, E&& e, C&& c,
-                                                                                 Epilogue epilogue = {}) {
+requires(scalar_for<S, A>&& scalar_for<T, A> &&
+         !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, E&& e, C&& c, Epilogue epilogue = {})
+    -> product_of<A, B, E, C, Epilogue> {
     using X = scalar_of<A>;
     return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), as_view(e),
                         as_view(c), epilogue, holds<X>(alpha) && holds<X>(beta));
