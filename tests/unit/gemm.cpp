@@ -2,7 +2,10 @@
 #include "unit/support.hpp"
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/csr.hpp>
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace sg = stratagemm;
@@ -55,6 +58,25 @@ TEST_CASE("each way to call gemm, with a policy and without") {
           0);
 }
 
+TEST_CASE("multiplied gives back a matrix of its own") {
+    operands o;
+    CHECK(sg::multiplied(o.a, o.b) == o.ab);
+    CHECK(sg::multiplied(sg::reference{}, o.a, o.b.view()) == o.ab);
+    CHECK(sg::multiplied(sg::strassen{sg::host{}, {.levels = 1}}, sg::scaled(2.0f, o.a), o.b)(4, 5) ==
+          2 * o.ab(4, 5));
+    static_assert(std::is_same_v<decltype(sg::multiplied(o.a, o.b)), sg::matrix<float>>);
+    sg::matrix<sg::half> const h{{1, 2}, {3, 4}};
+    CHECK(sg::multiplied(h, sg::transposed(h)) == sg::matrix<float>{{5, 11}, {11, 25}}); // sums are in float
+    sg::matrix<std::int8_t> const i{{100, 100}};
+    CHECK(sg::multiplied(i, sg::transposed(i)) == sg::matrix<std::int32_t>{{20000}});
+    try {
+        (void)sg::multiplied(o.a, o.a);
+        FAIL("the sides do not fit");
+    } catch (sg::error const& e) {
+        CHECK(e.code() == sg::errc::shape);
+    }
+}
+
 TEST_CASE("gemm and try_gemm refuse the same, in their own way") {
     operands o;
     sg::status const s = sg::try_gemm(o.a, o.a, o.c);
@@ -67,6 +89,39 @@ TEST_CASE("gemm and try_gemm refuse the same, in their own way") {
         CHECK(std::string(e.what()) == s.error().what());
     }
     CHECK(equal(o.c, o.old));
+}
+
+TEST_CASE("a negative number of threads is refused by every call") {
+    sg::host const cpu{.threads = -3};
+    auto const refused = [](auto&& call) {
+        try {
+            call();
+        } catch (sg::error const& e) {
+            CHECK(e.code() == sg::errc::argument);
+            return std::string(e.what()) ==
+                   "host: threads must not be negative; 0 takes as many as OpenMP offers";
+        }
+        return false;
+    };
+    for (int const n : {3, 40, 200}) {
+        auto const a = integers<float>(n, n, 1), b = integers<float>(n, n, 2);
+        sg::matrix<float> c(n, n);
+        std::vector<int> places(static_cast<std::size_t>(n) + 1);
+        for (int i = 0; i <= n; ++i) places[static_cast<std::size_t>(i)] = i;
+        sg::csr<float> const diagonal{n, n, places.data(), places.data(), a.data(), n};
+        for (int i = 0; i < 3; ++i) { // a kernel that is known from a call before does not pass it over
+            for (int j = 0; j < 3; ++j) sg::gemm(a, b, c);
+            c.fill(7);
+            CHECK(refused([&] { sg::gemm(cpu, a, b, c); }));
+            CHECK(c(0, 0) == 7);
+        }
+        CHECK(refused([&] { sg::gemm(sg::strassen{sg::recursive{cpu}}, a, b, c); }));
+        CHECK(refused([&] { sg::gemm(sg::ozaki{cpu}, a, b, c); }));
+        CHECK(refused([&] { sg::gemm(cpu, a, b, c, sg::relu); }));
+        CHECK(refused([&] { sg::gemm(cpu, diagonal, b, c); }));
+        CHECK(refused([&] { sg::gemm(cpu, std::vector{sg::product(a, b, c)}); }));
+        CHECK(refused([&] { sg::plan(cpu, sg::product(a, b, c).shape()); }));
+    }
 }
 
 TEST_CASE("results and factors may be temporaries, constants, blocks and batches") {

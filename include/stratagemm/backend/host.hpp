@@ -27,7 +27,7 @@ using host_tile_operations = host_operations;
 #endif
 
 struct host {
-    int threads = 0; // 0 or less: all that OpenMP offers; one if the program is compiled without it
+    int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it
     // Dot products sum in the order of all other products; by default they do so in several chains, which is faster.
     bool invariant = false;
 
@@ -61,8 +61,13 @@ struct host {
 
     host_tile_operations leaf() const { return {{threads}}; }
     result<arena> reserve(footprint f) const {
-        if (status s = isa_status(); !s) return result<arena>(std::move(s));
+        if (status s = usable(); !s) return result<arena>(std::move(s));
         return reserve_host(f, "host");
+    }
+    // What is wrong with the options, for any shape. Products that take no workspace have at_once() and again().
+    template <class S>
+    status check(S const&) const {
+        return usable();
     }
 
     template <class S>
@@ -104,7 +109,7 @@ struct host {
 
     template <class Problem>
     status operator()(Problem const& p, arena& workspace) const {
-        if (status s = isa_status(); !s) return s;
+        if (status s = usable(); !s) return s;
         if constexpr (is_dense<Problem>)
             if (at_once(p)) return {};
         auto const shape = p.shape();
@@ -132,7 +137,7 @@ struct host {
                                   batch_steps{c.count, step_of(a), step_of(b), c.stride});
         } else if constexpr (real && std::is_convertible_v<A, view<T const>> &&
                              std::is_convertible_v<B, view<T const>> && std::is_same_v<C, view<T>>) {
-            return multiply_again<T>(invariant, alpha, a, b, beta, c, batch...);
+            return threads >= 0 && multiply_again<T>(invariant, alpha, a, b, beta, c, batch...);
         } else {
             return false;
         }
@@ -147,6 +152,7 @@ struct host {
         constexpr bool plain = is_dense<Problem> && std::is_same_v<typename Problem::epilogue_type, identity>;
         if constexpr (plain && (std::is_same_v<T, float> || std::is_same_v<T, double>)) {
             constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
+            if (threads < 0) return false; // for check() to say
             block_args<T> g;
             g.m = p.c.rows, g.n = p.c.cols, g.k = p.a.cols, g.alpha = p.alpha, g.beta = p.beta,
             g.count = p.count;
@@ -221,7 +227,7 @@ struct host {
     }
     template <class Problem>
     status run_group(group<Problem> const& all, arena& workspace) const {
-        if (status s = isa_status(); !s) return s;
+        if (status s = usable(); !s) return s;
         small_products<Problem> const small(*this, all);
         for (Problem const& p : all)
             if (!small.has(p))
@@ -242,6 +248,13 @@ struct host {
     }
 
 private:
+    status usable() const {
+        if (threads < 0)
+            return failure(errc::argument,
+                           "host: threads must not be negative; 0 takes as many as OpenMP offers");
+        return isa_status();
+    }
+
     static constexpr double smallest_shared =
         0x1p20; // multiply-adds of a product of a group that more than one thread shares
     template <class S>
