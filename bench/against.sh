@@ -13,6 +13,7 @@ backend=host
 case ${1-} in
 host | emulation | opencl | cuda) backend=$1 && shift ;;
 esac
+filter=$(printf '%s' "${1-}" | sed 's/, / /g; s/ /[\/_]/g') # a label as the tables print it, as in run.sh
 case $backend in
 host) selection= ;;
 emulation) selection=-DAGAINST_EMULATION ;;
@@ -21,6 +22,9 @@ cuda) selection="-DAGAINST_CUDA -isystem ${CUDA_HOME:-/usr/local/cuda}/include" 
 esac
 
 sh "$root/bench/build.sh" bench_against
+if [ "$backend" != emulation ]; then
+    sh "$root/bench/cases.sh" --renew "against_$backend" "$build/bench/bench_against" --backend="$backend" --other= --this=
+fi
 other=$build/against
 rm -rf "$other"
 mkdir -p "$other"
@@ -36,4 +40,4 @@ library "$other/include" other
 library "$root/include" this
 echo "== racing" >&2
 "$build/bench/bench_against" --backend="$backend" --other="$other/other.so" --this="$other/this.so" \
-    --json="$build/against.json" --report="$build/against.html" --filter="${1-}"
+    --json="$build/against.json" --report="$build/against.html" --filter="$filter"

@@ -23,6 +23,8 @@ options parse(int argc, char** argv, std::vector<std::string> const& own) {
             o.quick = true;
         } else if (key == "--list") {
             o.list = true;
+        } else if (key == "--names") {
+            o.names = true;
         } else if (key == "--rounds") {
             o.rounds = std::max(1, std::atoi(value.c_str()));
         } else if (key == "--threads") {
@@ -41,7 +43,7 @@ options parse(int argc, char** argv, std::vector<std::string> const& own) {
         } else {
             std::cerr
                 << "unknown option " << arg
-                << "; there are --filter= --quick --rounds= --threads= --patience= --json= --report= --list";
+                << "; there are --filter= --quick --rounds= --threads= --patience= --json= --report= --list --names";
             for (auto const& name : own) std::cerr << " --" << name << "=";
             std::cerr << "\n";
             std::exit(2);
@@ -104,6 +106,10 @@ bool write(std::string const& file, std::function<void(std::ostream&)> const& wh
 int run(std::string const& backend, options const& o, std::vector<bench_case> const& all,
         std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange,
         view const& shown_as) try {
+    if (o.names) {
+        for (bench_case const& c : all) std::cout << c.name() << ' ' << c.only_if << "\n";
+        return 0;
+    }
     auto const list = pick(all, o);
     if (list.empty()) {
         std::cerr << "no case of " << backend << " matches '" << o.filter << "'. The cases:\n";

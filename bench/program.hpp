@@ -14,10 +14,11 @@ namespace bench {
 //   --patience=SECONDS leave out what takes longer for one product
 //   --json=FILE, --report=FILE (HTML): BACKEND.json and report.html unless told otherwise
 //   --list             only the names
+//   --names            all names, each with the word that a filter must have in it for the case to run, if there is one
 // and what the program adds.
 struct options {
     std::vector<int> threads;
-    bool quick = false, list = false;
+    bool quick = false, list = false, names = false;
     int rounds = 0;
     std::string filter, json, report;
     rules rule;

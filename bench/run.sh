@@ -18,7 +18,7 @@ emulation-cuda | accuracy-cuda)
     shift
     ;;
 esac
-# A label as the tables print it, "square 512, packed", is the name square/512_packed.
+# A label as the tables print it, "sgemm 512, packed", is the name sgemm/512_packed.
 filter=$(printf '%s' "${2-}" | sed 's/, / /g; s/ /[\/_]/g')
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
@@ -60,6 +60,7 @@ host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
     ;;
 esac
 sh "$root/bench/build.sh" "$program"
+case $backend in accuracy*) ;; *) sh "$root/bench/cases.sh" --renew "$backend" "$build/bench/$program" ;; esac
 
 pages=$build
 if [ "$backend" = accuracy_cuda ]; then pages=$build/cuda; fi # its pictures have the names of those of the host
