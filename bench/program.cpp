@@ -41,9 +41,9 @@ options parse(int argc, char** argv, std::vector<std::string> const& own) {
         } else if (key.rfind("--", 0) == 0 && std::find(own.begin(), own.end(), key.substr(2)) != own.end()) {
             o.own[key.substr(2)] = value;
         } else {
-            std::cerr
-                << "unknown option " << arg
-                << "; there are --filter= --quick --rounds= --threads= --patience= --json= --report= --list --names";
+            std::cerr << "unknown option " << arg
+                      << "; there are --filter= --quick --rounds= --threads= --patience= --json= --report= "
+                         "--list --names";
             for (auto const& name : own) std::cerr << " --" << name << "=";
             std::cerr << "\n";
             std::exit(2);
