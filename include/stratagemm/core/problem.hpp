@@ -531,9 +531,9 @@ struct outline {
     bool is_spread, has_beta, epilogue_fits;
 };
 
-// Whether two views share bytes. Exact when both lie on one lattice (the same two strides, one of them at
-// least the other's reach); otherwise overlapping bytes count as shared. Of a batch, bytes alone are
-// compared.
+// Whether two views share bytes. Exact when both have the same two strides, neither negative, and where no two elements
+// can meet because a number divides all strides and not the distance of the first elements; otherwise overlapping bytes
+// count as shared. Of a batch, bytes alone are compared.
 [[gnu::cold, gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w,
                                                        bool is_batch) {
     extent const &ev = v.bytes, &ew = w.bytes;
@@ -541,6 +541,13 @@ struct outline {
     index_t const pv = v.address, pw = w.address, size = v.element_size;
     if (pv + ev.high <= pw + ew.low || pw + ew.high <= pv + ev.low) return false;
     if (is_batch || size != w.element_size) return true;
+    if ((pw - pv) % size != 0) return true;
+    index_t const distance = (pw - pv) / size;
+    index_t divisor = 0; // of the strides of sides with more than one element
+    for (placed_view const* x : {&v, &w})
+        for (index_t stride : {x->rows > 1 ? x->row_stride : 0, x->cols > 1 ? x->col_stride : 0})
+            while (stride != 0) stride = std::exchange(divisor, stride) % stride;
+    if (divisor != 0 && distance % divisor != 0) return false;
     // Elements are the same the other way round, which may be the way of v.
     bool const turned = v.row_stride == w.col_stride && v.col_stride == w.row_stride;
     bool const straight = turned || (v.row_stride == w.row_stride && v.col_stride == w.col_stride);
@@ -548,17 +555,16 @@ struct outline {
     bool const rows_outer = magnitude(v.row_stride) >= magnitude(v.col_stride);
     index_t const inner = rows_outer ? v.col_stride : v.row_stride;
     index_t const outer = rows_outer ? v.row_stride : v.col_stride;
-    index_t const distance = (pw - pv) / size;
-    if (!straight || (pw - pv) % size != 0 || inner <= 0 || outer <= 0 || distance % inner != 0) return true;
+    if (!straight || inner <= 0) return true;
     index_t const v_in = rows_outer ? v.cols : v.rows, w_in = rows_outer ? w_cols : w_rows;
     index_t const v_out = rows_outer ? v.rows : v.cols, w_out = rows_outer ? w_rows : w_cols;
-    if ((v_in - 1) * inner >= outer || (w_in - 1) * inner >= outer) return true; // lines interleave
-    // w starts at (d_out, d_in) of v's lattice, for one of two neighbouring d_out.
-    index_t const base = distance >= 0 ? distance / outer : -((-distance + outer - 1) / outer);
-    for (index_t d_out = base; d_out <= base + 1; ++d_out) {
-        index_t const d_in = (distance - d_out * outer) / inner;
-        if ((distance - d_out * outer) % inner != 0) continue;
-        if (d_out < v_out && -d_out < w_out && d_in < v_in && -d_in < w_in) return true;
+    // The first element of w is d_out lines and d_in elements after that of v: all d_out with -w_in < d_in < v_in.
+    index_t const least = distance - (v_in - 1) * inner, most = distance + (w_in - 1) * inner;
+    index_t d_out = least / outer - (least % outer < 0); // rounded down
+    if (d_out <= -w_out) d_out = 1 - w_out;
+    for (; d_out < v_out && d_out * outer <= most; ++d_out) {
+        index_t const rest = distance - d_out * outer, d_in = rest / inner;
+        if (rest % inner == 0 && d_in < v_in && -d_in < w_in) return true;
     }
     return false;
 }
