@@ -8,6 +8,7 @@
 
 #include <complex>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <sys/stat.h>
@@ -39,6 +40,12 @@ sg::out_of_core<sg::host> with(index_t bytes, std::string journal = {},
     return sg::out_of_core{
         sg::host{.threads = 1},
         {.host_bytes = bytes, .journal = std::move(journal), .progress = std::move(progress)}};
+}
+
+// Of a child.
+[[noreturn]] void end(sg::status const& s) {
+    if (!s) std::fprintf(stderr, "%s\n", s.error().what());
+    ::_exit(s ? 0 : 1);
 }
 
 } // namespace
@@ -208,7 +215,7 @@ TEST_CASE("a product that is killed is resumed, with the bits of one that was no
                 auto const die = [&](index_t done, index_t all) {
                     if (attempt == 0 && done == last && done < all) ::kill(::getpid(), SIGKILL);
                 };
-                ::_exit(sg::try_gemm(with(400'000, journal, die), fa, fb, fc) ? 0 : 1);
+                end(sg::try_gemm(with(400'000, journal, die), fa, fb, fc));
             }
             if (attempt > 0) {
                 ::usleep(static_cast<useconds_t>(1000 + source.below(attempt < 30 ? 10000 : 200000)));
@@ -418,9 +425,7 @@ TEST_CASE("a batch that is killed is resumed") {
             auto const die = [&](index_t, index_t) {
                 if (++blocks == last) ::kill(::getpid(), SIGKILL);
             };
-            ::_exit(sg::try_gemm(with(40'000, here / "journal", die), each(fa.view()), fb, each(fc.view()))
-                        ? 0
-                        : 1);
+            end(sg::try_gemm(with(40'000, here / "journal", die), each(fa.view()), fb, each(fc.view())));
         }
         int how = 0;
         REQUIRE(::waitpid(child, &how, 0) == child);
