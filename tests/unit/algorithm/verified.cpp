@@ -436,6 +436,8 @@ TEST_CASE("an element that is too large to tell makes the limit infinite") {
     CHECK(std::isinf(x.seen.limit));
 }
 
+namespace {
+
 // Elements of any magnitude, zeros and subnormal ones among them, and a fault of any size anywhere.
 template <class T>
 void try_promises(int products, int faults) {
@@ -485,6 +487,9 @@ void try_promises(int products, int faults) {
         }
     }
 }
+
+} // namespace
+
 TEST_CASE("no error beyond the limit is missed, whatever the magnitudes") {
     int const products = support::sanitized ? 20 : 150;
     try_promises<double>(products, 10);
