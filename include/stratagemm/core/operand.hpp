@@ -116,13 +116,6 @@ struct view {
         f(*this);
     }
 
-    // The same matrix, whose strides are safe to compute with.
-    view stated() const {
-        view one = *this;
-        one.row_stride = used_stride(rows, row_stride), one.col_stride = used_stride(cols, col_stride);
-        return one;
-    }
-
     // A view of T is a view of T const. Constrained, because nvcc warns about a conversion to one's own
     // type (#554-D).
     template <class U>
@@ -135,6 +128,13 @@ template <class T>
 struct is_view : std::false_type {};
 template <class T, class Space>
 struct is_view<view<T, Space>> : std::true_type {};
+
+// The same matrix, whose strides are safe to compute with.
+template <class V>
+V as_stated(V v) {
+    v.row_stride = used_stride(v.rows, v.row_stride), v.col_stride = used_stride(v.cols, v.col_stride);
+    return v;
+}
 
 // A sum of up to N views of one shape; the factor of each is its scale. A policy that takes sums forms them while it
 // reads them.
@@ -156,7 +156,7 @@ struct sum_of {
     template <class... Views>
     requires(sizeof...(Views) >= 1 && sizeof...(Views) <= N && (std::convertible_to<Views, View> && ...))
         sum_of(Views const&... views)
-        : term{View(views).stated()...}, terms(sizeof...(Views)) {
+        : term{as_stated(View(views))...}, terms(sizeof...(Views)) {
         rows = term[0].rows, cols = term[0].cols;
     }
 
@@ -214,7 +214,7 @@ struct spread {
             raise(error(errc::argument, "spread: it has as many targets as its type has room for"));
         if (targets == 0) rows = to.rows, cols = to.cols;
         keep = scaled_by(keep, from.scale), from.scale = scalar(1);
-        at[targets++] = {to.stated(), factor, keep, from.stated()};
+        at[targets++] = {as_stated(to), factor, keep, as_stated(from)};
     }
 
     spread part(index_t i, index_t j, index_t m, index_t n) const {

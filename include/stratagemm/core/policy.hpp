@@ -261,10 +261,8 @@ template <class Leaf, class Problem>
     if constexpr (is_view<typename Problem::c_operand>::value) {
         constexpr bool finishes = !std::is_same_v<typename Problem::epilogue_type, identity>;
         using S = typename Problem::scalar;
-        Problem unread = p; // A and B may be null, and null is not to be moved
-        unread.a_step = unread.b_step = 0;
         for (index_t i = 0; i < p.count; ++i) {
-            auto one = unread.at(i);
+            auto one = p.at(i);
             if constexpr (finishes && host_leaf<Leaf> && sizeof(typename Problem::c_type) < sizeof(S)) {
                 one.alpha = S(0); // beta E is not to be rounded to the type of C before the epilogue has it
                 for (index_t r = 0; r < one.c.rows; ++r)

@@ -167,12 +167,15 @@ index_t count_of(V const& v) {
     else
         return 1;
 }
-template <class V>
-index_t step_of(V const& v) {
-    if constexpr (is_batch<V>::value)
-        return used_stride(v.count, v.stride);
-    else
+template <class V, class S = int>
+index_t step_of(V const& v, S factor = 1) {
+    if constexpr (is_batch<V>::value) {
+        // What is not read may be null, and null is not to be moved.
+        bool const is_read = factor != S(0) && v.first.rows != 0 && v.first.cols != 0;
+        return is_read ? used_stride(v.count, v.stride) : 0;
+    } else {
         return 0;
+    }
 }
 
 // An operand of a problem: a view reads, whatever it was made from.
@@ -308,8 +311,8 @@ product_type<A, B, E, C, Epilogue> make_product(S alpha, A const& a, B const& b,
                            with_scale(first_of(c), scale_of<S>(c)),
                            epilogue,
                            count,
-                           step_of(a),
-                           step_of(b),
+                           step_of(a, alpha),
+                           step_of(b, alpha),
                            from_step,
                            step_of(c)};
         };
