@@ -35,6 +35,11 @@ trial draw_product(Source& from) {
     trial t = draw_trial(from);
     t.m = m, t.n = n, t.k = k;
     if (large && from.below(2) == 1) t.count = 2 + from.below(12);
+    // Ways of small products, and of sharing them out, end at powers of two, and need rows without gaps.
+    if (large && from.below(2) == 1) {
+        for (index_t* side : {&t.m, &t.n, &t.k}) *side = index_t{16} << from.below(4);
+        t.a = t.b = t.c = t.e = form{};
+    }
     // Only one long side at a time, lest the oracle take all the time.
     while (t.m * t.n * t.k * std::max<index_t>(t.count, 1) > (large ? 1800000 : 60000))
         (t.m > t.n ? t.m : t.n > t.k ? t.n : t.k) /= 2;
