@@ -35,29 +35,16 @@ struct stated<Products, Memory...> {
     using type = typename decltype(as_group(std::declval<Products&>()))::problem_type;
 };
 
-// What a call is: who multiplies (void: no backend for the memory of the operands was included), and what.
-template <class First, class... Rest>
-struct call {
-    template <class Problem, class = void>
-    struct by_default {
-        using type = void;
-    };
-    template <class Problem>
-    struct by_default<Problem, std::void_t<typename default_policy<typename Problem::space>::type>> {
-        using type = typename default_policy<typename Problem::space>::type;
-    };
-    using problem_type = typename stated<First, Rest...>::type;
-    using policy_type = typename by_default<problem_type>::type;
-};
-template <class First, class... Rest>
-requires policy<std::remove_cvref_t<First>>
-struct call<First, Rest...> {
-    using problem_type = typename stated<Rest...>::type;
-    using policy_type = std::remove_cvref_t<First>;
-};
-
 template <class First, class... Rest>
 constexpr bool states_policy = policy<std::remove_cvref_t<First>>;
+
+// The product of a call.
+template <class First, class... Rest>
+struct problem_of : stated<First, Rest...> {};
+template <class First, class... Rest>
+requires states_policy<First>
+struct problem_of<First, Rest...> : stated<Rest...> {
+};
 
 // What arguments that state no product may be. Expressions of Eigen have no elements in memory.
 template <class M>
@@ -73,8 +60,7 @@ concept factor = std::is_arithmetic_v<std::remove_cvref_t<S>> || element<std::re
 // Says at compile time, in one line, why a call of gemm cannot be compiled, if it cannot.
 template <class First, class... Rest>
 constexpr bool check_call() {
-    using Policy = typename call<First, Rest...>::policy_type;
-    using Problem = typename call<First, Rest...>::problem_type;
+    using Problem = typename problem_of<First, Rest...>::type;
     constexpr bool is_last = (policy<std::remove_cvref_t<Rest>> || ...), is_known = !std::is_void_v<Problem>;
     if constexpr (is_last) {
         static_assert(!is_last,
@@ -98,7 +84,10 @@ constexpr bool check_call() {
             "beta, E, C), behind a policy or none and before an epilogue or none");
     } else if constexpr (!is_problem<Problem>::value) {
         return Problem::say();
+    } else if constexpr (states_policy<First>) {
+        return check_policy<performer<std::remove_cvref_t<First>, Problem>, Problem>();
     } else {
+        using Policy = typename default_policy<typename Problem::space>::type;
         constexpr bool has_backend = !std::is_void_v<Policy>;
         static_assert(has_backend, "stratagemm: include a backend for the memory of these operands");
         if constexpr (has_backend) return check_policy<performer<Policy, Problem>, Problem>();
@@ -154,13 +143,14 @@ status try_gemm(Args&&... args) {
             if constexpr (states_policy<Args...>)
                 return run_call(args...);
             else
-                return run_call(typename call<Args...>::policy_type{}, args...);
+                return run_call(typename default_policy<typename problem_of<Args...>::type::space>::type{},
+                                args...);
         });
     else
         return {};
 }
 template <class... Args>
-void gemm(Args&&... args) {
+[[gnu::always_inline]] inline void gemm(Args&&... args) {
     if constexpr (check_call<Args...>()) try_gemm(static_cast<Args&&>(args)...).or_throw();
 }
 

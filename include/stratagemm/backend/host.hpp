@@ -248,12 +248,11 @@ struct host {
     }
 
 private:
-    status usable() const {
-        if (threads < 0)
-            return failure(errc::argument,
-                           "host: threads must not be negative; 0 takes as many as OpenMP offers");
-        return isa_status();
+    [[gnu::cold, gnu::noinline]] static status negative_threads() {
+        return failure(errc::argument,
+                       "host: threads must not be negative; 0 takes as many as OpenMP offers");
     }
+    status usable() const { return threads < 0 ? negative_threads() : isa_status(); }
 
     static constexpr double smallest_shared =
         0x1p20; // multiply-adds of a product of a group that more than one thread shares

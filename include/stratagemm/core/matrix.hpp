@@ -82,14 +82,6 @@ public:
         for (index_t i = 0; i < rows_ * cols_; ++i) data_[i] = static_cast<T>(value);
     }
 
-    // Equal sides and equal elements, in whichever order they lie.
-    friend bool operator==(matrix const& x, matrix const& y) {
-        bool equal = x.rows_ == y.rows_ && x.cols_ == y.cols_;
-        for (index_t i = 0; equal && i < x.rows_; ++i)
-            for (index_t j = 0; equal && j < x.cols_; ++j) equal = x(i, j) == y(i, j);
-        return equal;
-    }
-
     stratagemm::view<T> view() { return make_view(data_); }
     stratagemm::view<T const> view() const { return make_view(static_cast<T const*>(data_)); }
     auto block(index_t i, index_t j, index_t m, index_t n) { return view().block(i, j, m, n); }
@@ -109,5 +101,14 @@ private:
     index_t cols_ = 0;
     layout order_ = layout::row_major;
 };
+
+// Equal sides and equal elements, in whichever order they lie.
+template <class T>
+bool operator==(matrix<T> const& x, matrix<T> const& y) {
+    bool equal = x.rows() == y.rows() && x.cols() == y.cols();
+    for (index_t i = 0; equal && i < x.rows(); ++i)
+        for (index_t j = 0; equal && j < x.cols(); ++j) equal = x(i, j) == y(i, j);
+    return equal;
+}
 
 STRATAGEMM_END

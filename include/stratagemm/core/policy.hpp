@@ -245,9 +245,12 @@ struct performer_of<P, Problem>
 template <class P, class Problem>
 using performer = typename performer_of<P, Problem>::type;
 
-// The policy of gemm(a, b, c) for operands in a space; each backend header that is included sets its own.
+// The policy of gemm(a, b, c) for operands in a space; each backend header that is included sets its own. Void: there is
+// none.
 template <class Space>
-struct default_policy {};
+struct default_policy {
+    using type = void;
+};
 
 // C = epilogue(beta E): what is left of a product when k or alpha is zero.
 template <class Leaf, class View, class From, class Scalar>

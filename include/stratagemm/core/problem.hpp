@@ -148,8 +148,17 @@ void finish_element(Problem const& p, index_t i, index_t j, typename Problem::sc
 
 // ---- building one ----------------------------------------------------------------------------------------
 
+// What as_view() gives of a matrix. A class remembers it: compilers resolve the call anew for each alias.
 template <class M>
-using value_of = typename decltype(as_view(std::declval<M>()))::value_type;
+struct viewed {};
+template <operand M>
+struct viewed<M> {
+    using type = decltype(as_view(std::declval<M>()));
+};
+template <class M>
+using view_of = typename viewed<M&>::type;
+template <class M>
+using value_of = typename view_of<M>::value_type;
 template <class M>
 using scalar_of = accumulator_t<value_of<M>>;
 
@@ -302,7 +311,8 @@ product_type<A, B, E, C, Epilogue> make_product(S alpha, A const& a, B const& b,
         if constexpr (requires { c.is_same(e); })
             if (!c.is_same(e)) count = adds_another;
         if (!held) count = factor_is_lost;
-        auto const stated = [&](auto const& from, index_t from_step) {
+        using Added = view<typename C::value_type const, typename C::space>;
+        auto const stated = [&](Added const& from, index_t from_step) {
             return Product{alpha,
                            reading(with_scale(first_of(a), S(1))),
                            reading(with_scale(first_of(b), S(1))),
@@ -323,13 +333,11 @@ product_type<A, B, E, C, Epilogue> make_product(S alpha, A const& a, B const& b,
                     return stated(with_scale(first_of(c), scale_of<S>(c)), step_of(c));
             return stated(with_scale(first_of(e), S(1)), step_of(e));
         } else {
-            return stated(view<typename C::value_type const, typename C::space>{}, step_of(e));
+            return stated(Added{}, step_of(e));
         }
     }
 }
 
-template <class M>
-using view_of = decltype(as_view(std::declval<M&>()));
 // Of matrices.
 template <class A, class B, class E, class C, class Epilogue>
 using product_of = product_type<view_of<A>, view_of<B>, view_of<E>, view_of<C>, Epilogue>;
@@ -534,8 +542,7 @@ struct outline {
     bool is_spread, has_beta, epilogue_fits;
 };
 
-// Whether two views share bytes. Exact when both have the same two strides, neither negative, and where no two elements
-// can meet because a number divides all strides and not the distance of the first elements; otherwise overlapping bytes
+// Whether two views share bytes. Exact when both have the same two strides, neither negative; otherwise overlapping bytes
 // count as shared. Of a batch, bytes alone are compared.
 [[gnu::cold, gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w,
                                                        bool is_batch) {
@@ -544,30 +551,25 @@ struct outline {
     index_t const pv = v.address, pw = w.address, size = v.element_size;
     if (pv + ev.high <= pw + ew.low || pw + ew.high <= pv + ev.low) return false;
     if (is_batch || size != w.element_size) return true;
-    if ((pw - pv) % size != 0) return true;
     index_t const distance = (pw - pv) / size;
-    index_t divisor = 0; // of the strides of sides with more than one element
-    for (placed_view const* x : {&v, &w})
-        for (index_t stride : {x->rows > 1 ? x->row_stride : 0, x->cols > 1 ? x->col_stride : 0})
-            while (stride != 0) stride = std::exchange(divisor, stride) % stride;
-    if (divisor != 0 && distance % divisor != 0) return false;
+    if (distance * size != pw - pv) return true;
     // Elements are the same the other way round, which may be the way of v.
     bool const turned = v.row_stride == w.col_stride && v.col_stride == w.row_stride;
     bool const straight = turned || (v.row_stride == w.row_stride && v.col_stride == w.col_stride);
-    index_t const w_rows = turned ? w.cols : w.rows, w_cols = turned ? w.rows : w.cols;
     bool const rows_outer = magnitude(v.row_stride) >= magnitude(v.col_stride);
     index_t const inner = rows_outer ? v.col_stride : v.row_stride;
     index_t const outer = rows_outer ? v.row_stride : v.col_stride;
     if (!straight || inner <= 0) return true;
-    index_t const v_in = rows_outer ? v.cols : v.rows, w_in = rows_outer ? w_cols : w_rows;
-    index_t const v_out = rows_outer ? v.rows : v.cols, w_out = rows_outer ? w_rows : w_cols;
+    index_t const v_in = rows_outer ? v.cols : v.rows, v_out = rows_outer ? v.rows : v.cols;
+    index_t const w_in = rows_outer != turned ? w.cols : w.rows,
+                  w_out = rows_outer != turned ? w.rows : w.cols;
     // The first element of w is d_out lines and d_in elements after that of v: all d_out with -w_in < d_in < v_in.
-    index_t const least = distance - (v_in - 1) * inner, most = distance + (w_in - 1) * inner;
-    index_t d_out = least / outer - (least % outer < 0); // rounded down
+    index_t d_out = (distance - (v_in - 1) * inner) / outer - 1;
     if (d_out <= -w_out) d_out = 1 - w_out;
-    for (; d_out < v_out && d_out * outer <= most; ++d_out) {
+    for (; d_out < v_out; ++d_out) {
         index_t const rest = distance - d_out * outer, d_in = rest / inner;
-        if (rest % inner == 0 && d_in < v_in && -d_in < w_in) return true;
+        if (d_in <= -w_in) return false;
+        if (rest % inner == 0 && d_in < v_in) return true;
     }
     return false;
 }
