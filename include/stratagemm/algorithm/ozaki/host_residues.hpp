@@ -16,9 +16,7 @@ STRATAGEMM_BEGIN
 
 #if defined(__x86_64__)
 
-#    define STRATAGEMM_RESIDUES                                                                              \
-        __attribute__((target("amx-tile,amx-int8,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,"    \
-                              "avx512vnni,avx2,fma")))
+#    define STRATAGEMM_RESIDUES STRATAGEMM_AVX512
 
 // Sums that are to be registers; nvcc does not know the pragma, and warns.
 #    ifdef __CUDACC__

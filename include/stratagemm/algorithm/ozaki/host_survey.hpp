@@ -13,8 +13,7 @@ STRATAGEMM_BEGIN
 
 #if defined(__x86_64__)
 
-#    define STRATAGEMM_SURVEY                                                                                \
-        __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni,avx2,fma")))
+#    define STRATAGEMM_SURVEY STRATAGEMM_AVX512
 #    define STRATAGEMM_SURVEY_OP STRATAGEMM_SURVEY inline __attribute__((always_inline))
 
 namespace ozaki_tiles {

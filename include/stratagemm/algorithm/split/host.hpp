@@ -15,9 +15,7 @@ STRATAGEMM_BEGIN
 
 #if defined(__x86_64__)
 
-#    define STRATAGEMM_PARTS                                                                                 \
-        __attribute__((                                                                                      \
-            target("amx-tile,amx-int8,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx2,fma")))
+#    define STRATAGEMM_PARTS STRATAGEMM_AVX512
 
 namespace split_tiles {
 

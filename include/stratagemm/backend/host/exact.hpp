@@ -8,9 +8,7 @@ STRATAGEMM_BEGIN
 
 #if defined(__x86_64__)
 
-#    define STRATAGEMM_EXACT                                                                                 \
-        __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma"))) inline                        \
-            __attribute__((always_inline))
+#    define STRATAGEMM_EXACT STRATAGEMM_AVX512 inline __attribute__((always_inline))
 
 namespace host_exact {
 

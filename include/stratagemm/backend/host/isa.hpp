@@ -18,6 +18,12 @@ STRATAGEMM_BEGIN
 #    define STRATAGEMM_GENERATES 0
 #endif
 
+#if defined(__x86_64__)
+// Of functions that AVX-512 runs, with tiles and other extensions or without: what these add is in assembly. One for
+// all, since GCC keeps some hundred KiB for every set of options that it meets.
+#    define STRATAGEMM_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+#endif
+
 enum class host_isa { portable, avx2, avx512, amx };
 
 inline char const* name_of(host_isa isa) {

@@ -421,7 +421,7 @@ STRATAGEMM_OP void store_part(T* p, vec<T> v, part n) {
 } // namespace host_avx2
 
 namespace host_avx512 {
-#    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
 inline constexpr bool masked = true;
 inline constexpr int tallest = 8, vectors = 2;
 STRATAGEMM_VECTORS(64)

@@ -55,9 +55,7 @@ private:
 
 #if defined(__x86_64__)
 
-#    define STRATAGEMM_TILES                                                                                 \
-        __attribute__((                                                                                      \
-            target("amx-tile,amx-int8,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx2,fma")))
+#    define STRATAGEMM_TILES STRATAGEMM_AVX512
 
 namespace host_tiles {
 

@@ -61,7 +61,7 @@ namespace host_avx2 {
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx2
 namespace host_avx512 {
-#    define STRATAGEMM_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
+#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
 #    include "rows.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx512
