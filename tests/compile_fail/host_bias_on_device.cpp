@@ -1,4 +1,4 @@
-// expect: the values of a bias are in host memory, and the product is on a device; copy the values into a matrix of the device
+// expect: the values of a bias or a scale are in host memory, and the product is on a device; copy the values into a matrix of the device
 #include <stratagemm/backend/opencl.hpp>
 
 #include <vector>

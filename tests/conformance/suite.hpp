@@ -342,12 +342,12 @@ std::vector<T> bias_values() {
     return v;
 }
 
-// Those that every type has, in one chain: a bias, a place, a scale.
+// Those that every type has, in one chain: a bias, a place, a scale for each column.
 template <class TA, class TC>
 void epilogue_chain(int trials) {
     using S = sg::accumulator_t<TA>;
     auto const v = bias_values<S>();
-    one_epilogue<TA, TC>(sg::then(sg::bias(v), place_marker{}, sg::scale(make<S>(2))), trials);
+    one_epilogue<TA, TC>(sg::then(sg::bias(v), place_marker{}, sg::scale(v)), trials);
 }
 // Each of them by itself.
 template <class TA, class TC>
@@ -360,6 +360,7 @@ void epilogues_one_by_one(int trials) {
     one_epilogue<TA, TC>(sg::gelu, trials, 8);
     one_epilogue<TA, TC>(sg::clamp(S(-1), S(2)), trials);
     one_epilogue<TA, TC>(sg::scale(S(-0.5)), trials);
+    one_epilogue<TA, TC>(sg::scale(v, sg::along::rows), trials);
     one_epilogue<TA, TC>(place_marker{}, trials);
     one_epilogue<TA, TC>(sg::then(sg::bias(v), sg::relu), trials);
 }

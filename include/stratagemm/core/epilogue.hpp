@@ -45,15 +45,18 @@ struct bias_epilogue {
     }
 };
 template <class V>
-requires requires(V const& v) {
+concept line_values = requires(V const& v) {
     v.data();
     v.size();
-}
+};
+template <class V>
+using values_of_lines =
+    std::conditional_t<std::is_pointer_v<decltype(std::declval<V const&>().data())>,
+                       typename V::value_type const*, decltype(std::declval<V const&>().data())>;
+template <line_values V>
 auto bias(V const& v, along axis = along::columns) {
-    using T = typename V::value_type;
-    using Data = decltype(v.data());
-    using Values = std::conditional_t<std::is_pointer_v<Data>, T const*, Data>;
-    return bias_epilogue<T, Values>{v.data(), static_cast<index_t>(v.size()), axis};
+    return bias_epilogue<typename V::value_type, values_of_lines<V>>{v.data(), static_cast<index_t>(v.size()),
+                                                                     axis};
 }
 template <class V>
 void bias(V const&&, along = along::columns) = delete; // it would dangle
@@ -111,9 +114,33 @@ struct scale_epilogue {
     }
 };
 template <class T>
-constexpr auto scale(T factor) {
-    return scale_epilogue<T>{factor};
+requires(!line_values<T>) constexpr auto scale(T factor) { return scale_epilogue<T>{factor}; }
+
+// Multiplies column j by v[j], or row i by v[i], as operands ask for whose integers have a scale for each column or row.
+// The values lie in the memory of the operands.
+template <class T, class Values = T const*>
+struct scale_of_lines_epilogue {
+    Values values;
+    index_t count;
+    along axis;
+
+    template <class X>
+    constexpr X operator()(X x, index_t i, index_t j) const {
+        return scaled_by(x, static_cast<X>(values[axis == along::columns ? j : i]));
+    }
+    constexpr bool fits(index_t m, index_t n) const { return count >= (axis == along::columns ? n : m); }
+    template <class To>
+    auto device(To& to) const -> decltype(to("", values)) {
+        to(axis == along::columns ? "times(x, $0[j])" : "times(x, $0[i])", values);
+    }
+};
+template <line_values V>
+auto scale(V const& v, along axis = along::columns) {
+    return scale_of_lines_epilogue<typename V::value_type, values_of_lines<V>>{
+        v.data(), static_cast<index_t>(v.size()), axis};
 }
+template <line_values V>
+void scale(V const&&, along = along::columns) = delete; // it would dangle
 
 template <class F, class X>
 constexpr X apply_epilogue(F const& f, X x, index_t i, index_t j) {

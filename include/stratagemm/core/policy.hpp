@@ -304,6 +304,8 @@ template <class F>
 inline constexpr bool reads_host_values = false;
 template <class T>
 inline constexpr bool reads_host_values<bias_epilogue<T, T const*>> = true;
+template <class T>
+inline constexpr bool reads_host_values<scale_of_lines_epilogue<T, T const*>> = true;
 template <class First, class Second>
 inline constexpr bool reads_host_values<then_epilogue<First, Second>> =
     reads_host_values<First> || reads_host_values<Second>;
@@ -369,8 +371,8 @@ constexpr bool check_policy() {
     else if constexpr (v == verdict::epilogue && reads_host_values<typename Problem::epilogue_type>)
         static_assert(
             v == verdict::yes,
-            "stratagemm: the values of a bias are in host memory, and the product is on a device; copy the "
-            "values into a matrix of the device with one row, and give that to bias()");
+            "stratagemm: the values of a bias or a scale are in host memory, and the product is on a device; "
+            "copy the values into a matrix of the device with one row, and give that to bias() or scale()");
     else if constexpr (v == verdict::epilogue)
         static_assert(v == verdict::yes,
                       "stratagemm: this backend cannot run the epilogue; a device needs one with a device() "

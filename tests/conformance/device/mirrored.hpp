@@ -161,6 +161,11 @@ private:
         using handle = typename space::template handle<T const>;
         return sg::bias_epilogue<T, handle>{m.copied(e.values, e.count, kept), e.count, e.axis};
     }
+    template <class T>
+    friend auto there(mirrored const& m, sg::scale_of_lines_epilogue<T> const& e, memory& kept) {
+        using handle = typename space::template handle<T const>;
+        return sg::scale_of_lines_epilogue<T, handle>{m.copied(e.values, e.count, kept), e.count, e.axis};
+    }
     template <class First, class Second>
     friend auto there(mirrored const& m, sg::then_epilogue<First, Second> const& e, memory& kept) {
         auto first = there(m, e.first, kept);

@@ -22,6 +22,8 @@ TEST_CASE("the epilogues do what their names say") {
     CHECK(apply_epilogue(sg::clamp(-1.0f, 2.0f), 0.5f, 0, 0) == 0.5f);
     CHECK(std::isnan(apply_epilogue(sg::clamp(-1.0, 2.0), std::nan(""), 0, 0)));
     CHECK(apply_epilogue(sg::scale(3.0), 2.0f, 0, 0) == 6.0f);
+    CHECK(apply_epilogue(sg::scale(v), 2.0f, 0, 2) == 60.0f);
+    CHECK(apply_epilogue(sg::scale(v, sg::along::rows), 2.0f, 1, 2) == 40.0f);
     CHECK(apply_epilogue(sg::relu, std::int32_t{-5}, 0, 0) == 0);
 }
 
@@ -57,6 +59,9 @@ TEST_CASE("a vector that is too short is noticed, wherever it is in a chain") {
     CHECK(!sg::epilogue_fits(sg::bias(v, sg::along::rows), 4, 1));
     CHECK(sg::epilogue_fits(sg::then(sg::relu, sg::bias(v), sg::gelu), 9, 3));
     CHECK(!sg::epilogue_fits(sg::then(sg::relu, sg::bias(v), sg::gelu), 9, 4));
+    CHECK(sg::epilogue_fits(sg::scale(v), 100, 3));
+    CHECK(!sg::epilogue_fits(sg::scale(v), 1, 4));
+    CHECK(!sg::epilogue_fits(sg::scale(v, sg::along::rows), 4, 1));
     CHECK(sg::epilogue_fits(sg::relu, 1000, 1000));
 }
 
@@ -65,10 +70,17 @@ template <class V>
 concept can_be_bias = requires(V&& v) {
     sg::bias(static_cast<V&&>(v));
 };
+template <class V>
+concept can_be_scale = requires(V&& v) {
+    sg::scale(static_cast<V&&>(v));
+};
 } // namespace
 
-TEST_CASE("bias does not take a temporary, which would be gone when it is read") {
+TEST_CASE("bias and scale do not take a temporary, which would be gone when it is read") {
     static_assert(can_be_bias<std::vector<float>&> && can_be_bias<std::vector<float> const&>);
     static_assert(!can_be_bias<std::vector<float>>);
+    static_assert(can_be_scale<std::vector<float>&> && can_be_scale<std::vector<float> const&> &&
+                  can_be_scale<float>);
+    static_assert(!can_be_scale<std::vector<float>>);
     SUCCEED();
 }
