@@ -114,13 +114,13 @@ template <class... Any>
 }
 template <has_again Policy, operand A, operand B, operand C>
 [[gnu::always_inline]] inline bool done_again(Policy const& policy, A& a, B& b, C& c) {
-    using S = scalar_of<A>;
+    using S = scalar_of<A, B>;
     return policy.again(S(1), seen(a), seen(b), S(0), seen(c));
 }
 template <has_again Policy, class S, operand A, operand B, class T, operand C>
-requires(scalar_for<S, A>&& scalar_for<T, A>)
+requires(scalar_for<S, A, B>&& scalar_for<T, A, B>)
     [[gnu::always_inline]] inline bool done_again(Policy const& policy, S& alpha, A& a, B& b, T& beta, C& c) {
-    using X = scalar_of<A>;
+    using X = scalar_of<A, B>;
     return holds<X>(alpha) && holds<X>(beta) &&
            policy.again(as_scalar<X>(alpha), seen(a), seen(b), as_scalar<X>(beta), seen(c));
 }
@@ -160,9 +160,9 @@ auto matrix_for(A& a, B& b) {
     constexpr bool is_one = !is_batch<view_of<A>>::value && !is_batch<view_of<B>>::value;
     static_assert(is_one, "stratagemm: multiplied() takes no batches; gemm(a, b, c) does");
     if constexpr (is_one)
-        return matrix<scalar_of<A&>>(as_view(a).rows, as_view(b).cols);
+        return matrix<scalar_of<A&, B&>>(as_view(a).rows, as_view(b).cols);
     else
-        return matrix<scalar_of<A&>>();
+        return matrix<scalar_of<A&, B&>>();
 }
 template <operand A, operand B>
 auto multiplied(A&& a, B&& b) {

@@ -295,7 +295,8 @@ verdict judge_epilogue(prepared<TA, TC>& p, any_epilogue<sg::accumulator_t<TA>> 
 
 template <class TA, class TC, class Epilogue>
 auto with_epilogue(prepared<TA, TC> const& p, Epilogue const& epilogue) {
-    return sg::dense_problem<TA, TA, TC, sg::host_memory, Epilogue>{
+    using types = operands_of<TA>;
+    return sg::dense_problem<typename types::a, typename types::b, TC, sg::host_memory, Epilogue>{
         p.call.alpha, p.call.a,      p.call.b,      p.call.beta,   p.call.e,      p.call.c, epilogue,
         p.call.count, p.call.a_step, p.call.b_step, p.call.e_step, p.call.c_step, 0,        0};
 }

@@ -137,6 +137,27 @@ inline std::string describe(trial const& t) {
 
 // ---- numbers ---------------------------------------------------------------------------------------------
 
+// Two element types of operands, where one is expected.
+template <class A, class B>
+struct two_types {};
+template <class T>
+struct operands_of {
+    using a = T;
+    using b = T;
+};
+template <class A, class B>
+struct operands_of<two_types<A, B>> {
+    using a = A;
+    using b = B;
+};
+
+} // namespace trials
+template <class A, class B>
+struct stratagemm::accumulator<trials::two_types<A, B>> {
+    using type = accumulator_t<wider_t<A, B>>;
+};
+namespace trials {
+
 // What the oracle computes in: at least eleven bits more than sums of T are kept in.
 template <class T>
 using wide_t = std::conditional_t<std::is_integral_v<T>, std::int64_t,
@@ -298,6 +319,8 @@ template <class T, bool StaysNarrow>
 T draw_value(random_source& from, values kind) {
     return support::make_by<T>([&]() -> double {
         if constexpr (std::is_integral_v<T>) {
+            if (sizeof(T) == 1 && StaysNarrow) return from.below(5) - (kind == values::positive ? 0 : 2);
+            if (sizeof(T) == 1 && kind == values::positive) return 64 + from.below(64);
             if (sizeof(T) == 1 && kind != values::integers) return from.below(256) - 128;
             return from.below(2001) - 1000;
         }
@@ -327,14 +350,18 @@ inline constexpr unsolved_t unsolved{};
 
 template <class TA, class TC>
 struct prepared {
-    using S = sg::accumulator_t<TA>;
+    using A = typename operands_of<TA>::a;
+    using B = typename operands_of<TA>::b;
+    using problem = sg::dense_problem<A, B, TC>;
+    using S = typename problem::scalar;
     using W = wide_t<S>;
-    using problem = sg::dense_problem<TA, TA, TC>;
 
     trial what;
-    placed<TA> a, b;
+    placed<A> a;
+    placed<B> b;
     placed<TC> e, c;
-    std::vector<TA> a_before, b_before;
+    std::vector<A> a_before;
+    std::vector<B> b_before;
     std::vector<TC> e_before, c_before;
     problem call;
 
@@ -360,15 +387,15 @@ private:
         constexpr bool narrow = std::is_same_v<TC, sg::half>;
         random_source from(t.seed);
         bool const reads_ab = t.alpha != factor::zero, reads_e = t.beta != factor::zero;
-        bool const pairs = t.data == values::cancellation && !std::is_integral_v<TA>;
+        bool const pairs = t.data == values::cancellation && !std::is_integral_v<A> && !std::is_integral_v<B>;
         if (reads_ab) {
             // For cancellation, the terms of each sum come in pairs of (almost) opposite ones.
-            a.each([&](TA& x, index_t s, index_t i, index_t l) {
-                x = draw_value<TA, narrow>(from, t.data);
+            a.each([&](A& x, index_t s, index_t i, index_t l) {
+                x = draw_value < A, narrow && !std::is_integral_v < S >> (from, t.data);
                 if (pairs && l % 2 == 1) x = negated(a(s, i, l - 1));
             });
-            b.each([&](TA& x, index_t s, index_t l, index_t j) {
-                x = draw_value<TA, narrow>(from, t.data);
+            b.each([&](B& x, index_t s, index_t l, index_t j) {
+                x = draw_value < B, narrow && !std::is_integral_v < S >> (from, t.data);
                 if (pairs && l % 2 == 1 && from.below(4) != 0) x = b(s, l - 1, j);
             });
         }
@@ -377,9 +404,11 @@ private:
             auto plant = [&](auto& matrix) {
                 int const i = from.below(static_cast<int>(matrix.rows()));
                 int const j = from.below(static_cast<int>(matrix.cols()));
-                matrix(0, i, j) = make<TA>(odd[from.below(3)], 1);
+                auto& x = matrix(0, i, j);
+                x = make<std::remove_reference_t<decltype(x)>>(odd[from.below(3)], 1);
             };
-            if (from.below(2) == 0)
+            // Integers have none.
+            if (std::is_integral_v<B> || (from.below(2) == 0 && !std::is_integral_v<A>))
                 plant(a);
             else
                 plant(b);
@@ -393,11 +422,11 @@ private:
         }
         a_before = a.bytes(), b_before = b.bytes(), e_before = e.bytes(), c_before = c.bytes();
     }
-    static TA negated(TA const& x) {
-        if constexpr (sg::complex_like<TA>)
-            return TA(-x.real(), -x.imag());
+    static A negated(A const& x) {
+        if constexpr (sg::complex_like<A>)
+            return A(-x.real(), -x.imag());
         else
-            return static_cast<TA>(-static_cast<S>(x));
+            return static_cast<A>(-static_cast<S>(x));
     }
 
     S alpha() const { return value_of<S>(what.alpha, what.data == values::integers, false); }
@@ -411,28 +440,29 @@ private:
             if (conjugate) v = sg::conjugated(v);
             return v;
         };
-        sg::view<TA const> const A = dress(a.view(), t.scale_a, t.conjugate_a);
-        sg::view<TA const> const B = dress(b.view(), t.scale_b, t.conjugate_b);
+        sg::view<A const> const left = dress(a.view(), t.scale_a, t.conjugate_a);
+        sg::view<B const> const right = dress(b.view(), t.scale_b, t.conjugate_b);
         auto const where = t.e_is == added::apart ? e.view() : c.view();
         sg::view<TC const> const E = dress(where, t.scale_e, t.conjugate_e);
         auto const C = c.view();
         bool const plain_e = t.e_is == added::in_place && !t.scale_e && !t.conjugate_e;
         if (t.count != 1 || t.seed % 5 == 0) {
-            auto const bA = sg::batched(A, t.count, a.step()), bB = sg::batched(B, t.count, b.step());
+            auto const bA = sg::batched(left, t.count, a.step());
+            auto const bB = sg::batched(right, t.count, b.step());
             auto const bE = sg::batched(E, t.count, t.e_is == added::apart ? e.step() : c.step());
             auto const bC = sg::batched(C, t.count, c.step());
             if (t.repeat_a)
-                call = sg::product(alpha(), A, bB, beta(), bE, bC); // a single one is repeated
+                call = sg::product(alpha(), left, bB, beta(), bE, bC); // a single one is repeated
             else
                 call = sg::product(alpha(), bA, bB, beta(), bE, bC);
         } else if (t.alpha == factor::one && t.beta == factor::zero) {
-            call = sg::product(A, B, C);
+            call = sg::product(left, right, C);
         } else if (t.alpha == factor::one && t.beta == factor::one) {
-            call = sg::product(A, B, E, C);
+            call = sg::product(left, right, E, C);
         } else if (plain_e) {
-            call = sg::product(alpha(), A, B, beta(), C);
+            call = sg::product(alpha(), left, right, beta(), C);
         } else {
-            call = sg::product(alpha(), A, B, beta(), E, C);
+            call = sg::product(alpha(), left, right, beta(), E, C);
         }
     }
 
@@ -442,9 +472,9 @@ private:
         auto seen = [](N x, N scale, bool conjugate) {
             return conjugate ? scale.conjugated() * x.conjugated() : scale * x;
         };
-        auto scale_of = [](int which) { return which ? widen<W>(scale_value<S>(which)) : N{1, 0}; };
-        auto scale_of_e = [](int which) {
-            return which ? widen<W>(scale_value<sg::accumulator_t<TC>>(which)) : N{1, 0};
+        auto scale_of = [](int which, auto const& matrix) {
+            using T = std::remove_cvref_t<decltype(matrix.view().scale)>;
+            return which ? widen<W>(scale_value<T>(which)) : N{1, 0};
         };
         bool const reads_ab = t.alpha != factor::zero && t.k > 0, reads_e = t.beta != factor::zero;
         N const al = widen<W>(alpha()), be = widen<W>(beta());
@@ -462,15 +492,15 @@ private:
                 for (index_t i = 0; i < t.m; ++i)
                     for (index_t l = 0; l < t.k; ++l) {
                         auto const at = static_cast<std::size_t>(i * t.k + l);
-                        x[at] =
-                            seen(widen<W>(a(t.repeat_a ? 0 : s, i, l)), scale_of(t.scale_a), t.conjugate_a);
+                        x[at] = seen(widen<W>(a(t.repeat_a ? 0 : s, i, l)), scale_of(t.scale_a, a),
+                                     t.conjugate_a);
                         max_a = std::max(max_a, ax[at] = size_of(x[at]));
                     }
                 for (index_t j = 0; j < t.n; ++j)
                     for (index_t l = 0; l < t.k; ++l) {
                         auto const at = static_cast<std::size_t>(j * t.k + l);
-                        y[at] =
-                            seen(widen<W>(b(t.repeat_b ? 0 : s, l, j)), scale_of(t.scale_b), t.conjugate_b);
+                        y[at] = seen(widen<W>(b(t.repeat_b ? 0 : s, l, j)), scale_of(t.scale_b, b),
+                                     t.conjugate_b);
                         max_b = std::max(max_b, ay[at] = size_of(y[at]));
                     }
             }
@@ -494,7 +524,7 @@ private:
                     if (reads_e) {
                         N const added_value =
                             be * seen(widen<W>(t.e_is == added::apart ? e(s, i, j) : c(s, i, j)),
-                                      scale_of_e(t.scale_e), t.conjugate_e);
+                                      scale_of(t.scale_e, e), t.conjugate_e);
                         exact[cell] = exact[cell] + added_value;
                         terms[cell] += size_of(added_value);
                         max_e = std::max(max_e, size_of(added_value));
@@ -504,8 +534,8 @@ private:
                 }
         }
         norm = size_of(al) * static_cast<double>(t.k) * max_a * max_b + max_e;
-        is_exact = std::is_integral_v<TA> || (t.data == values::integers && largest < exact_up_to<S>() &&
-                                              max_value < exact_up_to<TC>());
+        is_exact = std::is_integral_v<S> || (t.data == values::integers && largest < exact_up_to<S>() &&
+                                             max_value < exact_up_to<TC>());
     }
 };
 

@@ -71,7 +71,8 @@ public:
         else if constexpr (taken_apart)
             return answer<Base, P>() & parts_if(takes<Base, narrow_problem<>>);
         else // products of int8 go to the base as they are, for `ozaki` above
-            return types_if(std::is_same_v<T, std::int8_t>) & answer<Base, P>();
+            return types_if(std::is_same_v<T, std::int8_t> && std::is_same_v<T, typename P::b_type>) &
+                   answer<Base, P>();
     }();
 
     explicit split(Base base, split_options options = {}) // option names: see split_options

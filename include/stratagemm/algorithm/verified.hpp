@@ -55,8 +55,8 @@ public:
     using space = typename Base::space;
     using arena = typename Base::arena;
 
-    // The base does the product without the epilogue. On a device, complex numbers are not summed up; nor, anywhere,
-    // what is left of integers in int8.
+    // The base does the product without the epilogue. On a device, complex numbers are not summed up, and A and B have one
+    // type; nor, anywhere, is what is left of integers in int8.
     template <class P>
     static constexpr verdict accepts = [] {
         using Plain = decltype(std::declval<P const&>().without_epilogue());
@@ -64,9 +64,9 @@ public:
         if constexpr (!on_host && !on_device)
             return verdict::leaf;
         else
-            return types_if((
-                       on_host ||
-                       !complex_like<typename P::c_type>)&&!std::is_same_v<typename P::c_type, std::int8_t>) &
+            return types_if((on_host || (!complex_like<typename P::c_type> &&
+                                         std::is_same_v<typename P::a_type, typename P::b_type>)) &&
+                            !std::is_same_v<typename P::c_type, std::int8_t>) &
                    answer<Base, Plain>() & answer<reference, OnHost>();
     }();
 
@@ -80,7 +80,7 @@ public:
     footprint workspace(S s) const {
         s.count = 1; // one after the other
         using namespace verified_parts;
-        using T = typename S::a_type;
+        using T = typename S::wide_type;
         using C = typename S::c_type;
         using W = number_of<C>;
         footprint check, copy;
@@ -182,7 +182,7 @@ private:
         } else {
             using W = number_of<typename P::c_type>;
             footprint own;
-            own.host = bytes_of<host_arena, sums_of<typename P::a_type, W>>(p.c.rows, p.c.cols, p.a.cols);
+            own.host = bytes_of<host_arena, sums_of<typename P::wide_type, W>>(p.c.rows, p.c.cols, p.a.cols);
             auto host = reserve_host(own, "verified");
             if (!host) return host.take_status();
             auto const on = [&]<class N>(N) {

@@ -12,7 +12,7 @@
 #include "host/rates.hpp"
 #include "host/small.hpp"
 #include "host/tiles.hpp"
-#include "host/vector.hpp"
+#include "host/widened.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -35,13 +35,16 @@ struct host {
     using arena = host_arena;
     static constexpr bool is_backend = true;
 
-    // C in the accumulator's type, or, for 16-bit operands, in their own.
+    // Of two types, which one holds all numbers of the other, the product is that of the wider type. C in its accumulator,
+    // or, if it has 16 bits, in it.
     template <class P>
-    static constexpr verdict accepts = types_if(
-        std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-        !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
-        (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-         (std::is_same_v<typename P::c_type, typename P::a_type> && sizeof(typename P::a_type) == 2)));
+    static constexpr verdict accepts = [] {
+        using W = typename P::wide_type;
+        return types_if(have_wider<typename P::a_type, typename P::b_type> && element<W> &&
+                        !std::is_same_v<W, std::int32_t> && !is_fp8<W> &&
+                        (std::is_same_v<typename P::c_type, accumulator_t<W>> ||
+                         (std::is_same_v<typename P::c_type, W> && sizeof(W) == 2)));
+    }();
 
     // Sums of real matrices of one type, with or without several results.
     template <class P>
@@ -79,7 +82,7 @@ struct host {
     // one more rounding, relative to the sum of their magnitudes.
     template <class S>
     bound error_bound(S const& s) const {
-        index_t const depth = packing_of<typename S::a_type>::type::depth(s.k), piece = chain_of(s);
+        index_t const depth = packing_of<multiplied_as<S>>::type::depth(s.k), piece = chain_of(s);
         constexpr index_t joined = complex_like<typename S::a_type> ? 1 : 0;
         index_t const chain =
             s.m == 1 || s.n == 1 ? depth + 16 : smaller(depth, piece) + divide_up(depth, piece) + joined;
@@ -102,7 +105,7 @@ struct host {
     template <class S>
     std::string describe(S const& s) const {
         int const team = s.alone ? 1 : team_for(s);
-        return std::string("host: ") + name_of(current_isa().isa) + ", " + type_name<typename S::a_type>() +
+        return std::string("host: ") + name_of(current_isa().isa) + ", " + types_of<S>() +
                (invariant ? ", invariant, " : ", ") + std::to_string(team) +
                (team == 1 ? " thread" : " threads");
     }
@@ -150,7 +153,10 @@ struct host {
     [[gnu::cold, gnu::noinline]] bool at_once(Problem const& p) const {
         using T = typename Problem::a_type;
         constexpr bool plain = is_dense<Problem> && std::is_same_v<typename Problem::epilogue_type, identity>;
-        if constexpr (plain && (std::is_same_v<T, float> || std::is_same_v<T, double>)) {
+        constexpr bool real = std::is_same_v<T, float> || std::is_same_v<T, double>;
+        constexpr bool one_type =
+            std::is_same_v<T, typename Problem::b_type> && std::is_same_v<T, typename Problem::c_type>;
+        if constexpr (plain && real && one_type) {
             constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
             if (threads < 0) return false; // for check() to say
             block_args<T> g;
@@ -289,7 +295,7 @@ private:
     template <class S>
     bool uses_tiles([[maybe_unused]] S const& s) const {
 #if defined(__x86_64__)
-        using T = typename S::a_type;
+        using T = multiplied_as<S>;
         if constexpr (tile_element<T>) {
             constexpr bool is_float = std::is_same_v<T, bfloat16>;
             double const work = host_part::times(s.m, s.n, s.k);
@@ -312,7 +318,7 @@ private:
     // How many products are summed before the sum is added to C.
     template <class S>
     index_t chain_of(S const& s) const {
-        using T = typename S::a_type;
+        using T = multiplied_as<S>;
         if constexpr (tile_element<T>)
             if (uses_tiles(s)) return s.k;
         if constexpr (std::is_same_v<T, bfloat16>)
@@ -324,7 +330,10 @@ private:
     // that makes the rows of C contiguous.
     template <class S>
     std::size_t bytes_for(S const& s, int team) const {
-        return bytes_of<typename S::a_type>(s.m, s.n, s.k, team, uses_tiles(s));
+        if constexpr (!std::is_same_v<typename S::a_type, typename S::b_type>)
+            return larger(widened_bytes(s.m, s.n, s.k, team), widened_bytes(s.n, s.m, s.k, team));
+        else
+            return bytes_of<typename S::a_type>(s.m, s.n, s.k, team, uses_tiles(s));
     }
     template <class T>
     [[gnu::noinline]] static std::size_t bytes_of(index_t m, index_t n, index_t k, int team, bool tiles) {
@@ -495,9 +504,42 @@ private:
     template <class Problem>
     [[gnu::cold, gnu::noinline]] void multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
-        if constexpr (std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>)
-            if (multiplies_packets<TA>()) return multiply_as<packet_packing<TA>>(p, team, workspace);
-        return multiply_as<typename packing_of<TA>::type>(p, team, workspace);
+        constexpr bool has_packets = std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>;
+        if constexpr (!std::is_same_v<TA, typename Problem::b_type>) {
+            multiply_two(p, team, workspace);
+        } else {
+            if constexpr (has_packets)
+                if (multiplies_packets<TA>()) return multiply_as<packet_packing<TA>>(p, team, workspace);
+            multiply_as<typename packing_of<TA>::type>(p, team, workspace);
+        }
+    }
+
+    // The product of two element types: one of floats, except for what packs the operands (host/widened.hpp).
+    template <class Problem>
+    void multiply_two(Problem const& p, int team, arena& workspace) const {
+        using a_packing = widened_packing<typename Problem::a_type>;
+        using b_packing = widened_packing<typename Problem::b_type>;
+        arena::scope const scope(workspace);
+        dense_problem<float, float, typename Problem::c_type> plain;
+        plain.alpha = p.alpha, plain.beta = p.beta, plain.e = p.e, plain.c = p.c;
+        plain.row0 = p.row0, plain.col0 = p.col0;
+        auto q = plain.with_epilogue(p.epilogue);
+        if (is_widened_before(p.c.rows, p.c.cols, p.a.cols)) {
+            q.a = a_packing::copy(p.a, workspace), q.b = b_packing::copy(p.b, workspace);
+            if (!at_once(q)) multiply_one(q, team, workspace);
+            return;
+        }
+        q.a = a_packing::outline_of(p.a), q.b = b_packing::outline_of(p.b);
+        auto job = job_of<real_packing<float, float>>(q, true);
+        job.invariant = invariant;
+        auto const a_turned = transposed(p.a);
+        auto const b_turned = transposed(p.b);
+        if (job.swapped) {
+            job.a_sum = b_packing::of(b_turned), job.b_sum = a_packing::of(a_turned);
+            return multiply_widened(job, a_packing::of(p.a), team, workspace);
+        }
+        job.a_sum = a_packing::of(p.a), job.b_sum = b_packing::of(p.b);
+        multiply_widened(job, b_packing::of(b_turned), team, workspace);
     }
 
     // The product, or those of a batch: one thread for each, if there are as many products as threads.

@@ -49,13 +49,12 @@ struct reference {
     using arena = host_arena;
 
     template <class P>
-    static constexpr verdict
-        accepts = types_if(std::is_same_v<typename P::a_type, typename P::b_type> &&
-                           (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-                            std::is_same_v<typename P::c_type, typename P::a_type> ||
-                            (std::is_same_v<accumulator_t<typename P::a_type>, float> &&
-                             std::is_same_v<typename P::c_type, double>) ||
-                            (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2)));
+    static constexpr verdict accepts =
+        types_if(have_wider<typename P::a_type, typename P::b_type> &&
+                 (std::is_same_v<typename P::c_type, typename P::scalar> ||
+                  std::is_same_v<typename P::c_type, typename P::wide_type> ||
+                  (std::is_same_v<typename P::scalar, float> && std::is_same_v<typename P::c_type, double>) ||
+                  (is_fp8<typename P::wide_type> && sizeof(typename P::c_type) == 2)));
 
     host_operations leaf() const { return {}; }
     result<arena> reserve(footprint f) const { return reserve_host(f, "reference"); }
@@ -67,7 +66,7 @@ struct reference {
     // The rounding to C, and the sums': k roundings in arithmetic with u^2 (double) or 2^-53 (the others).
     template <class S>
     bound error_bound(S const& s) const {
-        using T = accumulator_t<typename S::a_type>;
+        using T = accumulator_t<typename S::wide_type>;
         if constexpr (std::is_integral_v<T>) return {};
         double const u = unit_roundoff<typename S::c_type>();
         double const wide = sizeof(real_t<T>) == 8 ? 0x1p-104 : 0x1p-53;
@@ -82,7 +81,7 @@ struct reference {
     }
     template <class S>
     std::string describe(S const&) const {
-        return std::string("reference: plain loops in wide arithmetic, ") + type_name<typename S::a_type>();
+        return "reference: plain loops in wide arithmetic, " + types_of<S>();
     }
 
     template <class Problem>

@@ -41,10 +41,10 @@ inline bound larger(bound x, bound y) {
             x.normwise || y.normwise};
 }
 
-// Of sums of `length` products, each added to the last in the accumulator of A and rounded once to C.
+// Of sums of `length` products, each added to the last in the accumulator and rounded once to C.
 template <class S>
 bound chain_bound(index_t length) {
-    using Sum = accumulator_t<typename S::a_type>;
+    using Sum = accumulator_t<typename S::wide_type>;
     if constexpr (std::is_integral_v<Sum>) {
         return {};
     } else {
@@ -53,6 +53,13 @@ bound chain_bound(index_t length) {
         double const parts = complex_like<Sum> ? 1.5 : 1, terms = static_cast<double>(length);
         return {parts * 1.01 * (terms + 4) * u + last, parts * (3 + 2 * __builtin_sqrt(terms)) * u + last};
     }
+}
+
+// The types of the operands, for describe().
+template <class S>
+std::string types_of() {
+    std::string const a = type_name<typename S::a_type>(), b = type_name<typename S::b_type>();
+    return a == b ? a : a + " x " + b;
 }
 
 // Workspace: one block, handed out in order and taken back in reverse. It is allocated by the backend of its
@@ -352,8 +359,9 @@ constexpr bool check_policy() {
     else if constexpr (v == verdict::types)
         static_assert(
             v == verdict::yes,
-            "stratagemm: this policy, or one beneath it, has no kernel for these element types: see 'Element "
-            "types' in docs/reference.md");
+            "stratagemm: this policy, or one beneath it, has no kernel for these element types. A and B have "
+            "one type, or are float and half or bfloat16, or one of these and int8: see 'Element types' in "
+            "docs/reference.md");
     else if constexpr (v == verdict::parts)
         static_assert(
             v == verdict::yes,

@@ -23,7 +23,7 @@ struct facts_of<Form> {
 
 // The sizes of a product and the forms of its operands: of views, their element types. `adds`: beta is not zero, so
 // that E is read.
-template <class FormA, class FormB = FormA, class FormC = accumulator_t<FormA>>
+template <class FormA, class FormB = FormA, class FormC = accumulator_t<wider_t<FormA, FormB>>>
 struct shape {
     using a_form = FormA;
     using b_form = FormB;
@@ -31,6 +31,7 @@ struct shape {
     using a_type = typename element_of<FormA>::type;
     using b_type = typename element_of<FormB>::type;
     using c_type = typename element_of<FormC>::type;
+    using wide_type = wider_t<a_type, b_type>;
 
     index_t m = 0, n = 0, k = 0;
     index_t count = 1;
@@ -54,7 +55,8 @@ struct problem {
     using c_type = typename C::value_type;
     using space = typename C::space;
     using epilogue_type = Epilogue;
-    using scalar = accumulator_t<a_type>;
+    using wide_type = wider_t<a_type, b_type>; // of both operands, once the other is widened
+    using scalar = accumulator_t<wide_type>;
 
     scalar alpha{1};
     A a;
@@ -159,8 +161,8 @@ template <class M>
 using view_of = typename viewed<M&>::type;
 template <class M>
 using value_of = typename view_of<M>::value_type;
-template <class M>
-using scalar_of = accumulator_t<value_of<M>>;
+template <class A, class B>
+using scalar_of = accumulator_t<wider_t<value_of<A>, value_of<B>>>;
 
 template <class V>
 auto const& first_of(V const& v) {
@@ -255,7 +257,8 @@ struct refused_product {
                                       std::is_same_v<typename B::space, Space> &&
                                       std::is_same_v<typename E::space, Space>;
     static constexpr bool adds_own_type = std::is_same_v<typename E::value_type, typename C::value_type>;
-    static constexpr bool is_epilogue = epilogue_for<Epilogue, accumulator_t<typename A::value_type>>;
+    static constexpr bool is_epilogue =
+        epilogue_for<Epilogue, accumulator_t<wider_t<typename A::value_type, typename B::value_type>>>;
     static constexpr bool writable = [] {
         if constexpr (requires { typename C::element_type; })
             return !std::is_const_v<typename C::element_type>;
@@ -346,7 +349,7 @@ using product_of = product_type<view_of<A>, view_of<B>, view_of<E>, view_of<C>, 
 template <operand A, operand B, operand C, class Epilogue = identity>
 requires(!operand<Epilogue>) auto product(A&& a, B&& b, C&& c, Epilogue epilogue = {})
     -> product_of<A, B, C, C, Epilogue> {
-    using S = scalar_of<A>;
+    using S = scalar_of<A, B>;
     auto const to = as_view(c);
     return make_product(S(1), as_view(a), as_view(b), S(0), to, to, epilogue);
 }
@@ -354,12 +357,12 @@ requires(!operand<Epilogue>) auto product(A&& a, B&& b, C&& c, Epilogue epilogue
 template <operand A, operand B, operand E, operand C, class Epilogue = identity>
 requires(!operand<Epilogue>) auto product(A&& a, B&& b, E&& e, C&& c, Epilogue epilogue = {})
     -> product_of<A, B, E, C, Epilogue> {
-    using S = scalar_of<A>;
+    using S = scalar_of<A, B>;
     return make_product(S(1), as_view(a), as_view(b), S(1), as_view(e), as_view(c), epilogue);
 }
-// A scalar is whatever converts to the accumulator of A: 2, 0.5 and 2.0f all serve for float.
-template <class S, class A>
-concept scalar_for = std::convertible_to<S, scalar_of<A>>;
+// A scalar is whatever converts to the accumulator of A and B: 2, 0.5 and 2.0f all serve for float.
+template <class S, class A, class B>
+concept scalar_for = std::convertible_to<S, scalar_of<A, B>>;
 // C++ does not define the conversion of a scalar that X cannot hold. It becomes 0 here, and the check of the
 // product refuses it.
 template <class X, class S>
@@ -372,20 +375,20 @@ X as_scalar(S s) {
 
 // C = alpha A B + beta C
 template <class S, class T, operand A, operand B, operand C, class Epilogue = identity>
-requires(scalar_for<S, A>&& scalar_for<T, A> &&
+requires(scalar_for<S, A, B>&& scalar_for<T, A, B> &&
          !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, C&& c, Epilogue epilogue = {})
     -> product_of<A, B, C, C, Epilogue> {
-    using X = scalar_of<A>;
+    using X = scalar_of<A, B>;
     auto const to = as_view(c);
     return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), to, to, epilogue,
                         holds<X>(alpha) && holds<X>(beta));
 }
 // C = alpha A B + beta E
 template <class S, class T, operand A, operand B, operand E, operand C, class Epilogue = identity>
-requires(scalar_for<S, A>&& scalar_for<T, A> &&
+requires(scalar_for<S, A, B>&& scalar_for<T, A, B> &&
          !operand<Epilogue>) auto product(S alpha, A&& a, B&& b, T beta, E&& e, C&& c, Epilogue epilogue = {})
     -> product_of<A, B, E, C, Epilogue> {
-    using X = scalar_of<A>;
+    using X = scalar_of<A, B>;
     return make_product(as_scalar<X>(alpha), as_view(a), as_view(b), as_scalar<X>(beta), as_view(e),
                         as_view(c), epilogue, holds<X>(alpha) && holds<X>(beta));
 }

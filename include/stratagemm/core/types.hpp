@@ -155,6 +155,20 @@ concept element =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, half> || std::same_as<T, bfloat16> ||
     is_fp8<T> || std::same_as<T, std::int8_t> || std::same_as<T, std::int32_t> || complex_like<T>;
 
+// Whether each T is a W, so that widening it rounds nothing.
+template <class T, class W>
+inline constexpr bool widens_to = std::is_same_v<T, W> ||
+                                  (std::is_same_v<T, std::int8_t> &&
+                                   (std::is_same_v<W, half> || std::is_same_v<W, bfloat16>)) ||
+                                  (std::is_same_v<W, float> &&
+                                   (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>));
+// A and B may be the elements of the operands of one product.
+template <class A, class B>
+inline constexpr bool have_wider = widens_to<A, B> || widens_to<B, A>;
+// The wider of them: their product is that of two operands of this type.
+template <class A, class B>
+using wider_t = std::conditional_t<widens_to<A, B>, B, A>;
+
 // The real type beneath T: float for float, half and complex<float>.
 template <class T>
 struct real_of {

@@ -7,7 +7,7 @@
 //                              count as zero
 //   mark_odd(rows, cols)       sets an entry for each row of A and E and each column of B: not 0 if it has Inf or NaN
 //   mark_odd_of_c(rows)        the same for the rows of C
-//   copy_row_of_a(i, to), copy_col_of_b(j, to)        k elements
+//   copy_row_of_a(i, to), copy_col_of_b(j, to)        k elements, in the wider type of A and B
 //   row_of_c(i), col_of_c(j)   views in host memory; one holds until another row, or another column, is asked for
 //   element_of_e(i, j), element_of_c(i, j), put(i, j, value)
 //   peaks()                    the largest magnitudes of A, B and E that are finite
@@ -181,7 +181,7 @@ struct magnitudes {
 // Compares the C of a product without an epilogue with its operands, and repairs it.
 template <class Place, class P>
 class check {
-    using T = typename P::a_type;
+    using T = typename P::wide_type;
     using C = typename P::c_type;
     using S = typename P::scalar;
     using W = number_of<C>;

@@ -323,7 +323,7 @@ struct host_room {
 // See check.hpp.
 template <class Leaf, class P>
 class on_host {
-    using T = typename P::a_type;
+    using T = typename P::wide_type;
     using C = typename P::c_type;
     using W = number_of<C>;
     using room = host_room<T, W>;
@@ -382,10 +382,10 @@ public:
 
     // Side by side: a column of B may be in as many pages as it has elements.
     void copy_row_of_a(index_t i, T* to) const {
-        for (index_t l = 0; l < p_.a.cols; ++l) to[l] = p_.a(i, l);
+        for (index_t l = 0; l < p_.a.cols; ++l) to[l] = static_cast<T>(p_.a(i, l));
     }
     void copy_col_of_b(index_t j, T* to) const {
-        for (index_t l = 0; l < p_.a.cols; ++l) to[l] = p_.b(l, j);
+        for (index_t l = 0; l < p_.a.cols; ++l) to[l] = static_cast<T>(p_.b(l, j));
     }
     view<C const> row_of_c(index_t i) const { return p_.c.part(i, 0, 1, p_.c.cols); }
     view<C const> col_of_c(index_t j) const { return p_.c.part(0, j, p_.c.rows, 1); }
@@ -394,11 +394,17 @@ public:
     void put(index_t i, index_t j, C const& value) const { p_.c(i, j) = value; }
 
     template <class F>
-    void look_along(bool by_rows, index_t line, sums_of<T, W> const&, F&& f) const {
+    void look_along(bool by_rows, index_t line, sums_of<T, W> const& at, F&& f) const {
         index_t const k = p_.a.cols;
         for (index_t x = 0; x < (by_rows ? p_.c.cols : p_.c.rows); ++x) {
             index_t const i = by_rows ? line : x, j = by_rows ? x : line;
-            if (!f(i, j, p_.a.part(i, 0, 1, k), p_.b.part(0, j, k, 1))) return;
+            if constexpr (std::is_same_v<typename P::a_type, typename P::b_type>) {
+                if (!f(i, j, p_.a.part(i, 0, 1, k), p_.b.part(0, j, k, 1))) return;
+            } else {
+                copy_row_of_a(i, at.lines_a), copy_col_of_b(j, at.lines_b);
+                if (!f(i, j, view<T const>{at.lines_a, 1, k, k, 1}, view<T const>{at.lines_b, k, 1, 1, k}))
+                    return;
+            }
         }
     }
 

@@ -17,8 +17,8 @@
 
 STRATAGEMM_BEGIN
 
-// An operand that is a sum of views, for which the job has the first of them, and what packs it
-// (combined.hpp).
+// An operand that is a sum of views, for which the job has the first of them, and what packs it (combined.hpp); or one
+// that is widened, for which the job has no data (widened.hpp).
 template <class Packet>
 struct host_sum {
     void const* term = nullptr;
@@ -484,7 +484,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                           !job.a_sum.terms && cols_of_region <= few_for_across(low) &&
                           job.a.row_stride == 1 && job.a.col_stride != 1,
                a_by_panels =
-                   a_across || (!a_in_place && !job.a_sum.terms && blocks <= 2 && job.a.col_stride == 1);
+                   a_across || (!a_in_place && job.a_sum.terms <= 1 && blocks <= 2 && job.a.col_stride == 1);
     index_t const panel = Packing::tall > 1         ? table.tallest / 2
                           : by_panel || a_by_panels ? divide_up(sizes::panel, table.tallest) * table.tallest
                                                     : sizes::rows;
@@ -542,8 +542,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                     g.a = a.data + from * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
                     if (a.col == 1) g.ahead = g.a + table.tallest * a.row, g.ahead_row = a.row;
                 } else {
-                    if (job.a_sum.terms && packed != x)
-                        job.a_sum.pack_a(job.a_sum, from, p, rows, k, scratch.a);
+                    if (job.a_sum.terms && (a_by_panels || packed != x))
+                        job.a_sum.pack_a(job.a_sum, from, p, a_by_panels ? g.m : rows, k, scratch.a);
                     else if (a_across)
                         Packing::pack_a(transposed(job.a), p, from, k, g.m, scratch.a);
                     else if (a_by_panels || packed != x)
@@ -551,7 +551,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                     packed = x;
                     g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k * Packing::tall),
                     g.a_row = a_across ? 1 : k, g.a_col = a_across ? g.m : 1;
-                    if (a_by_panels && a.col == 1 && Packing::tall == 1) { // of the panel that is packed next
+                    if (a_by_panels && a.data && a.col == 1 &&
+                        Packing::tall == 1) { // of the panel that is packed next
                         bool const more = from + step < i + rows;
                         index_t const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
                         g.ahead = a.data + (more ? from + step : i) * a.row + next, g.ahead_row = a.row;

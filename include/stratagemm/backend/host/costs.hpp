@@ -320,7 +320,8 @@ inline host_part share_of(host_part p, host_registers const& tiles, int team) {
 template <class S>
 host_counts counts_of(S const& s, int column, int threads) {
     host_registers tiles = tiles_of_column[column];
-    using packing = typename packing_of<typename S::a_type>::type;
+    using T = multiplied_as<S>;
+    using packing = typename packing_of<T>::type;
     if (!is_generated<typename packing::packet>) tiles.generated = 0;
     host_part p{.m = larger_of(s.m, 1) * packing::tall, // a product without elements is a call, too
                 .n = larger_of(s.n, 1) * packing::widen,
@@ -329,8 +330,7 @@ host_counts counts_of(S const& s, int column, int threads) {
                 .a_across = s.a_across,
                 .b_across = s.b_across,
                 .in_place = packing::in_place && packing::tall == 1,
-                .pairs = std::is_same_v<typename S::a_type, std::int8_t>};
-    using T = typename S::a_type;
+                .pairs = std::is_same_v<T, std::int8_t>};
     if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, std::int8_t>)
         if (multiplies_packets<T>()) {
             host_part q = p;

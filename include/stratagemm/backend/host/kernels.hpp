@@ -551,12 +551,12 @@ template <class T, class From>
         t.generated = t.masked ? 64 : STRATAGEMM_GENERATES ? 32 : 0;
         // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
+        if constexpr (std::is_floating_point_v<T>) t.turn = host_avx2::turn<T>;
         if constexpr (is_packet<T>) {
             t.dot_products = host_avx2::dot_products<dotted<T>>, t.turn = host_avx2::turn<T>;
             t.copy_packets = host_avx512::copy_packets<T>, t.join_packets = host_avx512::join_packets<T>;
         } else if constexpr (std::is_same_v<T, From>) {
-            t.dot_products = host_avx2::dot_products<T>, t.rows_times_rows = host_avx2::rows_times_rows<T>,
-            t.turn = host_avx2::turn<T>;
+            t.dot_products = host_avx2::dot_products<T>, t.rows_times_rows = host_avx2::rows_times_rows<T>;
             t.small = host_avx2::small<T>;
         }
         if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>) t.quads = host_avx2::quads;

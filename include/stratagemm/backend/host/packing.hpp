@@ -2,7 +2,7 @@
 //
 // A packing names the packet type of the kernels and lays A out in rows and B in strips:
 //   float, double      themselves
-//   half, bfloat16     converted to float
+//   half, bfloat16     converted to float, as int8 is beside one of them
 //   bfloat16, int8     packets along k, where the machine multiplies these (packets.hpp)
 //   int8               else pairs of 16-bit integers along k
 //   complex            real numbers: a row of A as two, of its real and of its imaginary parts; B as its interleaved
@@ -15,6 +15,25 @@
 #include "kernels.hpp"
 
 STRATAGEMM_BEGIN
+
+// to = from, four rows and columns at least, whose columns are contiguous: converted as they lie, some at a time, and
+// then turned.
+template <class T, class From>
+[[gnu::noinline]] void convert_columns(kernel_table<T, From> const& table, T* to, index_t to_row,
+                                       From const* from, index_t from_col, index_t rows, index_t cols) {
+    constexpr index_t side = 32, length = 16 / sizeof(T);
+    alignas(64) T part[side * side];
+    // The last rows and columns are not too few to be turned: they overlap with those before.
+    for (index_t i = 0; i < rows; i += side) {
+        if (rows - i < length) i = rows - length;
+        for (index_t j = 0; j < cols; j += side) {
+            if (cols - j < 2 * length) j = cols < 2 * length ? 0 : cols - 2 * length;
+            index_t const in = rows - i < side ? rows - i : side, jn = cols - j < side ? cols - j : side;
+            table.convert_rows(part, side, from + i + j * from_col, from_col, jn, in);
+            table.turn(to + i * to_row + j, to_row, part, side, in, jn);
+        }
+    }
+}
 
 // to = from, converted, into rows of unit stride. Rows that are contiguous are copied whole, with the next ones
 // on their way; otherwise squares of 8 x 8 keep both sides within a few cache lines.
@@ -33,10 +52,13 @@ template <class T, class From>
             }
         return;
     }
-    if constexpr (std::is_same_v<T, From>)
-        if (constexpr index_t length = 16 / sizeof(T);
-            from_row == 1 && table.turn && rows > 1 && cols >= (rows < length ? 2 * length : length))
+    if (constexpr index_t length = 16 / sizeof(T);
+        from_row == 1 && table.turn && rows > 1 && cols >= (rows < length ? 2 * length : length)) {
+        if constexpr (std::is_same_v<T, From>)
             return table.turn(to, to_row, from, from_col, rows, cols);
+        else if (rows >= length)
+            return convert_columns(table, to, to_row, from, from_col, rows, cols);
+    }
     constexpr index_t side = 8;
     for (index_t i = 0; i < rows; i += side) {
         index_t const in = rows - i < side ? rows - i : side;
@@ -274,6 +296,11 @@ struct complex_packing {
         }
     }
 };
+
+// What the host multiplies: operands of one type as they are, of two types as what their sums are kept in.
+template <class S>
+using multiplied_as = std::conditional_t<std::is_same_v<typename S::a_type, typename S::b_type>,
+                                         typename S::a_type, accumulator_t<typename S::wide_type>>;
 
 template <class T>
 struct packing_of {

@@ -86,12 +86,16 @@ STRATAGEMM_OP vec<T> exchange_pairs(vec<T> v) {
         asm("vpermilps $0xb1, %1, %0" : "=v"(x) : "v"(v));
     return x;
 }
-// A vector of T from as many elements of half the size.
+// A vector of floats from as many elements of 16 or 8 bits.
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_as(From const* p) {
-    constexpr int bytes = lanes<T> * 2;
+    constexpr int bytes = lanes<T> * static_cast<int>(sizeof(From));
     vec<T> v;
-    if constexpr (std::is_same_v<From, half>)
+    if constexpr (std::is_same_v<From, std::int8_t>)
+        asm("vpmovsxbd %1, %0\n\tvcvtdq2ps %0, %0"
+            : "=v"(v)
+            : "m"(*reinterpret_cast<typename vector_types<char, bytes>::loose const*>(p)));
+    else if constexpr (std::is_same_v<From, half>)
         asm("vcvtph2ps %1, %0"
             : "=v"(v)
             : "m"(*reinterpret_cast<typename vector_types<char, bytes>::loose const*>(p)));

@@ -1,0 +1,10 @@
+// expect: has no kernel for these element types
+#include <stratagemm/stratagemm.hpp>
+
+namespace sg = stratagemm;
+
+// The host multiplies them; what is added up in half precision would not be exact.
+void mixed(sg::matrix<float>& a, sg::matrix<sg::half>& b, sg::matrix<float>& c) {
+    sg::gemm(a, b, c);
+    sg::gemm(sg::strassen{sg::host{}}, a, b, c);
+}
