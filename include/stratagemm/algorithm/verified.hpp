@@ -64,8 +64,7 @@ public:
         if constexpr (!on_host && !on_device)
             return verdict::leaf;
         else
-            return types_if((on_host || (!complex_like<typename P::c_type> &&
-                                         std::is_same_v<typename P::a_type, typename P::b_type>)) &&
+            return types_if((on_host || (!complex_like<typename P::c_type> && has_one_type<P>)) &&
                             !std::is_same_v<typename P::c_type, std::int8_t>) &
                    answer<Base, Plain>() & answer<reference, OnHost>();
     }();

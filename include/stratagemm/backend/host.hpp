@@ -330,7 +330,7 @@ private:
     // that makes the rows of C contiguous.
     template <class S>
     std::size_t bytes_for(S const& s, int team) const {
-        if constexpr (!std::is_same_v<typename S::a_type, typename S::b_type>)
+        if constexpr (!has_one_type<S>)
             return larger(widened_bytes(s.m, s.n, s.k, team), widened_bytes(s.n, s.m, s.k, team));
         else
             return bytes_of<typename S::a_type>(s.m, s.n, s.k, team, uses_tiles(s));
@@ -505,7 +505,7 @@ private:
     [[gnu::cold, gnu::noinline]] void multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
         constexpr bool has_packets = std::is_same_v<TA, bfloat16> || std::is_same_v<TA, std::int8_t>;
-        if constexpr (!std::is_same_v<TA, typename Problem::b_type>) {
+        if constexpr (!has_one_type<Problem>) {
             multiply_two(p, team, workspace);
         } else {
             if constexpr (has_packets)

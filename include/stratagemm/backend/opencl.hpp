@@ -67,14 +67,15 @@ public:
     status ready() const { return session_->ready(); }
     status synchronize() const { return session_->synchronize(); }
 
-    // C in the accumulator's type, or, for 16-bit operands, in their own; epilogues that have a device source.
+    // Of two types, which one holds all numbers of the other, the product is that of the wider type. C in its accumulator,
+    // or, if it has 16 bits, in it. Epilogues that have a device source.
     template <class P>
     static constexpr verdict accepts =
-        types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-                 !std::is_same_v<typename P::a_type, std::int32_t> && !is_fp8<typename P::a_type> &&
-                 (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-                  (std::is_same_v<typename P::c_type, typename P::a_type> &&
-                   sizeof(typename P::a_type) == 2))) &
+        types_if(have_wider<typename P::a_type, typename P::b_type>&& element<typename P::wide_type> &&
+                 !std::is_same_v<typename P::wide_type, std::int32_t> && !is_fp8<typename P::wide_type> &&
+                 (std::is_same_v<typename P::c_type, typename P::scalar> ||
+                  (std::is_same_v<typename P::c_type, typename P::wide_type> &&
+                   sizeof(typename P::wide_type) == 2))) &
         epilogue_if(has_source<typename P::epilogue_type, opencl_epilogue<typename P::scalar>>);
 
     // Sums of up to four matrices of one real or complex type, with or without up to four results.
@@ -95,14 +96,14 @@ public:
     // Whichever way C lies: the shape does not tell.
     template <class S>
     footprint workspace(S const& s) const {
-        using Scalar = accumulator_t<typename S::a_type>;
+        using Scalar = accumulator_t<typename S::wide_type>;
         footprint f;
         opencl_sides const both[] = {{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}};
         for (opencl_sides const& sides : both)
             for (bool const along_k : {true, false})
                 // Sums of one term into one target are a plain product.
                 for (bool const combined : {false, is_combined<S>}) {
-                    opencl_choice const choice = choice_for<typename S::a_type>(sides, along_k, combined);
+                    opencl_choice const choice = choice_for<typename S::wide_type>(sides, along_k, combined);
                     if (choice.part == 0) continue;
                     auto const sums = static_cast<std::size_t>(choice.parts(s.k) * s.m * s.n);
                     f.device = larger(f.device, arena::rounded(sums * sizeof(Scalar)));
@@ -121,9 +122,9 @@ public:
     // units, and what one of the family does. As for operands in row-major order.
     template <class S>
     double estimate(S const& s) const {
-        using Scalar = accumulator_t<typename S::a_type>;
+        using Scalar = accumulator_t<typename S::wide_type>;
         opencl_sides const sides = sides_like(s);
-        opencl_choice const choice = choice_for<typename S::a_type>(sides, !is_low(s), is_combined<S>);
+        opencl_choice const choice = choice_for<typename S::wide_type>(sides, !is_low(s), is_combined<S>);
         if (double const modelled =
                 seconds_of(where(), type_letter<Scalar>(), sizeof(Scalar), sides, choice, invariant);
             modelled > 0)
@@ -138,13 +139,13 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         opencl_sides const sides = sides_like(s);
-        opencl_choice const choice = choice_for<typename S::a_type>(sides, true, is_combined<S>);
-        std::string text = "opencl: " + where().name + ", " + type_name<typename S::a_type>() + ", ";
+        opencl_choice const choice = choice_for<typename S::wide_type>(sides, true, is_combined<S>);
+        std::string text = "opencl: " + where().name + ", " + types_of<S>() + ", ";
         switch (choice.way) {
         case opencl_way::direct: return text + "direct";
         case opencl_way::small: return text + "small, in local memory";
         case opencl_way::narrow: {
-            index_t const along_m = choice_for<typename S::a_type>(sides, false).part;
+            index_t const along_m = choice_for<typename S::wide_type>(sides, false).part;
             if (along_m == choice.part) {
                 text += "narrow";
                 break;
@@ -185,10 +186,17 @@ public:
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
         return or_no_memory([&]() -> status {
-            if constexpr (is_dense<Problem>)
-                return multiply(opencl_product<Problem>(*session_, invariant, p), memory);
-            else
+            if constexpr (!is_dense<Problem>) {
                 return multiply_combined(p, memory);
+            } else {
+                using product = opencl_product<Problem>;
+                if constexpr (!has_one_type<Problem>)
+                    if (product::is_turned(p.c))
+                        return multiply(
+                            opencl_product(*session_, invariant, p.transposed(), opencl_plain{}, true),
+                            memory);
+                return multiply(product(*session_, invariant, p), memory);
+            }
         });
     }
 
@@ -216,7 +224,7 @@ private:
         if (status s = product.check(); !s) return s;
         constexpr bool combined = !std::is_same_v<Rest, opencl_plain>;
         return product.run(
-            choice_for<typename Problem::a_type>(product.sides(), product.a_along_k(), combined), memory);
+            choice_for<typename Problem::wide_type>(product.sides(), product.a_along_k(), combined), memory);
     }
     template <class Problem>
     status multiply_combined(Problem const& p, arena& memory) const {

@@ -44,6 +44,10 @@ struct shape {
     bool a_across = false, b_across = false, alone = false;
 };
 
+// Whether A and B have one element type, in a shape or a problem.
+template <class S>
+inline constexpr bool has_one_type = std::is_same_v<typename S::a_type, typename S::b_type>;
+
 // A, B: operands. C: a view, or another kind of result.
 template <class A, class B, class C, class Epilogue = identity>
 struct problem {

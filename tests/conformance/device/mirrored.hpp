@@ -122,7 +122,8 @@ private:
     // A product with its operands on the device.
     template <class Problem>
     struct held {
-        using In = typename Problem::a_type;
+        using A = typename Problem::a_type;
+        using B = typename Problem::b_type;
         using Out = typename Problem::c_type;
 
         held(mirrored const& m, Problem const& p)
@@ -130,7 +131,7 @@ private:
               c(m, p.c, p.count, p.c_step) {
             if (p.e.data != p.c.data) e.emplace(m, p.e, p.count, p.e_step);
             call.alpha = p.alpha, call.beta = p.beta;
-            call.a = moved<In const>(p.a, a), call.b = moved<In const>(p.b, b), call.c = moved<Out>(p.c, c);
+            call.a = moved<A const>(p.a, a), call.b = moved<B const>(p.b, b), call.c = moved<Out>(p.c, c);
             call.e = moved<Out const>(p.e, e ? *e : c);
             call.epilogue = there(m, p.epilogue, kept);
             call.count = p.count, call.row0 = p.row0, call.col0 = p.col0;

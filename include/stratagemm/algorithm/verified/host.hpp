@@ -398,7 +398,7 @@ public:
         index_t const k = p_.a.cols;
         for (index_t x = 0; x < (by_rows ? p_.c.cols : p_.c.rows); ++x) {
             index_t const i = by_rows ? line : x, j = by_rows ? x : line;
-            if constexpr (std::is_same_v<typename P::a_type, typename P::b_type>) {
+            if constexpr (has_one_type<P>) {
                 if (!f(i, j, p_.a.part(i, 0, 1, k), p_.b.part(0, j, k, 1))) return;
             } else {
                 copy_row_of_a(i, at.lines_a), copy_col_of_b(j, at.lines_b);

@@ -299,8 +299,8 @@ struct complex_packing {
 
 // What the host multiplies: operands of one type as they are, of two types as what their sums are kept in.
 template <class S>
-using multiplied_as = std::conditional_t<std::is_same_v<typename S::a_type, typename S::b_type>,
-                                         typename S::a_type, accumulator_t<typename S::wide_type>>;
+using multiplied_as =
+    std::conditional_t<has_one_type<S>, typename S::a_type, accumulator_t<typename S::wide_type>>;
 
 template <class T>
 struct packing_of {

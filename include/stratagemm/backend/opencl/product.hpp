@@ -8,18 +8,23 @@ STRATAGEMM_BEGIN
 
 // One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or so that they
 // are the few where there are few.
+// Operands of two types are turned by the caller, since the turned product has another type: `is_transpose` says that they
+// are.
 // With an opencl_combination, it is the product of the first terms of sums into the first target of a spread, and `rest`
 // has what makes it the whole.
 template <class Problem, class Rest = opencl_plain>
 class opencl_product {
-    using In = typename Problem::a_type;
+    using A = typename Problem::a_type;
+    using B = typename Problem::b_type;
+    using In = typename Problem::wide_type;
     using Out = typename Problem::c_type;
     using Scalar = typename Problem::scalar;
 
 public:
-    opencl_product(opencl_session& session, bool invariant, Problem const& given, Rest const& rest = {})
-        : session_(session), invariant_(invariant), turned_(is_turned(given.c)),
-          p_(turned_ ? given.transposed() : given), epilogue_(given.epilogue), rest_(rest) {
+    opencl_product(opencl_session& session, bool invariant, Problem const& given, Rest const& rest = {},
+                   bool is_transpose = false)
+        : session_(session), invariant_(invariant), turned_(is_transpose || is_turned(given.c)),
+          p_(oriented(given, turned_)), epilogue_(given.epilogue), rest_(rest) {
         if constexpr (combined)
             if (turned_) rest_ = rest.transposed();
     }
@@ -36,6 +41,11 @@ public:
         return epilogue_.check();
     }
 
+    template <class V>
+    static bool is_turned(V const& c) {
+        bool const narrow = c.rows != c.cols && (c.rows <= opencl_narrow || c.cols <= opencl_narrow);
+        return narrow ? c.rows < c.cols : rows_are_closer(c);
+    }
     opencl_sides sides() const { return sides_of(p_); }
     bool a_along_k() const { return magnitude(p_.a.col_stride) <= magnitude(p_.a.row_stride); }
 
@@ -64,12 +74,13 @@ public:
     }
 
 private:
-    static constexpr bool combined = !std::is_same_v<Rest, opencl_plain>;
+    static constexpr bool combined = !std::is_same_v<Rest, opencl_plain>,
+                          of_two_types = !std::is_same_v<A, B>;
 
-    template <class V>
-    static bool is_turned(V const& c) {
-        bool const narrow = c.rows != c.cols && (c.rows <= opencl_narrow || c.cols <= opencl_narrow);
-        return narrow ? c.rows < c.cols : rows_are_closer(c);
+    static Problem oriented(Problem const& given, [[maybe_unused]] bool turned) {
+        if constexpr (!of_two_types)
+            if (turned) return given.transposed();
+        return given;
     }
     bool adds() const { return p_.beta != Scalar(0); }
 
@@ -160,11 +171,24 @@ private:
 
     opencl_kernel_key key(opencl_operation operation, opencl_tile const& tile = {},
                           opencl_form form = {}) const {
-        return {operation, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()};
+        opencl_kernel_key own{
+            operation, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue_.text()};
+        if constexpr (of_two_types) own.types[2] = type_letter<A>(), own.types[3] = type_letter<B>();
+        return own;
+    }
+    // Of an operand that is widened.
+    template <class T>
+    static std::string stored_as(char const* name) {
+        if constexpr (std::is_same_v<T, In>)
+            return {};
+        else
+            return std::string("#define ") + name + ' ' +
+                   (std::is_integral_v<T> ? "number8" : kernel_type<T>()) + '\n';
     }
     template <class Epilogue>
     static opencl_source source_of(char const* kernel, char const* body, Epilogue const& epilogue,
-                                   std::string const& definitions = {}) {
+                                   std::string const& form = {}) {
+        std::string const definitions = stored_as<A>("A_IN") + stored_as<B>("B_IN") + form;
         if constexpr (combined)
             return opencl_source_of<In, Out>(kernel, (std::string(opencl_combined_text) + body).c_str(),
                                              epilogue, definitions);
@@ -199,7 +223,7 @@ private:
             std::string text = definitions(tile, form);
             for (std::size_t i = 0; i < 3; ++i)
                 text += std::string("#define SIDE_") + "MNK"[i] + ' ' + std::to_string(small.sides[i]) + '\n';
-            return opencl_source_of<In, Out>("small", opencl_small_text, epilogue_, text);
+            return source_of("small", opencl_small_text, epilogue_, text);
         });
         if (!compiled) return compiled.take_status();
         auto const together = static_cast<std::size_t>(tile.slices);

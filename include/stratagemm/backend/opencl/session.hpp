@@ -20,7 +20,7 @@ enum class opencl_operation { direct, narrow, small, tiled, gather };
 // What a compiled kernel is found by, unless it is in the dialect.
 struct opencl_kernel_key {
     opencl_operation operation{};
-    std::array<char, 2> types{}; // letters of what goes in and of what comes out
+    std::array<char, 4> types{}; // letters of what goes in and of what comes out; of A and B, if they differ
     opencl_tile tile{};
     opencl_form form{};
     std::string text{};                    // of the epilogue, empty for none

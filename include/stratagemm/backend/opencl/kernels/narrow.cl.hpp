@@ -29,15 +29,15 @@ inline constexpr char opencl_narrow_text[] = R"cl(
 
 /* Elements of A of READS rows, and what they add to the sums. */
 #if A_WIDTH > 1
-#define READ_ROW(x, r, l) *(PASTE(REAL, A_WIDTH) *)((x) + (r)*A_WIDTH) = LOAD_WIDE(A_WIDTH, rows[r] + (l)*a_at.z)
+#define READ_ROW(x, r, l) *(PASTE(REAL, A_WIDTH) *)((x) + (r)*A_WIDTH) = LOAD_WIDE_A(A_WIDTH, rows[r] + (l)*a_at.z)
 #else
-#define READ_ROW(x, r, l) (x)[r] = LOAD_IN(rows[r], (l)*a_at.z)
+#define READ_ROW(x, r, l) (x)[r] = LOAD_A(rows[r], (l)*a_at.z)
 #endif
 #define READ_A(x, l) _Pragma("unroll") for (int r = 0; r < READS; ++r) READ_ROW(x, r, l)
 #define MULTIPLY(x, l, there)                                                                                     \
     _Pragma("unroll") for (int t = 0; t < TERMS; ++t)                                                             \
         _Pragma("unroll") for (int j = 0; j < MICRO_N; ++j) {                                                     \
-            scalar const y = (there) ? LOAD_IN(b, b_base + AT(b_at, (l) + t, j)) : ZERO;                          \
+            scalar const y = (there) ? LOAD_B(b, b_base + AT(b_at, (l) + t, j)) : ZERO;                          \
             _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                                                      \
                 sum[r][j] = multiply_add(conjugate_if(flags & CONJUGATE_A, (x)[A_ALONG_K ? r * A_WIDTH + t : r]), \
                                          conjugate_if(flags & CONJUGATE_B, y), sum[r][j]);                        \
@@ -66,7 +66,7 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void narrow(OPERANDS
         _Pragma("unroll") for (int j = 0; j < MICRO_N; ++j) sum[r][j] = ZERO;
 
     /* Rows beyond the last are the last again, and not written. */
-    global IN const *rows[READS];
+    global A_IN const *rows[READS];
 #if A_ALONG_K
     _Pragma("unroll") for (int r = 0; r < ROWS; ++r) rows[r] = a + a_base + AT(a_at, min(from_m + ROW(r), m - 1), 0);
 #else

@@ -1,6 +1,6 @@
 // What kernels begin with: element types and arithmetic on them; and for those of a product its operands and its end.
 //
-// Defined from outside: IN, OUT (element types), REAL (what sums are kept in), COMPLEX, INTEGER (0 or 1), DOUBLE (1 if
+// Defined from outside: IN, OUT (element types), A_IN and B_IN (those of operands that are widened to IN), REAL (what sums are kept in), COMPLEX, INTEGER (0 or 1), DOUBLE (1 if
 // there are doubles), EPILOGUE_STATE (", type name" for each value an epilogue has) and EPILOGUE_BODY (statements that
 // change x).
 #pragma once
@@ -108,7 +108,15 @@ value epilogue(value x, long i, long j EPILOGUE_STATE) {
 inline constexpr char opencl_product_text[] = R"cl(
 #define PRAGMA(text) _Pragma(#text)
 #define UNROLLED(times) PRAGMA(unroll times)
+#ifndef A_IN
+#define A_IN IN
+#endif
+#ifndef B_IN
+#define B_IN IN
+#endif
 #define LOAD_IN(p, i) PASTE(LOAD_, IN)(p, i)
+#define LOAD_A(p, i) PASTE(LOAD_, A_IN)(p, i)
+#define LOAD_B(p, i) PASTE(LOAD_, B_IN)(p, i)
 #define LOAD_OUT(p, i) PASTE(LOAD_, OUT)(p, i)
 #define STORE_OUT(p, i, x) PASTE(STORE_, OUT)(p, i, x)
 
@@ -130,6 +138,12 @@ float16 halves16(global half const *p) { return (float16)(halves8(p), halves8(p 
 #define WIDE_bfloat16(n, p) PASTE(as_float, n)(PASTE(convert_uint, n)(READ(ushort, n, p)) << 16)
 #define WIDE_char(n, p) PASTE(as_uint, n)(PASTE(convert_int, n)(READ(char, n, p)))
 #define LOAD_WIDE(n, p) PASTE(WIDE_, IN)(n, p)
+#define LOAD_WIDE_A(n, p) PASTE(WIDE_, A_IN)(n, p)
+#define LOAD_WIDE_B(n, p) PASTE(WIDE_, B_IN)(n, p)
+/* An int8 beside an operand of floating-point numbers. */
+typedef char number8;
+#define LOAD_number8(p, i) ((scalar)(p)[i])
+#define WIDE_number8(n, p) PASTE(convert_float, n)(READ(char, n, p))
 
 /* Flags of a product. */
 #define CONJUGATE_A 1
@@ -163,20 +177,20 @@ float16 halves16(global half const *p) { return (float16)(halves8(p), halves8(p 
 
 /* How kernels walk through A and B (other than in sums: combined.cl.hpp). */
 #if !(A_TERMS > 1)
-#define A_PLACES global IN const *
+#define A_PLACES global A_IN const *
 #define A_ORIGIN a +
-#define ELEMENT_OF_A(place) LOAD_IN(a, place)
+#define ELEMENT_OF_A(place) LOAD_A(a, place)
 #endif
 #if !(B_TERMS > 1)
-#define B_PLACES global IN const *
+#define B_PLACES global B_IN const *
 #define B_ORIGIN b +
-#define ELEMENT_OF_B(place) LOAD_IN(b, place)
+#define ELEMENT_OF_B(place) LOAD_B(b, place)
 #endif
 
 /* sizes: m, n, k, products in the batch. piece_depth: terms of k that are summed before other sums are added, which
    kernels look at if IN_PIECES or PARTIAL. */
 #define OPERANDS                                                                                                  \
-    global IN const *a, long4 a_at, global IN const *b, long4 b_at, int4 sizes, int piece_depth
+    global A_IN const *a, long4 a_at, global B_IN const *b, long4 b_at, int4 sizes, int piece_depth
 #define RESULT                                                                                                    \
     global OUT const *e, long4 e_at, global OUT *c, long4 c_at, scalar alpha, scalar beta, int flags, long2 place \
     EPILOGUE_STATE

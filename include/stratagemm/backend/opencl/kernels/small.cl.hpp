@@ -23,11 +23,11 @@ kernel __attribute__((reqd_work_group_size(ITEMS * SLICES, 1, 1))) void small(OP
     if (batch < sizes.w) {
         for (int f = me; f < SIDE_M * SIDE_K; f += ITEMS) {
             int const i = A_ALONG_K ? f / SIDE_K : f % SIDE_M, l = A_ALONG_K ? f % SIDE_K : f / SIDE_M;
-            x[l * A_LINE + i] = conjugate_if(flags & CONJUGATE_A, LOAD_IN(a, AT(a_at, i, l) + batch * a_at.w));
+            x[l * A_LINE + i] = conjugate_if(flags & CONJUGATE_A, LOAD_A(a, AT(a_at, i, l) + batch * a_at.w));
         }
         for (int f = me; f < SIDE_N * SIDE_K; f += ITEMS) {
             int const j = B_ALONG_K ? f / SIDE_K : f % SIDE_N, l = B_ALONG_K ? f % SIDE_K : f / SIDE_N;
-            y[l * B_LINE + j] = conjugate_if(flags & CONJUGATE_B, LOAD_IN(b, AT(b_at, l, j) + batch * b_at.w));
+            y[l * B_LINE + j] = conjugate_if(flags & CONJUGATE_B, LOAD_B(b, AT(b_at, l, j) + batch * b_at.w));
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -82,12 +82,12 @@ typedef scalar lanes_n;
 #define ADD_UP_A EACH_LOAD for (int v = 0; v < A_LOADS * A_WIDTH; ++v) a_next[v] = A_SUM(A_HELD, v);
 #else
 #define A_FETCHED A_LOADS * A_WIDTH
-#define A_TAKE(next, at, place, along) next[at] = there ? LOAD_IN(place, along) : ZERO
+#define A_TAKE(next, at, place, along) next[at] = there ? LOAD_A(place, along) : ZERO
 #define ADD_UP_A
 #if A_WIDTH > 1
-#define FETCH_A(v) *(PASTE(REAL, A_WIDTH) *)(a_next + (v)*A_WIDTH) = LOAD_WIDE(A_WIDTH, A_SOURCE(v))
+#define FETCH_A(v) *(PASTE(REAL, A_WIDTH) *)(a_next + (v)*A_WIDTH) = LOAD_WIDE_A(A_WIDTH, A_SOURCE(v))
 #else
-#define FETCH_A(v) a_next[v] = LOAD_IN(A_SOURCE(v), 0)
+#define FETCH_A(v) a_next[v] = LOAD_A(A_SOURCE(v), 0)
 #endif
 #endif
 #if B_TERMS > 1
@@ -105,12 +105,12 @@ typedef scalar lanes_n;
 #define ADD_UP_B EACH_LOAD for (int v = 0; v < B_LOADS * B_WIDTH; ++v) b_next[v] = B_SUM(B_HELD, v);
 #else
 #define B_FETCHED B_LOADS * B_WIDTH
-#define B_TAKE(next, at, place, along) next[at] = there ? LOAD_IN(place, along) : ZERO
+#define B_TAKE(next, at, place, along) next[at] = there ? LOAD_B(place, along) : ZERO
 #define ADD_UP_B
 #if B_WIDTH > 1
-#define FETCH_B(v) *(PASTE(REAL, B_WIDTH) *)(b_next + (v)*B_WIDTH) = LOAD_WIDE(B_WIDTH, B_SOURCE(v))
+#define FETCH_B(v) *(PASTE(REAL, B_WIDTH) *)(b_next + (v)*B_WIDTH) = LOAD_WIDE_B(B_WIDTH, B_SOURCE(v))
 #else
-#define FETCH_B(v) b_next[v] = LOAD_IN(B_SOURCE(v), 0)
+#define FETCH_B(v) b_next[v] = LOAD_B(B_SOURCE(v), 0)
 #endif
 #endif
 #define FETCH                                                                                                     \
