@@ -66,15 +66,16 @@ struct cuda {
     status synchronize() const { return session().synchronize(stream); }
 
     // C in the accumulator's type, or, for 16-bit and int8 operands, in their own, or in either for fp8; epilogues
-    // that have a device source. In int8 are sums modulo 2^8.
+    // that have a device source. In int8 are sums modulo 2^8. Of two types, which one holds all numbers of the other, the
+    // product is that of the wider type.
     template <class P>
     static constexpr verdict accepts =
-        types_if(std::is_same_v<typename P::a_type, typename P::b_type>&& element<typename P::a_type> &&
-                 !std::is_same_v<typename P::a_type, std::int32_t> &&
-                 (std::is_same_v<typename P::c_type, accumulator_t<typename P::a_type>> ||
-                  (std::is_same_v<typename P::c_type, typename P::a_type> &&
-                   (sizeof(typename P::a_type) == 2 || std::is_integral_v<typename P::a_type>)) ||
-                  (is_fp8<typename P::a_type> && sizeof(typename P::c_type) == 2))) &
+        types_if(have_wider<typename P::a_type, typename P::b_type>&& element<typename P::wide_type> &&
+                 !std::is_same_v<typename P::wide_type, std::int32_t> &&
+                 (std::is_same_v<typename P::c_type, typename P::scalar> ||
+                  (std::is_same_v<typename P::c_type, typename P::wide_type> &&
+                   (sizeof(typename P::wide_type) == 2 || std::is_integral_v<typename P::wide_type>)) ||
+                  (is_fp8<typename P::wide_type> && sizeof(typename P::c_type) == 2))) &
         epilogue_if(has_source<typename P::epilogue_type, cuda_epilogue<typename P::scalar>>);
 
     // Sums of up to four matrices of floats, doubles or complex numbers, with one result or up to four.
@@ -113,7 +114,8 @@ struct cuda {
 
     // Whichever way the operands lie: the shape does not tell.
     template <class S>
-    footprint workspace(S const& s) const {
+    requires has_one_type<S> footprint workspace(S const& s)
+    const {
         using In = typename S::a_type;
         using Problem = dense_problem<In, In, typename S::c_type, space>;
         footprint f;
@@ -131,15 +133,34 @@ struct cuda {
         return f;
     }
 
+    // Of two types: copies of what is widened, beside what the product of the wider type takes.
+    template <class S>
+    requires(!has_one_type<S>) footprint workspace(S const& s)
+    const {
+        using W = typename S::wide_type;
+        footprint f = workspace(widened(s));
+        if constexpr (!std::is_same_v<typename S::a_type, W>)
+            f.device += cuda_lines<W>::bytes_either(s.m, s.k, s.count);
+        if constexpr (!std::is_same_v<typename S::b_type, W>)
+            f.device += cuda_lines<W>::bytes_either(s.k, s.n, s.count);
+        return f;
+    }
+
     // Of operands that are known: most products need none, and are queued sooner without.
     template <class Problem>
     footprint workspace_for(Problem const& p) const {
-        if constexpr (is_dense<Problem>) {
+        if constexpr (is_dense<Problem> && has_one_type<Problem>) {
             using In = typename Problem::a_type;
             cuda_product<Problem> const product(session(), stream, p, in_order<In>());
             footprint f;
             f.device = product.workspace(choice_for<In>(product.sides(), product.layout()));
             return f;
+        } else if constexpr (!has_one_type<Problem>) {
+            footprint f;
+            bool const few = as_few(p, [&](auto const& product, cuda_choice const& choice) {
+                f.device = product.workspace(choice);
+            });
+            return few ? f : workspace(p.shape());
         } else {
             return workspace(p.shape());
         }
@@ -148,7 +169,7 @@ struct cuda {
     // Each element is one sum, or a sum of sums.
     template <class S>
     bound error_bound(S const& s) const {
-        using TA = typename S::a_type;
+        using TA = typename S::wide_type;
         if constexpr (std::is_integral_v<accumulator_t<TA>>) {
             return {};
         } else {
@@ -199,8 +220,9 @@ struct cuda {
     template <class S>
     std::string describe(S const& s) const {
         cuda_choice const choice = choice_in_rows(s);
-        std::string const text = "cuda: " + where().name + ", " + type_name<typename S::a_type>() + ", " +
-                                 stratagemm::describe(choice.tile);
+        std::string const text = "cuda: " + where().name + ", " + types_of<S>() + ", " +
+                                 stratagemm::describe(choice.tile) +
+                                 (has_one_type<S> ? "" : ", of copies in the wider type");
         bool const as_they_lie =
             takes_any_lines(choice.tile) && (choice.shifted || choice.tile.engine == cuda_engine::fp64);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
@@ -234,7 +256,9 @@ struct cuda {
     template <class Problem>
     status operator()(Problem const& p, arena& memory) const {
         return or_no_memory([&]() -> status {
-            if constexpr (is_dense<Problem>) {
+            if constexpr (!has_one_type<Problem>) {
+                return multiply_widened(p, memory);
+            } else if constexpr (is_dense<Problem>) {
                 return multiply(p, memory);
             } else {
                 for (index_t i = 0; i < p.count; ++i) {
@@ -249,7 +273,7 @@ struct cuda {
 
     // Products of a group share launches, but for those that are better off alone; all on the stream.
     template <class Problem>
-    footprint group_workspace(group<Problem> const& all) const {
+    footprint group_workspace(group<Problem> const& all) const requires has_one_type<Problem> {
         using In = typename Problem::a_type;
         bool share = shares();
         for (Problem const& p : all)
@@ -273,7 +297,7 @@ struct cuda {
         return most;
     }
     template <class Problem>
-    status run_group(group<Problem> const& all, arena& memory) const {
+    status run_group(group<Problem> const& all, arena& memory) const requires has_one_type<Problem> {
         return or_no_memory([&]() -> status {
             cuda_group<Problem> const them(session(), stream, all, in_order<typename Problem::a_type>());
             if (status s = them.check(check_pointers); !s) return s;
@@ -293,6 +317,14 @@ struct cuda {
     }
 
 private:
+    template <class S>
+    static auto widened(S const& s) {
+        using W = typename S::wide_type;
+        stratagemm::shape<W, W, typename S::c_type> wide{s.m, s.n, s.k, s.count, s.adds};
+        wide.a_across = s.a_across, wide.b_across = s.b_across, wide.alone = s.alone;
+        return wide;
+    }
+
     // What there may be of terms beside the first of each operand.
     template <class S>
     static constexpr index_t terms_beside =
@@ -300,7 +332,7 @@ private:
 
     template <class S>
     cuda_sides sides_for(S const& s) const {
-        return oriented(letter<typename S::a_type>(), {s.m, s.n, s.k, s.count});
+        return oriented(letter<typename S::wide_type>(), {s.m, s.n, s.k, s.count});
     }
     // For a C in row-major order.
     template <class S>
@@ -310,7 +342,7 @@ private:
         bool const a_along_k = turned ? s.b_across : !s.a_across,
                    b_along_k = turned ? !s.a_across : s.b_across;
         // A vector always lies along k.
-        return choice_for<typename S::a_type>(
+        return choice_for<typename S::wide_type>(
             sides, {.a_along_k = a_along_k || sides.m == 1, .b_along_k = b_along_k || sides.n == 1});
     }
 
@@ -339,6 +371,84 @@ private:
             return failure(errc::memory,
                            "cuda: the workspace was sized for another tile; ask for its size again");
         return product.run(choice, memory);
+    }
+
+    // How few columns of C are multiplied whose A is narrower than B; the direct engine: not by itself.
+    cuda_choice few_columns(cuda_sides const& s, cuda_layout const& lying, std::size_t element) const {
+        cuda_choice x;
+        if (invariant || tile.engine != cuda_engine::direct || !is_narrow(type_letter<float>(), s)) return x;
+        x.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
+        if (s.count > 1) return x;
+        cuda_device const& d = where();
+        cuda_parts_of_k by_model;
+        if (!lying.a_along_k)
+            by_model = parts_along_m(type_letter<float>(), element, s, d);
+        else if (s.m < d.units && s.k >= 8192)
+            by_model.parts = s.k / 2048 < 8 ? s.k / 2048 : 8, by_model.together = d.capability >= 90;
+        if (by_model.parts > 1) x.part = cuda_parts_of_k::part_of(s.k, by_model.parts, false);
+        if (x.part >= s.k) x.part = 0;
+        x.together = by_model.together && x.part > 0;
+        return x;
+    }
+    // Calls f with such a product, if it is one, and with how it is multiplied.
+    template <class Problem, class F>
+    bool as_few(Problem const& p, F const& f) const {
+        auto const look = [&]<class Q>(Q const& q, bool turned) {
+            if constexpr (std::is_same_v<typename Q::b_type, typename Q::wide_type>) {
+                cuda_product<Q> const product(session(), stream, q, turned);
+                cuda_choice const choice =
+                    few_columns(product.sides(), product.layout(), sizeof(typename Q::a_type));
+                if (choice.tile.engine == cuda_engine::narrow) {
+                    f(product, choice);
+                    return true;
+                }
+            }
+            return false;
+        };
+        return look(p, false) || look(p.transposed(), true);
+    }
+
+    // The product of the wider type, of copies of what is widened, or of few columns with what is read as it is stored.
+    template <class Problem>
+    status multiply_widened(Problem const& p, arena& memory) const {
+        using W = typename Problem::wide_type;
+        if (status s = ready(); !s) return s;
+        if (check_pointers)
+            for (void const* const x :
+                 {static_cast<void const*>(p.a.data.address), static_cast<void const*>(p.b.data.address)})
+                if (status s = session().check_pointer(x); !s) return s;
+        if (status s = check_sides(p, "cuda"); !s) return s;
+        status done;
+        bool fits = false;
+        as_few(p, [&](auto const& product, cuda_choice const& choice) {
+            footprint f;
+            f.device = product.workspace(choice);
+            if (done = product.check(check_pointers); done && (fits = memory.fits(f)))
+                done = product.run_few(choice, memory);
+        });
+        if (!done || fits) return done;
+        typename arena::scope const until_return(memory);
+        dense_problem<W, W, typename Problem::c_type, space> plain;
+        plain.alpha = p.alpha, plain.beta = p.beta, plain.e = p.e, plain.c = p.c;
+        plain.count = p.count, plain.e_step = p.e_step, plain.c_step = p.c_step;
+        plain.row0 = p.row0, plain.col0 = p.col0;
+        auto const widen = [&]<class T>(cuda_view<T const> const& x, index_t step, cuda_view<W const>& to,
+                                        index_t& to_step) -> status {
+            if constexpr (std::is_same_v<T, W>) {
+                to = x, to_step = step;
+                return {};
+            } else {
+                cuda_lying<T> const lying = cuda_lying_of<T>(x, step, p.count);
+                cuda_packing<W, T> copy;
+                cuda_lines<W> const l = copy.add(lying, memory);
+                to = {{l.data}, l.lines, l.length, l.stride, 1}, to_step = l.step;
+                if (!lying.along_k) to = transposed(to);
+                return copy.run(session(), stream);
+            }
+        };
+        if (status s = widen(p.a, p.a_step, plain.a, plain.a_step); !s) return s;
+        if (status s = widen(p.b, p.b_step, plain.b, plain.b_step); !s) return s;
+        return multiply(plain.with_epilogue(p.epilogue), memory);
     }
 
     // Whether products of a group may share launches: not if the caller wants a tile of another engine.

@@ -31,7 +31,7 @@ inline sg::cuda with_small_tiles() { return with(small_tile); }
 template <class Base, class... T>
 struct only_for : mirrored<sg::cuda, Base> {
     template <class P>
-    static constexpr sg::verdict accepts = sg::types_if((std::is_same_v<typename P::a_type, T> || ...)) &
+    static constexpr sg::verdict accepts = sg::types_if((std::is_same_v<typename P::wide_type, T> || ...)) &
                                            mirrored<sg::cuda, Base>::template accepts<P>;
 };
 template <class... T>

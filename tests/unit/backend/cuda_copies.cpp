@@ -45,3 +45,47 @@ TEST_CASE("operands on the host go to the device and back, in more pieces than o
     CHECK(row(0, 999) == 999);
     CALL(cuMemFreeHost, pinned);
 }
+
+namespace {
+
+// x times weights of another type, which are the long operand, for a batch of rows as for one.
+template <class X, class Weight>
+void reads_as_stored(sg::index_t rows, sg::index_t n, sg::index_t k, sg::layout order) {
+    sg::cuda const gpu;
+    auto const of = [](auto zero, sg::index_t m, sg::index_t l, int step, sg::layout lying) {
+        using T = decltype(zero);
+        return sg::matrix<T>(
+            m, l,
+            [&](sg::index_t i, sg::index_t j) { return T(static_cast<float>((step * i + 3 * j) % 9 - 4)); },
+            lying);
+    };
+    auto const x = of(X{}, rows, k, 1, sg::layout::row_major);
+    auto const weights = of(Weight{}, k, n, 7, order);
+    sg::matrix<float> c(rows, n), exact(rows, n);
+    sg::gemm(sg::reference{}, x, weights, exact);
+    sg::cuda::matrix<X> dx(gpu, x);
+    sg::cuda::matrix<Weight> dw(gpu, weights);
+    sg::cuda::matrix<float> dc(gpu, rows, n);
+    INFO(rows << " x " << n << " x " << k << ", " << static_cast<int>(order));
+    // No room for wider weights.
+    CHECK(gpu.workspace_for(sg::product(dx, dw, dc)).device <
+          static_cast<std::size_t>(k * n) * sizeof(Weight));
+    sg::gemm(gpu, dx, dw, dc);
+    dc.download(c);
+    int wrong = 0;
+    for (sg::index_t i = 0; i < rows; ++i)
+        for (sg::index_t j = 0; j < n; ++j) wrong += c(i, j) != exact(i, j);
+    CHECK(wrong == 0);
+}
+
+} // namespace
+
+TEST_CASE("few rows times weights of a narrower type: these are read as they are stored") {
+    for (auto const order : {sg::layout::row_major, sg::layout::col_major})
+        for (sg::index_t const rows : {1, 3}) {
+            reads_as_stored<float, sg::bfloat16>(rows, 512, 256, order);
+            reads_as_stored<float, sg::bfloat16>(rows, 500, 2050, order);
+            reads_as_stored<sg::bfloat16, std::int8_t>(rows, 512, 320, order);
+            reads_as_stored<sg::half, std::int8_t>(rows, 129, 9000, order);
+        }
+}

@@ -101,15 +101,18 @@ struct cuda_pack_sum : cuda_pack_operand<T> {
     accumulator_t<T> factor[cuda_most_terms] = {1};
 };
 
-// Copies with aligned lines of an operand or two, in one launch. Operands that are sums are added up on the way.
-template <class T>
+// Copies with aligned lines of an operand or two, in one launch. Operands that are sums are added up on the way, and those
+// of another type From are widened.
+template <class T, class From = T>
 class cuda_packing {
+    static constexpr bool widens = !std::is_same_v<T, From>;
+
     // What is copied as it is, or transposed through shared memory, by a block: a square of such a side.
     static constexpr index_t side = sizeof(T) > 8 ? 32 : 64;
 
 public:
     // Says where the copy will be.
-    cuda_lines<T> add(cuda_lying<T> const& x, cuda_arena& memory) {
+    cuda_lines<T> add(cuda_lying<From> const& x, cuda_arena& memory) {
         index_t const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
         cuda_lines<T> packed{nullptr, x.view.rows, x.view.cols, x.count, cuda_lines<T>::rounded(x.view.cols),
                              0};
@@ -140,9 +143,9 @@ public:
                                                   static_cast<unsigned>(blocks)};
         if (x.is_sum()) sums_ = true, of.terms = x.terms;
         for (int t = 0; x.is_sum() && t < x.terms; ++t) {
-            cuda_view<T const> const v = x.flipped ? transposed(x.term[t]) : x.term[t];
+            cuda_view<From const> const v = x.flipped ? transposed(x.term[t]) : x.term[t];
             if (t > 0) of.more[t - 1] = cuda_place(v, x.step);
-            of.factor[t] = v.scale;
+            of.factor[t] = static_cast<accumulator_t<T>>(v.scale);
             if (v.conjugate) of.conjugated |= 1 << t;
         }
         return packed;
@@ -154,11 +157,12 @@ public:
             return error(errc::unsupported, "cuda: a product is too large for one launch; multiply blocks");
         cuda_form form;
         form.sums = sums_;
-        auto compiled =
-            session.kernel({cuda_operation::pack, {type_letter<T>(), type_letter<T>()}, {}, form, {}}, [&] {
-                return cuda_source_of<T, T>("pack", cuda_pack_text,
-                                            cuda_epilogue<accumulator_t<T>>(identity{}),
-                                            sums_ ? "#define SUMS 1\n" : "");
+        auto compiled = session.kernel(
+            {cuda_operation::pack, {type_letter<T>(), type_letter<From>()}, {}, form, {}}, [&] {
+                return cuda_source_of<T, T>(
+                    "pack", cuda_pack_text, cuda_epilogue<accumulator_t<T>>(identity{}),
+                    std::string(sums_ ? "#define SUMS 1\n" : "") +
+                        (widens ? std::string("#define FROM ") + kernel_type<From>() + '\n' : ""));
             });
         if (!compiled) return compiled.take_status();
         cuda_grid const grid{static_cast<unsigned>(blocks_), 256};

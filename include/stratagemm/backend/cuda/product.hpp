@@ -59,19 +59,30 @@ auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename
 }
 
 // One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or that C has
-// few columns if it has few rows.
+// few columns if it has few rows. If A is narrower than B, C has few columns, and run_few() is what there is.
 template <class Problem>
 class cuda_product {
-    using In = typename Problem::a_type;
+    using A = typename Problem::a_type;
+    using In = typename Problem::b_type;
     using Out = typename Problem::c_type;
     using Scalar = typename Problem::scalar;
     using Beside = cuda_beside<In, Out>;
 
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given, bool invariant,
-                 Beside const* beside = nullptr)
-        : session_(session), stream_(stream), turned_(turns(session.device(), given, invariant)),
-          p_(turned_ ? given.transposed() : given), epilogue_(given.epilogue), beside_(beside) {}
+                 Beside const* beside = nullptr) requires has_one_type<Problem>
+        : session_(session),
+          stream_(stream),
+          turned_(turns(session.device(), given, invariant)),
+          p_(turned_ ? given.transposed() : given),
+          epilogue_(given.epilogue),
+          beside_(beside) {}
+
+    // As kernels take it.
+    cuda_product(cuda_session& session, CUstream stream, Problem const& oriented,
+                 bool turned) requires(!has_one_type<Problem>)
+        : session_(session), stream_(stream), turned_(turned), p_(oriented), epilogue_(oriented.epilogue),
+          beside_(nullptr) {}
 
     // Turned or not, few columns of C may be those of a matrix A that is read as it lies.
     static bool turns(cuda_device const& d, Problem const& p, bool invariant) {
@@ -121,9 +132,9 @@ public:
     cuda_sides sides() const { return sides_of(p_); }
     cuda_layout layout() const { return layout_of(p_); }
     static cuda_layout layout_of(Problem const& p) {
-        cuda_lying<In> const a = cuda_lying_of<In>(p.a, p.a_step, p.count),
-                             b = cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
-        bool const whole = reinterpret_cast<std::uintptr_t>(a.view.data.address) % sizeof(In) == 0;
+        cuda_lying<A> const a = cuda_lying_of<A>(p.a, p.a_step, p.count);
+        cuda_lying<In> const b = cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
+        bool const whole = reinterpret_cast<std::uintptr_t>(a.view.data.address) % sizeof(A) == 0;
         return {a.along_k, b.along_k, whole && a.view.col_stride == 1};
     }
 
@@ -182,10 +193,10 @@ public:
         bool const narrow = choice.tile.engine == cuda_engine::narrow;
         if (sums || choice.by_reals || !(narrow || reads_lines(choice.tile.engine)))
             return workspace(choice, sides(), sums);
-        auto const copied = [](cuda_lying<In> const& x, bool along_k) {
-            cuda_lines<In> const l = cuda_lines_of(x);
-            if (x.along_k != along_k) return cuda_lines<In>::bytes(l.length, l.lines, l.count);
-            return l.can_be_fetched() ? 0 : cuda_lines<In>::bytes(l.lines, l.length, l.count);
+        auto const copied = []<class T>(cuda_lying<T> const& x, bool along_k) -> std::size_t {
+            cuda_lines<T> const l = cuda_lines_of(x);
+            if (x.along_k != along_k) return cuda_lines<T>::bytes(l.length, l.lines, l.count);
+            return l.can_be_fetched() ? 0 : cuda_lines<T>::bytes(l.lines, l.length, l.count);
         };
         cuda_choice parts = choice;
         parts.tile.engine = cuda_engine::blocked; // nothing is copied
@@ -196,6 +207,16 @@ public:
         }
         if (!form.dense && choice.whole == 0) return bytes;
         return bytes + copied(lying_a(), form.a_along_k) + copied(lying_b(), form.b_along_k);
+    }
+
+    // Few columns whose A is widened while it is read: the parts of k of a choice of narrow().
+    status run_few(cuda_choice choice, cuda_arena& memory) const {
+        cuda_arena::scope const until_return(memory);
+        cuda_arguments<Scalar> x = arguments_of(p_, turned_);
+        cuda_form const lying = form_of(choice);
+        choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(A), sizeof(Scalar),
+                                      {lying.a_along_k, false, lying.shifted}, session_.device().units);
+        return run_parts(choice, form_of(choice), x, memory);
     }
 
     status run(cuda_choice choice, cuda_arena& memory) {
@@ -219,7 +240,13 @@ public:
                  lying.shifted, choice.tile.stages},
                 session_.device().units);
         }
-        cuda_form form = form_of(choice);
+        return run_parts(choice, form_of(choice), x, memory);
+    }
+
+private:
+    // To C, or parts of k to workspace, and then their sum to C.
+    status run_parts(cuda_choice const& choice, cuda_form form, cuda_arguments<Scalar> x,
+                     cuda_arena& memory) const {
         if (choice.together) x.part = static_cast<int>(choice.part);
         if (choice.part == 0 || choice.together) return run_tiles(choice, form, x, epilogue_, memory);
 
@@ -249,18 +276,19 @@ public:
                       [&] { return run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); });
     }
 
-private:
     bool spreads() const { return beside_ && beside_->targets > 1; }
     // An operand with its lines as rows; `flipped`: `view` is the transpose of what was given.
-    cuda_lying<In> lying(cuda_view<In const> const& view, index_t step, bool flipped, bool from_a) const {
-        cuda_lying<In> x = cuda_lying_of<In>(view, step, p_.count);
-        if (beside_) {
-            auto const& sum = from_a ? beside_->a : beside_->b;
-            x.term = sum.term, x.terms = sum.terms, x.flipped ^= flipped;
-        }
+    template <class T>
+    cuda_lying<T> lying(cuda_view<T const> const& view, index_t step, bool flipped, bool from_a) const {
+        cuda_lying<T> x = cuda_lying_of<T>(view, step, p_.count);
+        if constexpr (std::is_same_v<T, In>)
+            if (beside_) {
+                auto const& sum = from_a ? beside_->a : beside_->b;
+                x.term = sum.term, x.terms = sum.terms, x.flipped ^= flipped;
+            }
         return x;
     }
-    cuda_lying<In> lying_a() const { return lying(p_.a, p_.a_step, turned_, !turned_); }
+    cuda_lying<A> lying_a() const { return lying(p_.a, p_.a_step, turned_, !turned_); }
     cuda_lying<In> lying_b() const { return lying(transposed(p_.b), p_.b_step, !turned_, turned_); }
     // Sums, for kernels that read matrices as they are.
     status form_sums(cuda_arena& memory) {
@@ -388,14 +416,18 @@ private:
                     cuda_view<In const>(x), R(conjugated ? -1 : 1), R(other_conjugated ? -1 : 1),
                     cuda_pointer<R>{const_cast<R*>(to.data.address)}, to.row_stride, x.rows, x.cols);
     }
-    static bool are_lines(cuda_lines<In> const& x) { return x.stride >= x.length; }
+    template <class T>
+    static bool are_lines(cuda_lines<T> const& x) {
+        return x.stride >= x.length;
+    }
     // Of a kernel for few columns: whether lines of B along k are there, as vectors, or as the words that tensor cores
     // take; and whether the kernel takes such lines, copied if they are not.
     bool has_lines_of_b(bool words) const {
         cuda_lying<In> const b =
             cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
         cuda_lines<In> const lines = cuda_lines_of(b);
-        words &= narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true);
+        words &= has_one_type<Problem> &&
+                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true);
         return b.along_k && (lines.can_be_fetched() || (words && lines.are_words()));
     }
     bool copies_b(cuda_choice const& choice, cuda_form const& form) const {
@@ -411,17 +443,19 @@ private:
         f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
         f.spreads = spreads(), f.direct = choice.shifted;
         if (tile.engine == cuda_engine::small) {
-            auto const dense = [&](cuda_lying<In> const& x) {
+            auto const dense = [&]<class T>(cuda_lying<T> const& x) {
                 index_t const size = x.view.rows * x.view.cols;
                 return reinterpret_cast<std::uintptr_t>(x.view.data.address) % 16 == 0 &&
-                       size * tile.group * static_cast<index_t>(sizeof(In)) % 16 == 0 && x.step == size &&
+                       size * tile.group * static_cast<index_t>(sizeof(T)) % 16 == 0 && x.step == size &&
                        x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1);
             };
             f.dense = dense(lying_a()) && dense(lying_b());
         }
         if (reads_lines(tile.engine)) {
-            cuda_lying<In> const a = lying_a(), b = lying_b();
-            cuda_lines<In> const of_a = cuda_lines_of(a), of_b = cuda_lines_of(b);
+            auto const a = lying_a();
+            auto const b = lying_b();
+            auto const of_a = cuda_lines_of(a);
+            auto const of_b = cuda_lines_of(b);
             cuda_form const taken = form_for(tile, sizeof(In), f);
             bool const lie = are_lines(of_a) && are_lines(of_b) && a.along_k == taken.a_along_k &&
                              b.along_k == taken.b_along_k;
@@ -446,21 +480,22 @@ private:
             }
         }
         if (tile.engine == cuda_engine::narrow) {
-            cuda_lying<In> const a = lying_a();
+            auto const a = lying_a();
             auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
-                                static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(In);
+                                static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(A);
             f.words =
-                begins % 16 != 0 && begins % 4 == 0 && sizeof(In) < 4 && a.along_k && a.view.col_stride == 1;
+                begins % 16 != 0 && begins % 4 == 0 && sizeof(A) < 4 && a.along_k && a.view.col_stride == 1;
             // Vectors may go beyond the rows of a line along m, to what is between it and the next.
             bool const lines = a.view.col_stride == 1 && (a.along_k || a.view.row_stride >= a.view.cols);
             f.dense = f.words || (begins % 16 == 0 && lines);
             f.shifted = f.invariant ? !(f.dense && !f.words) && sizeof(In) == 2 && a.view.col_stride == 1
                         : a.along_k ? choice.shifted
-                                    : !f.dense && lines && begins % sizeof(In) == 0;
+                                    : !f.dense && lines && begins % sizeof(A) == 0;
             f.words &= !f.shifted, f.dense |= f.shifted;
             bool const in_lines = has_lines_of_b(f.words);
             // Tensor cores read any other B as it lies, if its terms are at most a sector of memory apart.
             bool const may_stay =
+                has_one_type<Problem> &&
                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true) &&
                 magnitude(p_.b.row_stride) * static_cast<index_t>(sizeof(In)) <= 32;
             if (choice.invariant)
@@ -550,9 +585,14 @@ private:
     status run_tiles(cuda_choice const& choice, cuda_form const& form, cuda_arguments<Scalar> const& x,
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
         cuda_tile const& tile = choice.tile;
-        auto compiled = session_.kernel(
-            {cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, tile, form, epilogue.text()},
-            [&] { return cuda_product_source<In, Out>(tile, form, epilogue); });
+        constexpr char narrower = has_one_type<Problem> ? char{} : type_letter<A>();
+        auto compiled =
+            session_.kernel({cuda_operation::product,
+                             {type_letter<In>(), type_letter<Out>(), narrower},
+                             tile,
+                             form,
+                             epilogue.text()},
+                            [&] { return cuda_product_source<In, Out, A>(tile, form, epilogue); });
         if (!compiled) return compiled.take_status();
         if (tile.engine == cuda_engine::small) {
             index_t const groups = (p_.count - 1) / tile.group + 1;
@@ -575,9 +615,17 @@ private:
             lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
             return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles, tile), cluster);
         }
-        if (!reads_lines(tile.engine))
-            return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles, tile), cluster);
-
+        if constexpr (has_one_type<Problem>)
+            if (reads_lines(tile.engine))
+                return run_lines(**compiled, choice, form, tiles, cluster, x, epilogue, memory);
+        return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles, tile), cluster);
+    }
+    // Tiles whose operands are aligned lines, or copies that are.
+    status run_lines(cuda_compiled const& compiled, cuda_choice const& choice, cuda_form const& form,
+                     index_t tiles, unsigned cluster, cuda_arguments<Scalar> const& x,
+                     cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
+        cuda_tile const &tile = choice.tile, on_c = lying_on_c(tile, form, sizeof(In));
+        cuda_packing<In> copies;
         cuda_lines<In> a = cuda_lines_of(lying_a()), b = cuda_lines_of(lying_b());
         if (form.dense) {
             a = fetchable(lying_a(), form.a_along_k, copies, memory);
@@ -593,7 +641,7 @@ private:
             told.b = {b.data, b_along_k ? 1 : b.stride, b_along_k ? b.stride : 1, b.step};
         }
         if (!fetches(tile.engine))
-            return launch(**compiled, form, tiles, threads_of(tile), told, spread_out(tiles, tile), cluster);
+            return launch(compiled, form, tiles, threads_of(tile), told, spread_out(tiles, tile), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         // Along k, a box has no more lines than the operand, as wgmma and fp64 count: they wait for so many bytes.
         auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side,
@@ -616,7 +664,7 @@ private:
             told.flags |= 512; // as prelude.cu.hpp names it
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
-        int resident = (*compiled)->resident;
+        int resident = compiled.resident;
         // Those that gather may have room for more than the model expects, which would have fewer tiles each, and the
         // last tiles would be alone for longer.
         int const sums = tile.micro_m * tile.micro_n * (form.pieces ? 2 : 1);
@@ -627,7 +675,7 @@ private:
         grid.each = spread_out(grid.blocks, tile);
         if (tile.engine == cuda_engine::simt)
             return with_targets(form, told, [&](auto const& arguments) {
-                return session_.launch(stream_, **compiled, grid, a_map, b_map, arguments, epilogue.bytes());
+                return session_.launch(stream_, compiled, grid, a_map, b_map, arguments, epilogue.bytes());
             });
         // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has.
         // Rows end for it where 16 bytes do (it fetches no further than they go, but stores what rounds them
@@ -644,8 +692,7 @@ private:
             told.flags |= 32; // as prelude.cu.hpp names it
         }
         return with_targets(form, told, [&](auto const& arguments) {
-            return session_.launch(stream_, **compiled, grid, a_map, b_map, c_map, arguments,
-                                   epilogue.bytes());
+            return session_.launch(stream_, compiled, grid, a_map, b_map, c_map, arguments, epilogue.bytes());
         });
     }
 

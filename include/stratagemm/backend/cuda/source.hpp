@@ -58,8 +58,8 @@ inline std::string cuda_mma_operands(char letter) {
     return std::string("#define MMA_TYPE \"") + type + "\"\n" + cuda_promotes(letter);
 }
 
-// The kernel of a product, but for the direct one.
-template <class In, class Out, class Epilogue>
+// The kernel of a product, but for the direct one. A may be narrower than In where there are few columns.
+template <class In, class Out, class A = In, class Epilogue>
 cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Epilogue const& epilogue) {
     if (tile.engine == cuda_engine::blocked)
         return cuda_source_of<In, Out>("blocked", cuda_blocked_text, epilogue, definitions(tile, form));
@@ -86,7 +86,9 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
                                  cuda_narrow_text +
                                  (form.a_along_k ? cuda_narrow_along_k_text : cuda_narrow_along_m_text);
         cuda_source source = cuda_source_of<In, Out>(
-            "narrow", body.c_str(), epilogue, cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
+            "narrow", body.c_str(), epilogue,
+            (std::is_same_v<A, In> ? "" : std::string("#define A_IN ") + kernel_type<A>() + '\n') +
+                cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
         source.shared_bytes = shared_bytes_of_narrow(tile, sizeof(In), sizeof(accumulator_t<In>), form);
         return source;
     }

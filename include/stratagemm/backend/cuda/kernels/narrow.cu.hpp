@@ -15,6 +15,8 @@
 // a time. ON_TENSOR_CORES: a warp has the rows of eight vectors, and MICRO_N / 8 warps are beside each other; B_ALONG_K
 // says that B lies along k in aligned lines.
 //
+// A_IN: the type of A where it is narrower than that of B, whose type is IN then. Threads widen what they have read.
+//
 // SHIFTED: lines begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own place
 // within a vector, and the next eight begin at the same places. Along m a warp takes every eighth line only, so that
 // all of its vectors hold the same rows: those of the block, and some before them. Along k (16 bits, tensor cores) a
@@ -30,16 +32,24 @@ inline constexpr char cuda_narrow_text[] = R"cu(
 #define COLS TILE_N
 #define ON_TENSOR_CORES (MICRO_M == 16)
 constexpr int most_bytes(int size) { return size > 16 ? size : A_ALONG_K || size > 1 ? 16 : 8; }
-constexpr int EACH = most_bytes(sizeof(IN)) / sizeof(IN); /* elements of A that a thread has of a vector */
+#ifdef A_IN
+/* A byte x + 128 is the last of the fraction of 2^23 + x + 128. */
+inline float widened(signed char x) { return __uint_as_float(0x4b000000u | (unsigned char)(x ^ 0x80)) - 8388736.0f; }
+template <class T> inline scalar widened(T x) { return widen(x); }
+#else
+#define A_IN IN
+inline scalar widened(IN x) { return (scalar)widen(x); }
+#endif
+constexpr int EACH = most_bytes(sizeof(A_IN)) / sizeof(A_IN); /* elements of A that a thread has of a vector */
 
-inline scalar number_of_a(arguments const &p, IN x) { return conjugate_if(p.flags & conjugate_a, (scalar)widen(x)); }
+inline scalar number_of_a(arguments const &p, A_IN x) { return conjugate_if(p.flags & conjugate_a, widened(x)); }
 inline scalar number_of_b(arguments const &p, IN x) { return conjugate_if(p.flags & conjugate_b, (scalar)widen(x)); }
 /* Elements at a distance of `next`, in a vector if it is DENSE; all of them, or those `there`. Loads that depend on
    nothing can all be under way at once. */
-inline run_of<IN, EACH> all_of(IN const *from, index next) {
-    run_of<IN, EACH> v;
+template <class T> inline run_of<T, EACH> all_of(T const *from, index next) {
+    run_of<T, EACH> v;
     if (DENSE)
-        v = *(run_of<IN, EACH> const *)from;
+        v = *(run_of<T, EACH> const *)from;
     else
 #pragma unroll
         for (int e = 0; e < EACH; ++e) v.x[e] = from[e * next];
@@ -47,9 +57,9 @@ inline run_of<IN, EACH> all_of(IN const *from, index next) {
 }
 /* A vector of A, which no other thread reads and which is not read again: it takes no place in the first-level
    cache. */
-inline run_of<IN, EACH> passing(IN const *from) {
-    if constexpr (EACH * sizeof(IN) == 16) {
-        union { unsigned word[4]; run_of<IN, EACH> v; } u;
+inline run_of<A_IN, EACH> passing(A_IN const *from) {
+    if constexpr (EACH * sizeof(A_IN) == 16) {
+        union { unsigned word[4]; run_of<A_IN, EACH> v; } u;
         asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(u.word[0]), "=r"(u.word[1]), "=r"(u.word[2]), "=r"(u.word[3]) : "l"(from));
         return u.v;
@@ -58,25 +68,25 @@ inline run_of<IN, EACH> passing(IN const *from) {
     }
 }
 /* The same of A. */
-inline run_of<IN, EACH> all_of_a(IN const *from, index next) {
+inline run_of<A_IN, EACH> all_of_a(A_IN const *from, index next) {
 #if WORDS
-    union { unsigned word[EACH * sizeof(IN) / 4]; run_of<IN, EACH> v; } u;
+    union { unsigned word[EACH * sizeof(A_IN) / 4]; run_of<A_IN, EACH> v; } u;
 #pragma unroll
-    for (int w = 0; w < (int)(EACH * sizeof(IN) / 4); ++w) u.word[w] = ((unsigned const *)from)[w];
+    for (int w = 0; w < (int)(EACH * sizeof(A_IN) / 4); ++w) u.word[w] = ((unsigned const *)from)[w];
     return u.v;
 #else
     return all_of(from, next);
 #endif
 }
-inline run_of<IN, EACH> some_of(IN const *from, index next, int there, int begin = 0) {
-    run_of<IN, EACH> v = {};
+template <class T> inline run_of<T, EACH> some_of(T const *from, index next, int there, int begin = 0) {
+    run_of<T, EACH> v = {};
 #pragma unroll
     for (int e = 0; e < EACH; ++e)
         if (e >= begin && e < there) v.x[e] = from[e * next];
     return v;
 }
 /* Which element of an aligned vector this is. */
-inline int place_in_vector(IN const *x) { return (int)((unsigned long long)x / sizeof(IN) % EACH); }
+inline int place_in_vector(A_IN const *x) { return (int)((unsigned long long)x / sizeof(A_IN) % EACH); }
 /* Whether rows from i0 on of line l along m may be read as a vector. What is before and after the rows of a line belongs
    to other lines or lies between lines, and counts for no row, but nothing is read before the first line or after the
    last. */
@@ -87,8 +97,8 @@ inline bool is_within(arguments const &p, int i0, int l) {
    other. */
 struct alignas(16) no_elements { unsigned word[8]; };
 __device__ no_elements const nothing = {};
-inline run_of<IN, EACH> all_if(bool there, IN const *from, index next) {
-    return all_of(there ? from : (IN const *)&nothing, there ? next : 0);
+inline run_of<A_IN, EACH> all_if(bool there, A_IN const *from, index next) {
+    return all_of(there ? from : (A_IN const *)&nothing, there ? next : 0);
 }
 template <class T> inline T from_lane(T x, int lane) {
     union { T whole; unsigned word[sizeof(T) / 4]; } v = {x};
@@ -230,8 +240,8 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 
 /* Told that two or three blocks are enough, the compiler does not save registers by loading one after another. Before
    sm_80 three of half would not have enough. */
-constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(IN) <= 2 && COLS <= 2;
-constexpr bool HAS_ROOM = HAS_LONG_VECTORS && COLS == 1 && sizeof(IN) == 2 && __CUDA_ARCH__ >= 800;
+constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(A_IN) <= 2 && COLS <= 2;
+constexpr bool HAS_ROOM = HAS_LONG_VECTORS && COLS == 1 && sizeof(A_IN) == 2 && __CUDA_ARCH__ >= 800;
 constexpr bool READS_AHEAD = ON_TENSOR_CORES && A_ALONG_K && !SHIFTED;
 constexpr int AT_ONCE = HAS_ROOM || READS_AHEAD               ? 3
                         : ON_TENSOR_CORES || HAS_LONG_VECTORS ? 2

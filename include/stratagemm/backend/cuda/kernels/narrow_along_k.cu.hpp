@@ -299,11 +299,11 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     constexpr int PIECE = 32 * EACH, SUMS = power_of_two(MICRO_M * COLS); /* those beyond are zero */
     constexpr int AT_END = SUMS > 32 ? SUMS / 32 : 1; /* of a lane */
     scalar sum[SUMS] = {};
-    IN const *a[MICRO_M];
+    A_IN const *a[MICRO_M];
 #pragma unroll
-    for (int r = 0; r < MICRO_M; ++r) a[r] = element<IN>(p.a, min(row + r, p.m - 1), 0, batch);
+    for (int r = 0; r < MICRO_M; ++r) a[r] = element<A_IN>(p.a, min(row + r, p.m - 1), 0, batch);
     index const apart_a = DENSE ? 1 : 32 * p.a.col;
-    auto const add = [&](run_of<IN, EACH> const (&v)[MICRO_M], run_of<IN, EACH> const &y, int j) {
+    auto const add = [&](run_of<A_IN, EACH> const (&v)[MICRO_M], run_of<IN, EACH> const &y, int j) {
 #if INTEGER
         /* Four terms at a time. */
         union words { run_of<IN, EACH> x; unsigned w[EACH / 4]; } const factors = {y};
@@ -328,7 +328,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const from = DENSE ? lane * EACH : lane;
     int l = begin + slice * PIECE + from;
     for (; l - from + (AHEAD - 1) * STEP + PIECE <= end; l += AHEAD * STEP) {
-        run_of<IN, EACH> v[AHEAD][MICRO_M];
+        run_of<A_IN, EACH> v[AHEAD][MICRO_M];
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s)
 #pragma unroll
@@ -339,9 +339,9 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             for (int j = 0; j < COLS; ++j) add(v[s], all_of(b + l + s * STEP + j * p.b.col, 32), j);
     }
     /* Whole pieces that are left are asked for together, if there are registers. */
-    constexpr int LEFT = AT_ONCE > 1 && sizeof(IN) > 1 ? AHEAD - 1 : 1;
+    constexpr int LEFT = AT_ONCE > 1 && sizeof(A_IN) > 1 ? AHEAD - 1 : 1;
     while (l - from + PIECE <= end) {
-        run_of<IN, EACH> v[LEFT][MICRO_M];
+        run_of<A_IN, EACH> v[LEFT][MICRO_M];
         auto const whole = [&](int s) { return l - from + s * STEP + PIECE <= end; };
 #pragma unroll
         for (int s = 0; s < LEFT; ++s)
@@ -360,7 +360,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     }
     for (; l - from < end; l += STEP) {
         int const there = DENSE ? end - l : (end - l + 31) / 32;
-        run_of<IN, EACH> v[MICRO_M];
+        run_of<A_IN, EACH> v[MICRO_M];
 #pragma unroll
         for (int r = 0; r < MICRO_M; ++r) v[r] = some_of(a[r] + l * p.a.col, apart_a, there);
 #pragma unroll

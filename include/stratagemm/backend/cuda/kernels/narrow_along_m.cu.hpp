@@ -115,7 +115,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     static_assert(TILE_M == (SIDE_BY_SIDE - SHIFTED) * EACH, "rows of a block");
     /* Of the lines of a warp, each is eight after the one before. */
     int const at = lane % SIDE_BY_SIDE, slice = warp + lane / SIDE_BY_SIDE * 8;
-    int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, begin + warp, batch)) : 0;
+    int const shift = SHIFTED ? place_in_vector(element<A_IN>(p.a, first, begin + warp, batch)) : 0;
     int const i0 = first + (DENSE ? at * EACH - shift : at);
     bool const some = i0 < min(p.m, first + TILE_M);
     bool const all = DENSE ? some : i0 + (EACH - 1) * SIDE_BY_SIDE < p.m;
@@ -126,13 +126,13 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     /* Lines that hold rows of this thread together with what is before the first line of A, or after its last one. */
     bool const reads_first = DENSE && some && i0 < 0 && begin + slice == 0;
     bool const reads_last = DENSE && some && i0 + EACH > p.m && end == p.k;
-    auto const careful = [&](IN const *line) {
+    auto const careful = [&](A_IN const *line) {
         return DENSE ? some_of(line, 1, p.m - i0, -i0) : some_of(line, apart, there);
     };
     /* Of lines that are left, so many are asked for together. */
-    constexpr int LEFT = sizeof(IN) > 1 && EACH * COLS > 24 ? 2 : 4;
+    constexpr int LEFT = sizeof(A_IN) > 1 && EACH * COLS > 24 ? 2 : 4;
     /* Lines l, l + DOWN, ..., which are those of k from `from` on, as far as there are such before `until`. */
-    auto const left_of = [&](auto &v, IN const *a, int from, int l, int until) {
+    auto const left_of = [&](auto &v, A_IN const *a, int from, int l, int until) {
         constexpr int N = sizeof(v) / sizeof(v[0]);
 #pragma unroll
         for (int x = 0; x < N; ++x) {
@@ -150,13 +150,14 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     struct alignas(16) all_sums { scalar x[8 * TILE_M]; };
     __shared__ all_sums of_warps;
     scalar *const room = of_warps.x;
-    IN const *const a = element<IN>(p.a, i0, begin, batch), *const b = element<IN>(p.b, begin, 0, batch);
-    run_of<IN, EACH> head = {};
-    if (reads_first) head = careful(element<IN>(p.a, i0, 0, batch));
+    A_IN const *const a = element<A_IN>(p.a, i0, begin, batch);
+    IN const *const b = element<IN>(p.b, begin, 0, batch);
+    run_of<A_IN, EACH> head = {};
+    if (reads_first) head = careful(element<A_IN>(p.a, i0, 0, batch));
     int const until = end - begin;
     auto const add = [&](auto const &ahead, int l, auto const &load, auto const &is_there) {
         constexpr int N = sizeof(ahead);
-        run_of<IN, EACH> v[N];
+        run_of<A_IN, EACH> v[N];
         IN y[N];
         load(v);
 #pragma unroll
@@ -176,7 +177,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         auto const load = [&](auto &v) {
 #pragma unroll
             for (int x = 0; x < AHEAD; ++x) {
-                IN const *const line = a + (l + x * DOWN) * p.a.col;
+                A_IN const *const line = a + (l + x * DOWN) * p.a.col;
                 v[x] = DENSE ? passing(line) : all_of(line, apart);
             }
         };
@@ -191,8 +192,8 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         for (int e = 0; e < EACH; ++e)
             sum[e][0] = multiply_add(number_of_a(p, head.x[e]), number_of_b(p, b[0]), sum[e][0]);
 #else
-    run_of<IN, EACH> head = {};
-    if (reads_first) head = careful(element<IN>(p.a, i0, 0, batch));
+    run_of<A_IN, EACH> head = {};
+    if (reads_first) head = careful(element<A_IN>(p.a, i0, 0, batch));
     /* Columns that are read at a time. The last ones of a row may have no meaning. */
     constexpr int WIDTH = sizeof(scalar) == 4 && COLS > 2 ? 4 : sizeof(scalar) <= 8 ? 2 : 1;
     constexpr int ROW = (COLS + WIDTH - 1) / WIDTH * WIDTH, ROOM = TILE_K * ROW > 8 * TILE_M ? TILE_K * ROW : 8 * TILE_M;
@@ -210,7 +211,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         }
         __syncthreads();
         int const until = min(end - from, TILE_K);
-        IN const *const a = element<IN>(p.a, i0, from, batch);
+        A_IN const *const a = element<A_IN>(p.a, i0, from, batch);
         auto const add = [&](int l, auto const &v) {
 #pragma unroll
             for (int j0 = 0; j0 < COLS; j0 += WIDTH) {
@@ -227,7 +228,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             int const safe = reads_last && from + until == p.k ? until - 1 : until;
             if (reads_first && from == 0) add(l, head), l += DOWN;
             for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN) {
-                run_of<IN, EACH> v[AHEAD];
+                run_of<A_IN, EACH> v[AHEAD];
 #pragma unroll
                 for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
 #pragma unroll
@@ -237,7 +238,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
         if (some)
 #pragma unroll 1
             for (; l < until; l += LEFT * DOWN) {
-                run_of<IN, EACH> v[LEFT];
+                run_of<A_IN, EACH> v[LEFT];
                 left_of(v, a, from, l, until);
 #pragma unroll
                 for (int x = 0; x < LEFT; ++x)

@@ -2,7 +2,8 @@
 // another, each beginning at a multiple of 16 bytes; what is between is for nobody to read. One launch copies
 // one operand, or both.
 //
-// SUMS: operands are sums of up to four matrices, which are formed on the way.
+// SUMS: operands are sums of up to four matrices, which are formed on the way. FROM: the type of an operand that is
+// widened.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -15,6 +16,16 @@ enum { transposes /* neighbours within a line are not neighbours in memory, but 
 
 #ifndef SUMS
 #define SUMS 0
+#endif
+#ifdef FROM
+#define WIDENS 1
+inline float number(signed char x) { return (float)(int)x; }
+template <class T> inline float number(T x) { return widen(x); }
+inline IN widened(FROM x) { return to<IN>::from(number(x)); }
+#else
+#define WIDENS 0
+#define FROM IN
+inline IN widened(IN x) { return x; }
 #endif
 struct pack_operand {
     operand from;          /* a row is a line */
@@ -65,11 +76,12 @@ inline void transpose(pack_operand const &p, unsigned number) {
     {
         IN got[each] = {};
         for (int term = 0; term < terms_of(p); ++term) {
-            IN const *from = element<IN>(term_of(p, term), line + x, first + y, batch);
+            FROM const *from = element<FROM>(term_of(p, term), line + x, first + y, batch);
             index const col = apart * term_of(p, term).col;
 #pragma unroll
             for (int v = 0; v < each; ++v, from += col)
-                if (line + x < p.lines && first + y + apart * v < p.length) got[v] = with_term(p, term, got[v], *from);
+                if (line + x < p.lines && first + y + apart * v < p.length) 
+                    got[v] = with_term(p, term, got[v], widened(*from));
         }
 #pragma unroll
         for (int v = 0; v < each; ++v) tile[y + apart * v][x] = got[v];
@@ -118,7 +130,31 @@ inline void realign(pack_operand const &p, unsigned number) {
     for (int v = 0; v < 4; ++v, to += lines * p.line)
         if (is_there(v)) *(run_of<IN, each> *)to = sum[v];
 #else
-    IN const *from = element<IN>(p.from, line, at, batch);
+    FROM const *from = element<FROM>(p.from, line, at, batch);
+#if WIDENS
+    using some = run_of<FROM, each>;
+    bool const aligned = ((unsigned long long)from | lines * p.from.row * sizeof(FROM)) % alignof(some) == 0;
+    bool const vectors = p.from.col == 1 && at + each <= p.length && aligned;
+    some got[4] = {};
+#pragma unroll
+    for (int v = 0; v < 4; ++v, from += lines * p.from.row)
+        if (is_there(v)) {
+            if (vectors)
+                got[v] = *(some const *)from;
+            else
+#pragma unroll
+                for (int x = 0; x < each; ++x)
+                    if (at + x < p.length) got[v].x[x] = from[x * p.from.col];
+        }
+#pragma unroll
+    for (int v = 0; v < 4; ++v, to += lines * p.line)
+        if (is_there(v)) {
+            run_of<IN, each> wide;
+#pragma unroll
+            for (int x = 0; x < each; ++x) wide.x[x] = widened(got[v].x[x]);
+            *(run_of<IN, each> *)to = wide;
+        }
+#else
     if (p.way == straight) {
 #pragma unroll
         for (int v = 0; v < 4; ++v, from += lines * p.from.row, to += lines * p.line)
@@ -146,6 +182,7 @@ inline void realign(pack_operand const &p, unsigned number) {
                             __funnelshift_r(word[v][1], word[v][2], shift[v]),
                             __funnelshift_r(word[v][2], word[v][3], shift[v]),
                             __funnelshift_r(word[v][3], word[v][4], shift[v])};
+#endif
 #endif
 }
 extern "C" __global__ void __launch_bounds__(256) pack(__grid_constant__ const pack_arguments p) {
