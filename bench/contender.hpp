@@ -183,6 +183,7 @@ contenders make_invariant();           // host{.invariant = true}, and host{}
 contenders make_strassen();            // over host, and one level of it, and its base, which it has to beat
 contenders make_odd_sides(int levels); // of it: what levels leave is peeled, or the operands are padded
 contenders make_verified();            // over host, and its base
+contenders make_host_weights();        // host, of weights in bfloat16 and in floats
 
 // What a contract looks at beside the data: whether it pays here, or nothing.
 enum class choice { speed, data };

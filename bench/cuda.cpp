@@ -1,6 +1,7 @@
 // bench_cuda: the CUDA backend against cuBLAS, on one device and one stream; where the filter names strassen,
-// strassen{cuda} against cuBLAS and its base; and, where it names verified, verified{cuda} against its base. Beside
-// the options of program.hpp and sweep.hpp:
+// strassen{cuda} against cuBLAS and its base; where it names verified, verified{cuda} against its base; and, where it
+// names weights, floats times weights of bfloat16 against floats times floats. Beside the options of
+// program.hpp and sweep.hpp:
 //
 //   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS,BESIDE
 //                      one tile, by the number of its engine, for every product that can use it
@@ -8,8 +9,8 @@
 //
 // Times are those of events, operands are random, and there are so many sets of them that none is in the
 // cache from the product before (peers/cublas.cpp).
-#include "policy.hpp"
 #include "sweep.hpp"
+#include "weights.hpp"
 
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/backend/cuda.hpp>
@@ -109,6 +110,7 @@ std::vector<bench_case> cases() {
                 std::to_string(n), {type, n, n, n, 0});
             list.back().only_if = "verified", list.back().field = 2;
         }
+    for (bench_case& c : cases_of_weights(0, 3)) list.push_back(std::move(c));
     add("grouped", "grouped sgemm", "16..128*512", group(element::f32, 512, 16, 128));
     add("grouped", "grouped sgemm", "16..128*64", group(element::f32, 64, 16, 128));
     add("grouped", "grouped sgemm", "128..512*64", group(element::f32, 64, 128, 512));
@@ -187,6 +189,7 @@ int main(int argc, char** argv) {
             "verified{cuda}", role::library, [gpu](problem const&) { return sg::verified{gpu}; }));
         checked.push_back(
             make_policy<forms{}, f32, f64>("cuda", role::peer, [gpu](problem const&) { return gpu; }));
+        a.fields.push_back(make_weights([gpu](problem const&) { return gpu; }));
         return a;
     };
     if (asks_for_sweep(o)) // cuBLAS refuses int8 that is not in fours

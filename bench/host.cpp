@@ -1,6 +1,7 @@
 // bench_host: the CPU backend against every peer installed; where the filter names strassen, strassen{host} against
-// its base, and peeling of odd sides against padding; where it names verified, verified{host} against its base; and, where
-// it names loaded, the backend and its peers beside a program that keeps every processor busy.
+// its base, and peeling of odd sides against padding; where it names verified, verified{host} against its base; where
+// it names loaded, the backend and its peers beside a program that keeps every processor busy, or, where it names weights,
+// floats times weights of bfloat16 against floats times floats.
 // Its options are those of program.hpp and sweep.hpp, and
 //   --invariant   host{.invariant = true} against host{}, and no other: what the order of sums costs
 #include "sweep.hpp"
@@ -90,6 +91,7 @@ std::vector<listed_case> listed() {
                           std::to_string(n), {element::f32, n, n, n});
             c.rounds = 7, c.only_if = "strassen", c.field = std::size_t(1 + levels);
         }
+    for (bench_case& c : cases_of_weights(1, 5)) list.push_back({std::move(c)});
     return list;
 }
 
@@ -151,6 +153,7 @@ int main(int argc, char** argv) {
         a.fields.push_back(make_strassen());
         for (int const levels : {1, 2}) a.fields.push_back(make_odd_sides(levels));
         a.fields.push_back(make_verified());
+        a.fields.push_back(make_host_weights());
         return a;
     };
     using enum element;

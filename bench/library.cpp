@@ -1,6 +1,6 @@
 // The library as its user has it; Strassen's product over it beside its base, and beside one that pads odd sides; and
-// checked products beside those of their base.
-#include "policy.hpp"
+// checked products beside those of their base; and floats times weights of bfloat16 beside those of floats.
+#include "weights.hpp"
 
 #include <stratagemm/algorithm/verified.hpp>
 
@@ -101,5 +101,7 @@ contenders make_verified() {
     all.push_back(make_policy<forms{}, f32, f64>("host", role::peer, cpu));
     return all;
 }
+
+contenders make_host_weights() { return make_weights(cpu); }
 
 } // namespace bench

@@ -21,6 +21,21 @@ struct forms {
     bool batches = false, epilogues = false, groups = false;
 };
 
+// A matrix that begins `at` elements after x.
+template <class T, class Space>
+stratagemm::view<T, Space> matrix_at(void const* x, long at, long rows, long cols, bool transposed = false) {
+    using handle = typename Space::template handle<T>;
+    auto* const p = const_cast<void*>(x);
+    stratagemm::view<T, Space> v{{}, rows, cols, transposed ? 1 : cols, transposed ? rows : 1};
+    if constexpr (std::is_pointer_v<handle>)
+        v.data = static_cast<handle>(p) + at;
+    else if constexpr (requires(handle h) { h.address; })
+        v.data = handle{static_cast<T*>(p)} + at;
+    else
+        v.data = handle{static_cast<decltype(handle::buffer)>(p)} + at;
+    return v;
+}
+
 template <forms Forms, class Make, element... Types>
 class policy final : public contender {
     using made = std::remove_cvref_t<decltype(std::declval<Make&>()(problem{}))>;
@@ -105,30 +120,15 @@ private:
                                                           .a_across = p.a_transposed,
                                                           .b_across = p.b_transposed};
     }
-    // A matrix that begins `at` elements after x.
-    template <class T>
-    static auto matrix(void const* x, long at, long rows, long cols, bool transposed = false) {
-        using handle = typename space::template handle<T>;
-        auto* const p = const_cast<void*>(x);
-        stratagemm::view<T, space> v{{}, rows, cols, transposed ? 1 : cols, transposed ? rows : 1};
-        if constexpr (std::is_pointer_v<handle>)
-            v.data = static_cast<handle>(p) + at;
-        else if constexpr (requires(handle h) { h.address; })
-            v.data = handle{static_cast<T*>(p)} + at;
-        else
-            v.data = handle{static_cast<decltype(handle::buffer)>(p)} + at;
-        return v;
-    }
-
     // f(the arguments of gemm)
     template <class In, class Out, class F>
     static void with_arguments(problem const& p, operands const& x, F const& f) {
-        auto const a = matrix<In const>(x.a, 0, p.m, p.k, p.a_transposed);
-        auto const b = matrix<In const>(x.b, 0, p.k, p.n, p.b_transposed);
-        auto const c = matrix<Out>(x.c, 0, p.m, p.n);
+        auto const a = matrix_at<In const, space>(x.a, 0, p.m, p.k, p.a_transposed);
+        auto const b = matrix_at<In const, space>(x.b, 0, p.k, p.n, p.b_transposed);
+        auto const c = matrix_at<Out, space>(x.c, 0, p.m, p.n);
         if constexpr (Forms.epilogues) {
             using scalar = stratagemm::accumulator_t<In>;
-            auto const e = matrix<Out const>(x.e, 0, p.m, p.n);
+            auto const e = matrix_at<Out const, space>(x.e, 0, p.m, p.n);
             if constexpr (!stratagemm::complex_like<In>)
                 if (p.relu)
                     return p.added ? f(scalar(2), a, b, scalar(3), e, c, stratagemm::relu)
@@ -156,9 +156,9 @@ private:
     template <class T>
     void prepare_group(T, problem const& p, operands const& x) {
         auto const product = [&](member const& y) {
-            return stratagemm::product(matrix<typename T::in const>(x.a, y.a, y.m, y.k),
-                                       matrix<typename T::in const>(x.b, y.b, y.k, y.n),
-                                       matrix<typename T::out>(x.c, y.c, y.m, y.n));
+            return stratagemm::product(matrix_at<typename T::in const, space>(x.a, y.a, y.m, y.k),
+                                       matrix_at<typename T::in const, space>(x.b, y.b, y.k, y.n),
+                                       matrix_at<typename T::out, space>(x.c, y.c, y.m, y.n));
         };
         std::vector<decltype(product(member{}))> all;
         for (member const& y : p.group) all.push_back(product(y));

@@ -56,6 +56,24 @@ std::string times(long m, long n, long k) {
     return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
 }
 
+std::vector<bench_case> cases_of_weights(int threads, std::size_t field) {
+    std::vector<bench_case> all;
+    for (bool const transposed : {false, true})
+        for (long const m : {1, 4, 16, 64, 256, 1024, 4096})
+            for (long const side : {1024, 4096}) {
+                if (m > side) continue;
+                bench_case c{"narrow weights to floats",
+                             transposed ? "weights transposed" : "weights",
+                             times(m, side, side),
+                             {element::f32, m, side, side, threads}};
+                c.p.b_transposed = transposed;
+                c.bound = m < 16 ? limit::memory : limit::arithmetic;
+                c.rounds = 7, c.only_if = "weights", c.field = field;
+                all.push_back(std::move(c));
+            }
+    return all;
+}
+
 std::string bench_case::name() const {
     std::string s = family + "/" + label;
     std::replace(s.begin(), s.end(), ' ', '_');

@@ -40,6 +40,8 @@ struct bench_case {
     std::string name() const; // a word a/b/c, to be filtered by
 };
 std::string times(long m, long n, long k); // "64x64x65536"
+// Floats times weights (weights.hpp), for a filter that names them.
+std::vector<bench_case> cases_of_weights(int threads, std::size_t field);
 
 // The contenders of a program, and where they race. Those of one field meet each other.
 struct arena {

@@ -536,10 +536,10 @@ private:
         auto const b_turned = transposed(p.b);
         if (job.swapped) {
             job.a_sum = b_packing::of(b_turned), job.b_sum = a_packing::of(a_turned);
-            return multiply_widened(job, a_packing::of(p.a), team, workspace);
+            return multiply_widened(job, a_packing::of_b(p.a), team, workspace);
         }
         job.a_sum = a_packing::of(p.a), job.b_sum = b_packing::of(p.b);
-        multiply_widened(job, b_packing::of(b_turned), team, workspace);
+        multiply_widened(job, b_packing::of_b(b_turned), team, workspace);
     }
 
     // The product, or those of a batch: one thread for each, if there are as many products as threads.

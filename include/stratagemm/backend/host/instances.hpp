@@ -41,7 +41,7 @@ STRATAGEMM_BEGIN
     EXTERN template kernel_table<pair16, std::int8_t> const& kernels();                                      \
     STRATAGEMM_HOST_DRIVERS(EXTERN, std::int8_t, pair_packing<std::int8_t>)                                  \
     EXTERN template kernel_table<float, std::int8_t> const& kernels();                                       \
-    EXTERN template void multiply_widened(widened_job const&, host_sum<float> const&, int, host_arena&);     \
+    EXTERN template void multiply_widened(widened_job const&, widened_b const&, int, host_arena&);           \
     STRATAGEMM_HOST_CALL(EXTERN, float)                                                                      \
     STRATAGEMM_HOST_CALL(EXTERN, double)
 

@@ -1,5 +1,5 @@
 // Kernels that wait for memory more than for arithmetic: sums of matrices, and a few rows times a matrix. Included by
-// kernels.hpp in the namespaces of AVX2, whose kernels AVX-512 runs too, and of portable code, after kernel.inl.hpp.
+// kernels.hpp after kernel.inl.hpp. AVX-512 runs the kernels of AVX2, but for a B that is widened.
 
 // c = alpha b + beta e, some elements. A function, since all kernels for few rows end with it.
 template <class Acc>
@@ -63,16 +63,29 @@ STRATAGEMM_TARGET void join(block_args<T> const& g, bool conjugate_a, bool conju
     }
 }
 
+// Elements of a row, as numbers: as many as a vector has, or part of them.
+template <class T, class From>
+STRATAGEMM_OP vec<T> load_row(From const* p, part tail, index_t count) {
+    if constexpr (std::is_same_v<T, From>) {
+        return load_part<T>(p, tail);
+    } else {
+        constexpr int W = lanes<T>;
+        if (count >= W) return load_as<T, From>(p);
+        From last[W] = {};
+        __builtin_memcpy(last, p, static_cast<std::size_t>(count) * sizeof(From));
+        return load_as<T, From>(last);
+    }
+}
 // Sums += A B for some rows of B, one after the other, kept in registers for all rows of A. The next rows of B are
 // fetched if g.ahead is set.
-template <class T, int... R>
-STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, T const* b, T* sums, index_t width,
-                                       index_t n, std::integer_sequence<int, R...>) {
+template <class T, class From, int... R>
+STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, From const* b, T* sums,
+                                       index_t width, index_t n, std::integer_sequence<int, R...>) {
     constexpr int W = lanes<T>;
     index_t const b_row = g.b_row, a_row = g.a_row, a_col = g.a_col;
     for (index_t j = 0; j < n; j += W) {
         auto const tail = make_part<T>(static_cast<int>(n - j < W ? n - j : W));
-        vec<T> const row[] = {load_part<T>(b + R * b_row + j, tail)...};
+        vec<T> const row[] = {load_row<T>(b + R * b_row + j, tail, n - j)...};
         if (g.ahead) (__builtin_prefetch(b + (R + index_t{sizeof...(R)}) * b_row + j), ...);
         T const* x = a;
         T* s = sums + j;
@@ -85,8 +98,8 @@ STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, T con
 }
 
 // A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams
-// through once while the sums stay in the first-level cache.
-template <class T>
+// through once while the sums stay in the first-level cache. B has elements From, whatever the pointer to it says.
+template <class T, class From = T>
 STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     constexpr index_t room = 16384 / sizeof(T), W = lanes<T>;
     alignas(64) T sums[room];
@@ -94,7 +107,8 @@ STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     for (index_t from = 0; from < g.n; from += width) {
         index_t const n = g.n - from < width ? g.n - from : width;
         for (index_t j = 0; j < g.m * width; j += W) store<T>(sums + j, vec<T>{});
-        T const *a = g.a, *b = g.b + from;
+        T const* a = g.a;
+        From const* b = reinterpret_cast<From const*>(g.b) + from;
         for (index_t left = g.k, step; left > 0; left -= step, a += step * g.a_col, b += step * g.b_row) {
             step = left >= 8 ? 8 : 1;
             if (step == 8)

@@ -1,8 +1,8 @@
 // Products of two element types: what is narrower than float is widened while it is packed, and exactly, so that memory
 // gives no more than its own bytes.
 //
-// The job is one of floats, with the kernels and the order of summation of such a product. Of few rows, a matrix is widened
-// some lines at a time, which stay in the first- or second-level cache until they are multiplied.
+// The job is one of floats, with the kernels and the order of summation of such a product. Few rows are multiplied by a
+// matrix that is widened in registers, or some lines at a time, which stay in the first- or second-level cache.
 #pragma once
 
 #include "vector.hpp"
@@ -10,6 +10,14 @@
 STRATAGEMM_BEGIN
 
 using widened_job = host_job<float, real_packing<float, float>>;
+
+// What a job with few rows needs of B beside what packs it.
+struct widened_b {
+    host_sum<float> turned; // packs columns
+    // C = alpha A B + beta E for rows [p, p + k) and columns [j, j + n) of B, whose rows are contiguous, widened in
+    // registers; null where the machine has no such kernel.
+    void (*rows)(host_sum<float> const& b, block_args<float> g, index_t p, index_t j);
+};
 
 // What packs an operand that is widened, for a job that has no data of it.
 template <class From>
@@ -20,6 +28,11 @@ struct widened_packing {
             return {};
         else
             return {&x, 1, pack_a, pack_b};
+    }
+    // `turned` is the transpose of a B that of() is for.
+    static widened_b of_b(view<From const> const& turned) {
+        bool const has_rows = !std::is_same_v<From, float> && kernels<float, From>().rows_times_rows;
+        return {of(turned), has_rows ? rows : nullptr};
     }
     static view<float const> outline_of(view<From const> const& x) {
         if constexpr (std::is_same_v<From, float>)
@@ -49,6 +62,13 @@ private:
                        float* to) {
         real_packing<From, float>::pack_a(in(x), i, p, rows, depth, to);
     }
+    static void rows(host_sum<float> const& b, block_args<float> g, index_t p, index_t j) {
+        auto const& table = kernels<float, From>();
+        view<From const> const& all = in(b);
+        g.b = reinterpret_cast<float const*>(&all(p, j)), g.b_row = all.row_stride; // counted in its elements
+        if (all.rows * all.cols * index_t{sizeof(From)} > fetched_from(table.masked)) g.ahead = g.b;
+        table.rows_times_rows(g);
+    }
     static void pack_b(host_sum<float> const& x, index_t p, index_t j, index_t depth, index_t cols,
                        float* to) {
         real_packing<From, float>::pack_b(in(x), p, j, depth, cols, to);
@@ -59,6 +79,7 @@ private:
 struct widened_room {
     static constexpr index_t most_rows = 48, few_size = most_rows * longest_piece(sizeof(float)),
                              lines_size = 32768, total_size = 16384;
+    static constexpr index_t in_registers = 4; // so many rows gain by B that is widened in registers
     static constexpr std::size_t bytes = (few_size + lines_size + total_size) * sizeof(float);
 
     float *few, *lines,
@@ -118,11 +139,12 @@ bool sum_rows(Job const& job, block_args<float> const& g, index_t p, index_t j, 
 
 // Few rows times columns [r.j0, r.j1) of a B whose rows are contiguous.
 template <class Job>
-[[gnu::cold, gnu::noinline]] void multiply_widened_rows(Job const& job, host_region r,
+[[gnu::cold, gnu::noinline]] void multiply_widened_rows(Job const& job, widened_b const& b, host_region r,
                                                         widened_room const& room) {
     auto const& table = kernels<float, float>();
     index_t const m = job.rows(), depth = job.depth(), length = pieces_of<float>(depth).length;
-    index_t const most = widened_room::total_size / (m + 8) / 16 * 16;
+    bool const in_registers = b.rows && m <= widened_room::in_registers;
+    index_t const most = widened_room::total_size / (in_registers ? m : m + 8) / 16 * 16;
     for (index_t j = r.j0; j < r.j1; j += most) {
         host_region const part{0, m, j, smaller(j + most, r.j1), 0, depth};
         block_args<float> g = begin_part(job, room, part);
@@ -134,7 +156,9 @@ template <class Job>
                                                                      g.a_col = 1;
             else
                 g.a = &job.a(0, p), g.a_row = job.a.row_stride, g.a_col = job.a.col_stride;
-            if (sum_rows(job, g, p, j, room.lines, sums)) {
+            if (in_registers) {
+                b.rows(job.b_sum, g, p, j);
+            } else if (sum_rows(job, g, p, j, room.lines, sums)) {
                 g.b = sums, g.b_row = g.n;
                 table.add(g);
             } else {
@@ -157,16 +181,15 @@ template <class Job>
 }
 
 // Dot products, of a piece of k after the other: lines of the operand that has more of them are widened some at a time.
-// `b_turned` packs the columns of B.
 template <class Job>
-[[gnu::cold, gnu::noinline]] void multiply_widened_dots(Job const& job, host_sum<float> const& b_turned,
-                                                        host_region r, widened_room const& room) {
+[[gnu::cold, gnu::noinline]] void multiply_widened_dots(Job const& job, widened_b const& b, host_region r,
+                                                        widened_room const& room) {
     index_t const m = job.rows(), n = job.cols(), depth = job.depth(), few = smaller(m, n);
     bool const few_a = m <= n;
     index_t const length =
         pieces_of_dots(sizeof(float), few, job.a.col_stride != 1 || job.b.row_stride != 1, depth).length;
     index_t const begin = few_a ? r.j0 : r.i0, end = few_a ? r.j1 : r.i1,
-                  most = smaller(widened_room::lines_size / length, widened_room::total_size / few);
+                  most = larger_of(4, 8192 / length); // lines that the first-level cache holds
     index_t packed = -1; // the piece of k that the operand of few lines is packed for
     for (index_t from = begin; from < end; from += most) {
         host_region part{r.i0, r.i1, r.j0, r.j1, 0, depth};
@@ -185,8 +208,8 @@ template <class Job>
                 g.a = lines_of(job.a_sum, few_a, part.i0, g.m), g.a_row = g.k, g.a_col = 1;
             else
                 g.a = &job.a(part.i0, p), g.a_row = job.a.row_stride, g.a_col = job.a.col_stride;
-            if (b_turned.terms)
-                g.b = lines_of(b_turned, !few_a, part.j0, g.n), b_col = g.k, g.b_row = 1;
+            if (b.turned.terms)
+                g.b = lines_of(b.turned, !few_a, part.j0, g.n), b_col = g.k, g.b_row = 1;
             else
                 g.b = &job.b(p, part.j0), g.b_row = job.b.row_stride;
             packed = p;
@@ -199,10 +222,11 @@ template <class Job>
 
 // How such a job is done. Of few rows an operand that is packed whole would be written to memory and read again.
 template <class Job>
-host_way way_of_widened(Job const& job, int team) {
+host_way way_of_widened(Job const& job, widened_b const& b, int team) {
     index_t const m = job.rows(), n = job.cols(), depth = job.depth();
     host_way way = way_of(job);
-    bool const has_rows = job.b.col_stride == 1 && depth > 1 && kernels<float, float>().generated;
+    bool const has_kernel = kernels<float, float>().generated || (b.rows && m <= widened_room::in_registers);
+    bool const has_rows = job.b.col_stride == 1 && depth > 1 && has_kernel;
     if (way == host_way::dots) return smaller(m, n) <= few_dots(sizeof(float)) ? way : host_way::blocks;
     if (job.b_sum.terms && has_rows) way = host_way::rows;
     return way == host_way::rows && has_rows && m <= widened_room::most_rows &&
@@ -213,9 +237,8 @@ host_way way_of_widened(Job const& job, int team) {
 
 // One product, by `team` threads. The arena holds widened_bytes() of these sides.
 template <class Job>
-[[gnu::cold]] void multiply_widened(Job const& job, host_sum<float> const& b_turned, int team,
-                                    host_arena& arena) {
-    host_way const way = way_of_widened(job, team);
+[[gnu::cold]] void multiply_widened(Job const& job, widened_b const& b, int team, host_arena& arena) {
+    host_way const way = way_of_widened(job, b, team);
     if (way == host_way::blocks) return multiply(job, team, arena, way);
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), bytes = widened_room::bytes;
@@ -230,9 +253,9 @@ template <class Job>
         host_region r{0, m, 0, n, 0, job.depth()};
         (by_rows ? r.i0 : r.j0) = from, (by_rows ? r.i1 : r.j1) = to;
         if (dots)
-            multiply_widened_dots(job, b_turned, r, room);
+            multiply_widened_dots(job, b, r, room);
         else
-            multiply_widened_rows(job, r, room);
+            multiply_widened_rows(job, b, r, room);
     });
 }
 
