@@ -8,8 +8,9 @@
 #    include <cstdint>
 
 extern "C" unsigned long getauxval(unsigned long) noexcept; // its header would bring all of ELF
-extern "C" [[gnu::weak,
-             gnu::visibility("hidden")]] char const __ehdr_start[]; // by the linker: the file's first byte
+// The first byte of this file, by the linker.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" [[gnu::weak, gnu::visibility("hidden")]] char const __ehdr_start[];
 #endif
 
 STRATAGEMM_BEGIN
