@@ -57,7 +57,7 @@ struct alignas(128) repeated_product {
 
 // Kernels, and how often shapes without one were multiplied. Both are found by a hash of the shape. Nothing is removed
 // before the library that holds this code is unloaded; a shape whose places are taken is multiplied by compiled kernels.
-struct generated_kernels {
+struct [[gnu::visibility("hidden")]] generated_kernels {
     static constexpr unsigned places = 4096, tries = 8;
     struct entry { // at the begin of pages of its own, which hold the code, too
         generated_shape shape;
@@ -106,13 +106,14 @@ private:
         for (entry const* made : kernel)
             if (made) munmap(const_cast<entry*>(made), made->bytes);
     }
-    [[gnu::cold, gnu::visibility("hidden")]] void generate(generated_shape const& s, unsigned place);
+    [[gnu::cold]] void generate(generated_shape const& s, unsigned place);
 };
 // Of this library alone, as its tables are.
 [[gnu::visibility("hidden")]] inline generated_kernels generated;
 
 inline void generated_kernels::generate(generated_shape const& s, unsigned place) {
-    static at_unload const end{[] { generated.unmap(); }};
+    static bool const once = (call_at_unload([] { generated.unmap(); }), true);
+    (void)once;
     bool taken = true;
     for (unsigned i = 0; i < tries; ++i)
         taken = taken && __atomic_load_n(&kernel[(place + i) % places], __ATOMIC_RELAXED);

@@ -16,12 +16,14 @@
 #    include <cstdio>
 #    include <cstdlib>
 #    include <cstring>
+#    include <dlfcn.h>
 #    include <new>
 #    include <omp.h>
 #    include <pthread.h>
 #    include <sched.h>
 #    include <signal.h>
 #    include <time.h>
+#    include <unistd.h>
 #    include <utility>
 #endif
 
@@ -72,7 +74,8 @@ inline int processors_of_quota(char const* line) {
 [[gnu::noinline]] inline int offered_threads() {
     static bool const is_asked = std::getenv("OMP_NUM_THREADS");
     static thread_local int allowed = 0;
-    int const most = omp_get_max_threads();
+    int const asked = omp_get_max_threads(), limit = omp_get_thread_limit(),
+              most = asked < limit ? asked : limit;
     if (is_asked) return most;
     if (allowed == 0) {
         static int const quota = processors_of_container();
@@ -92,27 +95,52 @@ struct host_task {
     int inside = 0;          // atomic: threads of the pool that have not left
     bool is_awaited = false; // the caller sleeps until they have
     host_task* older = nullptr;
+    unsigned control =
+        floating_control(); // how the caller's processor rounds, and whether it flushes to zero
 
+    // Bits of a result do not depend on which thread does a part.
+    static unsigned floating_control() {
+#    if defined(__x86_64__)
+        return __builtin_ia32_stmxcsr();
+#    else
+        return 0;
+#    endif
+    }
+    void take_parts_as_caller(int thread) {
+#    if defined(__x86_64__)
+        unsigned const own = floating_control();
+        __builtin_ia32_ldmxcsr(control);
+        take_parts(thread);
+        __builtin_ia32_ldmxcsr(own);
+#    else
+        take_parts(thread);
+#    endif
+    }
     void take_parts(int thread) {
         for (int x; (x = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < count;) run(f, thread, x);
     }
     bool has_room() const { return joined < team && __atomic_load_n(&next, __ATOMIC_RELAXED) < count; }
 };
 
+// The process that began with this code, or loaded it: a child of fork() is another.
+[[gnu::visibility("hidden")]] inline pid_t const host_process = getpid();
+
 // Members are read and written under the mutex, or are atomic. Hidden: each library that holds this one has threads of its
 // own, which end when it is unloaded.
-class host_pool {
+class [[gnu::visibility("hidden")]] host_pool {
 public:
-    [[gnu::visibility("hidden")]] static host_pool& get() {
+    static host_pool& get() {
         static constinit host_pool pool;
         return pool;
     }
     // Whether this thread is doing a part.
-    [[gnu::visibility("hidden")]] static bool& is_inside() {
+    static bool& is_inside() {
         static thread_local bool inside = false;
         return inside;
     }
-    [[gnu::cold, gnu::noinline]] void run(host_task& task) {
+    // What a part throws ends the program: other threads are at work on the caller's stack.
+    [[gnu::cold, gnu::noinline]] void run(host_task & task) noexcept {
+        if (!__atomic_load_n(&is_ready_, __ATOMIC_ACQUIRE)) prepare();
         long const begin = now();
         if (__atomic_load_n(&in_regions_, __ATOMIC_RELAXED)) return run_region(task, begin);
         open(task);
@@ -140,7 +168,8 @@ private:
     member* members_ = nullptr;
     unsigned posted_ = 0; // atomic: tasks, ever
     int threads_ = 0, busy_ = 0, asleep_ = 0;
-    bool is_ready_ = false, is_closed_ = false;
+    bool is_ready_ = false;                       // atomic
+    bool is_closed_ = false, is_refused_ = false; // no thread is started any more; the system refused one
     bool in_regions_ = false, is_bound_ = false, is_child_ = false; // the first is atomic
     int missed_ = 0; // tasks in a row to which nobody came, or regions in a row with late threads
     long wasted_ = 0, retry_ = 0; // nanoseconds waited for these, and when regions are tried again
@@ -148,12 +177,12 @@ private:
     // By a parallel region of OpenMP, whose threads spin after regions of the program, so that those of the pool would wait
     // for a processor. At its end a region waits for threads that come late: after some such, regions are left alone for
     // fifty times as long as these have cost.
-    void run_region(host_task& task, long begin) {
+    void run_region(host_task & task, long begin) {
         long latest = 0;
 #    pragma omp parallel num_threads(task.team) reduction(max : latest)
         {
             latest = now() - begin;
-            task.take_parts(omp_get_thread_num());
+            task.take_parts_as_caller(omp_get_thread_num());
         }
         pthread_mutex_lock(&mutex_);
         if (latest < late || is_bound_) {
@@ -169,11 +198,10 @@ private:
         pthread_mutex_unlock(&mutex_);
     }
 
-    void open(host_task& task) {
+    void open(host_task & task) {
         pthread_mutex_lock(&mutex_);
-        if (!is_ready_) prepare();
         task.older = newest_, newest_ = &task;
-        while (threads_ - busy_ < task.team - 1 && start_thread()) ++threads_;
+        while (threads_ - busy_ < task.team - 1 && !is_refused_) start_thread();
         __atomic_add_fetch(&posted_, 1, __ATOMIC_RELEASE);
         wake_two();
         pthread_mutex_unlock(&mutex_);
@@ -183,13 +211,14 @@ private:
         if (asleep_ > 0) pthread_cond_signal(&work_);
         if (asleep_ > 1) pthread_cond_signal(&work_);
     }
-    void close(host_task& task, long begin) {
+    void close(host_task & task, long begin) {
         pthread_mutex_lock(&mutex_);
         if (task.joined > 1) {
             missed_ = 0;
-        } else if (long const end = now(); end - begin > late && !is_child_ && ++missed_ >= often) {
+        } else if (long const end = now();
+                   end - begin > late && busy_ == 0 && !is_child_ && !is_refused_ && ++missed_ >= often) {
             missed_ = 0;
-            if (end >= retry_) __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
+            if (end >= retry_) use_regions();
         }
         host_task** at = &newest_;
         while (*at != &task) at = &(*at)->older;
@@ -204,7 +233,6 @@ private:
     }
 
     void serve() {
-        is_inside() = true;
         pthread_mutex_lock(&mutex_);
         while (!is_closed_) {
             host_task* task = newest_;
@@ -217,13 +245,14 @@ private:
         pthread_mutex_unlock(&mutex_);
     }
     // These two are called under the mutex, and leave it meanwhile.
-    void join(host_task& task) {
+    void join(host_task & task) {
         int const thread = task.joined++;
         __atomic_add_fetch(&task.inside, 1, __ATOMIC_RELAXED);
         ++busy_;
         if (task.has_room()) wake_two();
         pthread_mutex_unlock(&mutex_);
-        task.take_parts(thread);
+        is_inside() = true;
+        task.take_parts_as_caller(thread);
         pthread_mutex_lock(&mutex_);
         --busy_;
         // The task is gone as soon as its caller sees that nobody is inside.
@@ -263,32 +292,42 @@ private:
         return true;
     }
 
-    [[gnu::cold, gnu::noinline]] bool start_thread() {
+    [[gnu::cold, gnu::noinline]] void start_thread() {
+        is_refused_ = true;
         auto* const made = new (std::nothrow) member;
-        if (!made || is_closed_) return delete made, false;
-        sigset_t all, before; // signals are for the threads of the program
+        if (!made || is_closed_) return delete made;
+        sigset_t all,
+            before; // signals are for the threads of the program, but for those that a thread causes itself
         sigfillset(&all);
+        for (int const own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, own);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         auto const serve_pool = [](void*) -> void* { return get().serve(), nullptr; };
         bool const is_started = pthread_create(&made->thread, nullptr, serve_pool, nullptr) == 0;
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        if (!is_started) return delete made, false;
+        if (!is_started) return delete made;
         made->before = members_, members_ = made;
-        return true;
+        ++threads_, is_refused_ = false;
     }
-    [[gnu::cold, gnu::noinline, gnu::visibility("hidden")]] void prepare() {
-        is_ready_ = true;
+    // The runtime of OpenMP stays in memory from now on, since its threads spin in it.
+    [[gnu::cold, gnu::noinline]] void use_regions() {
+        Dl_info runtime;
+        if (dladdr(reinterpret_cast<void*>(&omp_get_max_threads), &runtime) && runtime.dli_fname)
+            dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
+    }
+    // Not under the mutex, which a fork() of another thread would find locked. Two threads may do it at once.
+    [[gnu::cold, gnu::noinline]] void prepare() {
+        static bool const once = [] {
+            pthread_atfork(nullptr, nullptr,
+                           [] { new (&get()) host_pool; }); // the child has none of the threads
+            call_at_unload([] { get().end_threads(); });
+            return true;
+        }();
+        (void)once;
+        is_child_ = getpid() != host_process; // whose threads of OpenMP are not there either
         if (!is_child_ && omp_get_proc_bind() != omp_proc_bind_false) // threads of the pool are not bound
-            is_bound_ = true, __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
-        // A child has neither the threads of the pool nor those of OpenMP.
-        if (!is_child_)
-            pthread_atfork(nullptr, nullptr, [] {
-                member* gone = get().members_;
-                while (gone) delete std::exchange(gone, gone->before);
-                new (&get()) host_pool;
-                get().is_child_ = true;
-            });
-        static at_unload const end{[] { get().end_threads(); }};
+            is_bound_ = true, use_regions();
+        __atomic_store_n(&is_ready_, true, __ATOMIC_RELEASE);
     }
     void end_threads() {
         pthread_mutex_lock(&mutex_);

@@ -1,36 +1,52 @@
-// What is to be done when the library that holds this code is unloaded: memory and threads of its own would stay, and
+// What is to be done when the shared library that holds this code is unloaded: its memory and threads would stay, and the
 // threads would run code that is gone. A program ends without it, since other threads may be at work until its end.
 #pragma once
 
 #include "../../core/config.hpp"
 
 #ifdef __linux__
-#    include <cstdint>
+#    include <cstdlib>
+#    include <semaphore.h>
 
-extern "C" unsigned long getauxval(unsigned long) noexcept; // its header would bring all of ELF
-// The first byte of this file, by the linker.
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
-extern "C" [[gnu::weak, gnu::visibility("hidden")]] char const __ehdr_start[];
+// The C++ ABI's: what is registered for no library (the last argument) runs at exit(), and not at dlclose().
+extern "C" int __cxa_atexit(void (*)(void*), void*, void*) noexcept; // NOLINT(bugprone-reserved-identifier)
 #endif
 
 STRATAGEMM_BEGIN
 
-// Whether this code is in the program itself, and not in a shared library.
-[[gnu::cold, gnu::visibility("hidden")]] inline bool is_in_program() {
 #ifdef __linux__
-    constexpr unsigned long headers = 3; // AT_PHDR: those of the program follow its first bytes
-    return getauxval(headers) - reinterpret_cast<std::uintptr_t>(__ehdr_start) < 4096;
-#else
-    return true;
-#endif
-}
-
-// As a static variable of a hidden function: calls `undo` at the end.
-struct at_unload {
+// A static variable: its destructor calls `undo` at dlclose(), and not at exit(), which posts the semaphore before.
+struct [[gnu::visibility("hidden")]] unload_hook {
     void (*undo)();
-    ~at_unload() {
-        if (!is_in_program()) undo();
+    sem_t* exits =
+        static_cast<sem_t*>(std::malloc(sizeof(sem_t))); // stays, since exit() comes after dlclose()
+
+    explicit unload_hook(void (*f)()) : undo(f) {
+        if (exits) sem_init(exits, 0, 0);
+    }
+    unload_hook(unload_hook const&) = delete;
+    unload_hook& operator=(unload_hook const&) = delete;
+    ~unload_hook() {
+        int count = 0;
+        if (exits && sem_getvalue(exits, &count) == 0 && count == 0) undo();
+    }
+    // What is registered later, runs earlier: after the constructor, whose end registers the destructor. The function is of
+    // the C library, which stays.
+    bool arm() const {
+        auto const post = reinterpret_cast<void (*)()>(sem_post);
+        return exits && __cxa_atexit(reinterpret_cast<void (*)(void*)>(post), exits, nullptr) == 0;
     }
 };
+#endif
+
+template <class Undo>
+[[gnu::cold, gnu::visibility("hidden")]] void call_at_unload(Undo const& undo) {
+    (void)undo;
+#ifdef __linux__
+    static unload_hook const hook(undo);
+    static bool const is_armed = hook.arm();
+    (void)is_armed;
+#endif
+}
 
 STRATAGEMM_END
