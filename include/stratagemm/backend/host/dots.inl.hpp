@@ -22,45 +22,53 @@ STRATAGEMM_OP auto halves_sum(vec<T> v) {
         return low + high;
     }
 }
-// Part of a vector. Of elements for which there are no masks, through a buffer.
-template <class T>
-STRATAGEMM_OP vec<T> load_end(T const* p, part n) {
-    if constexpr (sizeof(T) >= 4) {
+// A vector, widened if it is of another type; and part of one. Of elements for which there are no masks, through a buffer.
+template <class T, class From>
+STRATAGEMM_OP vec<T> load_whole(From const* p) {
+    if constexpr (std::is_same_v<T, From>)
+        return load<T>(p);
+    else
+        return load_as<T, From>(p);
+}
+template <class T, class From>
+STRATAGEMM_OP vec<T> load_end(From const* p, part n) {
+    if constexpr (std::is_same_v<T, From> && sizeof(T) >= 4) {
         return load_part<T>(p, n);
     } else {
-        T end[lanes<T>] = {};
+        From end[lanes<T>] = {};
         __builtin_memcpy(end, p,
-                         static_cast<std::size_t>(n.count < lanes<T> ? n.count : lanes<T>) * sizeof(T));
-        return load<T>(end);
+                         static_cast<std::size_t>(n.count < lanes<T> ? n.count : lanes<T>) * sizeof(From));
+        return load_whole<T>(static_cast<From const*>(end));
     }
 }
-template <bool Part, class T, int... S>
+template <bool Part, class T, class From, int... S>
 STRATAGEMM_OP void add_products(vec<accumulated<T>> (&sum)[sizeof...(S)], T const* a,
-                                T const* const (&b)[sizeof...(S)], index_t p, part tail,
+                                From const* const (&b)[sizeof...(S)], index_t p, part tail,
                                 std::integer_sequence<int, S...>) {
     vec<T> const x = Part ? load_end<T>(a + p, tail) : load<T>(a + p);
-    (multiply_add<T>(sum[S], x, Part ? load_end<T>(b[S] + p, tail) : load<T>(b[S] + p)), ...);
+    (multiply_add<T>(sum[S], x, Part ? load_end<T>(b[S] + p, tail) : load_whole<T>(b[S] + p)), ...);
 }
 // Dot products of a row and four columns. Each has a chain in each lane of two vectors, so that generated kernels, whose
-// vectors are as long as these two, sum in the same order. Where fewer columns are left, the last is taken again.
-template <class T, int... S>
+// vectors are as long as these two, sum in the same order. Where fewer columns are left, the last is taken again. B has
+// elements From, whatever the pointer to it says.
+template <class T, class From, int... S>
 STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, index_t i, index_t j,
                                                       std::integer_sequence<int, S...> all) {
     using Acc = accumulated<T>;
     constexpr int W = lanes<T>;
     index_t const last = g.n - 1 - j;
     T const* const a = g.a + i * g.a_row;
-    T const* const b[] = {g.b + (j + (S < last ? S : last)) * g.b_strip...};
+    From const* const b[] = {reinterpret_cast<From const*>(g.b) + (j + (S < last ? S : last)) * g.b_strip...};
     vec<Acc> even[sizeof...(S)] = {}, odd[sizeof...(S)] = {};
     index_t p = 0;
     for (; p + 2 * W <= g.k; p += 2 * W) {
-        add_products<false, T>(even, a, b, p, part{}, all);
-        add_products<false, T>(odd, a, b, p + W, part{}, all);
+        add_products<false, T, From>(even, a, b, p, part{}, all);
+        add_products<false, T, From>(odd, a, b, p + W, part{}, all);
     }
     if (p < g.k) {
         int const left = static_cast<int>(g.k - p);
-        add_products<true, T>(even, a, b, p, make_part<T>(left), all);
-        if (left > W) add_products<true, T>(odd, a, b, p + W, make_part<T>(left - W), all);
+        add_products<true, T, From>(even, a, b, p, make_part<T>(left), all);
+        if (left > W) add_products<true, T, From>(odd, a, b, p + W, make_part<T>(left - W), all);
     }
     Acc sums[4];
     auto* const out = reinterpret_cast<typename vector_types<Acc, 16>::loose*>(sums);
@@ -72,8 +80,8 @@ STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, in
         out[0] = x, out[1] = y;
     finish_dots<T>(g, sums, i, j);
 }
-template <class T>
+template <class T, class From = T>
 STRATAGEMM_TARGET void dot_products(block_args<T> const& g) {
     for (index_t j = 0; j < g.n; j += 4)
-        for (index_t i = 0; i < g.m; ++i) dots<T>(g, i, j, rows_of<4>{});
+        for (index_t i = 0; i < g.m; ++i) dots<T, From>(g, i, j, rows_of<4>{});
 }

@@ -510,7 +510,7 @@ struct kernel_table {
     // Of packets: from rows of elements along k, and from rows that lie across k.
     void (*copy_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
     void (*join_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
-    // Where a function is missing, the blocked product does it. The B of rows_times_rows has elements From.
+    // Where a function is missing, the blocked product does it. The B of these two has elements From.
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<dotted<T>> const&) = nullptr;
     // For products smaller than a block, none of them portable: any; 4 x 4, contiguous.
@@ -561,9 +561,11 @@ template <class T, class From>
             t.dot_products = host_avx2::dot_products<T>, t.rows_times_rows = host_avx2::rows_times_rows<T>;
             t.small = host_avx2::small<T>;
         }
-        if constexpr (std::is_floating_point_v<T> && !std::is_same_v<T, From>) // to widen is arithmetic
-            t.rows_times_rows =
+        if constexpr (std::is_floating_point_v<T> && !std::is_same_v<T, From>) {
+            t.rows_times_rows = // to widen is arithmetic
                 t.masked ? host_avx512::rows_times_rows<T, From> : host_avx2::rows_times_rows<T, From>;
+            t.dot_products = host_avx2::dot_products<T, From>;
+        }
         if constexpr (std::is_same_v<T, From> && std::is_same_v<T, float>) t.quads = host_avx2::quads;
         return t;
     }
@@ -574,8 +576,7 @@ template <class T, class From>
         if constexpr (std::is_floating_point_v<T> && !portable_is_last_resort)
             t.rows_times_rows = host_portable::rows_times_rows<T, From>;
 #    if !defined(__x86_64__)
-        if constexpr (std::is_same_v<T, From> && std::is_floating_point_v<T>)
-            t.dot_products = host_portable::dot_products<T>;
+        if constexpr (std::is_floating_point_v<T>) t.dot_products = host_portable::dot_products<T, From>;
 #    endif
         return t;
     } else {

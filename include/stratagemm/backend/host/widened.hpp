@@ -14,9 +14,10 @@ using widened_job = host_job<float, real_packing<float, float>>;
 // What a job with few rows needs of B beside what packs it.
 struct widened_b {
     host_sum<float> turned; // packs columns
-    // C = alpha A B + beta E for rows [p, p + k) and columns [j, j + n) of B, whose rows are contiguous, widened in
-    // registers; null where the machine has no such kernel.
-    void (*rows)(host_sum<float> const& b, block_args<float> g, index_t p, index_t j);
+    // C = alpha A B + beta E for rows [p, p + k) and columns [j, j + n) of B, widened in registers: of one whose rows are
+    // contiguous, and dot products of one whose columns are. Null where the machine has no such kernel.
+    using kernel = void (*)(host_sum<float> const& b, block_args<float> g, index_t p, index_t j);
+    kernel rows, dots;
 };
 
 // What packs an operand that is widened, for a job that has no data of it.
@@ -31,8 +32,10 @@ struct widened_packing {
     }
     // `turned` is the transpose of a B that of() is for.
     static widened_b of_b(view<From const> const& turned) {
-        bool const has_rows = !std::is_same_v<From, float> && kernels<float, From>().rows_times_rows;
-        return {of(turned), has_rows ? rows : nullptr};
+        auto const& table = kernels<float, From>();
+        constexpr bool widens = !std::is_same_v<From, float>;
+        return {of(turned), widens && table.rows_times_rows ? rows : nullptr,
+                widens && table.dot_products ? dots : nullptr};
     }
     static view<float const> outline_of(view<From const> const& x) {
         if constexpr (std::is_same_v<From, float>)
@@ -69,6 +72,12 @@ private:
         if (all.rows * all.cols * index_t{sizeof(From)} > fetched_from(table.masked)) g.ahead = g.b;
         table.rows_times_rows(g);
     }
+    static void dots(host_sum<float> const& b, block_args<float> g, index_t p, index_t j) {
+        view<From const> const& all = in(b);
+        g.b = reinterpret_cast<float const*>(&all(p, j)),
+        g.b_strip = all.col_stride; // counted in its elements
+        kernels<float, From>().dot_products(g);
+    }
     static void pack_b(host_sum<float> const& x, index_t p, index_t j, index_t depth, index_t cols,
                        float* to) {
         real_packing<From, float>::pack_b(in(x), p, j, depth, cols, to);
@@ -79,7 +88,7 @@ private:
 struct widened_room {
     static constexpr index_t most_rows = 48, few_size = most_rows * longest_piece(sizeof(float)),
                              lines_size = 32768, total_size = 16384;
-    static constexpr index_t in_registers = 4; // so many rows gain by B that is widened in registers
+    static constexpr index_t in_registers = 16; // most rows of A for a B that is widened in registers
     static constexpr std::size_t bytes = (few_size + lines_size + total_size) * sizeof(float);
 
     float *few, *lines,
@@ -185,11 +194,14 @@ template <class Job>
 [[gnu::cold, gnu::noinline]] void multiply_widened_dots(Job const& job, widened_b const& b, host_region r,
                                                         widened_room const& room) {
     index_t const m = job.rows(), n = job.cols(), depth = job.depth(), few = smaller(m, n);
-    bool const few_a = m <= n;
+    bool const few_a = m <= n, in_registers = b.dots && few_a && m <= widened_room::in_registers &&
+                                              job.b.row_stride == 1 &&
+                                              (job.a_sum.terms || job.a.col_stride == 1);
     index_t const length =
         pieces_of_dots(sizeof(float), few, job.a.col_stride != 1 || job.b.row_stride != 1, depth).length;
     index_t const begin = few_a ? r.j0 : r.i0, end = few_a ? r.j1 : r.i1,
-                  most = larger_of(4, 8192 / length); // lines that the first-level cache holds
+                  most = in_registers ? widened_room::total_size / few
+                                      : larger_of(4, 8192 / length); // lines that the first-level cache holds
     index_t packed = -1; // the piece of k that the operand of few lines is packed for
     for (index_t from = begin; from < end; from += most) {
         host_region part{r.i0, r.i1, r.j0, r.j1, 0, depth};
@@ -208,12 +220,16 @@ template <class Job>
                 g.a = lines_of(job.a_sum, few_a, part.i0, g.m), g.a_row = g.k, g.a_col = 1;
             else
                 g.a = &job.a(part.i0, p), g.a_row = job.a.row_stride, g.a_col = job.a.col_stride;
-            if (b.turned.terms)
-                g.b = lines_of(b.turned, !few_a, part.j0, g.n), b_col = g.k, g.b_row = 1;
-            else
-                g.b = &job.b(p, part.j0), g.b_row = job.b.row_stride;
+            if (in_registers) {
+                b.dots(job.b_sum, g, p, part.j0);
+            } else {
+                if (b.turned.terms)
+                    g.b = lines_of(b.turned, !few_a, part.j0, g.n), b_col = g.k, g.b_row = 1;
+                else
+                    g.b = &job.b(p, part.j0), g.b_row = job.b.row_stride;
+                multiply_by_dots(g, b_col, few);
+            }
             packed = p;
-            multiply_by_dots(g, b_col, few);
             g.e = g.c, g.e_row = g.c_row, g.beta = 1;
         }
         end_part(job, room, part);
