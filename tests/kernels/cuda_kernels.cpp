@@ -152,6 +152,24 @@ void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
     to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
+// Few columns of In times an A that is narrower, and the copies that widen one.
+template <class A, class In>
+void add_widened(std::vector<kernel>& to) {
+    sg::cuda_epilogue<float> const none{sg::identity{}};
+    std::string const types = std::string(1, sg::type_letter<A>()) + sg::type_letter<In>();
+    for (std::ptrdiff_t const cols : {1, 4})
+        for (bool const along_k : {false, true}) {
+            sg::cuda_form form;
+            form.a_along_k = form.b_along_k = along_k, form.dense = true;
+            sg::cuda_tile const tile =
+                sg::tile_for_narrow(100000, cols, 4096, sizeof(A), sizeof(float), {along_k}, 132);
+            to.push_back({"narrow-" + types + '-' + std::to_string(cols) + (along_k ? "-along" : ""),
+                          sg::cuda_product_source<In, float, A>(tile, form, none), true});
+        }
+    std::string const from = std::string("#define FROM ") + sg::kernel_type<A>() + '\n';
+    to.push_back({"pack-" + types, sg::cuda_source_of<In, In>("pack", sg::cuda_pack_text, none, from), true});
+}
+
 // Of one column and of the most, along k and not.
 template <class In>
 void add_narrow(std::vector<kernel>& to, int capability) {
@@ -311,6 +329,8 @@ std::vector<kernel> kernels_for(int capability) {
     add_narrow<float>(all, capability), add_narrow<double>(all, capability),
         add_narrow<sg::half>(all, capability), add_narrow<std::int8_t>(all, capability);
     add_narrow<complex64>(all, capability), add_narrow<complex128>(all, capability);
+    add_widened<sg::bfloat16, float>(all), add_widened<sg::half, float>(all);
+    add_widened<std::int8_t, sg::bfloat16>(all), add_widened<std::int8_t, sg::half>(all);
     sg::cuda_form form;
     form.dense = true;
     for (int const side : {4, 7, 8, 16, 24, 32}) {
