@@ -67,11 +67,9 @@ public:
         static_assert(N <= most_products);
         if (m * k > most_blocks || k * n > most_blocks || m * n > most_blocks) has_too_many_blocks();
         for (int r = 0; r < N; ++r) {
-            read(lines[r].a, 'a', m, k, a[r]);
-            read(lines[r].b, 'b', k, n, b[r]);
-            read(lines[r].c, 'c', m, n, c[r]);
-            most_terms = larger_of(most_terms, larger_of(size(a[r]), size(b[r])));
-            most_targets = larger_of(most_targets, size(c[r]));
+            most_terms = larger_of(most_terms, read(lines[r].a, 'a', m, k, a[r]));
+            most_terms = larger_of(most_terms, read(lines[r].b, 'b', k, n, b[r]));
+            most_targets = larger_of(most_targets, read(lines[r].c, 'c', m, n, c[r]));
         }
         if (!multiplies()) brent_equations_do_not_hold();
         facts[0] = facts_of(false), facts[1] = facts_of(true);
@@ -118,24 +116,28 @@ private:
 
     static constexpr int larger_of(int x, int y) { return x < y ? y : x; }
 
-    static constexpr void read(char const* text, char matrix, int rows, int cols, list& to) {
+    // Returns how many blocks.
+    static constexpr int read(char const* text, char matrix, int rows, int cols, list& to) {
         int count = 0;
-        while (*text) {
-            int sign = 1;
-            if (*text == '+' || *text == '-')
-                sign = *text++ == '-' ? -1 : 1;
+        while (char const sign = *text) {
+            if (sign == '+' || sign == '-')
+                ++text;
             else if (count > 0)
                 is_no_sum_of_blocks();
-            if (text[0] != matrix || text[1] < '1' || text[1] > '0' + rows || text[2] < '1' ||
-                text[2] > '0' + cols || count == most_blocks)
-                is_no_sum_of_blocks();
-            int const number = (text[1] - '1') * cols + text[2] - '0';
+            if (*text++ != matrix || count == most_blocks) is_no_sum_of_blocks();
+            int const row = digit(*text++, rows), col = digit(*text++, cols);
+            int const number = row * cols - cols + col;
             for (int i = 0; i < count; ++i)
                 if (block(to[i]) == number) is_no_sum_of_blocks();
-            to[count++] = static_cast<signed char>(sign * number);
-            text += 3;
+            to[count++] = static_cast<signed char>(sign == '-' ? -number : number);
         }
         if (count == 0) is_no_sum_of_blocks();
+        return count;
+    }
+    static constexpr int digit(char x, int most) {
+        int const number = x - '0';
+        if (number < 1 || number > most) is_no_sum_of_blocks();
+        return number;
     }
 
     // Brent's equations: of all products of a block of A and one of B, each block of C gets those that belong to it.
@@ -167,8 +169,7 @@ private:
         int arrivals[most_blocks + 1] = {};
         for (int r = 0; r < products; ++r)
             for (int i = 0; c[r][i]; ++i) ++arrivals[block(c[r][i])];
-        int arrived[most_blocks + 1] = {};
-        double held[most_blocks + 1] = {}, products_in[most_blocks + 1] = {},
+        int arrived[most_blocks + 1] = {}, held[most_blocks + 1] = {}, products_in[most_blocks + 1] = {},
                                   additions_in[most_blocks + 1] = {}, both_signs[most_blocks + 1] = {},
                                   one_sign[most_blocks + 1] = {}, added[most_blocks + 1] = {};
         for (int r = 0; r < products; ++r) {
