@@ -74,7 +74,7 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, 
     } else {
         // beta = 0 must not read E, which may hold anything: it reads what adds nothing, and there is one way out.
         index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
-        if (g.beta == Acc(0)) e = nothing_added<Acc, NV * W>.at;
+        if (g.beta == Acc(0)) e = nothing_added<Acc>.at;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
         ((is_short && I >= height
               ? void()

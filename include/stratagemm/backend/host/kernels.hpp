@@ -191,16 +191,17 @@ template <class T>
     }
 }
 
-// What is added where beta is zero: -0, which changes no number, and so not the sign of a zero.
-template <class Acc, int Count>
+// What is added where beta is zero: -0, which changes no number, and so not the sign of a zero. As long as the strips of
+// all instruction sets.
+template <class Acc>
 struct nothing {
-    Acc at[Count];
+    Acc at[128 / sizeof(Acc)];
     constexpr nothing() : at() {
         for (Acc& x : at) x = static_cast<Acc>(-0.0);
     }
 };
-template <class Acc, int Count>
-inline constexpr nothing<Acc, Count> nothing_added;
+template <class Acc>
+inline constexpr nothing<Acc> nothing_added;
 
 #if defined(__x86_64__)
 inline constexpr bool portable_is_last_resort = true; // few machines are left that run it

@@ -8,7 +8,7 @@ STRATAGEMM_TARGET __attribute__((noinline)) void finish_line(Acc* c, Acc const* 
     constexpr int W = lanes<Acc>;
     vec<Acc> const alpha = broadcast<Acc>(&a), beta = broadcast<Acc>(&beta_of_e);
     index_t const e_step = beta_of_e == Acc(0) ? 0 : W; // E is not read
-    if (e_step == 0) e = nothing_added<Acc, W>.at;
+    if (e_step == 0) e = nothing_added<Acc>.at;
     for (; n >= W; n -= W, c += W, b += W, e += e_step) finish<Acc>(c, load<Acc>(b), alpha, beta, e);
     if (n == 0) return;
     auto const tail = make_part<Acc>(static_cast<int>(n));
@@ -50,7 +50,7 @@ STRATAGEMM_TARGET void join(block_args<T> const& g, bool conjugate_a, bool conju
     bool const adds = g.beta != T(0);
     for (index_t i = 0; i < g.m; ++i) {
         T const *real = g.b + 2 * i * g.b_row, *imag = real + g.b_row;
-        T const* e = adds ? g.e + i * g.e_row : nothing_added<T, W>.at;
+        T const* e = adds ? g.e + i * g.e_row : nothing_added<T>.at;
         T* c = g.c + i * g.c_row;
         index_t n = g.n;
         for (; n >= W; n -= W, real += W, imag += W, c += W, e += adds ? W : 0)
