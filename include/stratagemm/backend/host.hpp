@@ -20,7 +20,10 @@ STRATAGEMM_BEGIN
 // The leaf of a CPU that may have a tile unit.
 struct host_tile_operations : host_operations {
     static bool has_tiles() { return current_isa().isa == host_isa::amx && current_isa().available; }
-    static double tile_rate() { return host_tile_rate::get(); }
+    template <class Text = std::string> // as host_tile_rate::get(), and for the same reason
+    static double tile_rate() {
+        return host_tile_rate::get<Text>();
+    }
 };
 #else
 using host_tile_operations = host_operations;

@@ -17,17 +17,20 @@
 STRATAGEMM_BEGIN
 
 // STRATAGEMM_CACHE_DIR (empty: no store), else stratagemm/ in XDG_CACHE_HOME or ~/.cache.
-inline std::string standard_cache_folder() {
+template <class Text = std::string>
+Text standard_cache_folder() {
     if (char const* const own = std::getenv("STRATAGEMM_CACHE_DIR")) return own;
     if (char const* const cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-        return std::string(cache) + "/stratagemm";
-    if (char const* const home = std::getenv("HOME"); home && *home)
-        return std::string(home) + "/.cache/stratagemm";
+        return Text(cache) + "/stratagemm";
+    if (char const* const home = std::getenv("HOME"); home && *home) return Text(home) + "/.cache/stratagemm";
     return {};
 }
 
 #ifdef _WIN32 // which has no store
-inline bool load_entry(std::string const&, program_key const&, std::string&) { return false; }
+template <class Text>
+bool load_entry(Text const&, program_key const&, Text&) {
+    return false;
+}
 #else
 // A file or folder that is open. Its owner and mode are those of what was opened, whatever its name leads to
 // now.
@@ -80,7 +83,10 @@ struct entry_header {
     std::uint64_t magic = 0x31304a4d47545253u; // "SRTGMJ01", in the byte order of the machine
     std::uint64_t key_bytes = 0, binary_bytes = 0, checksum = 0;
 };
-inline std::string entry_name(std::string_view key_text) { return program_key::name_of(key_text) + ".bin"; }
+template <class Text>
+Text entry_name(Text const& key_text) {
+    return program_key::name_of<Text>(key_text) + ".bin";
+}
 
 // Fails with EPERM for a folder that others may write.
 inline open_file open_own_folder(char const* path) {
@@ -94,10 +100,11 @@ inline open_file open_own_folder(char const* path) {
 }
 
 // False, and `binary` without meaning, if there is no such entry, or if it is not whole.
-inline bool load_entry(std::string const& path, program_key const& key, std::string& binary) {
+template <class Text>
+bool load_entry(Text const& path, program_key const& key, Text& binary) {
     open_file const folder = open_own_folder(path.c_str());
     if (!folder) return false;
-    std::string const text = key.text();
+    Text const text = key.text<Text>();
     // Without O_NONBLOCK a pipe would be waited for.
     open_file const file(openat(folder.get(), entry_name(text).c_str(),
                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -106,7 +113,7 @@ inline bool load_entry(std::string const& path, program_key const& key, std::str
     if (!file.read(&h, sizeof(h)) || h.magic != entry_header{}.magic || h.key_bytes != text.size() ||
         file.bytes() < sizeof(h) + text.size() || h.binary_bytes != file.bytes() - sizeof(h) - text.size())
         return false;
-    std::string found(text.size(), '\0');
+    Text found(text.size(), '\0');
     if (!file.read(found.data(), found.size()) || found != text) return false;
     binary.resize(static_cast<std::size_t>(h.binary_bytes)); // as long as the file has it
     if (!file.read(binary.data(), binary.size()) || hash_bytes(binary) != h.checksum) return false;

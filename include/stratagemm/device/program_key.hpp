@@ -20,15 +20,18 @@ struct program_key {
     std::string options;
     std::string source;
 
-    // All of it; two programs with the same text are the same program.
-    std::string text() const {
-        return target + '\0' + options + '\0' + source + '\0' + std::to_string(STRATAGEMM_VERSION_MAJOR) +
-               '.' + std::to_string(STRATAGEMM_VERSION_MINOR) + '.' +
-               std::to_string(STRATAGEMM_VERSION_PATCH);
+    // All of it; two programs with the same text are the same program. A template, as what follows, so that a program
+    // that asks for no stored text does not pay for compiling it.
+    template <class Text = std::string>
+    Text text() const {
+        return Text(target) + '\0' + options + '\0' + source + '\0' +
+               std::to_string(STRATAGEMM_VERSION_MAJOR) + '.' + std::to_string(STRATAGEMM_VERSION_MINOR) +
+               '.' + std::to_string(STRATAGEMM_VERSION_PATCH);
     }
 
     // A name for files: 32 hexadecimal digits.
-    static std::string name_of(std::string_view text) {
+    template <class Text = std::string>
+    static Text name_of(std::string_view text) {
         char name[33];
         __builtin_snprintf(name, sizeof(name), "%016llx%016llx",
                            static_cast<unsigned long long>(hash_bytes(text)),

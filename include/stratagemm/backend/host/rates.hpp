@@ -26,11 +26,13 @@ class host_tile_rate {
 public:
     static constexpr int unmeasured = 333, least = 20, most = 8000;
 
-    // As a factor; the same in every call of a process but for what tune() sets.
+    // As a factor; the same in every call of a process but for what tune() sets. A template, as what it calls, so that a
+    // program that asks for no rate does not pay for compiling it.
+    template <class Text = std::string>
     static double get() {
         int rate = __atomic_load_n(&current_, __ATOMIC_RELAXED);
         if (rate == 0) {
-            int const found = read();
+            int const found = read<Text>();
             if (__atomic_compare_exchange_n(&current_, &rate, found, false, __ATOMIC_RELAXED,
                                             __ATOMIC_RELAXED))
                 rate = found; // else another thread was first
@@ -41,26 +43,30 @@ public:
     static void set(int rate) { __atomic_store_n(&current_, rate, __ATOMIC_RELAXED); }
 
     // What the cache has for this processor, if that is a rate.
+    template <class Text = std::string>
     [[gnu::cold, gnu::noinline]] static int read() {
         auto found = or_no_memory([]() -> result<int> {
-            std::string text;
-            return load_entry(standard_cache_folder(), key(), text) ? parsed(text) : unmeasured;
+            Text text;
+            return load_entry(standard_cache_folder<Text>(), key<Text>(), text) ? parsed(text) : unmeasured;
         });
         return found ? *found : unmeasured;
     }
+    template <class Text = std::string>
     static program_key key() {
-        return {"host, " + processor(), "tile rate",
+        return {"host, " + processor<Text>(), "tile rate",
                 std::to_string(host_rates::int8) + ' ' + std::to_string(host_rates::vectors)};
     }
 
 private:
-    static int parsed(std::string const& text) {
+    template <class Text>
+    static int parsed(Text const& text) {
         char* end = nullptr;
         long const rate = std::strtol(text.c_str(), &end, 10);
         return *end == '\0' && rate >= least && rate <= most ? static_cast<int>(rate) : unmeasured;
     }
     // Its family, model and stepping, and its name.
-    static std::string processor() {
+    template <class Text>
+    static Text processor() {
 #if defined(__x86_64__)
         auto const ask = [](unsigned leaf, unsigned* registers) {
             registers[0] = leaf, registers[2] = 0;
@@ -70,7 +76,7 @@ private:
         unsigned about[4], name[13] = {};
         ask(1, about);
         for (unsigned x = 0; x < 3; ++x) ask(0x80000002 + x, name + 4 * x);
-        return std::to_string(about[0]) + ' ' + reinterpret_cast<char const*>(name);
+        return Text(std::to_string(about[0])) + ' ' + reinterpret_cast<char const*>(name);
 #else
         return {};
 #endif
