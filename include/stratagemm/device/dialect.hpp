@@ -111,30 +111,4 @@ void each_given(F&& f, view<T, Space> const& matrix) {
     f(matrix.data), f(matrix.row_stride), f(matrix.col_stride);
 }
 
-// The key of a compiled kernel. Every launch makes one, so it holds addresses instead of long texts.
-struct dialect_key {
-    static_text text;
-    std::uintptr_t types; // the address of a function
-    int items;
-    bool uses_double, exact;
-    std::string name, definitions; // copies, because these may change
-
-    explicit dialect_key(device_kernel const& k)
-        : text(k.text), types(reinterpret_cast<std::uintptr_t>(k.types)), items(k.items),
-          uses_double(k.uses_double), exact(k.exact), name(k.name), definitions(k.definitions) {}
-    friend auto operator<=>(dialect_key const&, dialect_key const&) = default;
-};
-
-inline std::string dialect_head(device_kernel const& k) {
-    std::string head = "#define ITEMS " + std::to_string(k.items) + '\n';
-    if (k.uses_double) head += "#define DOUBLE 1\n";
-    if (k.exact) head += "#define EXACT 1\n";
-    return head;
-}
-// `language` defines the words and the element types; `numbers` depends on the kernel's definitions.
-inline std::string dialect_source(device_kernel const& k, std::string const& language, char const* numbers) {
-    return dialect_head(k) + language + (k.types ? k.types() : std::string()) + k.definitions + numbers +
-           dialect_text + k.text.get();
-}
-
 STRATAGEMM_END

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../device/build_once.hpp"
-#include "../../device/dialect.hpp"
+#include "../../device/dialect_source.hpp"
 #include "../../device/dump.hpp"
 #include "../../device/program_store.hpp"
 #include "../../device/transfer.hpp"

@@ -1,7 +1,7 @@
 // The sources of the kernels, and their arguments.
 #pragma once
 
-#include "../../device/dialect.hpp"
+#include "../../device/dialect_source.hpp"
 #include "epilogue.hpp"
 #include "kernels/blocked.cu.hpp"
 #include "kernels/copies.cu.hpp"

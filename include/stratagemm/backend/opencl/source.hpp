@@ -1,7 +1,7 @@
 // The sources of the kernels.
 #pragma once
 
-#include "../../device/dialect.hpp"
+#include "../../device/dialect_source.hpp"
 #include "epilogue.hpp"
 #include "kernels/combined.cl.hpp"
 #include "kernels/dialect.cl.hpp"
