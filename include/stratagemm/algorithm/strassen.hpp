@@ -123,12 +123,13 @@ private:
                                    (!on_device && options_.variant == strassen_variant::best));
     }
     // Winograd's form divides as Strassen's does.
-    bilinear const& table() const {
+    template <class Table = bilinear>
+    Table const& table() const {
         if (options_.table) return *options_.table;
         switch (options_.variant) {
         case strassen_variant::plain: return bilinear_plain;
-        case strassen_variant::by_323: return bilinear_323;
-        case strassen_variant::by_424: return bilinear_424;
+        case strassen_variant::by_323: return bilinear_323<Table>;
+        case strassen_variant::by_424: return bilinear_424<Table>;
         default: return bilinear_strassen;
         }
     }

@@ -242,7 +242,8 @@ inline constexpr bilinear_product bilinear_plain_lines[] = {
 };
 inline constexpr bilinear bilinear_plain{"8 products", 2, 2, 2, bilinear_plain_lines};
 
-// As few as Hopcroft and Kerr proved to be possible; the coefficients are not theirs. A is 3 x 2, B 2 x 3.
+// As few as Hopcroft and Kerr proved to be possible; the coefficients are not theirs. A is 3 x 2, B 2 x 3. A template of
+// its type, as the next, so that a program without Strassen does not pay for evaluating it.
 inline constexpr bilinear_product bilinear_323_lines[] = {
     {"a12+a21-a11-a22", "b21+b23", "c11"},     {"a22+a32", "b22-b21", "-c31"},
     {"a12+a31-a32", "b12+b13+b22", "c12+c33"}, {"a22+a31", "b11+b22", "c22+c31"},
@@ -253,7 +254,8 @@ inline constexpr bilinear_product bilinear_323_lines[] = {
     {"a21-a22", "b11", "c11+c21+c22"},         {"a11+a32-a12-a31", "b12+b13", "c12"},
     {"a11+a22-a21", "b11+b21+b23", "c11+c23"},
 };
-inline constexpr bilinear bilinear_323{"<3,2,3> in 15 products", 3, 3, 2, bilinear_323_lines};
+template <class Table>
+inline constexpr Table bilinear_323{"<3,2,3> in 15 products", 3, 3, 2, bilinear_323_lines};
 
 // As many as Hopcroft and Kerr need for m = n = 4: (3 m n + max(m, n)) / 2. A is 4 x 2, B 2 x 4.
 inline constexpr bilinear_product bilinear_424_lines[] = {
@@ -284,6 +286,7 @@ inline constexpr bilinear_product bilinear_424_lines[] = {
     {"a31-a32", "b14-b11", "c32+c33+c34"},
     {"a11+a21+a31", "b14+b24", "c14+c31+c32+c34+c44"},
 };
-inline constexpr bilinear bilinear_424{"<4,2,4> in 26 products", 4, 4, 2, bilinear_424_lines};
+template <class Table>
+inline constexpr Table bilinear_424{"<4,2,4> in 26 products", 4, 4, 2, bilinear_424_lines};
 
 STRATAGEMM_END
