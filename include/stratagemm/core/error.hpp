@@ -31,64 +31,60 @@ class error : public std::exception {
 public:
     // `text` is a literal, "layer: what is wrong and what to do about it". It is kept, not copied.
     error(errc code, char const* text, long native_code = 0) noexcept
-        : text_(text), native_(static_cast<int>(native_code)), code_(code) {}
+        : is_{text, static_cast<int>(native_code), code, false} {}
     // A message that was put together. It is copied; if there is no memory for a copy, the text says that
     // instead.
     error(errc code, std::string_view layer, std::string_view message, long native_code = 0) noexcept
         : error(code, "stratagemm: an error occurred, and there was no memory to describe it", native_code) {
         copy(layer, message);
     }
-    error(error const& other) noexcept
-        : std::exception(other), text_(other.text_), native_(other.native_), code_(other.code_),
-          shared_(other.shared_) {
-        if (shared_) __atomic_add_fetch(uses(), 1, __ATOMIC_RELAXED);
+    error(error const& other) noexcept : std::exception(other), is_(other.is_) {
+        if (is_.shared) __atomic_add_fetch(uses(), 1, __ATOMIC_RELAXED);
     }
-    error(error&& other) noexcept
-        : text_(std::exchange(other.text_, nullptr)), native_(other.native_), code_(other.code_),
-          shared_(std::exchange(other.shared_, false)) {}
+    error(error&& other) noexcept : is_(other.is_) { other.is_.text = nullptr, other.is_.shared = false; }
     error& operator=(error other) noexcept {
-        std::swap(text_, other.text_);
-        std::swap(native_, other.native_);
-        std::swap(code_, other.code_);
-        std::swap(shared_, other.shared_);
+        std::swap(is_, other.is_);
         return *this;
     }
     ~error() override {
-        if (shared_) release();
+        if (is_.shared) release();
     }
 
-    errc code() const noexcept { return code_; }
+    errc code() const noexcept { return is_.code; }
     // Who failed: "gemm", "host", ...
     std::string_view layer() const noexcept {
         std::string_view const text = what();
         return text.substr(0, text.find(": "));
     }
-    long native_code() const noexcept { return native_; }
-    char const* what() const noexcept override { return text_ ? text_ : ""; }
+    long native_code() const noexcept { return is_.native; }
+    char const* what() const noexcept override { return is_.text ? is_.text : ""; }
 
 private:
     // A copied text follows the number of errors that share it.
-    int* uses() const noexcept { return reinterpret_cast<int*>(const_cast<char*>(text_)) - 1; }
+    int* uses() const noexcept { return reinterpret_cast<int*>(const_cast<char*>(is_.text)) - 1; }
     [[gnu::cold, gnu::noinline]] void copy(std::string_view layer, std::string_view message) noexcept {
         std::size_t const size = layer.size() + 2 + message.size();
         auto* const block = static_cast<char*>(::operator new(sizeof(int) + size + 1, std::nothrow));
         if (!block) return;
         char* const to = block + sizeof(int);
-        layer.copy(to, layer.size());
+        std::char_traits<char>::copy(to, layer.data(), layer.size());
         to[layer.size()] = ':', to[layer.size() + 1] = ' ';
-        message.copy(to + layer.size() + 2, message.size());
+        std::char_traits<char>::copy(to + layer.size() + 2, message.data(), message.size());
         to[size] = '\0';
-        text_ = to, shared_ = true;
+        is_.text = to, is_.shared = true;
         *uses() = 1;
     }
     [[gnu::cold, gnu::noinline]] void release() noexcept {
         if (__atomic_sub_fetch(uses(), 1, __ATOMIC_ACQ_REL) == 0) ::operator delete(uses());
     }
 
-    char const* text_;
-    int native_;
-    errc code_;
-    bool shared_ = false; // text_ is a copy
+    // One object, since std::swap of four types is a quarter of a MiB for the compiler.
+    struct {
+        char const* text;
+        int native;
+        errc code;
+        bool shared; // the text is a copy
+    } is_;
 };
 
 // How gemm, constructors and views fail. A program without exceptions ends, with the message on stderr;
