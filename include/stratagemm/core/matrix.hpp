@@ -63,9 +63,7 @@ public:
           cols_(std::exchange(other.cols_, 0)), order_(other.order_) {}
     matrix& operator=(matrix other) noexcept {
         std::swap(data_, other.data_);
-        std::swap(rows_, other.rows_);
-        std::swap(cols_, other.cols_);
-        std::swap(order_, other.order_);
+        rows_ = other.rows_, cols_ = other.cols_, order_ = other.order_;
         return *this;
     }
     ~matrix() { ::operator delete(data_, std::align_val_t(64)); }
