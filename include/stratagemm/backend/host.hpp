@@ -174,7 +174,8 @@ struct host {
             // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
             bool const turned = g.n == 1 && g.count == 1 ? g.c_row == 1 : g.n > 1 && c_col != 1;
             if (turned) {
-                std::swap(g.m, g.n), std::swap(g.a, g.b), std::swap(g.a_step, g.b_step);
+                g.a = p.b.data, g.b = p.a.data;
+                std::swap(g.m, g.n), std::swap(g.a_step, g.b_step);
                 std::swap(g.a_row, b_col), std::swap(g.a_col, g.b_row);
                 std::swap(g.c_row, c_col), std::swap(g.e_row, e_col);
             }
