@@ -168,7 +168,7 @@ private:
     member* members_ = nullptr;
     unsigned posted_ = 0; // atomic: tasks, ever
     int threads_ = 0, busy_ = 0, asleep_ = 0;
-    bool is_ready_ = false;                       // atomic
+    bool is_watched_ = false, is_ready_ = false;  // atomic
     bool is_closed_ = false, is_refused_ = false; // no thread is started any more; the system refused one
     bool in_regions_ = false, is_bound_ = false, is_child_ = false; // the first is atomic
     int missed_ = 0; // tasks in a row to which nobody came, or regions in a row with late threads
@@ -315,18 +315,17 @@ private:
             dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
     }
-    // Not under the mutex, which a fork() of another thread would find locked. Two threads may do it at once.
+    // Not under the mutex, which a fork() of another thread would leave locked in the child. Two threads may do it at once.
     [[gnu::cold, gnu::noinline]] void prepare() {
-        static bool const once = [] {
-            pthread_atfork(nullptr, nullptr,
-                           [] { new (&get()) host_pool; }); // the child has none of the threads
-            call_at_unload([] { get().end_threads(); });
-            return true;
-        }();
-        (void)once;
-        is_child_ = getpid() != host_process; // whose threads of OpenMP are not there either
-        if (!is_child_ && omp_get_proc_bind() != omp_proc_bind_false) // threads of the pool are not bound
-            is_bound_ = true, use_regions();
+        is_child_ = getpid() != host_process; // has neither the threads of the pool nor those of OpenMP
+        if (!is_child_) {
+            if (!__atomic_exchange_n(&is_watched_, true, __ATOMIC_RELAXED)) {
+                pthread_atfork(nullptr, nullptr, [] { new (&get()) host_pool; });
+                call_at_unload([] { get().end_threads(); });
+            }
+            is_bound_ = omp_get_proc_bind() != omp_proc_bind_false; // threads of the pool are not
+            if (is_bound_) use_regions();
+        }
         __atomic_store_n(&is_ready_, true, __ATOMIC_RELEASE);
     }
     void end_threads() {
