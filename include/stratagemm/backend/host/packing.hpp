@@ -11,7 +11,7 @@
 //                      The sums do not tell A from B, so C and its transpose get the same bits
 #pragma once
 
-#include "../../core/operand.hpp"
+#include "../../core/problem.hpp"
 #include "kernels.hpp"
 
 STRATAGEMM_BEGIN
