@@ -294,8 +294,8 @@ private:
 
     [[gnu::cold, gnu::noinline]] void start_thread() {
         is_refused_ = true;
-        auto* const made = new (std::nothrow) member;
-        if (!made || is_closed_) return delete made;
+        auto* const made = static_cast<member*>(std::malloc(sizeof(member)));
+        if (!made || is_closed_) return std::free(made);
         sigset_t all,
             before; // signals are for the threads of the program, but for those that a thread causes itself
         sigfillset(&all);
@@ -304,7 +304,7 @@ private:
         auto const serve_pool = [](void*) -> void* { return get().serve(), nullptr; };
         bool const is_started = pthread_create(&made->thread, nullptr, serve_pool, nullptr) == 0;
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        if (!is_started) return delete made;
+        if (!is_started) return std::free(made);
         made->before = members_, members_ = made;
         ++threads_, is_refused_ = false;
     }
@@ -337,7 +337,7 @@ private:
         pthread_mutex_unlock(&mutex_);
         while (all) {
             pthread_join(all->thread, nullptr);
-            delete std::exchange(all, all->before);
+            std::free(std::exchange(all, all->before));
         }
     }
 };
