@@ -429,4 +429,8 @@ TEST_CASE("verified on a device: what it takes, and what it says", "[verified]")
     CHECK(p.describe(s).find("verified by checksums: ") == 0);
     CHECK(p.estimate(s) > under_test().estimate(s));
     CHECK(p.error_bound(s).worst == under_test().error_bound(s).worst);
+    for (sg::index_t m : {0, 1, 700}) // products of nothing have workspace, too
+        for (sg::index_t n : {0, 1, 700})
+            CHECK(p.workspace(sg::shape<float>{m, n, 0}).device <=
+                  p.workspace(sg::shape<float>{1000, 1000, 1000}).device);
 }

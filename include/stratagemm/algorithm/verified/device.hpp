@@ -26,7 +26,9 @@ struct sweep_work {
     index_t lines, length, across, lines_each, parts;
 
     sweep_work(index_t lines_, index_t length_) : lines(lines_), length(length_) {
-        auto const up = [](index_t x, index_t by) { return (x + by - 1) / by; };
+        auto const up = [](index_t x, index_t by) {
+            return x > 0 ? (x + by - 1) / by : 1;
+        }; // of nothing, too
         across = up(length, index_t{items} * wide);
         index_t const batches = up(lines, batch), wanted = enough / across;
         lines_each = batch * up(batches, wanted < 1 ? 1 : wanted);
