@@ -1,4 +1,4 @@
-// expect: has no kernel for these element types
+// expect: has no kernel for an A and a B of these two element types
 #include <stratagemm/stratagemm.hpp>
 
 namespace sg = stratagemm;
