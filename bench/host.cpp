@@ -1,6 +1,6 @@
 // bench_host: the CPU backend against every peer installed; where the filter names strassen, strassen{host} against
-// its base, and peeling of odd sides against padding; where it names verified, verified{host} against its base; where
-// it names loaded, the backend and its peers beside a program that keeps every processor busy, or, where it names weights,
+// its base, and peeling of odd sides against padding; where it names verified, verified{host} against its base; where it
+// names loaded, the backend and its peers beside a program that keeps every processor busy; and, where it names weights,
 // floats times weights of bfloat16 against floats times floats.
 // Its options are those of program.hpp and sweep.hpp, and
 //   --invariant   host{.invariant = true} against host{}, and no other: what the order of sums costs

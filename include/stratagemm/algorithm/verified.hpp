@@ -26,10 +26,9 @@
 // than 2^-62.
 //
 // Rows of A, columns of B and rows of E with Inf or NaN, and rows of C with elements that overflow, are not checked;
-// the report counts these rows and columns. Of an element that is off and near overflow nothing is known: `limit` is
-// Inf then. The epilogue is applied after the check. Nothing is random
-// between calls: the same call has the same vectors. The copy of E that a second try needs is made only where
-// C replaces E.
+// the report counts these rows and columns. If an element is off and near overflow, its error is not known, and `limit`
+// is Inf. The epilogue is applied after the check. The same call has the same random vectors. The copy of E that a second
+// try needs is made only where C replaces E.
 //
 // On a device kernels do all this, in double, or in float where the device lacks double; `limit` is larger then. The
 // host waits for their verdict. Only if they find an element that is not right beyond doubt, the sums and the lines
@@ -55,8 +54,8 @@ public:
     using space = typename Base::space;
     using arena = typename Base::arena;
 
-    // The base does the product without the epilogue. On a device, complex numbers are not summed up, and A and B have one
-    // type; nor, anywhere, is what is left of integers in int8.
+    // The base does the product without the epilogue. Checksums of complex numbers are not computed on a device, nor
+    // those of two element types, nor, anywhere, those of integers that are rounded to int8.
     template <class P>
     static constexpr verdict accepts = [] {
         using Plain = decltype(std::declval<P const&>().without_epilogue());

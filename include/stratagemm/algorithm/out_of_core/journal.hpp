@@ -65,7 +65,7 @@ public:
     }
     // Blocks are numbered by rows, those of each product of a batch after those of the one before.
     bool has(index_t block) const { return fd_ >= 0 && done_[static_cast<std::size_t>(block)]; }
-    // Of a block as it is in C. Several threads may call it.
+    // The hash of a block, read from C. Several threads may call this function.
     template <class T>
     status add(index_t block, file_view<T> const& stored) {
         if (fd_ < 0) return {};
@@ -113,7 +113,7 @@ private:
         }
     };
 
-    // Of elements as they lie in the file, line by line.
+    // Hashes the elements in the order of the file, line by line.
     template <class T>
     static result<std::uint64_t> hash_of(file_view<T const> v) {
         if (rows_are_closer(v)) v = v.transposed();

@@ -25,9 +25,9 @@ struct out_of_core_options {
     index_t device_bytes = automatic; // of each device: blocks, and the workspace of the base
     index_t host_bytes =
         automatic; // the same of the host, if the base multiplies there and operands are in files
-    // Of matrices in files: a file that tells which blocks of C are done. The same call goes on from there
-    // when its process ended, and refuses the journal of any other; the file is removed when all is done.
-    // Empty: none is kept.
+    // For matrices in files: the name of a file that records which blocks of C are done. If the process ends, the
+    // same call continues from the recorded blocks. Another call refuses the file. The file is removed when
+    // all blocks are done. Empty: nothing is recorded.
     std::string journal{};
     // Called with the number of finished blocks of C, and of all, by one thread at a time.
     std::function<void(index_t done, index_t all)> progress{};

@@ -203,13 +203,13 @@ KERNEL(ITEMS) draw(BUFFER(NUMBER, x), index cols, index seed_x, BUFFER(NUMBER, y
 )";
 
 // How far the sum of each line is off, relative to its size (|A||B| and a floor), and the SUSPECTS lines that are off by
-// most, or all if there are no more: group 0 has the rows, group 1 the columns. `found` has for each of the two: the first and the last of these, their number, the
-// mean of the others, and the largest error that vanishes in a sum. A line that cannot be judged is off by FAR. Of
-// integers only the number counts: that of lines that are off.
+// most, or all lines if there are no more: group 0 has the rows, group 1 the columns. For each of the two, `found` has the
+// first and the last suspect, the number of suspects, the mean of the other lines, and the largest error that vanishes in
+// a sum. A line that cannot be judged is off by FAR. For integers only the number of lines that are off counts.
 inline constexpr char find_suspects_text[] = R"(
 KERNEL(ITEMS) find_suspects(BUFFER(NUMBER const, results), index rows, index cols, NUMBER alpha, NUMBER beta,
-                            int adds, NUMBER floor_rows, NUMBER floor_cols, BUFFER(NUMBER, off_rows), BUFFER(NUMBER, off_cols), BUFFER(NUMBER, found),
-                            BUFFER(int, suspects)) {
+                            int adds, NUMBER floor_rows, NUMBER floor_cols, BUFFER(NUMBER, off_rows),
+                            BUFFER(NUMBER, off_cols), BUFFER(NUMBER, found), BUFFER(int, suspects)) {
     SHARED NUMBER value_of[ITEMS];
     SHARED int place_of[ITEMS];
     SHARED NUMBER total_of[ITEMS];

@@ -7,6 +7,9 @@
 //
 // OpenMP says how many threads there are. Its own threads are used where the program keeps them busy, or binds them to
 // processors (host_pool::run_region). A child of fork() starts threads of its own.
+//
+// The pool takes the time, to learn whether threads come: that chooses the threads that do the parts, and never what the
+// parts compute, so that the bits of a result do not depend on it.
 #pragma once
 
 #include "../../core/config.hpp"
@@ -127,7 +130,8 @@ struct host_task {
 
 // Members are read and written under the mutex, or are atomic. Hidden: each library that holds this one has threads of its
 // own, which end when it is unloaded.
-class [[gnu::visibility("hidden")]] host_pool {
+#    pragma GCC visibility push(hidden)
+class host_pool {
 public:
     static host_pool& get() {
         static constinit host_pool pool;
@@ -139,7 +143,7 @@ public:
         return inside;
     }
     // What a part throws ends the program: other threads are at work on the caller's stack.
-    [[gnu::cold, gnu::noinline]] void run(host_task & task) noexcept {
+    [[gnu::cold, gnu::noinline]] void run(host_task& task) noexcept {
         if (!__atomic_load_n(&is_ready_, __ATOMIC_ACQUIRE)) prepare();
         long const begin = now();
         if (__atomic_load_n(&in_regions_, __ATOMIC_RELAXED)) return run_region(task, begin);
@@ -155,8 +159,8 @@ private:
     // Nanoseconds: a thread that waits spins, then lets others run, then sleeps. `late`: a thread that comes later is not
     // there in time.
     static constexpr long spins = 20000, yields = 1000000, late = 50000;
-    static constexpr int often =
-        3; // times in a row, before the pool gives way to regions or these to the pool
+    // How many times in a row before the pool gives way to regions, or regions give way to the pool.
+    static constexpr int often = 3;
 
     struct member {
         pthread_t thread;
@@ -177,7 +181,7 @@ private:
     // By a parallel region of OpenMP, whose threads spin after regions of the program, so that those of the pool would wait
     // for a processor. At its end a region waits for threads that come late: after some such, regions are left alone for
     // fifty times as long as these have cost.
-    void run_region(host_task & task, long begin) {
+    void run_region(host_task& task, long begin) {
         long latest = 0;
 #    pragma omp parallel num_threads(task.team) reduction(max : latest)
         {
@@ -198,7 +202,7 @@ private:
         pthread_mutex_unlock(&mutex_);
     }
 
-    void open(host_task & task) {
+    void open(host_task& task) {
         pthread_mutex_lock(&mutex_);
         task.older = newest_, newest_ = &task;
         while (threads_ - busy_ < task.team - 1 && !is_refused_) start_thread();
@@ -211,7 +215,7 @@ private:
         if (asleep_ > 0) pthread_cond_signal(&work_);
         if (asleep_ > 1) pthread_cond_signal(&work_);
     }
-    void close(host_task & task, long begin) {
+    void close(host_task& task, long begin) {
         pthread_mutex_lock(&mutex_);
         if (task.joined > 1) {
             missed_ = 0;
@@ -245,7 +249,7 @@ private:
         pthread_mutex_unlock(&mutex_);
     }
     // These two are called under the mutex, and leave it meanwhile.
-    void join(host_task & task) {
+    void join(host_task& task) {
         int const thread = task.joined++;
         __atomic_add_fetch(&task.inside, 1, __ATOMIC_RELAXED);
         ++busy_;
@@ -341,6 +345,8 @@ private:
         }
     }
 };
+
+#    pragma GCC visibility pop
 
 #endif
 
