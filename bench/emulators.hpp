@@ -27,11 +27,9 @@ struct by_ozaki {
         return sg::ozaki{base, options};
     }
     std::string ran() const {
-        char const* const scheme = report.scheme == sg::ozaki_report::native   ? "native"
-                                   : report.scheme == sg::ozaki_report::slices ? " slices"
-                                                                               : " moduli";
-        bool const counted = report.scheme != sg::ozaki_report::native;
-        return (counted ? std::to_string(report.count) : "") + scheme + ": " + report.reason;
+        bool const counted = report.ran != "native";
+        std::string const ways = (counted ? " " : "") + std::string(report.ran);
+        return (counted ? std::to_string(report.count) : "") + ways + ": " + report.reason;
     }
 };
 
@@ -59,9 +57,7 @@ struct by_both {
     auto over(Base const& base) {
         return integers.over(parts.over(base));
     }
-    std::string ran() const {
-        return integers.report.scheme == sg::ozaki_report::native ? parts.ran() : integers.ran();
-    }
+    std::string ran() const { return integers.report.ran == "native" ? parts.ran() : integers.ran(); }
 };
 
 } // namespace bench

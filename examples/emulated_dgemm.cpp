@@ -126,9 +126,7 @@ double line(char const* what, experiment const& x, sg::ozaki_options options, me
     auto const& [parts, whole] = runs[1];
     std::string name = what;
     if (by == means::ozaki && options.slices + options.moduli == 0)
-        name += report.scheme == sg::ozaki_report::native   ? ": native"
-                : report.scheme == sg::ozaki_report::slices ? ": " + std::to_string(report.count) + " slices"
-                                                            : ": " + std::to_string(report.count) + " moduli";
+        name += ": " + (report.count ? std::to_string(report.count) + " " : "") + std::string(report.ran);
     double const error = x.error(c), work = 2.0 * double(n) * double(n) * double(n);
     std::printf("%-24s %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f %9.1e\n", name.c_str(), parts.preprocessing * 1e3,
                 parts.slicing * 1e3, parts.products * 1e3, parts.together * 1e3, whole * 1e3,

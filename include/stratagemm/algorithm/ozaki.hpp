@@ -29,6 +29,10 @@
 
 STRATAGEMM_BEGIN
 
+// Of an ozaki product: `ran` is native, slices or moduli; `count` says how many, `products` of how many int8 matrices, one
+// for scaling included. `spread` is not known for explicit counts. The last product of a batch writes it.
+using ozaki_report = report;
+
 enum class ozaki_scaling {
     norms,  // from the norms of rows and columns
     product // from a product of their leading bits: one more, and 1 to 4 bits gained
@@ -43,7 +47,10 @@ struct ozaki_options {
 };
 
 template <policy Base>
-class ozaki {
+class ozaki : public layer_over<Base> {
+    using layer = layer_over<Base>;
+    using layer::base_;
+    using choice = ozaki_parts::choice;
     using integer_problem = dense_problem<std::int8_t, std::int8_t, std::int32_t, typename Base::space>;
     using integer_shape = shape<std::int8_t, std::int8_t, std::int32_t>;
     using leaf_type = leaf_of<Base>;
@@ -54,8 +61,8 @@ class ozaki {
     static constexpr bool on_device = device_leaf<leaf_type, typename Base::space>;
 
 public:
-    using space = typename Base::space;
-    using arena = typename Base::arena;
+    using layer::leaf;
+    using typename layer::arena, typename layer::space;
 
     template <class P>
     static constexpr verdict accepts = [] {
@@ -72,10 +79,7 @@ public:
     }();
 
     explicit ozaki(Base base, ozaki_options options = {}) // option names: see ozaki_options
-        : base_(std::move(base)), options_(options) {}
-
-    auto leaf() const { return base_.leaf(); }
-    result<arena> reserve(footprint f) const { return base_.reserve(f); }
+        : layer(std::move(base)), options_(options) {}
 
     template <class S>
     footprint workspace(S const& s) const {
@@ -100,7 +104,8 @@ public:
         }
         bound const own = counted_bound(both ? 2 * k : k);
         double const parts = both ? 2.83 : 1, worst = parts * own.worst + (1 + own.worst) * last;
-        return {worst < native.worst ? native.worst : worst, parts * own.expected + last, true};
+        return {worst < native.worst ? native.worst : worst, parts * own.expected + last, true,
+                native.confidence};
     }
 
     // By contract: of as many moduli as are likely to do, or of the base's own product where that is taken for its
@@ -111,7 +116,7 @@ public:
         double const native = base_.estimate(s);
         if (s.k == 0 || !valid(s)) return count * native;
         if (!by_contract()) return count * seconds_of(s, explicit_plan(), false);
-        ozaki_report const plan = likely_plan<typename S::c_type>();
+        choice const plan = likely_plan<typename S::c_type>();
         return count * (native_is_faster(s, plan, false) ? native : seconds_of(s, plan, false));
     }
 
@@ -138,9 +143,14 @@ public:
         return text + (leaves ? "" : beneath() + "; ") + "natively: " + base_.describe(s);
     }
 
-    // What is wrong with the options, by themselves or for this shape.
+    // What is wrong with the options, by themselves or for this shape, or with those of the base.
     template <class S>
     status check(S const& s) const {
+        if (status own = check_options(s); !own) return own;
+        return layer::check(s);
+    }
+    template <class S>
+    status check_options(S const& s) const {
         auto const fail = [](char const* text) { return failure(errc::argument, text); };
         int const slices = options_.slices, count = options_.moduli;
         if (slices != 0 && count != 0) return fail("ozaki: give `slices` or `moduli`, not both");
@@ -198,7 +208,7 @@ private:
 
     template <class S>
     bool valid(S const& s) const {
-        return static_cast<bool>(check(s));
+        return static_cast<bool>(check_options(s));
     }
     status check_device() const {
         if constexpr (on_device)
@@ -363,12 +373,12 @@ private:
     // What a plan comes to, once; `looked`: the operands have been looked at, and that is paid for. Where
     // there are no tiles, int8 products one by one, with planes formed for each and their product taken up.
     template <class S>
-    double seconds_of(S const& s, ozaki_report const& plan, bool looked) const {
+    double seconds_of(S const& s, choice const& plan, bool looked) const {
         constexpr double of_an_element = 10e-9; // on one thread
         real_shape const r(s);
         int const threads = threads_for(s, leaf());
         if constexpr (tiled)
-            if (plan.scheme == ozaki_report::moduli && on_host().takes(r.k))
+            if (plan.scheme == choice::moduli && on_host().takes(r.k))
                 return (on_host().seconds(r.m, r.n, r.k, plan.count) +
                         (looked ? 0 : on_host().seconds_to_look(r.m, r.n, r.k))) /
                        threads;
@@ -392,25 +402,24 @@ private:
     // The one place that decides on speed. Asked before the operands are looked at, and again when that is
     // done.
     template <class S>
-    bool native_is_faster(S const& s, ozaki_report const& plan, bool looked) const {
+    bool native_is_faster(S const& s, choice const& plan, bool looked) const {
         S const one = to_choose_by(s);
         return base_.estimate(one) < worth_leaving * seconds_of(one, plan, looked);
     }
 
-    ozaki_report explicit_plan() const {
+    choice explicit_plan() const {
         if (options_.slices > 0)
-            return {ozaki_report::slices, options_.slices, products_of_slices(options_.slices), 0, "as told"};
-        return {ozaki_report::moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0,
-                "as told"};
+            return {choice::slices, options_.slices, products_of_slices(options_.slices), 0, "as told"};
+        return {choice::moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0, "as told"};
     }
     // What may do for the accuracy, with the best of data; on a tile unit with random data, which need two moduli
     // more: to look at the operands and then leave the product to the base takes a large share of its time there.
     template <class T>
-    ozaki_report likely_plan() const {
+    choice likely_plan() const {
         int count = least_chosen_moduli;
         while (count < most_moduli && ozaki_parts::room(count) * wanted<T>() < 0.25) ++count;
         if (tiled) count = count + 2 < most_moduli ? count + 2 : most_moduli;
-        return {ozaki_report::moduli, count, count + 1, 0, ""};
+        return {choice::moduli, count, count + 1, 0, ""};
     }
 
     // ---- one product -------------------------------------------------------------------------------------
@@ -421,16 +430,20 @@ private:
     template <class P, class Left = typename work_on<P>::left, class Right = typename work_on<P>::right>
     status multiply(P const& p, arena& memory, ozaki_parts::kept_lines<Left> const* kept_a = nullptr,
                     ozaki_parts::kept_lines<Right> const* kept_b = nullptr) const {
-        ozaki_report plan;
+        choice plan;
         plan.reason = "the native product is faster";
         if (!by_contract() || !native_is_faster(p.shape(), likely_plan<typename P::a_type>(), false)) {
             typename arena::scope const scope(memory);
             work_on<P> work(*this, p, memory, kept_a, kept_b);
             plan = work.plan();
-            if (plan.scheme != ozaki_report::native || !work.good()) return work.run(plan);
+            if (plan.scheme != choice::native || !work.good()) return work.run(plan);
         }
-        if (options_.report) *options_.report = plan;
+        tell(plan, p.shape(), false);
         return base_(p, memory);
+    }
+    template <class S>
+    void tell(choice const& plan, S const& s, bool looked) const {
+        if (options_.report) *options_.report = plan.told(error_bound(s), looked);
     }
 
     template <class, class>
@@ -442,7 +455,6 @@ private:
     template <policy>
     friend class quantized_product;
 
-    Base base_;
     ozaki_options options_;
 };
 

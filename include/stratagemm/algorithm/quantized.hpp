@@ -135,7 +135,7 @@ private:
         if (!memory) return memory.take_status();
         work one(policy, {p.a}, {p.b}, p.shape(), *memory);
         auto const plan = one.plan();
-        if (one.good() && plan.scheme == ozaki_report::native) {
+        if (one.good() && plan.scheme == ozaki_parts::choice::native) {
             to.native = plan.reason;
             return {};
         }
@@ -236,8 +236,7 @@ public:
         char const* const native = native_of(p.shape());
         for (index_t i = 0; i < p.count; ++i) {
             auto const q = plain_of(p.at(i));
-            if (native && policy_.options_.report)
-                *policy_.options_.report = {ozaki_report::native, 0, 0, 0, native};
+            if (native) policy_.tell({ozaki_parts::choice::native, 0, 0, 0, native}, q.shape(), true);
             status s = native ? policy_.base_(q, memory) : multiply(q, p, memory);
             if (!s) return s;
         }

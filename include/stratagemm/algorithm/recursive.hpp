@@ -8,7 +8,7 @@
 // are kept, k stays whole, so that nothing is rounded twice. So it does where workspace is what is bounded.
 #pragma once
 
-#include "../core/policy.hpp"
+#include "../core/layer.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -19,19 +19,19 @@ struct recursive_options {
 };
 
 template <policy Base>
-class recursive {
+class recursive : public layer_over<Base> {
+    using layer = layer_over<Base>;
+    using layer::base_;
+
 public:
-    using space = typename Base::space;
-    using arena = typename Base::arena;
+    using layer::leaf;
+    using typename layer::arena, typename layer::space;
 
     template <class P>
     static constexpr verdict accepts = answer<Base, P>();
 
     explicit recursive(Base base, recursive_options options = {}) // option names: see recursive_options
-        : base_(std::move(base)), options_(options) {}
-
-    auto leaf() const { return base_.leaf(); }
-    result<arena> reserve(footprint f) const { return base_.reserve(f); }
+        : layer(std::move(base)), options_(options) {}
 
     template <class S>
     footprint workspace(S s) const {
@@ -43,12 +43,13 @@ public:
         return same(split) ? first : larger(first, workspace(split.second));
     }
 
-    // Componentwise, if the base's is.
+    // Componentwise, if the base's is; the bounds of all blocks have to hold.
     template <class S>
     bound error_bound(S const& s) const {
         errors x = errors_of(s);
         if (s.adds && x.parts_of_k > 1) x.total.expected = root_of_squares(x.total.expected, x.additions);
         if (x.total.expected > x.total.worst) x.total.expected = x.total.worst;
+        x.total.confidence = all_hold(x.total.confidence, x.blocks);
         return x.total;
     }
 
@@ -75,8 +76,7 @@ public:
     // What is wrong with the options of the base, for any shape: k of a block is shorter.
     template <class S>
     status check(S const&) const {
-        if constexpr (requires { base_.check(S{}); }) return base_.check(S{});
-        return {};
+        return layer::check(S{});
     }
 
     template <class P>
@@ -125,21 +125,24 @@ private:
         bound total;      // its `expected` without what additions do to E
         double additions; // what adding all parts of k, one after another, does to a C that was there before
         index_t parts_of_k;
+        double blocks; // products of the base
     };
     template <class S>
     errors errors_of(S const& s) const {
         halves<S> const split = split_of(s);
-        if (split.along == side::none) return {base_.error_bound(s), addition(s), 1};
+        if (split.along == side::none) return {base_.error_bound(s), addition(s), 1, 1};
         errors const x = errors_of(split.first), y = same(split) ? x : errors_of(split.second);
         if (split.along != side::k)
             return {larger(x.total, y.total), x.additions < y.additions ? y.additions : x.additions,
-                    x.parts_of_k < y.parts_of_k ? y.parts_of_k : x.parts_of_k};
+                    x.parts_of_k < y.parts_of_k ? y.parts_of_k : x.parts_of_k, x.blocks + y.blocks};
         double const share = static_cast<double>(split.first.k) / static_cast<double>(s.k);
         double const parts = root_of_squares(share * x.total.expected, (1 - share) * y.total.expected);
         return {{x.total.worst + y.total.worst + x.total.worst * y.total.worst,
-                 root_of_squares(parts, share * y.additions), x.total.normwise || y.total.normwise},
+                 root_of_squares(parts, share * y.additions), x.total.normwise || y.total.normwise,
+                 x.total.confidence < y.total.confidence ? x.total.confidence : y.total.confidence},
                 root_of_squares(x.additions, y.additions),
-                x.parts_of_k + y.parts_of_k};
+                x.parts_of_k + y.parts_of_k,
+                x.blocks + y.blocks};
     }
     // What the base does to a C that its product is added to. Sums of blocks are finished first, and C is
     // rounded by 4 u at most (measured). A vector C may be read and written for every few terms, since it is
@@ -215,7 +218,6 @@ private:
         return a.m == b.m && a.n == b.n && a.k == b.k && a.adds == b.adds;
     }
 
-    Base base_;
     recursive_options options_;
 };
 

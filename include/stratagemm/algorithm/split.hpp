@@ -31,15 +31,13 @@
 #include "split/warpgroups.hpp"
 
 #include "../core/accuracy.hpp"
-#include "../core/policy.hpp"
+#include "../core/layer.hpp"
 
 STRATAGEMM_BEGIN
 
-// What ran, for the last product.
-struct split_report {
-    int products = 0;        // of matrices of parts, m n k multiply-adds each; 0: the base's own product
-    char const* reason = ""; // why
-};
+// Of a split product: `ran` is bfloat16, half or native, `count` the parts of an element, `products` those of matrices of
+// parts, m n k multiply-adds each; 0 of both if native. The last product of a batch writes it.
+using split_report = report;
 
 struct split_options {
     int products = 0; // 3, 6 or 9, or 0 for as many as `accuracy` asks for
@@ -48,7 +46,9 @@ struct split_options {
 };
 
 template <policy Base>
-class split {
+class split : public layer_over<Base> {
+    using layer = layer_over<Base>;
+    using layer::base_;
     using floats = view<float const, typename Base::space>;
     using narrow = view<bfloat16 const, typename Base::space>;
     using narrow_shape = shape<bfloat16>;
@@ -57,8 +57,8 @@ class split {
     static constexpr bool on_device = device_leaf<leaf_of<Base>, typename Base::space>;
 
 public:
-    using space = typename Base::space;
-    using arena = typename Base::arena;
+    using layer::leaf;
+    using typename layer::arena, typename layer::space;
 
     template <class P>
     static constexpr verdict accepts = [] {
@@ -76,10 +76,7 @@ public:
     }();
 
     explicit split(Base base, split_options options = {}) // option names: see split_options
-        : base_(std::move(base)), options_(options) {}
-
-    auto leaf() const { return base_.leaf(); }
-    result<arena> reserve(footprint f) const { return base_.reserve(f); }
+        : layer(std::move(base)), options_(options) {}
 
     template <class S>
     footprint workspace(S s) const {
@@ -173,9 +170,17 @@ public:
                " parts; " + base_.describe(narrow_shape{s.m, s.n, k}) + "; or natively: " + base_.describe(s);
     }
 
-    // What is wrong with the options, by themselves or for this shape. int8 products are the base's.
+    // What is wrong with the options, by themselves or for this shape, or with those of the base. int8 products are the
+    // base's.
     template <class S>
     status check(S const& s) const {
+        if (status own = check_options(s); !own) return own;
+        return layer::check(s);
+    }
+
+    // The same of the options alone.
+    template <class S>
+    status check_options(S const& s) const {
         if (!takes_apart<S>) return {};
         auto const fail = [](char const* text) { return failure(errc::argument, text); };
         int const x = options_.products;
@@ -192,7 +197,9 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if constexpr (!takes_apart<P>) {
-            if (options_.report) *options_.report = {0, "products of int8 are not split"};
+            report ran;
+            ran.reason = "products of int8 are not split", ran.bound = error_bound(p.shape());
+            if (options_.report) *options_.report = ran;
             return base_(p, memory);
         } else {
             if (status s = check(p.shape()); !s) return s;
@@ -316,20 +323,21 @@ private:
 
     template <class P>
     status multiply(P const& p, arena& memory) const {
-        split_report ran;
+        report ran;
         ran.reason = "the native product is faster";
         if (options_.products != 0 || !native_is_faster(p.shape())) {
             typename arena::scope const scope(memory);
             ran.reason = "";
             if (status s = try_parts(p, memory, ran); !s) return s;
         }
+        ran.bound = error_bound(p.shape());
         if (options_.report) *options_.report = ran;
         return ran.products > 0 ? status{} : base_(p, memory);
     }
 
     // Leaves ran.products at 0, and C as it was, where parts will not do.
     template <class P>
-    status try_parts(P const& p, arena& memory, split_report& ran) const {
+    status try_parts(P const& p, arena& memory, report& ran) const {
         if constexpr (!complex_like<typename P::c_type>) {
             return real(p, memory, ran);
         } else {
@@ -363,7 +371,7 @@ private:
     }
 
     template <class P>
-    status real(P const& p, arena& memory, split_report& ran) const {
+    status real(P const& p, arena& memory, report& ran) const {
         if constexpr (tiled) {
             bool const turned = p.c.col_stride != 1 && p.c.row_stride == 1;
             P one = p;
@@ -378,7 +386,7 @@ private:
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
         float alpha = p.alpha;
         if (status s = take_both_apart(a, b, alpha, memory, ran); !s || *ran.reason) return s;
-        ran = report();
+        ran = told();
 
         narrow const left = as_matrix(a), right = transposed(as_matrix(b));
         status failed;
@@ -410,7 +418,7 @@ private:
 
     // The same on the tile unit: all products at once.
     template <class P>
-    status fused(P const& p, bool turned, arena& memory, split_report& ran) const {
+    status fused(P const& p, bool turned, arena& memory, report& ran) const {
         auto const by = on_host();
         index_t const m = p.c.rows, n = p.c.cols, k = p.a.cols;
         auto const pack = [&](measured const& x, bool as_b, auto const& to) {
@@ -429,11 +437,17 @@ private:
             pack(a, false, left), pack(b, true, right);
         }
         by.multiply(products(), left, right, alpha, p, turned);
-        ran = report();
+        ran = told();
         return {};
     }
-    split_report report() const {
-        return {products(), options_.products != 0 ? "as told" : "the fewest that are accurate enough"};
+    report told() const {
+        return told("bfloat16", products(),
+                    options_.products != 0 ? "as told" : "the fewest that are accurate enough");
+    }
+    static report told(std::string_view ran, int products, char const* reason) {
+        report r;
+        r.ran = ran, r.reason = reason, r.products = products, r.count = products == 3 ? 2 : 3, r.phases = 2;
+        return r;
     }
 
     // ---- operands ----------------------------------------------------------------------------------------
@@ -469,7 +483,7 @@ private:
     }
 
     // Both operands; or ran.reason tells why parts will not do.
-    status take_both_apart(operand& a, operand& b, float& alpha, arena& memory, split_report& ran) const {
+    status take_both_apart(operand& a, operand& b, float& alpha, arena& memory, report& ran) const {
         if constexpr (on_device) {
             if (status s = measure(a, b, memory); !s) return s;
             if (is_odd(a) || is_odd(b)) {
@@ -511,12 +525,12 @@ private:
     }
 
     // Finds scales, and an alpha that makes up for them; or a reason why parts will not do.
-    status rescale(measured& a, measured& b, float& alpha, arena& memory, split_report& ran) const {
+    status rescale(measured& a, measured& b, float& alpha, arena& memory, report& ran) const {
         if (status s = measure(a, b, memory); !s) return s;
         make_up(a, b, alpha, ran);
         return {};
     }
-    static void make_up(measured const& a, measured const& b, float& alpha, split_report& ran) {
+    static void make_up(measured const& a, measured const& b, float& alpha, report& ran) {
         char const* const reason = not_for_parts(a, b, alpha);
         ran.reason = reason ? reason : "";
         if (!reason) alpha *= split_parts::power(-a.shift) * split_parts::power(-b.shift);
@@ -593,7 +607,7 @@ private:
 
     // All products at once.
     template <class P>
-    status by_warpgroups(P const& p, arena& memory, split_report& ran) const {
+    status by_warpgroups(P const& p, arena& memory, report& ran) const {
         measured a{p.a}, b{transposed(p.b)};
         float alpha = p.alpha;
         if (status s = measure(a, b, memory); !s) return s;
@@ -605,8 +619,7 @@ private:
         }
         status s = in_half ? by_warpgroups_in<half>(3, a, b, alpha, p, memory)
                            : by_warpgroups_in<bfloat16>(products(), a, b, alpha, p, memory);
-        ran = report();
-        if (in_half) ran = {3, "of half, which the exponents of the data allow"};
+        ran = in_half ? told("half", 3, "the exponents of the data allow half") : told();
         return s;
     }
     template <class Part, class P>
@@ -627,7 +640,6 @@ private:
         return split_parts::multiply_by_warpgroups(leaf(), products, left, right, totals, alpha, p);
     }
 
-    Base base_;
     split_options options_;
 };
 

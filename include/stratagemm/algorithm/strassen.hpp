@@ -21,7 +21,7 @@
 // algorithm reloaded, 2016.
 #pragma once
 
-#include "../core/policy.hpp"
+#include "../core/layer.hpp"
 #include "strassen/bilinear.hpp"
 #include "strassen/together.hpp"
 
@@ -42,10 +42,13 @@ struct strassen_options {
 };
 
 template <policy Base>
-class strassen {
+class strassen : public layer_over<Base> {
+    using layer = layer_over<Base>;
+    using layer::base_;
+
 public:
-    using space = typename Base::space;
-    using arena = typename Base::arena;
+    using layer::leaf;
+    using typename layer::arena, typename layer::space;
 
     // The parts of a product have its types, and so the base answers for them too.
     template <class P>
@@ -58,10 +61,7 @@ public:
     }();
 
     explicit strassen(Base base, strassen_options options = {}) // option names: see strassen_options
-        : base_(std::move(base)), options_(options) {}
-
-    auto leaf() const { return base_.leaf(); }
-    result<arena> reserve(footprint f) const { return base_.reserve(f); }
+        : layer(std::move(base)), options_(options) {}
 
     template <class S>
     footprint workspace(S const& s) const {
@@ -98,8 +98,7 @@ public:
     status check(S const&) const {
         if (options_.levels < strassen_options::automatic)
             return error(errc::argument, "strassen: levels must not be negative");
-        if constexpr (requires { base_.check(S{}); }) return base_.check(S{});
-        return {};
+        return layer::check(S{});
     }
 
     template <class P>
@@ -643,13 +642,17 @@ private:
         S const inner = divisible(s, levels);
         borders<S> const edge(s, inner);
         bound x = bound_of_divided(inner, levels);
+        double const products =
+            1 + (edge.last_terms.k > 0) + (edge.last_columns.n > 0) + (edge.last_rows.m > 0);
         if (edge.last_terms.k) { // it adds to what is there, and wrong by x
             bound const y = base_bound(edge.last_terms);
             x.worst += y.worst * (1 + x.worst);
             x.expected = __builtin_sqrt(x.expected * x.expected + y.expected * y.expected);
+            if (y.confidence < x.confidence) x.confidence = y.confidence;
         }
         if (edge.last_columns.n) x = larger(x, base_bound(edge.last_columns));
         if (edge.last_rows.m) x = larger(x, base_bound(edge.last_rows));
+        x.confidence = all_hold(x.confidence, products);
         return x;
     }
     template <class S>
@@ -663,7 +666,8 @@ private:
         if (f.accumulates) x = larger(x, bound_of_divided(part_of(s, true), levels - 1));
         double const of_c = (f.products * x.worst + 1.01 * (1 + x.worst) * f.additions * u) / parts,
                      of_e = s.adds ? f.added * x.worst + 1.01 * f.additions_of_added * u : 0;
-        return {of_c < of_e ? of_e : of_c, __builtin_sqrt(f.mean_square) / parts * x.expected + own, true};
+        return {of_c < of_e ? of_e : of_c, __builtin_sqrt(f.mean_square) / parts * x.expected + own, true,
+                all_hold(x.confidence, table().products)};
     }
 
     // The base's bound in the norm. |A||B| is at most k max|A| max|B|; where elements are spread evenly,
@@ -677,7 +681,6 @@ private:
         return x;
     }
 
-    Base base_;
     strassen_options options_;
 };
 

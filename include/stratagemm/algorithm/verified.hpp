@@ -45,14 +45,16 @@
 STRATAGEMM_BEGIN
 
 template <policy Base>
-class verified {
+class verified : public layer_over<Base> {
+    using layer = layer_over<Base>;
+    using layer::base_;
     static constexpr bool in_host_memory = std::is_same_v<typename Base::space, host_memory>;
     static constexpr bool on_host = in_host_memory && host_leaf<leaf_of<Base>>,
                           on_device = !in_host_memory && device_leaf<leaf_of<Base>, typename Base::space>;
 
 public:
-    using space = typename Base::space;
-    using arena = typename Base::arena;
+    using layer::leaf;
+    using typename layer::arena, typename layer::space;
 
     // The base does the product without the epilogue. Checksums of complex numbers are not computed on a device, nor
     // those of two element types, nor, anywhere, those of integers that are rounded to int8.
@@ -69,10 +71,7 @@ public:
     }();
 
     explicit verified(Base base, verified_options options = {}) // option names: see verified_options
-        : base_(std::move(base)), options_(options) {}
-
-    auto leaf() const { return base_.leaf(); }
-    result<arena> reserve(footprint f) const { return base_.reserve(f); }
+        : layer(std::move(base)), options_(options) {}
 
     template <class S>
     footprint workspace(S s) const {
@@ -89,10 +88,6 @@ public:
             space::share(check) = device_room<space, T, C, W>::template bytes<arena>(s.m, s.n, s.k);
         if (s.adds) space::share(copy) = arena::rounded(static_cast<std::size_t>(s.m * s.n) * sizeof(C));
         return copy + larger(base_.workspace(s), check);
-    }
-    template <class S>
-    bound error_bound(S const& s) const {
-        return base_.error_bound(s);
     }
     // Four passes over the operands, which wait for memory; on a device, a dozen launches and a wait, too.
     template <class S>
@@ -114,23 +109,25 @@ public:
     template <class S>
     status check(S const& s) const {
         if (options_.rounds < 1) return error(errc::argument, "verified: `rounds` must be at least 1");
-        if constexpr (requires { base_.check(s); }) return base_.check(s);
-        return {};
+        return layer::check(s);
     }
 
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (status s = check(p.shape()); !s) return s;
-        verified_report seen;
+        report seen;
+        seen.ran = "checked", seen.reason = "checksums compare C with its operands";
+        seen.seed = options_.seed, seen.bound = this->error_bound(p.shape());
         status done;
         for (index_t i = 0; done && i < p.count; ++i) done = multiply(p.at(i), memory, seen);
+        seen.phases = seen.repeated > 0 ? 4 : 2;
         if (options_.report) *options_.report = seen;
         return done;
     }
 
 private:
     template <class P>
-    status multiply(P const& with_epilogue, arena& memory, verified_report& seen) const {
+    status multiply(P const& with_epilogue, arena& memory, report& seen) const {
         auto p = with_epilogue.without_epilogue();
         using C = typename P::c_type;
         typename arena::scope const until_return(memory);
@@ -162,8 +159,7 @@ private:
 
     // Checks C, and repairs it; `refused` says what is wrong with it then, if anything is.
     template <class P>
-    status check(P const& p, bound const& allowed, arena& memory, verified_report& seen,
-                 status& refused) const {
+    status check(P const& p, bound const& allowed, arena& memory, report& seen, status& refused) const {
         using namespace verified_parts;
         typename arena::scope const until_checked(memory);
         auto const with = [&](auto& place, auto& host) {
@@ -211,7 +207,6 @@ private:
         return failure(errc::verification, "verified", text);
     }
 
-    Base base_;
     verified_options options_;
 };
 

@@ -30,15 +30,22 @@ inline footprint larger(footprint x, footprint y) {
 // How far a computed C can be from the exact one.
 //   componentwise: |dC_ij| <= x (|alpha| |A||B| + |beta E|)_ij
 //   normwise:      |dC_ij| <= x (|alpha| k max|A| max|B| + max|beta E|)
-// `worst` holds for every input; `expected` is a statistical estimate for typical data.
+// `worst` holds with probability `confidence`: 1 for every input, less where an algorithm draws random numbers, whatever
+// the input. `expected` is a statistical estimate for typical data.
 struct bound {
     double worst = 0;
     double expected = 0;
     bool normwise = false;
+    double confidence = 1;
 };
 inline bound larger(bound x, bound y) {
     return {x.worst < y.worst ? y.worst : x.worst, x.expected < y.expected ? y.expected : x.expected,
-            x.normwise || y.normwise};
+            x.normwise || y.normwise, x.confidence < y.confidence ? x.confidence : y.confidence};
+}
+// How likely it is that `count` bounds of one confidence all hold, at least.
+constexpr double all_hold(double confidence, double count) {
+    double const x = 1 - count * (1 - confidence);
+    return x > 0 ? x : 0;
 }
 
 // Of sums of `length` products, each added to the last in the accumulator and rounded once to C.

@@ -361,11 +361,11 @@ sg::ozaki_report check_contract(char const* what, sg::matrix<T> const& a, sg::ma
     exact const truth(a, b);
     double const native = truth.error(multiply(cpu, a, b));
     double const ours = truth.error(multiply(sg::ozaki{cpu, {.report = &report}}, a, b));
-    CAPTURE(what, a.rows(), b.cols(), a.cols(), int(report.scheme), report.count, report.spread);
+    CAPTURE(what, a.rows(), b.cols(), a.cols(), report.ran, report.count, report.spread);
     CHECK(ours <= native);
-    if (report.scheme == sg::ozaki_report::native) CHECK(report.count == 0);
+    if (report.ran == "native") CHECK(report.count == 0);
     // By the letter: eps |A||B| + u |C|.
-    if (report.scheme != sg::ozaki_report::native) CHECK(ours <= 2 * sg::unit_roundoff<T>());
+    if (report.ran != "native") CHECK(ours <= 2 * sg::unit_roundoff<T>());
     return report;
 }
 
@@ -385,9 +385,9 @@ TEMPLATE_TEST_CASE("never less accurate than the native product, for any spread 
             auto const a = spread_out<T>(m, k, phi, 6), b = spread_out<T>(k, n, phi, 7);
             auto const report = check_contract("spread", a, b);
             CAPTURE(phi, k);
-            if (phi <= 1) CHECK(report.scheme == sg::ozaki_report::moduli);
+            if (phi <= 1) CHECK(report.ran == "moduli");
             if (phi == 8 && k >= 64) {
-                CHECK(report.scheme == sg::ozaki_report::native);
+                CHECK(report.ran == "native");
                 CHECK(contains(report.reason, "spread"));
             }
         }
@@ -488,7 +488,7 @@ TEST_CASE("what fits is exact, and takes no more than it needs") {
     sg::ozaki const policy(eager<sg::reference>{}, {.report = &report});
     auto const a = integers<double>(20, 50, 1), b = integers<double>(50, 20, 2);
     CHECK(equal(multiply(policy, a, b), product_of(a, b)));
-    CHECK(report.scheme == sg::ozaki_report::moduli);
+    CHECK(report.ran == "moduli");
     CHECK(report.count == 7);
     CHECK(report.products == 8);
     // Wide, and yet exact: every sum has one term.
@@ -500,7 +500,7 @@ TEST_CASE("what fits is exact, and takes no more than it needs") {
 TEST_CASE("accuracy is what was asked for, and no more work than that") {
     auto const a = fractions<double>(30, 100, 1), b = fractions<double>(100, 30, 2);
     exact const truth(a, b);
-    int before = 0;
+    sg::index_t before = 0;
     for (int bits = 2; bits <= 53; ++bits) {
         sg::ozaki_report report;
         sg::ozaki const policy(eager<sg::reference>{},
@@ -514,8 +514,8 @@ TEST_CASE("accuracy is what was asked for, and no more work than that") {
         CHECK(!bound.normwise);
         CHECK(report.products >= before);
         before = report.products;
-        if (bits <= 8) CHECK(report.scheme == sg::ozaki_report::slices);
-        if (bits >= 20) CHECK(report.scheme == sg::ozaki_report::moduli);
+        if (bits <= 8) CHECK(report.ran == "slices");
+        if (bits >= 20) CHECK(report.ran == "moduli");
     }
     CHECK(before <= 17);
     CHECK(sg::accuracy::bits(53).eps == sg::accuracy::fp64.eps);
@@ -546,7 +546,7 @@ TEST_CASE("lines that one power of two cannot scale are left to the base") {
             sg::ozaki_report report;
             options.report = &report;
             CHECK(exact(a, b).error(multiply(sg::ozaki{eager<sg::reference>{}, options}, a, b)) < 1e-6);
-            CHECK((report.scheme == sg::ozaki_report::native) == (size == 0x1p-1000));
+            CHECK((report.ran == "native") == (size == 0x1p-1000));
         }
 }
 
@@ -564,7 +564,7 @@ TEMPLATE_TEST_CASE("Inf, NaN and what overflows come out as from the native prod
                 options.report = &report;
                 eager const cpu{untiled{{.threads = 1}}};
                 CHECK(same_bits(multiply(sg::ozaki{cpu, options}, a, b), multiply(cpu, a, b)));
-                CHECK(report.scheme == sg::ozaki_report::native);
+                CHECK(report.ran == "native");
                 CHECK(*report.reason != '\0');
             }
 }
@@ -654,7 +654,7 @@ TEST_CASE("complex products: as accurate as real ones") {
     sg::gemm(sg::ozaki{eager{untiled{{.threads = 1}}}, {.report = &report}}, alpha, sg::conjugated(a), b,
              T(0), c);
     sg::gemm(sg::reference{}, alpha, sg::conjugated(a), b, T(0), want);
-    CHECK(report.scheme == sg::ozaki_report::moduli);
+    CHECK(report.ran == "moduli");
     for (sg::index_t i = 0; i < 12; ++i)
         for (sg::index_t j = 0; j < 11; ++j)
             CHECK(std::abs(c(i, j) - want(i, j)) <= 3e-16 * std::abs(want(i, j)) + 1e-16);
@@ -748,19 +748,19 @@ TEST_CASE("the native product where it is estimated to be faster, unless counts 
         rated base;
         base.ratio = ratio;
         multiply(sg::ozaki{base, options}, a, b);
-        if (report.scheme == sg::ozaki_report::native) CHECK(contains(report.reason, "faster"));
-        return report.scheme;
+        if (report.ran == "native") CHECK(contains(report.reason, "faster"));
+        return report.ran;
     };
-    CHECK(scheme(2, {}) == sg::ozaki_report::native);
-    CHECK(scheme(10, {}) == sg::ozaki_report::native);   // 7 would pay, but 14 are needed
-    CHECK(scheme(15.5, {}) == sg::ozaki_report::native); // little would be gained
-    CHECK(scheme(40, {}) == sg::ozaki_report::moduli);
-    CHECK(scheme(10, {.accuracy = sg::accuracy::bits(8)}) == sg::ozaki_report::slices);
-    CHECK(scheme(2, {.moduli = 15}) == sg::ozaki_report::moduli);
+    CHECK(scheme(2, {}) == "native");
+    CHECK(scheme(10, {}) == "native");   // 7 would pay, but 14 are needed
+    CHECK(scheme(15.5, {}) == "native"); // little would be gained
+    CHECK(scheme(40, {}) == "moduli");
+    CHECK(scheme(10, {.accuracy = sg::accuracy::bits(8)}) == "slices");
+    CHECK(scheme(2, {.moduli = 15}) == "moduli");
 
     // The host knows: so few elements are never worth the planes.
     sg::ozaki_report report;
     multiply(sg::ozaki{sg::host{}, {.report = &report}}, a, b);
-    CHECK(report.scheme == sg::ozaki_report::native);
+    CHECK(report.ran == "native");
     CHECK(contains(report.reason, "faster"));
 }

@@ -124,8 +124,11 @@ public:
         each_block(c, one_of(s), [&](S const& block) { all = larger(all, base_.error_bound(block)); });
         each_early_block(c, one_of(s),
                          [&](S const& block) { early = larger(early, base_.error_bound(block)); });
-        return in_pieces<S>(larger(all, in_pieces<S>(early, course::parts(c.k, early_k<S>(c)))),
-                            course(c, s).pieces());
+        course const way(c, s);
+        bound x =
+            in_pieces<S>(larger(all, in_pieces<S>(early, course::parts(c.k, early_k<S>(c)))), way.pieces());
+        x.confidence = all_hold(x.confidence, static_cast<double>(way.rows() * way.cols() * way.pieces()));
+        return x;
     }
 
     template <class S>
@@ -247,7 +250,7 @@ private:
         for (index_t l = 0; l < pieces; ++l) worst += x.worst * (1 + worst);
         double const expected =
             __builtin_sqrt(x.expected * x.expected + static_cast<double>(pieces) * once * once);
-        return {worst, expected < worst ? expected : worst, x.normwise};
+        return {worst, expected < worst ? expected : worst, x.normwise, x.confidence};
     }
 
     template <class S, class F>

@@ -4,22 +4,30 @@
 #include "device.hpp"
 #include "host.hpp"
 
-#include "../../core/policy.hpp"
+#include "../../core/layer.hpp"
 
 #include <initializer_list>
 
 STRATAGEMM_BEGIN
 
-// What ran, for the last product.
-struct ozaki_report {
+namespace ozaki_parts {
+
+// How a product is done. `looked`: by what the data are.
+struct choice {
     enum scheme_type { native, slices, moduli } scheme = native;
     int count = 0;    // slices or moduli
     int products = 0; // of int8 matrices, m n k multiply-adds each; one for scaling included
     int spread = 0;   // bits by which the data need more than `accuracy`; not known for explicit counts
-    char const* reason = ""; // why
-};
+    char const* reason = "";
 
-namespace ozaki_parts {
+    report told(bound const& allowed, bool looked) const {
+        constexpr std::string_view names[] = {"native", "slices", "moduli"};
+        report r;
+        r.ran = names[scheme], r.reason = reason, r.count = count, r.products = products, r.spread = spread;
+        r.phases = 1 + looked, r.bound = allowed;
+        return r;
+    }
+};
 
 // How much of k is split at a time on a device, and how far apart lines of residues are.
 struct residue_room {
@@ -64,7 +72,7 @@ public:
     bool good() const { return static_cast<bool>(status_); }
 
     // Looks at the data; writes nothing to C.
-    ozaki_report plan() {
+    choice plan() {
         auto const& options = policy_.options_;
         bool const by_contract = policy_.by_contract(),
                    probes = by_contract || policy_.probes(options.moduli);
@@ -76,7 +84,7 @@ public:
         if (probes && !Policy::on_device) leading = take_planes(1);
         surveyed_ = survey(leading, options.moduli > 0 && !probes);
         if (!surveyed_) find(peak), find(exponent);
-        if (char const* const reason = not_for_integers()) return {ozaki_report::native, 0, 0, 0, reason};
+        if (char const* const reason = not_for_integers()) return {choice::native, 0, 0, 0, reason};
         if (by_contract) return choose(leading);
         if (options.slices > 0) return policy_.explicit_plan();
         if (!surveyed_) find(probes ? sum : squares);
@@ -86,7 +94,7 @@ public:
 
     // The same for moduli on a device: kernels look at the lines, scale them, and try all numbers of moduli. The host
     // waits once, for what they found.
-    ozaki_report plan_on_device(bool probes) {
+    choice plan_on_device(bool probes) {
         using steps = device_steps;
         int const count = policy_.options_.moduli;
         typename steps::findings found{};
@@ -98,21 +106,21 @@ public:
         auto const& [of_a, of_b, with] = found;
         if (char const* const reason =
                 reason_against(of_a.not_finite != 0 || of_b.not_finite != 0, of_a.exponent + of_b.exponent))
-            return {ozaki_report::native, 0, 0, 0, reason};
-        ozaki_report plan = policy_.explicit_plan();
+            return {choice::native, 0, 0, 0, reason};
+        choice plan = policy_.explicit_plan();
         if (count == 0) {
             double const widest = of_a.widest < of_b.widest ? of_b.widest : of_a.widest,
                          eps = policy_.template wanted<T>();
-            plan = {ozaki_report::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
+            plan = {choice::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
                     "the exponents of the data spread too far"};
             for (int x = 0; x < steps::counts && plan.count == 0; ++x) {
                 auto const &a = with[x][0], &b = with[x][1];
                 if (lost_by_both(a.lost, b.lost, static_cast<int>(b.kept)) <= eps)
-                    plan = {ozaki_report::moduli, steps::least_count + x, steps::least_count + x + 1,
-                            plan.spread, "the fewest that are accurate enough"};
+                    plan = {choice::moduli, steps::least_count + x, steps::least_count + x + 1, plan.spread,
+                            "the fewest that are accurate enough"};
             }
             if (plan.count > 0 && policy_.native_is_faster(shape_, plan, true))
-                plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
+                plan = {choice::native, 0, 0, plan.spread, "the native product is faster"};
             if (plan.count == 0) return plan;
         }
         auto const in_reach = [](auto const& of) { // or there is no line
@@ -120,7 +128,7 @@ public:
         };
         auto const* const scaled = probes ? with[plan.count - steps::least_count] : nullptr;
         if (!(scaled ? in_reach(scaled[0]) && in_reach(scaled[1]) : in_reach(of_a) && in_reach(of_b)))
-            return {ozaki_report::native, 0, 0, plan.spread, out_of_reach};
+            return {choice::native, 0, 0, plan.spread, out_of_reach};
         if (probes) {
             then([&] { return device_.scale(a_, room(plan.count)); });
             then([&] { return device_.scale(b_, room(plan.count)); });
@@ -325,7 +333,7 @@ protected:
 
     // ---- choosing ------------------------------------------------------------------------------------
 
-    ozaki_report choose(planes const& leading) {
+    choice choose(planes const& leading) {
         if (!surveyed_) find(sum), find(lowest_set);
         double const eps = policy_.template wanted<T>();
         bool const slices_may_do = policy_.template slices_may_do<T>();
@@ -335,20 +343,19 @@ protected:
             probe(leading, {ceiling, spread});
         double widest = largest(a_, spread), other = largest(b_, spread);
         if (other > widest) widest = other;
-        ozaki_report plan{ozaki_report::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
-                          "the exponents of the data spread too far"};
+        choice plan{choice::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
+                    "the exponents of the data spread too far"};
         for (int x = Policy::least_chosen_moduli; x <= most_moduli && plan.count == 0; ++x)
             if (cut_off_by_moduli(x) <= eps)
-                plan = {ozaki_report::moduli, x, x + 1, plan.spread, "the fewest that are accurate enough"};
+                plan = {choice::moduli, x, x + 1, plan.spread, "the fewest that are accurate enough"};
         for (int x = Policy::least_slices; x <= Policy::most_chosen_slices && slices_may_do; ++x) {
             int const products = Policy::products_of_slices(x) + 1;
             if (cut_off_by_slices(x) <= eps && (plan.count == 0 || products < plan.products))
-                plan = {ozaki_report::slices, x, products, plan.spread,
-                        "the fewest that are accurate enough"};
+                plan = {choice::slices, x, products, plan.spread, "the fewest that are accurate enough"};
         }
         if (plan.count > 0 && policy_.native_is_faster(shape_, plan, true))
-            plan = {ozaki_report::native, 0, 0, plan.spread, "the native product is faster"};
-        return plan.scheme == ozaki_report::moduli ? scale_residues(plan, true) : plan;
+            plan = {choice::native, 0, 0, plan.spread, "the native product is faster"};
+        return plan.scheme == choice::moduli ? scale_residues(plan, true) : plan;
     }
 
     // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2,
@@ -382,7 +389,7 @@ protected:
     }
 
     // The plan, unless a scale is beyond what one factor can do.
-    ozaki_report scale_residues(ozaki_report const& plan, bool by_product) {
+    choice scale_residues(choice const& plan, bool by_product) {
         double const r = room(plan.count);
         if (by_product) {
             scale(scale_by_product<left>{a_, r}, a_);
@@ -393,7 +400,7 @@ protected:
         }
         ready();
         if (in_reach(a_) && in_reach(b_)) return plan;
-        return {ozaki_report::native, 0, 0, plan.spread, out_of_reach};
+        return {choice::native, 0, 0, plan.spread, out_of_reach};
     }
     template <class Lines>
     static bool in_reach(measured<Lines> const& x) {
@@ -581,10 +588,10 @@ public:
             kept_lines<right> const* kept_b = nullptr)
         : sums(policy, left{p.a}, right{p.b}, p.shape(), memory, kept_a, kept_b), p_(p) {}
 
-    status run(ozaki_report const& plan) {
+    status run(choice const& plan) {
         if (!status_) return std::move(status_);
-        if (policy_.options_.report) *policy_.options_.report = plan;
-        if (plan.scheme == ozaki_report::slices) {
+        policy_.tell(plan, p_.shape(), true);
+        if (plan.scheme == choice::slices) {
             store(this->sum_slices(plan.count), 8 * (plan.count - 1));
         } else {
             residue_system const system(plan.count);

@@ -18,22 +18,17 @@
 #pragma once
 
 #include "../../backend/reference.hpp"
+#include "../../core/layer.hpp"
 
 #include <limits>
 
 STRATAGEMM_BEGIN
 
-// What was found in all products of the last call.
-struct verified_report {
-    index_t products = 0; // checked
-    index_t repaired = 0; // elements of C that were wrong, and were replaced
-    index_t repeated = 0; // products that were done once more
-    index_t skipped = 0;  // rows and columns of C that were not checked: Inf, NaN, overflow
-    double error = 0; // the largest error of an element that was computed again and was right, over the bound
-    double limit =
-        0; // an error beyond the bound of its element is found if it is more than so many times the bound of
-           // an average element of its row, and of one of its column; Inf: some were too large to tell
-};
+// What was found in all products of the last call: `products` that were checked; `error` is the largest of an element
+// that was computed again and was right, over the bound. An error beyond the bound of its element is found if it is
+// more than `limit` times the bound of an average element of its row, and of one of its column; Inf: some were too large
+// to tell.
+using verified_report = report;
 
 struct verified_options {
     std::uint64_t seed = 1; // of the vectors
@@ -219,7 +214,7 @@ public:
     }
 
     // Takes what was found into the report; a product that was not right leaves its repairs behind.
-    void tell(verified_report& to, bool right) const {
+    void tell(report& to, bool right) const {
         if (!right) return;
         to.products += 1, to.repaired += repaired_, to.skipped += skipped_;
         to.error = to.error < error_ ? error_ : to.error;

@@ -117,7 +117,7 @@ public:
     status take_state() { return std::move(state_); }
 
     // Whether C is right, as kernels see it; the report is told then. If not, it may be right all the same.
-    bool is_right(bound const& allowed, verified_options const& options, verified_report& seen) {
+    bool is_right(bound const& allowed, verified_options const& options, report& seen) {
         if (!is_finite(magnitude_of(p_.alpha)) || !is_finite(magnitude_of(p_.beta))) return false;
         int const rounds = rounds_of<C>(m_, n_, k_, options);
         double limit = 0, error = 0;
