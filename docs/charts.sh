@@ -7,13 +7,16 @@ set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../bench/results"
 
-emulation=emulation-emerald-rapids-2026-11-21.txt
-cuda=cuda-h100-2026-11-27.txt
-opencl=opencl-h100-2026-11-27.txt
+emulation=emulation-host-xeon-amx.txt
+cuda=cuda-h100.txt
+opencl=opencl-h100.txt
+
+# date_of FILE: the first date in it.
+date_of() { grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' "$1" | head -n 1; }
 
 # host_cases MACHINE FILE
 host_cases() {
-    echo "group host: $1, 1 and 2 threads, ${2%.txt}"
+    echo "group host: $1, 1 and 2 threads, $(date_of "$2")"
     echo "note to the best of OpenBLAS, BLIS, Eigen, oneDNN, libxsmm and inlined code"
     # The file has the means of ratios that are not rounded.
     awk 'NR == FNR {
@@ -37,13 +40,12 @@ host_cases() {
 # Each line of what follows: "group TITLE", "note TEXT", "row LABEL", the "mean RATIO" of the row where a file has one,
 # or the ratio of a case.
 {
-    host_cases "Xeon with AMX" host-xeon-2026-11-27.txt
-    host_cases "Zen 3, AVX2" host-zen3-2026-11-27.txt
+    host_cases "Xeon with AMX" host-xeon-amx.txt
+    host_cases "Zen 3, AVX2" host-zen3.txt
 
-    echo "group emulated on host: Emerald Rapids with AMX, ${emulation%.txt}"
+    echo "group emulated on host: Emerald Rapids with AMX, $(date_of "$emulation")"
     echo "note of full accuracy; to the best of the same libraries"
-    awk '/^== The state before it/ { exit }
-        /^FP(32|64),/ { type = $1 }
+    awk '/^FP(32|64),/ { type = $1 }
         type == "FP64," && /^  ozaki fp64 / && $5 != "-" { fp64 = fp64 $5 "\n" }
         type == "FP32," && /^  ozaki fp32 / && $5 != "-" { fp32 = fp32 $5 "\n" }
         type == "FP32," && /^  split fp32 / && $5 != "-" { parts = parts $5 "\n" }
@@ -51,7 +53,7 @@ host_cases() {
         ' "$emulation"
 
     # A case: its name, our rate, "-", the peer, its rate, the ratio, us and more.
-    echo "group cuda: H100, CUDA 13.0, ${cuda%.txt}"
+    echo "group cuda: H100, CUDA 13.0, $(date_of "$cuda")"
     echo "note to cuBLAS 13.1"
     awk '/^ratio to/ { exit }
         function add(row) { if (!(row in ratios)) order[++rows] = row; ratios[row] = ratios[row] word[2] "\n" }
@@ -70,7 +72,7 @@ host_cases() {
         END { for (i = 1; i <= rows; ++i) printf "row %s\n%s", order[i], ratios[order[i]] }' "$cuda"
 
     # Beneath a case, its other peer.
-    echo "group opencl: H100, ${opencl%.txt}"
+    echo "group opencl: H100, $(date_of "$opencl")"
     echo "note to cuBLAS 13.1, and to CLBlast 1.5.3 with its tile tuned"
     awk '/^ratio to/ { exit }
         function add(peer, ratio) { ratios[type " / " peer] = ratios[type " / " peer] ratio "\n" }
@@ -120,7 +122,6 @@ host_cases() {
     $1 == "group" {
         end_row()
         sub(/^group /, "")
-        sub(/, [a-z0-9-]*-20/, ", 20") # of the name of a file, the date
         y += 36
         text(6, y, 15, "start", substr($0, 1, index($0, ":") - 1), " font-weight=\"bold\"")
         quiet(substr($0, index($0, ":") + 2))

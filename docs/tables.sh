@@ -6,17 +6,18 @@
 # tests/docs/pictures.sh compares both with the pages in the repository.
 set -eu
 export LC_ALL=C
-cd "$(dirname "$0")/.."
-results=bench/results
+cd "$(dirname "$0")/../bench/results"
 
-# host_means FILE FILE: of the two machines.
+# dates_of FILE: the dates in it, of the second and later ones the day.
+dates_of() {
+    grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' "$1" | sort -u | awk 'NR > 1 { $0 = ", " substr($0, 9) } { printf "%s", $0 }'
+}
+
 host_means() {
     echo "| cases | Xeon, AVX-512 and AMX, mean | worst | Zen 3, AVX2, mean | worst |"
     echo "| --- | ---: | ---: | ---: | ---: |"
-    awk 'FNR == 1 { found = over = 0 }
-        /^== / { over = 1 } # what follows the cases
-        over { next }
-        /^ratio to/ { found = FNR; ++file; next }
+    awk 'FNR == 1 { found = 0; ++file }
+        /^ratio to/ { found = 1; next }
         found && NF >= 4 {
             match($0, / +[0-9]+ +[0-9.]+ +[0-9.]+ /)
             name = substr($0, 1, RSTART - 1)
@@ -31,95 +32,193 @@ host_means() {
                 if (!((name, 2) in value)) value[name, 2] = "| "
                 printf "| %s (%d) | %s | %s |\n", name, cases[name], value[name, 1], value[name, 2]
             }
-        }' "$1" "$2"
+        }' host-xeon-amx.txt host-zen3.txt
 }
 
-emulated() {
-    echo "| product | threads | policy | GFLOP/s | / native | / best library | error | bound |"
-    echo "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |"
-    awk '/^== The state before it/ { exit }
-        /^FP(32|64),/ { split($0, part, ", "); product = part[1] " " part[2]; threads = part[3] + 0; next }
-        /^  (native|ozaki fp64|ozaki fp32|ozaki, 8 moduli|ozaki, 15 moduli|split fp32|split, 3 products) / {
-            if (product ~ /FP64/ && / 8 moduli /) next
-            if (product ~ /FP32/ && (/ 15 moduli / || /ozaki fp64/)) next
-            name = $0
-            sub(/^  /, "", name)
-            sub(/ +[0-9.]+ +[0-9.]+ +[-0-9.]+ .*/, "", name)
-            split(substr($0, length(name) + 3), word, " ")
-            if (word[3] == "-") next # with neither in the run, the ratios are to something else
-            printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", product, threads, name, word[1], word[2], word[3],
-                word[4], word[5]
-        }' "$results/emulation-emerald-rapids-2026-11-21.txt"
-}
-
-# Of a case: its name, our rate, "-", the peer, its rate, the ratio, us, us of the host, TB/s and the kernel.
-cuda() {
-    echo "| product | TFLOP/s | cuBLAS | ratio | us | TB/s |"
-    echo "| --- | ---: | ---: | ---: | ---: | ---: |"
-    awk -v wanted="$1" '/^ratio to/ { exit }
+# cases FILE: of each case of a run on a device its name, its ratio and our microseconds, with tabs between them. A line of
+# the run is a name, our rate, "-", the peer, its rate, the ratio, us and more; in a file without rates a name, the ratio
+# and us.
+cases() {
+    awk '/^ratio to/ || cases && /^==/ { exit }
         at = index($0, "  cuBLAS  ") {
-            if ($0 !~ wanted) next
-            split(substr($0, at + 10), after, " ")
+            split(substr($0, at + 10), word, " ")
             name = substr($0, 1, at)
             sub(/ +[0-9.]+ +- *$/, "", name)
-            split(substr($0, length(name) + 1), own, " ")
-            printf "| %s | %s | %s | %s | %s | %s |\n", name, own[1], after[1], after[2], after[3], after[5]
-        }' $results/cuda-h100-2026-11-27.txt
+            printf "%s\t%s\t%s\n", name, word[2], word[3]
+            next
+        }
+        match($0, / +[0-9]+[.][0-9]+ +[0-9.-]+$/) {
+            split(substr($0, RSTART), word, " ")
+            printf "%s\t%s\t%s\n", substr($0, 1, RSTART - 1), word[1], word[2]
+            ++cases
+        }' "$1"
+}
+
+# Of the cases of a run of the OpenCL backend, as cases() has them, with the peer in the name.
+opencl_cases() {
+    awk '/^ratio to/ { exit }
+        /^[sd]gemm / {
+            match($0, /  (cuBLAS|CLBlast) /)
+            split(substr($0, RSTART), word, " ")
+            name = "opencl " $1
+            printf "%s, to %s\t%s\t-\n", name, word[1], word[3]
+        }
+        /^ +(cuBLAS|CLBlast): / { gsub(/[:,]/, ""); printf "%s, to %s\t%s\t-\n", name, $1, $4 }' "$1" | sort -r
 }
 
 # Geometric mean and worst of each type and kind.
-cuda_means() {
-    echo "| cases | mean | worst | |"
-    echo "| --- | ---: | ---: | --- |"
-    awk '/^ratio to/ { exit }
-        at = index($0, "  cuBLAS  ") {
-            split(substr($0, at + 10), after, " ")
+devices() {
+    echo "| cases | H100, mean | worst | H200, mean | worst |"
+    echo "| --- | ---: | ---: | ---: | ---: |"
+    { cases cuda-h100.txt && opencl_cases opencl-h100.txt && echo next && cases cuda-h200.txt; } | awk -F '\t' '
+        BEGIN { file = 1 }
+        $0 == "next" { file = 2; next }
+        {
             kind = $1
-            if ($0 ~ / rows /) kind = kind ", few rows"
-            if ($1 == "grouped") kind = kind " " $2
-            if (!(kind in cases)) order[++kinds] = kind
-            ++cases[kind]; sum[kind] += log(after[2])
-            if (!(kind in worst) || after[2] + 0 < worst[kind] + 0) {
-                worst[kind] = after[2]
-                name = substr($0, 1, at)
-                sub(/ +[0-9.]+ +- *$/, "", name)
-                case_of[kind] = name
-            }
+            if (kind !~ /^opencl/) sub(/ .*/, "", kind)
+            if ($1 ~ / rows /) kind = kind ", few rows"
+            if (kind == "grouped") { split($1, word, " "); kind = kind " " word[2] }
+            if (!(kind in any)) { any[kind] = 1; order[++kinds] = kind }
+            ++cases[kind, file]
+            sum[kind, file] += log($2)
+            if (cases[kind, file] == 1 || $2 + 0 < worst[kind, file] + 0) worst[kind, file] = $2
         }
-        END {
-            for (i = 1; i <= kinds; ++i)
-                printf "| %s (%d) | %.2f | %s | %s |\n", order[i], cases[order[i]],
-                    exp(sum[order[i]] / cases[order[i]]), worst[order[i]], case_of[order[i]]
-        }' $results/cuda-h100-2026-11-27.txt
+        function cell(kind, file) {
+            if (!((kind, file) in cases)) return " | "
+            return sprintf("%.2f (%d) | %s", exp(sum[kind, file] / cases[kind, file]), cases[kind, file], worst[kind, file])
+        }
+        END { for (i = 1; i <= kinds; ++i) printf "| %s | %s | %s |\n", order[i], cell(order[i], 1), cell(order[i], 2) }'
 }
 
-opencl() {
-    echo "| product | stratagemm | CLBlast | ratio | cuBLAS | ratio |"
-    echo "| --- | ---: | ---: | ---: | ---: | ---: |"
-    awk '/^ratio to/ { exit }
-        /^[sd]gemm / {
-            name = $1 " " $2
-            match($0, /  (cuBLAS|CLBlast) /)
-            own = $3
-            split(substr($0, RSTART), word, " ")
-            rate[word[1]] = word[2]; ratio[word[1]] = word[3]
+# Of each type the last row in the file.
+sweeps() {
+    echo "| where | date | float | double | bfloat16 | half | int8 |"
+    echo "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    for line in "host-xeon-amx:\`host\`, 1 thread of a Xeon with AMX" "host-zen4:\`host\`, 1 thread of Zen 4, AVX-512" \
+        "cuda-h100:\`cuda\`, H100" "cuda-h200:\`cuda\`, H200" "opencl-h100:\`opencl\`, H100" "opencl-h200:\`opencl\`, H200" \
+        "opencl-pocl-xeon:\`opencl\`, PoCL on a Xeon" "opencl-pocl-zen3:\`opencl\`, PoCL on Zen 3"; do
+        file=sweep-${line%%:*}.txt
+        awk -v where="${line#*:}" -v date="$(dates_of "$file")" '
+            /^ratio to/ { inside = 1; next }
+            !NF { inside = 0 }
+            inside { type = $1; sub(/,/, "", type); value[type] = $(NF - 2) " / " $(NF - 1) " / " $NF }
+            END {
+                printf "| %s | %s |", where, date
+                split("float double bfloat16 half int8", types, " ")
+                for (i = 1; i <= 5; ++i) printf " %s |", value[types[i]]
+                print ""
+            }' "$file"
+    done
+}
+
+# emulation FILE MACHINE: over the native product and over the best other library. Of runs of one product the last counts.
+emulation() {
+    awk -v machine="$2" '
+        /^complex / { type = "" }
+        /^FP(32|64), / { split($0, part, ", "); type = part[1]; size = part[2]; threads = part[3] + 0; next }
+        /^  (ozaki|split) fp(32|64) / {
+            if ($2 != tolower(type)) next
+            if ($5 == "-") next # no other library in the run
+            row = type " by `" $1 "`" (threads ? ", " threads (threads == 1 ? " thread" : " threads") : "")
+            if (!(row in any)) { any[row] = 1; order[++rows] = row }
+            value[row, size] = $4 ", " $5
         }
-        /^ +(cuBLAS|CLBlast): / {
-            gsub(/[:,]/, "")
-            rate[$1] = $2; ratio[$1] = $4
-            printf "| %s | %s | %s | %s | %s | %s |\n", name, own, rate["CLBlast"], ratio["CLBlast"],
-                rate["cuBLAS"], ratio["cuBLAS"]
-        }' $results/opencl-h100-2026-11-27.txt
+        END {
+            for (i = 1; i <= rows; ++i) {
+                row = order[i]
+                printf "| %s: %s |", machine, row
+                for (size = 1024; size <= 16384; size *= 2) printf " %s |", value[row, size]
+                print ""
+            }
+        }' "$1"
+}
+
+emulated() {
+    echo "| | 1024 | 2048 | 4096 | 8192 | 16384 |"
+    echo "| --- | ---: | ---: | ---: | ---: | ---: |"
+    emulation emulation-host-xeon-amx.txt "Xeon with AMX"
+    emulation emulation-cuda-h200.txt H200
+}
+
+# The levels taken, over the base, and over cuBLAS where it ran.
+strassen() {
+    echo "| | 4096 | 8192 | 16384 |"
+    echo "| --- | ---: | ---: | ---: |"
+    awk 'function finish() {
+            if (!size || size < 4096) return
+            if (!(row in any)) { any[row] = 1; order[++rows] = row }
+            value[row, size] = sprintf("%d: %.2f%s", levels, over, peer ? sprintf(", %.2f", rate / peer) : "")
+            size = 0
+        }
+        /^[sd]gemm strassen/ { finish(); type = $1; size = $3; levels = peer = 0 }
+        /\{(cuda|opencl), automatic\}/ { row = type (/opencl/ ? ", `opencl`" : ", `cuda`"); rate = $3; over = $5; space = $NF }
+        / levels?  .* of the base/ && $NF == space { levels = $1 } # the same workspace
+        /^    cuBLAS / { peer = $2 }
+        END {
+            finish()
+            for (i = 1; i <= rows; ++i) {
+                printf "| %s |", order[i]
+                for (size = 4096; size <= 16384; size *= 2) printf " %s |", value[order[i], size]
+                print ""
+            }
+        }' strassen-h200.txt
+}
+
+sparse() {
+    echo "| product | cases | mean | worst | of |"
+    echo "| --- | ---: | ---: | ---: | --- |"
+    awk '/^GFLOP\/s with A/ { cases = 0 }
+        /^[a-z-]+\/(float|double)\// { ++cases; split($1, part, "/"); threads = part[3] }
+        /^geometric mean/ {
+            mean = $3; sub(/;/, "", mean)
+            printf "| `csr` on a Xeon with AVX-512, %s | %d | %s | %s | the best of Eigen, librsb and MKL |\n",
+                threads == 1 ? "1 thread" : threads " threads", cases, mean, $5
+        }' sparse-host-xeon-avx512.txt
+    awk '
+        function add(row, ratio) {
+            if (!(row in cases)) order[++rows] = row
+            ++cases[row]; sum[row] += log(ratio)
+            if (cases[row] == 1 || ratio < worst[row]) worst[row] = ratio
+        }
+        # after TEXT: the number that follows it in the line.
+        function after(what,    at, word) {
+            if (!(at = index($0, what))) return 0
+            split(substr($0, at + length(what)), word, " ")
+            return word[1]
+        }
+        / N +[0-9]+ .* ratio .* as it is / {
+            add("`csr`, rows in pieces|the best of cuSPARSE, prepared", after(" ratio "))
+            split(substr($0, index($0, "as it is")), word, " ")
+            add("`csr` as it is|the best of cuSPARSE, prepared", word[6])
+        }
+        /^side / {
+            best = after("blocked ELL "); other = after("cuSPARSE BSR ")
+            if (other > best) best = other
+            add("`bsr`, half, blocks of " $2 "|the better of cuSPARSE, blocked ELL and BSR", after("128 x 256 by 1 ") / best)
+        }
+        / dense .* transposed / {
+            split(substr($0, index($0, "  gemm ")), word, " ")
+            add("`two_of_four`, bfloat16, A B|our dense product", word[3])
+            split(substr($0, index($0, "  transposed ")), word, " ")
+            add("`two_of_four`, bfloat16, B A^T|our dense product", word[3])
+        }
+        / products, .* values / {
+            add("sparse times sparse, values|cusparseSpGEMMreuse", after(" ratio "))
+            add("sparse times sparse, structure|cusparseSpGEMMreuse", after("its structure ") / after(" pattern "))
+        }
+        /^geometric mean .* of / { mean[order[1]] = $3 } # of ratios that are not rounded
+        END {
+            for (i = 1; i <= rows; ++i) {
+                split(order[i], part, "|")
+                printf "| %s, H200 | %d | %.2f | %.2f | %s |\n", part[1], cases[order[i]],
+                    order[i] in mean ? mean[order[i]] : exp(sum[order[i]] / cases[order[i]]), worst[order[i]], part[2]
+            }
+        }' sparse-h200.txt
 }
 
 table() {
     case $1 in
-    host_means) host_means $results/host-xeon-2026-11-27.txt $results/host-zen3-2026-11-27.txt ;;
-    emulated) emulated ;;
-    cuda_means) cuda_means ;;
-    cuda_squares) cuda '(1024x1024x1024|4096x4096x4096|8192x8192x8192)' ;;
-    cuda_rows) cuda ' rows ' ;;
-    opencl) opencl ;;
+    host_means | devices | sweeps | emulated | strassen | sparse) "$1" ;;
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
     esac
 }
@@ -131,11 +230,11 @@ ratios() {
         at = index($0, "  cuBLAS  ") { split(substr($0, at + 10), after, " "); ratio = after[2] }
         (!at && !/  [12] threads? /) || ratio !~ /^[0-9]+[.][0-9]+$/ || index($0, kind) != 1 { next }
         { if (!any++ || ratio + 0 < least) least = ratio + 0; if (ratio + 0 > most) most = ratio + 0 }
-        END { printf "%.2f to %.2f", least, most }' "$results/$1.txt"
+        END { printf "%.2f to %.2f", least, most }' "$1.txt"
 }
-mean_of_all() { awk '$1 == "all" { print $3; exit }' "$results/$1.txt"; }
+mean_of_all() { awk '$1 == "all" { print $3; exit }' "$1.txt"; }
 cells() {
-    xeon=host-xeon-2026-11-27 zen3=host-zen3-2026-11-27 h100=cuda-h100-2026-11-27
+    xeon=host-xeon-amx zen3=host-zen3 h100=cuda-h100
     echo "$(ratios $xeon ""), mean $(mean_of_all $xeon) (Xeon, AVX-512 and AMX); \
 $(ratios $zen3 ""), mean $(mean_of_all $zen3) (Zen 3, AVX2)"
     echo "\`host\` $(ratios $xeon batched) (Xeon), $(ratios $zen3 batched) (Zen 3); \
@@ -162,4 +261,4 @@ while IFS= read -r line; do
         ;;
     *) [ -n "$inside" ] || printf '%s\n' "$line" ;;
     esac
-done <docs/performance.md
+done <../../docs/performance.md

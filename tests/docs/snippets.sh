@@ -6,6 +6,7 @@
 # the line before a block changes that:
 #   <!-- given: double* p; int lda; -->     declares something first, for this block only
 #   <!-- declarations -->                   the block is declarations, such as a template; it becomes a namespace
+# Blocks of the README see nothing of `given`: who copies one has all its names.
 # Blocks that name CUDA, OpenCL, Eigen or std::mdspan are compiled only where the headers are; the output says so.
 # Errors name the line of the document.
 set -eu
@@ -17,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-awk -v document="$document" '
+awk -v document="$document" -v whole="$(basename "$document" .md)" '
     function needs(text) {
         if (text ~ /cuda/) return "__has_include(<cuda.h>) && __has_include(<nvrtc.h>)"
         if (text ~ /opencl/) return "__has_include(<CL/cl.h>)"
@@ -35,7 +36,7 @@ awk -v document="$document" '
         printf "%s", includes
         if (text ~ /int main\(/) printf "#define main block_%d_main\n", blocks
         else if (declares) printf "namespace block_%d {\nusing namespace given;\n", blocks
-        else printf "void block_%d() {\nusing namespace given;\n%s\n{\n", blocks, given
+        else printf "void block_%d() {\n%s%s\n{\n", blocks, whole == "README" ? "" : "using namespace given;\n", given
         printf "#line %d \"%s\"\n%s", start, document, body
         if (text ~ /int main\(/) print "#undef main"
         else print declares ? "}" : "}\n}"

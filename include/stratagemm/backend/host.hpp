@@ -294,7 +294,7 @@ private:
     };
 
     // Tiles are worth their set-up for all but small products; of int8, for which vectors are faster than for bfloat16,
-    // for deep ones only (bench/results/tiles-xeon-2026-11-27.txt). From the shape alone: the choice shows in the last
+    // for deep ones only. From the shape alone: the choice shows in the last
     // bits of a bfloat16 product, and with .invariant it is made from k.
     template <class S>
     bool uses_tiles([[maybe_unused]] S const& s) const {

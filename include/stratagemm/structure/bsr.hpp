@@ -178,7 +178,7 @@ public:
         return b;
     }
     // For blocks, roughly what was measured on an H200 with a tenth of the blocks
-    // (bench/results/bsr-h200-2026-11-23.txt).
+    // (bench/results/sparse-h200.txt).
     template <class S>
     double estimate(S const& s) const {
         if constexpr (requires { s.a_facts.side; } && warpgroup_leaf<leaf_of<P>, typename P::space>)

@@ -46,7 +46,7 @@ inline bool engine_takes(cuda_engine e, char type, cuda_device const& d) {
 // The order in which an invariant product sums k. Up to `shallow` terms, and of types without them, it is that of the
 // CUDA cores, one multiply-add after another. Deeper products of the other types have the order of the tensor cores:
 // they round once for each instruction, which has 16 terms of 16-bit types. mma and wgmma gave the same bits on
-// sm_90, whatever the order of these terms (bench/results/invariant-h100-2026-11-25.txt).
+// sm_90, whatever the order of these terms (bench/results/invariant-cuda-h100.txt).
 struct cuda_order {
     static constexpr std::ptrdiff_t shallow = 16;
     bool on_tensor_cores = false;
@@ -152,8 +152,7 @@ struct cuda_parts_of_k {
 };
 
 // Where lines of A along k begin anywhere. A block brings a part of B to shared memory and then reads rows of A, two
-// blocks on a multiprocessor at a time. All together are no faster than memory
-// (bench/results/shifted- and every-shape-h100-2026-11-26.txt).
+// blocks on a multiprocessor at a time. All together are no faster than memory.
 inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s, cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
     double const all = real(s.m) * real(s.k) * static_cast<double>(element);
@@ -184,7 +183,7 @@ inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s
 // leave room: a block alone gets `alone` bytes in a cycle, each of more blocks than multiprocessors a part of what a
 // pair of multiprocessors gets, and all blocks together a `share` of what memory gives. Memory gives the model's rate
 // times `memory`, or times `uncut` where k is not in parts and all blocks go through all of k together. `begins` and
-// `each` are cycles besides. Fitted to an H200 (bench/results/narrow-h200-2026-11-28.txt).
+// `each` are cycles besides. Fitted to an H200.
 struct cuda_reading {
     struct round {
         double share, each;
@@ -327,8 +326,7 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
 
 // Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads what
 // its pieces have of B. Where A does not lie along k, threads read some terms of A at a time, and wait for them. The
-// constants fit what an H100 took (bench/results/order-h100-2026-11-26.txt), and those of lines along k and of vectors
-// an H200 (ordered-h200-2026-11-28.txt and -28b.txt).
+// constants fit what an H100 took, and those of lines along k and of vectors an H200.
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, cuda_layout const& lying, int all_units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
@@ -407,7 +405,7 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
 }
 
 // By what the rate of a small tile of 16 bits is multiplied in clusters of four or eight blocks, each of which fetches a
-// part of what all multiply (bench/results/small-clusters-h100-2026-11-27.txt and worst-shapes-h100-2026-11-28.txt).
+// part of what all multiply.
 inline double rate_in_clusters(cuda_tile const& t, bool b_along_k, std::size_t element) {
     if (element != 2 || t.blocks_of_cluster() < 4 || has_three_groups(t)) return 1;
     if (t.m > 64) return t.n >= 128 ? 1.15 : b_along_k ? 1.06 : 1;
@@ -618,8 +616,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
     bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);
     // Without `invariant`, too, this kernel is taken where lines begin anywhere and where the blocks of a cluster
-    // share a long k: if the model says that the kernel is faster by a margin, which doubles need less of
-    // (bench/results/ordered-h200-2026-11-28b.txt).
+    // share a long k: if the model says that the kernel is faster by a margin, which doubles need less of.
     bool const anywhere = static_cast<std::size_t>(s.k) * element % 16 != 0;
     bool const may_order = d.capability == 90 && !of_complex && std::strchr("sdhw", type) && s.count == 1 &&
                            lying.a_along_k && lying.a_in_lines && (anywhere || element > 2);
@@ -653,7 +650,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // a vector gets as few parts as keep memory busy: no multiprocessor may read its blocks, at up to 40 bytes a
         // cycle, for longer than memory takes for all of A, and no block may wait for its lines for longer than that.
         // Lines along k that begin within 16 bytes are read word by word, or element by element, and tiles may be
-        // faster (bench/results/lines-h100-2026-11-25.txt).
+        // faster.
         std::size_t const line = static_cast<std::size_t>(s.k) * element;
         bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
         bool const words = element < 4 && line % 4 == 0;

@@ -320,7 +320,7 @@ inline std::size_t shared_bytes_of_ordered(cuda_tile const& t, std::size_t eleme
 // B; of a vector eight rows, or more if there are few pieces. Blocks of 16-bit types have rows times pieces of 64 or
 // more, if there are enough rows, or twice as many rows as B has columns. If these have no room, some pieces of 16
 // rows, or of eight where there are eight columns. Where A does not lie along k, a warp reads at least 32 bytes of each
-// line of A (bench/results/ordered-h200-2026-11-28.txt and -28b.txt).
+// line of A.
 inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
                                   std::size_t element, bool a_along_k, cuda_device const& d,
                                   short cluster = 1) {

@@ -23,8 +23,7 @@ struct cuda_choice {
 
 using cuda_sides = device_sides;
 
-// Bytes that come to a pair of multiprocessors in a cycle, however few others read
-// (bench/results/few-rows-h200-2026-11-28.txt).
+// Bytes that come to a pair of multiprocessors in a cycle, however few others read.
 inline constexpr double cuda_bytes_of_pair = 43;
 
 // Cycles that pass until the host has queued so many launches, and made maps of operands: small products wait for that.
@@ -33,9 +32,7 @@ inline double launching(int launches, bool maps) { return 8500.0 * launches - 25
 // Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another
 // launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
 // own. All times are in cycles. The constants are those that fit measurements on an H200 best
-// (bench/results/tiles-h200-2026-11-23.txt), and on an H100 (widths- and wide-h100-2026-11-25.txt, choice- and
-// every-shape-h100-2026-11-26.txt, worst-tiles-h100-2026-11-27.txt and -27b.txt, rows192-, pieces- and
-// small-clusters-h100-2026-11-27.txt, worst-shapes-h100-2026-11-28.txt).
+// (bench/results/tiles-h200.txt), and on an H100 (tiles-h100.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -134,7 +131,7 @@ private:
     }
 
     // Of mma: a block waits for each step of k, and others of its multiprocessor multiply meanwhile. The constants
-    // are of bench/results/short-k-h100-2026-11-26.txt.
+    // are those of an H100.
     bool has_one_stage() const { return is(cuda_engine::mma) && t_.stages == 1; }
 
     // Until the first tile has come. Blocks of a cluster begin together; the largest clusters fetch so little that
@@ -151,8 +148,7 @@ private:
         return element_ != 2 ? 4100 : t_.m * t_.n > 64 * 64 ? 6500 : 4800;
     }
 
-    // Tiles of 64 rows and more, alone with a few columns that lie apart, take longer than their words explain
-    // (bench/results/worst-shapes-h100-2026-11-28.txt, 3).
+    // Tiles of 64 rows and more, alone with a few columns that lie apart, take longer than their words explain.
     double few_columns() const { return s_.n <= 8 && t_.m >= 64 && how_.part == 0 ? 5200 : 0; }
 
     bool in_large_cluster() const {
@@ -230,8 +226,7 @@ private:
         double const all_of_it = (rows + cols) * (in_large_cluster() ? 0.75 : 1);
         return ((asked > all_of_it ? asked : all_of_it) + from_memory) * each / bytes_per_cycle;
     }
-    // Bytes that threads copy in a cycle of lines that begin at multiples of 4, or of 8 and more
-    // (bench/results/pieces-h100-2026-11-27.txt).
+    // Bytes that threads copy in a cycle of lines that begin at multiples of 4, or of 8 and more.
     double pieces_per_cycle(std::ptrdiff_t line) const {
         bool const eights = static_cast<std::size_t>(line) * element_ % 8 == 0;
         return blocks_ > 1 ? (eights ? 29 : 20.5) : eights ? 26 : 17.5;
@@ -361,7 +356,7 @@ private:
     }
     // fp64 puts rows that are aligned to shared memory, from where hardware stores them while the next tile is
     // multiplied, if beta is 0, which the model takes for granted. Another block of the multiprocessor multiplies while
-    // sums are put there, too (bench/results/doubles-h200-2026-11-28.txt).
+    // sums are put there, too.
     bool sends(std::ptrdiff_t depth) const {
         return is(cuda_engine::fp64) && rows_are_aligned() && depth == s_.k;
     }
@@ -429,7 +424,7 @@ private:
     }
 
     // All blocks ask for the first steps of their parts at once. Large tiles that the hardware fetches wait for that
-    // if their parts have few steps and B lies along n (bench/results/pieces-h100-2026-11-27.txt, 4).
+    // if their parts have few steps and B lies along n.
     double short_parts(double beside, std::ptrdiff_t depth) const {
         double const steps = up(depth, t_.k);
         bool const large =

@@ -298,7 +298,7 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
 // in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows; or one whose rows are whole
 // pages apart, of which a strip displaces what was fetched of the next, and the limit is two tiles of AVX2; or, with
 // AVX-512 and a third-level cache that is not near, one that the second-level cache does not hold, if its rows are two
-// pages or less: what is read in order comes faster than strips of it (bench/results/host-xeon-2026-11-28.txt), and 8 to
+// pages or less: what is read in order comes faster than strips of it, and 8 to
 // 40 rows need B sooner than that. `vector`: bytes of the vectors of generated kernels; 0: there are none.
 [[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
                                                       index_t row_bytes) {
@@ -337,8 +337,8 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
 // each other. Strips as narrow as a line are copied by their first tile, while the next strip is fetched into the
 // second-level cache. That is faster than a copy of all of B before, until many rows of A need B: each panel of them
 // copies all strips again, and B comes from memory again where no cache holds it. Rows whole pages apart leave few
-// places of the second-level cache to the next strip. Measured on a Zen 3 (bench/results/host-zen3-2026-11-28.txt); wider
-// strips on Zen 4 and on a Xeon (bench/results/host-xeon-2026-11-28.txt), to which memory gives rows of B in order faster
+// places of the second-level cache to the next strip. Measured on a Zen 3; wider
+// strips on Zen 4 and on a Xeon, to which memory gives rows of B in order faster
 // than strips of them: a block whose rows are longer than a page is copied there, unless at most 128 rows of A need it
 // and half of the second-level cache holds it. `k`: all rows of B, of which the block has `depth`.
 [[gnu::cold, gnu::noinline]] inline bool is_b_read_in_place(index_t rows, index_t depth, index_t k,

@@ -225,7 +225,7 @@ struct bsr_tiling {
 };
 inline constexpr bsr_tiling bsr_tilings[] = {{128, 256}, {64, 128}};
 
-// Measured on an H200 (bench/results/bsr-h200-2026-11-23.txt): the larger tile is 1.2 to 2.5 times as fast as the
+// Measured on an H200 (bench/results/sparse-h200.txt): the larger tile is 1.2 to 2.5 times as fast as the
 // smaller one, also where C has only 128 larger tiles for 132 multiprocessors. The smaller one takes what was not
 // measured: C of up to 128 columns, where half of a larger tile is empty; and C so small that a multiprocessor
 // has two smaller tiles at most, which are half of a larger one.
