@@ -2,7 +2,7 @@
 # Fills the tables of docs/performance.md with the figures in bench/results: writes the page, with each table between
 # "<!-- table: NAME -->" and "<!-- end -->" made anew, to standard output:
 #   sh docs/tables.sh >page && mv page docs/performance.md
-# With the argument "cells" it writes instead the figures of host, batches and groups that docs/choosing.md has in cells.
+# With the argument "cells" it writes the figures of host, batches and groups that docs/choosing.md has in cells.
 # tests/docs/pictures.sh compares both with the pages in the repository.
 set -eu
 export LC_ALL=C
@@ -10,7 +10,8 @@ cd "$(dirname "$0")/../bench/results"
 
 # dates_of FILE: the dates in it, of the second and later ones the day.
 dates_of() {
-    grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' "$1" | sort -u | awk 'NR > 1 { $0 = ", " substr($0, 9) } { printf "%s", $0 }'
+    grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' "$1" | sort -u |
+        awk 'NR > 1 { $0 = ", " substr($0, 9) } { printf "%s", $0 }'
 }
 
 host_means() {
@@ -35,21 +36,20 @@ host_means() {
         }' host-xeon-amx.txt host-zen3.txt
 }
 
-# cases FILE: of each case of a run on a device its name, its ratio and our microseconds, with tabs between them. A line of
-# the run is a name, our rate, "-", the peer, its rate, the ratio, us and more; in a file without rates a name, the ratio
-# and us.
+# cases FILE: of each case of a run on a device its name and its ratio, with a tab between them. A line of the run is a
+# name, our rate, "-", the peer, its rate, the ratio and more; in a file without rates a name, the ratio and us.
 cases() {
     awk '/^ratio to/ || cases && /^==/ { exit }
         at = index($0, "  cuBLAS  ") {
             split(substr($0, at + 10), word, " ")
             name = substr($0, 1, at)
             sub(/ +[0-9.]+ +- *$/, "", name)
-            printf "%s\t%s\t%s\n", name, word[2], word[3]
+            printf "%s\t%s\n", name, word[2]
             next
         }
         match($0, / +[0-9]+[.][0-9]+ +[0-9.-]+$/) {
             split(substr($0, RSTART), word, " ")
-            printf "%s\t%s\t%s\n", substr($0, 1, RSTART - 1), word[1], word[2]
+            printf "%s\t%s\n", substr($0, 1, RSTART - 1), word[1]
             ++cases
         }' "$1"
 }
@@ -61,9 +61,9 @@ opencl_cases() {
             match($0, /  (cuBLAS|CLBlast) /)
             split(substr($0, RSTART), word, " ")
             name = "opencl " $1
-            printf "%s, to %s\t%s\t-\n", name, word[1], word[3]
+            printf "%s, to %s\t%s\n", name, word[1], word[3]
         }
-        /^ +(cuBLAS|CLBlast): / { gsub(/[:,]/, ""); printf "%s, to %s\t%s\t-\n", name, $1, $4 }' "$1" | sort -r
+        /^ +(cuBLAS|CLBlast): / { gsub(/[:,]/, ""); printf "%s, to %s\t%s\n", name, $1, $4 }' "$1" | sort -r
 }
 
 # Geometric mean and worst of each type and kind.
@@ -85,9 +85,12 @@ devices() {
         }
         function cell(kind, file) {
             if (!((kind, file) in cases)) return " | "
-            return sprintf("%.2f (%d) | %s", exp(sum[kind, file] / cases[kind, file]), cases[kind, file], worst[kind, file])
+            mean = exp(sum[kind, file] / cases[kind, file])
+            return sprintf("%.2f (%d) | %s", mean, cases[kind, file], worst[kind, file])
         }
-        END { for (i = 1; i <= kinds; ++i) printf "| %s | %s | %s |\n", order[i], cell(order[i], 1), cell(order[i], 2) }'
+        END {
+            for (i = 1; i <= kinds; ++i) printf "| %s | %s | %s |\n", order[i], cell(order[i], 1), cell(order[i], 2)
+        }'
 }
 
 # Of each type the last row in the file.
@@ -95,7 +98,8 @@ sweeps() {
     echo "| where | date | float | double | bfloat16 | half | int8 |"
     echo "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for line in "host-xeon-amx:\`host\`, 1 thread of a Xeon with AMX" "host-zen4:\`host\`, 1 thread of Zen 4, AVX-512" \
-        "cuda-h100:\`cuda\`, H100" "cuda-h200:\`cuda\`, H200" "opencl-h100:\`opencl\`, H100" "opencl-h200:\`opencl\`, H200" \
+        "cuda-h100:\`cuda\`, H100" "cuda-h200:\`cuda\`, H200" \
+        "opencl-h100:\`opencl\`, H100" "opencl-h200:\`opencl\`, H200" \
         "opencl-pocl-xeon:\`opencl\`, PoCL on a Xeon" "opencl-pocl-zen3:\`opencl\`, PoCL on Zen 3"; do
         file=sweep-${line%%:*}.txt
         awk -v where="${line#*:}" -v date="$(dates_of "$file")" '
@@ -111,7 +115,7 @@ sweeps() {
     done
 }
 
-# emulation FILE MACHINE: over the native product and over the best other library. Of runs of one product the last counts.
+# emulation FILE MACHINE: over the native product and over the best other library. Of runs of a product the last counts.
 emulation() {
     awk -v machine="$2" '
         /^complex / { type = "" }
@@ -151,7 +155,10 @@ strassen() {
             size = 0
         }
         /^[sd]gemm strassen/ { finish(); type = $1; size = $3; levels = peer = 0 }
-        /\{(cuda|opencl), automatic\}/ { row = type (/opencl/ ? ", `opencl`" : ", `cuda`"); rate = $3; over = $5; space = $NF }
+        /\{(cuda|opencl), automatic\}/ {
+            row = type (/opencl/ ? ", `opencl`" : ", `cuda`")
+            rate = $3; over = $5; space = $NF
+        }
         / levels?  .* of the base/ && $NF == space { levels = $1 } # the same workspace
         /^    cuBLAS / { peer = $2 }
         END {
@@ -194,7 +201,8 @@ sparse() {
         /^side / {
             best = after("blocked ELL "); other = after("cuSPARSE BSR ")
             if (other > best) best = other
-            add("`bsr`, half, blocks of " $2 "|the better of cuSPARSE, blocked ELL and BSR", after("128 x 256 by 1 ") / best)
+            ours = after("128 x 256 by 1 ") # the tile that is chosen
+            add("`bsr`, half, blocks of " $2 "|the better of cuSPARSE, blocked ELL and BSR", ours / best)
         }
         / dense .* transposed / {
             split(substr($0, index($0, "  gemm ")), word, " ")
