@@ -7,9 +7,9 @@ set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../bench/results"
 
-emulation=emulation-host-xeon-amx.txt
-cuda=cuda-h100.txt
-opencl=opencl-h100.txt
+emulation="emulation-host-xeon-amx.txt"
+cuda="cuda-h100.txt"
+opencl="opencl-h100.txt"
 
 # date_of FILE: the first date in it.
 date_of() { grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' "$1" | head -n 1; }
