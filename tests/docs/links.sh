@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every relative link of the documents leads to a file of the repository, and its #anchor to a heading there; each
-# example has a link in docs/choosing.md. Prints what is missing.
+# example has a link in docs/choosing.md; each folder of include/ with more than ten files has a README.md, whose headers
+# are there. Prints what is missing.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -37,5 +38,23 @@ done
 # The table of examples names each.
 for example in examples/*.cpp; do
     grep -qF "](../$example)" docs/choosing.md || { echo "docs/choosing.md does not name $example" && failed=1; }
+done
+
+for folder in $(find include/stratagemm -type d); do
+    files=$(find "$folder" -maxdepth 1 -name '*.hpp' | wc -l)
+    if [ "$files" -gt 10 ] && [ ! -e "$folder/README.md" ]; then
+        echo "$folder has $files headers and no README.md"
+        failed=1
+    fi
+done
+for page in $(find include/stratagemm -name README.md); do
+    folder=$(dirname "$page")
+    # shellcheck disable=SC2016
+    for header in $(grep -oE '`[a-z0-9_./]+[.]hpp`' "$page" | tr -d '`'); do
+        [ -e "$folder/$header" ] || [ -e "include/stratagemm/$header" ] || {
+            echo "$page: there is no $header"
+            failed=1
+        }
+    done
 done
 exit $failed
