@@ -40,21 +40,19 @@ for example in examples/*.cpp; do
     grep -qF "](../$example)" docs/choosing.md || { echo "docs/choosing.md does not name $example" && failed=1; }
 done
 
-for folder in $(find include/stratagemm -type d); do
+without=$(find include/stratagemm -type d | while read -r folder; do
     files=$(find "$folder" -maxdepth 1 -name '*.hpp' | wc -l)
-    if [ "$files" -gt 10 ] && [ ! -e "$folder/README.md" ]; then
-        echo "$folder has $files headers and no README.md"
-        failed=1
-    fi
-done
-for page in $(find include/stratagemm -name README.md); do
+    [ "$files" -le 10 ] || [ -e "$folder/README.md" ] || echo "$folder has $files headers and no README.md"
+done)
+gone=$(find include/stratagemm -name README.md | while read -r page; do
     folder=$(dirname "$page")
     # shellcheck disable=SC2016
-    for header in $(grep -oE '`[a-z0-9_./]+[.]hpp`' "$page" | tr -d '`'); do
-        [ -e "$folder/$header" ] || [ -e "include/stratagemm/$header" ] || {
-            echo "$page: there is no $header"
-            failed=1
-        }
+    grep -oE '`[a-z0-9_./]+[.]hpp`' "$page" | tr -d '`' | while read -r header; do
+        [ -e "$folder/$header" ] || [ -e "include/stratagemm/$header" ] || echo "$page: there is no $header"
     done
-done
+done)
+if [ -n "$without$gone" ]; then
+    printf '%s\n' "$without" "$gone"
+    failed=1
+fi
 exit $failed
