@@ -1,6 +1,7 @@
 // A product on an NVIDIA device. It takes the headers of the CUDA toolkit to compile, and no nvcc; a driver and NVRTC
 // to run. To compile, from the top of the checkout:
 //   g++ -std=c++20 -O2 -Iinclude -isystem /usr/local/cuda/include examples/cuda_gemm.cpp -o cuda_gemm -ldl
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/cuda.hpp>
 

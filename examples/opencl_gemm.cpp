@@ -1,6 +1,7 @@
 // A product on an OpenCL device: a graphics card of any make, or the CPU through PoCL. Needs the OpenCL headers
 // and loader. To compile, from the top of the checkout:
 //   g++ -std=c++20 -O2 -Iinclude examples/opencl_gemm.cpp -o opencl_gemm -lOpenCL
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/opencl.hpp>
 

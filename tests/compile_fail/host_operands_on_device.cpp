@@ -1,4 +1,5 @@
 // expect: the operands are in host memory and the policy is on a device: put staged{} around the policy
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/opencl.hpp>
 

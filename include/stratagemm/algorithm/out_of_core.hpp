@@ -214,4 +214,10 @@ public:
     explicit staged(Base base) : out_of_core<Base>(std::move(base)) {}
 };
 
+// With this header a backend on a device takes operands on the host as they are. A layer is told to: see refuse_space.
+template <class P>
+requires(P::is_backend&& queued_leaf<leaf_of<P>, typename P::space>) struct way_from<P, host_memory> {
+    static auto through(P const& policy) { return staged<P>(policy); }
+};
+
 STRATAGEMM_END

@@ -6,15 +6,15 @@
 //   auto b = sg::cuda::on_device(sg::row_major(pointer, k, n));     memory of your own, such as cudaMalloc's
 //   sg::gemm(gpu, a, b, c);                       returns when it is queued
 //   c.download(host_c);                           waits
-//   sg::gemm(gpu, host_a, host_b, host_c);        brings them there and back, and waits
 //
 // It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and
 // NVRTC unless all kernels are in the cache. Without them every call says so. A policy is a device and a
 // stream and no more: products are ordered on the stream and not waited for. With an arena a call allocates
 // nothing and can be captured in a graph, once it has run before, which compiles its kernels.
+//
+// Operands on the host are taken, too, if the header that brings them to a device is included (docs/devices.md).
 #pragma once
 
-#include "../algorithm/out_of_core.hpp"
 #include "../device/device_matrix.hpp"
 #include "../gemm.hpp"
 #include "cuda/group.hpp"
@@ -100,9 +100,6 @@ struct cuda {
     }();
 
     cuda_operations leaf() const { return cuda_operations(session(), stream); }
-
-    // Operands on the host are brought to the device, and C back; see algorithm/out_of_core.hpp.
-    auto across(host_memory) const { return staged<cuda>(*this); }
 
     result<arena> reserve(footprint f) const {
         return or_no_memory([&]() -> result<arena> {

@@ -6,14 +6,14 @@
 //   sg::opencl::matrix<float> a(gpu, host_a), c(gpu, m, n);
 //   sg::gemm(gpu, a, b, c);                           returns when it is queued
 //   c.download(host_c);                               waits
-//   sg::gemm(gpu, host_a, host_b, host_c);            brings them there and back, and waits
 //
 // Programs that include this link with the OpenCL loader (-lOpenCL). A policy is a reference to a queue: copies
 // share it and its kernels. Products are queued and not waited for; an event is to be had from a marker on
 // queue(). On a queue that is out of order each command begins with a barrier.
+//
+// Operands on the host are taken, too, if the header that brings them to a device is included (docs/devices.md).
 #pragma once
 
-#include "../algorithm/out_of_core.hpp"
 #include "../device/device_matrix.hpp"
 #include "../device/trial.hpp"
 #include "../gemm.hpp"
@@ -83,9 +83,6 @@ public:
     static constexpr verdict accepts_operands = opencl_accepts_operands<P>();
 
     opencl_operations leaf() const { return opencl_operations(session_); }
-
-    // Operands on the host are brought to the device, and C back; see algorithm/out_of_core.hpp.
-    auto across(host_memory) const { return staged<opencl>(*this); }
 
     result<arena> reserve(footprint f) const {
         if (status s = session_->ready(); !s) return result<arena>(std::move(s));

@@ -332,7 +332,7 @@ status run(P const& policy, group<Problem> const& all, typename P::arena& memory
 template <policy P, class Problem>
 status run(P const& policy, group<Problem> const& all) {
     if constexpr (crosses_to<P, typename Problem::space>) {
-        return run(policy.across(typename Problem::space{}), all);
+        return run(way_from<P, typename Problem::space>::through(policy), all);
     } else if constexpr (check_policy<P, Problem>()) {
         if (status s = validate(all); !s) return s;
         auto memory = policy.reserve(group_workspace(policy, all));

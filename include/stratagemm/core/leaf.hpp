@@ -108,11 +108,16 @@ struct device_limits {
 //   limits()
 //   upload(from, to, count)                from host memory; done when it returns. download(from, to, count)
 //                                          likewise
+//   layer                                  its name in errors
+//   epilogue<T>(f)                         an epilogue of sums of T as an argument of a launch; definitions() go before
+//                                          the text of the kernel
 template <class L, class Space>
 concept device_leaf = requires(L const& l, device_kernel const& kernel,
                                typename Space::template handle<float> p, float* host) {
     { l.launch(kernel, index_t{1}, p, index_t{1}, 1, 1.0f, 1.0) } -> std::same_as<status>;
     { l.limits() } -> std::same_as<device_limits>;
+    { L::layer } -> std::convertible_to<char const*>;
+    { typename L::template epilogue<float>(relu).definitions() } -> std::convertible_to<std::string>;
     { l.upload(host, p, index_t{1}) } -> std::same_as<status>;
     { l.download(p, host, index_t{1}) } -> std::same_as<status>;
 };

@@ -240,10 +240,13 @@ private:
     P policy_;
 };
 
-// A policy may take operands of another space too, by naming another policy that does: P::across(space).
+// A policy may take operands of another space, too. A header that knows a way specializes this; through(policy) is then
+// the policy that takes them.
+template <class P, class Space>
+struct way_from {};
 template <class P, class Space>
 concept crosses_to = !std::is_same_v<typename P::space, Space> && requires(P const& p) {
-    p.across(Space{});
+    way_from<P, Space>::through(p);
 };
 
 // The policy that does a problem for P in the end: of another space, or over P.
@@ -254,7 +257,8 @@ struct performer_of {
 template <class P, class Problem>
 requires crosses_to<P, typename Problem::space>
 struct performer_of<P, Problem>
-    : performer_of<decltype(std::declval<P const&>().across(typename Problem::space{})), Problem> {
+    : performer_of<decltype(way_from<P, typename Problem::space>::through(std::declval<P const&>())),
+                   Problem> {
 };
 template <class P, class Problem>
 using performer = typename performer_of<P, Problem>::type;
@@ -331,8 +335,9 @@ struct refuse_space {
     static constexpr bool say() {
         static_assert(
             std::is_same_v<There, Here>,
-            "stratagemm: the operands are not in the memory space of this policy; use a policy of their "
-            "memory, or copy them to the policy's");
+            "stratagemm: the operands are not in the memory space of this policy: use a policy of their "
+            "memory, copy them to the policy's, or include the header that brings them there "
+            "('Headers' in docs/reference.md)");
         return false;
     }
 };
@@ -423,7 +428,7 @@ template <policy P, class Problem>
 [[gnu::always_inline]] inline status run(P const& policy, Problem const& p) {
     using M = multiplier<P, decltype(p.shape())>;
     if constexpr (crosses_to<P, typename Problem::space>) {
-        return run(policy.across(typename Problem::space{}), p);
+        return run(way_from<P, typename Problem::space>::through(policy), p);
     } else if constexpr (!std::is_same_v<M, P>) {
         return run(M(policy), p);
     } else if constexpr (check_policy<P, Problem>()) {

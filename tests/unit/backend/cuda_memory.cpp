@@ -1,6 +1,7 @@
 // A program of its own, since it replaces operator new.
 #include "failing_new.hpp"
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/backend/cuda.hpp>
 
 #include "memory.hpp"

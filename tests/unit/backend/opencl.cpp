@@ -4,6 +4,7 @@
 #include "unit/backend/invariance.hpp"
 #include "unit/support.hpp"
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/opencl.hpp>
 

@@ -35,6 +35,7 @@
 #define clSetKernelArg(...) (failing::unarmed(), clSetKernelArg(__VA_ARGS__))
 #define clWaitForEvents(...) (failing::unarmed(), clWaitForEvents(__VA_ARGS__))
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/backend/opencl.hpp>
 
 #include "memory.hpp"

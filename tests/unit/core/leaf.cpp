@@ -37,6 +37,13 @@ struct with_tiles : with_threads {
 };
 template <class Base>
 struct with_kernels : Base {
+    static constexpr char const* layer = "with kernels";
+    template <class T>
+    struct epilogue {
+        template <class F>
+        explicit epilogue(F const&);
+        std::string definitions() const;
+    };
     template <class... Arguments>
     sg::status launch(sg::device_kernel const&, sg::index_t, Arguments const&...) const;
     sg::device_limits limits() const;
