@@ -18,24 +18,7 @@ struct wide_sum {
     double value() const { return high; }
 };
 template <>
-struct wide_sum<double> {
-    double high = 0, low = 0;
-    void add(double x) {
-        double const s = as_rounded(high + x), t = as_rounded(s - high);
-        low += as_rounded(high - as_rounded(s - t)) + as_rounded(x - t);
-        high = s;
-    }
-    void add_product(double x, double y) {
-        double const p = as_rounded(x * y);
-        add(p);
-        double const rest = fused(x, y, -p);
-        if (!is_nan(rest)) low += rest; // Inf and NaN are carried by the products themselves
-    }
-    double value() const {
-        double const v = high + low;
-        return is_nan(v) ? high : v;
-    }
-};
+struct wide_sum<double> : twofold {};
 template <>
 struct wide_sum<std::int32_t> {
     std::int64_t sum = 0;

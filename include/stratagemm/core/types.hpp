@@ -270,6 +270,30 @@ constexpr bool is_nan(double x) {
     return x != x;
 #endif
 }
+
+// A sum of two doubles, with about twice the bits of one.
+struct twofold {
+    double high = 0, low = 0;
+
+    void add(double x) {
+        double const s = as_rounded(high + x), t = as_rounded(s - high);
+        low += as_rounded(high - as_rounded(s - t)) + as_rounded(x - t);
+        high = s;
+    }
+    void add_product(double x, double y) {
+        double const p = as_rounded(x * y);
+        add(p);
+        low += fused(x, y, -p);
+    }
+    void add_product(double x, twofold y) {
+        add_product(x, y.high);
+        low = fused(x, y.low, low);
+    }
+    double value() const {
+        double const v = high + low;
+        return is_nan(v) ? high : v; // what overflows is carried by `high`
+    }
+};
 // An infinity that the optimiser does not see.
 template <class R>
 R infinite() {

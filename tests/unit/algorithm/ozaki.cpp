@@ -229,12 +229,12 @@ TEST_CASE("integers come back from their residues, for every count of moduli") {
             double const value =
                 std::trunc(x % 3 == 0 ? limit * (1 - from.unit() * 0x1p-30) * (x % 2 ? 1 : -1)
                                       : from.over_binades(-1, 2 * (bits / 2) - 1));
-            parts::twofold const one = back(parts::scaled(value, 0), {});
+            sg::twofold const one = back(parts::scaled(value, 0), {});
             wrong += one.high != value || one.low != 0;
             // More bits than a double has.
             double const small = std::rint(std::ldexp(value, -from.below(100)) / 2),
                          rest = std::rint(small * from.unit());
-            parts::twofold const two = back(parts::scaled(value / 2, 0), parts::scaled(rest, 0));
+            sg::twofold const two = back(parts::scaled(value / 2, 0), parts::scaled(rest, 0));
             wide const value_and_rest =
                 static_cast<wide>(std::ldexp(static_cast<double>(parts::scaled(value / 2, 0).m),
                                              parts::scaled(value / 2, 0).q)) +

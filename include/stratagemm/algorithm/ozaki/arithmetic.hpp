@@ -125,32 +125,6 @@ private:
     std::uint64_t inverse_;
 };
 
-// ---- two doubles -----------------------------------------------------------------------------------------
-
-// A sum of two doubles, with about twice the bits of one.
-struct twofold {
-    double high = 0, low = 0;
-
-    void add(double x) {
-        double const s = as_rounded(high + x), t = as_rounded(s - high);
-        low += as_rounded(high - as_rounded(s - t)) + as_rounded(x - t);
-        high = s;
-    }
-    void add_product(double x, double y) {
-        double const p = as_rounded(x * y);
-        add(p);
-        low += fused(x, y, -p);
-    }
-    void add_product(double x, twofold y) {
-        add_product(x, y.high);
-        low = fused(x, y.low, low);
-    }
-    double value() const {
-        double const v = high + low;
-        return is_nan(v) ? high : v; // what overflows is carried by `high`
-    }
-};
-
 // ---- the Chinese remainder theorem -----------------------------------------------------------------------
 
 // An integer X below half the product P of the first `count` moduli p, from its residues. With M = P / p and
