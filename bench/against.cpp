@@ -104,7 +104,7 @@ void add_layers(contenders const& ours) {
 }
 
 arena open(options const& o) {
-    std::string const backend = o.own.at("backend");
+    std::string const backend = o.value("backend");
     arena a;
     void* queue = nullptr;
 #ifdef STRATAGEMM_BENCH_OPENCL
@@ -118,8 +118,8 @@ arena open(options const& o) {
     if (backend == "cuda") a.on = make_cuda_machine();
     if (backend == "host" || backend == "emulation") a.on = make_host_machine(5e-3);
     if (!a.on) throw std::runtime_error("no " + backend + " device here");
-    contenders ours = load(o.own.at("this"), role::library, queue),
-               others = load(o.own.at("other"), role::peer, queue);
+    contenders ours = load(o.value("this"), role::library, queue),
+               others = load(o.value("other"), role::peer, queue);
     for (std::size_t i = 0; i < ours.size(); ++i) {
         a.fields.emplace_back().push_back(std::move(ours[i]));
         a.fields.back().push_back(std::move(others[i]));
@@ -132,10 +132,11 @@ arena open(options const& o) {
 int main(int argc, char** argv) try {
     options o = parse(argc, argv, {"backend", "other", "this"});
     o.rule.alternate = true;
-    if (o.own.size() < 3) throw std::runtime_error("bench_against wants --backend=, --other= and --this=");
-    std::string const backend = o.own.at("backend");
+    std::string const backend = o.value("backend");
+    if (backend.empty() || !o.has("other") || !o.has("this"))
+        throw std::runtime_error("bench_against wants --backend=, --other= and --this=");
     if (backend == "emulation")
-        add_layers(load(o.own.at("this"), role::library));
+        add_layers(load(o.value("this"), role::library));
     else if (backend == "host")
         add_host();
     else

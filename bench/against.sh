@@ -40,4 +40,4 @@ library "$other/include" other
 library "$root/include" this
 echo "== racing" >&2
 "$build/bench/bench_against" --backend="$backend" --other="$other/other.so" --this="$other/this.so" \
-    --json="$build/against.json" --report="$build/against.html" --filter="$filter"
+    --benchmark_out="$build/against.json" --report="$build/against.html" --benchmark_filter="$filter"

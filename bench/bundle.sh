@@ -1,14 +1,29 @@
 #!/bin/sh
-# Packs bench_host with everything it loads, for an x86-64 Linux machine where no peer is installed.
-#   bench/bundle.sh DIR [BUILD]       then, there:  DIR/run.sh [bench_host's options]
+# Packs a program, bench_host unless another is named, with everything it loads, for an x86-64 Linux machine where
+# neither a peer nor Google Benchmark is installed.
+#   bench/bundle.sh DIR [PROGRAM [BUILD]]     then, there:  DIR/run.sh [its options]
+# or packs Google Benchmark as it is installed here, for a machine that has a compiler and no network:
+#   bench/bundle.sh DIR benchmark [BUILD]     then, there:  CMAKE_PREFIX_PATH=DIR ./dev bench cuda
 # The C library comes from that machine, so it must not be older than this one's. Build with
 # -DSTRATAGEMM_BENCH_MARCH=... of that machine: native means this one.
 set -eu
 
-dir=${1:?usage: bench/bundle.sh DIR [BUILD]}
+dir=${1:?usage: bench/bundle.sh DIR [PROGRAM [BUILD]]}
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${2:-${STRATAGEMM_BENCH_BUILD:-$root/build/bench}}
-program=$build/bench/bench_host
+name=${2:-bench_host}
+build=${3:-${STRATAGEMM_BENCH_BUILD:-$root/build/bench}}
+program=$build/bench/$name
+mkdir -p "$dir"
+
+if [ "$name" = benchmark ]; then
+    config=$(sed -n 's/^benchmark_DIR:[A-Z]*=\(.*\/cmake\/benchmark\)$/\1/p' "$build/CMakeCache.txt")
+    [ "$config" ] || { echo "no package of Google Benchmark is installed here" >&2 && exit 1; }
+    prefix=${config%/lib*}
+    libraries=${config#"$prefix/"} libraries=${libraries%/cmake/benchmark}
+    (cd "$prefix" && tar -c include/benchmark "$libraries/cmake/benchmark" "$libraries"/libbenchmark*) | tar -C "$dir" -x
+    exit
+fi
+
 files=$(mktemp -d)
 trap 'rm -rf "$files"' EXIT
 
@@ -21,12 +36,13 @@ needed_by() {
         grep -Ev '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\.so'
 }
 
-cp "$program" "$files/bench_host"
-strip "$files/bench_host"
+cp "$program" "$files/$name"
+strip "$files/$name"
 opened=
-for name in libopenblas.so.0 libblis.so.4; do
-    path=$(find_library "$name")
-    if [ -n "$path" ]; then opened="$opened $path"; else echo "not installed, left out: $name"; fi
+case $name in bench_host | bench_emulation | bench_accuracy) opens='libopenblas.so.0 libblis.so.4' ;; *) opens= ;; esac
+for library in $opens; do
+    path=$(find_library "$library")
+    if [ -n "$path" ]; then opened="$opened $path"; else echo "not installed, left out: $library"; fi
 done
 for path in $opened $(for f in "$program" $opened; do needed_by "$f"; done | sort -u); do
     cp -L "$path" "$files/"
@@ -34,19 +50,18 @@ for path in $opened $(for f in "$program" $opened; do needed_by "$f"; done | sor
 done
 
 # One archive: the peers hold kernels for every processor and shrink to a third.
-mkdir -p "$dir"
-tar -C "$files" -czf "$dir/bench_host.tar.gz" .
-cat >"$dir/run.sh" <<'RUN'
+tar -C "$files" -czf "$dir/$name.tar.gz" .
+sed "s/NAME/$name/" >"$dir/run.sh" <<'RUN'
 #!/bin/sh
-# Unpacks bench_host and its peers beside this script, once, and runs it; results go to the current folder.
+# Unpacks a program and its peers beside this script, once, and runs it; results go to the current folder.
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-if [ ! "$here/bench_host" -nt "$here/bench_host.tar.gz" ]; then
-    tar -C "$here" -xmzf "$here/bench_host.tar.gz"
-    touch "$here/bench_host"
+program=$(cd "$(dirname "$0")" && pwd)/NAME
+if [ ! "$program" -nt "$program.tar.gz" ]; then
+    tar -C "$(dirname "$program")" -xmzf "$program.tar.gz"
+    touch "$program"
 fi
-exec "$here/bench_host" "$@"
+exec "$program" "$@"
 RUN
 chmod +x "$dir/run.sh"
 ls "$files"
-du -h "$dir/bench_host.tar.gz"
+du -h "$dir/$name.tar.gz"

@@ -147,10 +147,10 @@ facts about(sg::cuda const& gpu) {
 int main(int argc, char** argv) {
     options const o = parse(argc, argv, sweep_options({"tile", "invariant"}));
     using enum element;
-    bool const invariant = o.own.count("invariant") > 0;
+    bool const invariant = o.has("invariant");
     auto const open = [&] {
         sg::cuda gpu;
-        if (o.own.count("tile")) gpu.tile = parse_tile(o.own.at("tile").c_str());
+        if (o.has("tile")) gpu.tile = parse_tile(o.value("tile").c_str());
         gpu.ready().or_throw();
         arena a{make_cuda_machine(), {}, about(gpu)};
         if (!a.on) throw std::runtime_error("the driver lacks a function that the benchmarks use");

@@ -31,9 +31,9 @@ namespace {
 using namespace bench;
 
 std::vector<long> sizes_of(options const& o) {
-    if (!o.own.count("sizes")) return {1024, 2048, 4096, 8192, 16384};
+    if (!o.has("sizes")) return {1024, 2048, 4096, 8192, 16384};
     std::vector<long> sizes;
-    std::istringstream in(o.own.at("sizes"));
+    std::istringstream in(o.value("sizes"));
     for (std::string n; std::getline(in, n, ',');) sizes.push_back(std::max(1L, std::atol(n.c_str())));
     return sizes;
 }
@@ -52,7 +52,7 @@ std::vector<bench_case> cases(options const& o) {
     };
     for (long const n : sizes) add(element::f64, "FP64", n), add(element::f32, "FP32", n);
     for (long const n : sizes)
-        if (n == 4096 || o.own.count("sizes"))
+        if (n == 4096 || o.has("sizes"))
             add(element::c64, "complex FP64", n), add(element::c32, "complex FP32", n);
     return list;
 }
@@ -187,7 +187,7 @@ int print_all_phases(options const& o) try {
 
 int main(int argc, char** argv) {
     options o = parse(argc, argv, {"sizes", "phases"});
-    if (o.own.count("phases")) return print_all_phases(o);
+    if (o.has("phases")) return print_all_phases(o);
     o.rule.errors = true;
     return run("emulation_cuda", o, cases(o), [] {
         arena a{make_emulation_machine(), {}, about(sg::cuda())};

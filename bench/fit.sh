@@ -13,7 +13,7 @@ measure() {
     new=$(mktemp)
     for threads in $3; do
         STRATAGEMM_ISA=$1 "$build/bench/bench_host" --estimate --seed=11 --count="$2" --threads="$threads" --rounds=11 \
-            --data="$new.$threads" --json="$new" --report="$new" >"$new.log" || {
+            --data="$new.$threads" --report="$new" >"$new.log" || {
             tail -n 3 "$new.log" >&2
             echo "bench/fit.sh: nothing was measured with $1; $file stays" >&2
             rm -f "$new"*

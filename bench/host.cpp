@@ -128,7 +128,7 @@ std::vector<bench_case> cases(options const& o) {
             problem& p = all.back().p;
             p.threads = t;
             if (c.in_cache) p.count *= t;
-            if (o.quick || (c.field == 0 && p.flops() > 25e9 * t)) all.back().rounds = 3;
+            if (c.field == 0 && p.flops() > 25e9 * t) all.back().rounds = 3;
         }
     return all;
 }
@@ -137,14 +137,14 @@ std::vector<bench_case> cases(options const& o) {
 
 int main(int argc, char** argv) {
     options const o = parse(argc, argv, sweep_options({"invariant"}));
-    bool const estimates = o.own.count("estimate") > 0, loaded = o.asks_for("loaded") && !o.list;
+    bool const estimates = o.has("estimate"), loaded = o.asks_for("loaded") && !o.list;
     // Samples of a loaded machine hold many turns of the scheduler.
     double const sample = estimates ? 1e-3 : loaded ? 0.4 : asks_for_sweep(o) ? 5e-3 : 20e-3;
     std::unique_ptr<load> const beside(loaded ? new load : nullptr);
     auto const open = [&] {
         // Many short samples: the median leaves out those in which something else took a processor for a while.
         arena a{make_host_machine(sample), {}};
-        if (o.own.count("invariant")) {
+        if (o.has("invariant")) {
             a.fields.push_back(make_invariant());
             return a;
         }

@@ -96,17 +96,16 @@ std::vector<bench_case> cases() {
 
 int main(int argc, char** argv) {
     options const o = parse(argc, argv, sweep_options({"device", "invariant", "tune-clblast"}));
-    auto const own = [&](char const* name) { return o.own.count(name) ? o.own.at(name) : ""; };
     static std::unique_ptr<machine> cuda; // of the peer
     auto const open = [&] {
         sg::opencl const device =
-            own("device").empty() ? sg::opencl() : sg::opencl(sg::opencl::find(own("device")));
+            o.has("device") ? sg::opencl(sg::opencl::find(o.value("device"))) : sg::opencl();
         device.ready().or_throw();
         arena a{make_opencl_machine(device.queue(),
                                     {{"device", device.where().name + ", driver " + device.where().driver}}),
                 {}};
         contenders& field = a.fields.emplace_back();
-        if (o.own.count("invariant")) {
+        if (o.has("invariant")) {
             sg::opencl same = device;
             same.invariant = true;
             field.push_back(
@@ -119,11 +118,11 @@ int main(int argc, char** argv) {
         field.push_back(
             make_policy<forms{}, element::f32, element::f64>("stratagemm", role::library, backend{device}));
 #ifdef STRATAGEMM_BENCH_CLBLAST
-        if (double const budget = std::atof(own("tune-clblast").c_str()); budget > 0)
+        if (double const budget = std::atof(o.value("tune-clblast").c_str()); budget > 0)
             tune_clblast(device, budget);
         field.push_back(make_clblast(device));
 #else
-        if (!own("tune-clblast").empty()) std::printf("no CLBlast here to be tuned\n");
+        if (o.has("tune-clblast")) std::printf("no CLBlast here to be tuned\n");
 #endif
         if (device.where().family == sg::opencl_family::nvidia && (cuda = make_cuda_machine()))
             if (auto peer = make_cublas(*cuda)) field.push_back(std::move(peer));

@@ -1,54 +1,43 @@
 #include "program.hpp"
 
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <regex>
 #include <sstream>
-#include <stdexcept>
+#include <string_view>
 #include <thread>
 
 namespace bench {
 
-options parse(int argc, char** argv, std::vector<std::string> const& own) {
+options parse(int argc, char** argv, std::vector<std::string> own) {
     options o;
-    o.threads = std::thread::hardware_concurrency() > 1 ? std::vector{1, 2} : std::vector{1};
+    for (int i = 1; i < argc; ++i) { // Google Benchmark keeps these to itself
+        std::string_view const arg = argv[i];
+        o.list |= arg == "--benchmark_list_tests" || arg == "--benchmark_list_tests=true";
+        o.tables &= !arg.starts_with("--benchmark_format");
+    }
+    benchmark::Initialize(&argc, argv);
+    o.filter = benchmark::GetBenchmarkFilter();
+    own.insert(own.end(), {"quick", "rounds", "threads", "patience", "report"});
     for (int i = 1; i < argc; ++i) {
         std::string const arg = argv[i], key = arg.substr(0, arg.find('='));
-        std::string const value = key.size() < arg.size() ? arg.substr(key.size() + 1) : "";
-        if (key == "--filter") {
-            o.filter = value;
-        } else if (key == "--quick") {
-            o.quick = true;
-        } else if (key == "--list") {
-            o.list = true;
-        } else if (key == "--names") {
-            o.names = true;
-        } else if (key == "--rounds") {
-            o.rounds = std::max(1, std::atoi(value.c_str()));
-        } else if (key == "--threads") {
-            o.threads.clear();
-            std::istringstream in(value);
-            for (std::string n; std::getline(in, n, ',');)
-                o.threads.push_back(std::max(1, std::atoi(n.c_str())));
-        } else if (key == "--patience") {
-            o.rule.patience = std::atof(value.c_str());
-        } else if (key == "--json") {
-            o.json = value;
-        } else if (key == "--report") {
-            o.report = value;
-        } else if (key.rfind("--", 0) == 0 && std::find(own.begin(), own.end(), key.substr(2)) != own.end()) {
-            o.own[key.substr(2)] = value;
-        } else {
-            std::cerr << "unknown option " << arg
-                      << "; there are --filter= --quick --rounds= --threads= --patience= --json= --report= "
-                         "--list --names";
-            for (auto const& name : own) std::cerr << " --" << name << "=";
+        if (!key.starts_with("--") || std::find(own.begin(), own.end(), key.substr(2)) == own.end()) {
+            std::cerr << "unknown option " << arg << "; there are those of Google Benchmark (--help), and";
+            for (auto const& name : own) std::cerr << " --" << name;
             std::cerr << "\n";
             std::exit(2);
         }
+        o.own[key.substr(2)] = key.size() < arg.size() ? arg.substr(key.size() + 1) : "";
     }
+    o.quick = o.has("quick");
+    if (o.has("rounds")) o.rounds = std::max(1, std::atoi(o.value("rounds").c_str()));
+    if (o.has("patience")) o.rule.patience = std::atof(o.value("patience").c_str());
+    std::istringstream threads(o.value("threads", std::thread::hardware_concurrency() > 1 ? "1,2" : "1"));
+    for (std::string n; std::getline(threads, n, ',');)
+        o.threads.push_back(std::max(1, std::atoi(n.c_str())));
     return o;
 }
 
@@ -83,99 +72,136 @@ std::string bench_case::name() const {
 
 namespace {
 
-std::vector<bench_case> pick(std::vector<bench_case> const& all, options const& o) {
-    std::regex const filter(o.filter);
-    std::vector<bench_case> list;
-    for (bench_case const& c : all)
-        if ((!o.quick || c.quick) && (c.only_if.empty() || o.asks_for(c.only_if)) &&
-            std::regex_search(c.name(), filter))
-            list.push_back(c);
-    return list;
-}
+// Runs the cases that Google Benchmark picks, and is what it reports to.
+class runner final : public benchmark::BenchmarkReporter {
+public:
+    runner(options const& o, std::function<arena()> const& open, view const& shown_as)
+        : o_(o), open_(open), shown_as_(shown_as),
+          theirs_(o.tables ? nullptr : benchmark::CreateDefaultDisplayReporter()) {}
 
-result race_case(bench_case const& c, options const& o, arena const& where) {
-    std::vector<contender*> field;
-    for (auto const& who : where.fields[c.field]) field.push_back(who.get());
-    race r(c.p, c.bound, field, *where.on, o.rule);
-    for (int i = 0; i < (o.rounds ? o.rounds : c.rounds) && !r.lanes().empty(); ++i) r.round();
-    r.finish();
+    std::ostream& out() const { return theirs_ ? std::cerr : std::cout; }
+    facts const& about() const { return about_; }
+    std::vector<result>& results() { return results_; }
 
-    bool const tera = where.on->rate()[0] == 'T';
-    result x{
-        c.group,     c.family,  c.label,  "",       where.on->rate(), c.p.flops() * (tera ? 1e-12 : 1e-9),
-        c.p.bytes(), r.lanes(), r.roof(), r.pace(), r.left_out()};
-    if (c.p.threads) x.setting = std::to_string(c.p.threads) + (c.p.threads == 1 ? " thread" : " threads");
-    if (c.p.type == element::i8) x.unit = tera ? "Top/s" : "Gop/s";
-    if (tera)
-        for (lane& l : x.lanes)
-            for (double& rate : l.rates) rate /= 1000;
-    return x;
-}
+    void run(benchmark::State& state, bench_case const& c) {
+        std::vector<contender*> field;
+        for (auto const& who : where_.fields[c.field]) field.push_back(who.get());
+        race r(c.p, c.bound, field, *where_.on, o_.rule);
+        if (r.lanes().empty()) state.SkipWithError("no contender takes this case here");
+        for (auto _ : state) state.SetIterationTime(r.round());
+        r.finish();
+        result x = result_of(c, r);
+        count(state, x);
+        bool const taken = !x.lanes.empty() || !x.left_out.empty();
+        if (!shown_as_.each || !taken)
+            std::cerr << c.name() << (x.library() ? "" : ": not here") << std::endl;
+        if (!taken) return;
+        results_.push_back(std::move(x));
+        if (shown_as_.each) shown_as_.each(out(), results_.back(), results_.size());
+        if (o_.rule.errors) print_errors(out(), results_.back());
+    }
 
-bool write(std::string const& file, std::function<void(std::ostream&)> const& what) {
-    std::ofstream out(file);
-    what(out);
-    if (!out.flush()) std::cerr << "cannot write " << file << "\n";
-    return bool(out);
-}
+    // Comes before the first case; none is run if it says no.
+    bool ReportContext(Context const& context) override {
+        try {
+            where_ = open_();
+        } catch (std::exception const& e) {
+            out() << "skipped: " << e.what() << "\n";
+            return false;
+        }
+        about_ = where_.on->about(o_.threads);
+        about_.insert(about_.end(), where_.about.begin(), where_.about.end());
+        for (auto const& who : where_.fields[0])
+            if (!o_.rule.errors || who->part() != role::library)
+                about_.emplace_back(who->name(), who->version());
+        for (auto const& [key, value] : about_) {
+            out() << key << ": " << value << std::endl;
+            if (key != "date") benchmark::AddCustomContext(key, value); // it has one already
+        }
+        return !theirs_ || theirs_->ReportContext(context);
+    }
+    void ReportRuns(std::vector<Run> const& runs) override {
+        if (theirs_) theirs_->ReportRuns(runs);
+    }
+    void Finalize() override {
+        if (theirs_) theirs_->Finalize();
+    }
+
+private:
+    result result_of(bench_case const& c, race const& r) const {
+        bool const tera = where_.on->rate()[0] == 'T';
+        result x{c.group,     c.family,          c.label,
+                 "",          where_.on->rate(), c.p.flops() * (tera ? 1e-12 : 1e-9),
+                 c.p.bytes(), r.lanes(),         r.roof(),
+                 r.pace(),    r.left_out()};
+        if (c.p.threads)
+            x.setting = std::to_string(c.p.threads) + (c.p.threads == 1 ? " thread" : " threads");
+        if (c.p.type == element::i8) x.unit = tera ? "Top/s" : "Gop/s";
+        if (tera)
+            for (lane& l : x.lanes)
+                for (double& rate : l.rates) rate /= 1000;
+        return x;
+    }
+
+    // Of peers, whose names are not ours to choose, their rates and errors.
+    static void count(benchmark::State& state, result const& x) {
+        lane const* const ours = x.library();
+        auto const tell = [&](std::string const& what, double value) {
+            if (value >= 0) state.counters[what] = value;
+        };
+        for (lane const& l : x.lanes) {
+            tell(&l == ours ? x.unit : l.name, median(l.rates));
+            tell(&l == ours ? "error" : l.name + " error", l.error);
+        }
+        if (!ours) return state.SkipWithError(x.left_out.empty() ? "not here" : x.left_out[0].c_str());
+        tell("bound", ours->bound.worst);
+        tell("workspace", double(ours->workspace));
+        tell("host_us", ours->queued * 1e6);
+        tell("predicted_us", ours->predicted * 1e6);
+        if (double const peak = median(x.roof); peak > 0) tell("peak", peak);
+        if (!x.best_peer()) return;
+        tell("ratio", x.ratio());
+        state.SetLabel(x.best_peer()->name);
+    }
+
+    options const& o_;
+    std::function<arena()> const& open_;
+    view const& shown_as_;
+    std::unique_ptr<benchmark::BenchmarkReporter> theirs_;
+    arena where_;
+    facts about_;
+    std::vector<result> results_;
+};
 
 } // namespace
 
 int run(std::string const& backend, options const& o, std::vector<bench_case> const& all,
         std::function<arena()> const& open, std::function<void(std::vector<result>&)> const& arrange,
-        view const& shown_as) try {
-    if (o.names) {
-        for (bench_case const& c : all) std::cout << c.name() << ' ' << c.only_if << "\n";
-        return 0;
-    }
-    auto const list = pick(all, o);
-    if (list.empty()) {
-        std::cerr << "no case of " << backend << " matches '" << o.filter << "'. The cases:\n";
-        for (bench_case const& c : all) std::cerr << c.name() << "\n";
-        return 1;
-    }
-    if (o.list) {
-        for (bench_case const& c : list) std::cout << c.name() << "\n";
-        return 0;
-    }
-    arena where;
-    try {
-        where = open();
-    } catch (std::exception const& e) {
-        std::cout << "skipped: " << e.what() << "\n";
-        return 77;
-    }
-    facts about = where.on->about(o.threads);
-    about.insert(about.end(), where.about.begin(), where.about.end());
-    for (auto const& who : where.fields[0])
-        if (!o.rule.errors || who->part() != role::library) about.emplace_back(who->name(), who->version());
-    for (auto const& [key, value] : about) std::cout << key << ": " << value << std::endl;
-
-    std::vector<result> results;
-    for (bench_case const& c : list) {
-        result x = race_case(c, o, where);
-        bool const taken = !x.lanes.empty() || !x.left_out.empty();
-        if (!shown_as.each || !taken) std::cerr << c.name() << (x.library() ? "" : ": not here") << std::endl;
-        if (!taken) continue;
-        if (shown_as.each) shown_as.each(x, std::size_t(&c - &list[0]) + 1, list.size());
-        if (o.rule.errors) print_errors(std::cout, x);
-        results.push_back(std::move(x));
-    }
-    if (results.empty()) return std::cout << "skipped: none of these cases is for this device\n", 77;
+        view const& shown_as) {
+    runner cases(o, open, shown_as);
+    benchmark::ClearRegisteredBenchmarks();
+    for (bench_case const& c : all)
+        if ((!o.quick || c.quick) && (o.list || c.only_if.empty() || o.asks_for(c.only_if)))
+            benchmark::RegisterBenchmark(c.name().c_str(), [&](benchmark::State& s) { cases.run(s, c); })
+                ->UseManualTime()
+                ->Unit(benchmark::kMicrosecond)
+                ->Iterations(o.rounds ? o.rounds : c.rounds);
+    if (!benchmark::RunSpecifiedBenchmarks(&cases)) return 1;
+    if (o.list) return 0;
+    if (cases.about().empty()) return 77;
+    auto& results = cases.results();
+    if (results.empty()) return cases.out() << "skipped: none of these cases is for this device\n", 77;
     if (arrange) arrange(results);
-    std::string const body = shown_as.all ? shown_as.all(results) : "";
-    if (!shown_as.all && !o.rule.errors) print_table(std::cout, results);
-    bool const wrote_json = write(o.json.empty() ? backend + ".json" : o.json,
-                                  [&](std::ostream& out) { write_json(out, backend, about, results); });
-    bool const wrote_page = write(o.report.empty() ? "report.html" : o.report, [&](std::ostream& out) {
-        if (shown_as.all)
-            write_page(out, "stratagemm, " + backend, about, body);
-        else
-            write_html(out, "stratagemm, " + backend, about, results);
-    });
-    return wrote_json && wrote_page ? 0 : 1;
-} catch (std::regex_error const& e) {
-    return std::cerr << "the filter '" << o.filter << "' is no regular expression: " << e.what() << "\n", 2;
+    std::string const body = shown_as.all ? shown_as.all(cases.out(), results) : "";
+    if (!shown_as.all && !o.rule.errors) print_table(cases.out(), results);
+    std::string const file = o.value("report", "report.html");
+    std::ofstream page(file);
+    if (shown_as.all)
+        write_page(page, "stratagemm, " + backend, cases.about(), body);
+    else
+        write_html(page, "stratagemm, " + backend, cases.about(), results);
+    if (!page.flush()) return std::cerr << "cannot write " << file << "\n", 1;
+    return 0;
 }
 
 } // namespace bench

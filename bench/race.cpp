@@ -32,10 +32,14 @@ struct race::place {
 };
 
 struct race::data {
+    struct verdict {
+        bool correct;
+        double error; // seen relative to |A||B|
+    };
     virtual ~data() = default;
     virtual void bring(place&) const = 0;
     virtual void poison(place&) const = 0;
-    virtual bool correct(place&, guarantee const&) const = 0;
+    virtual verdict check(place&, guarantee const&) const = 0; // by a vector of signs
     virtual double error(place&) const = 0;
     virtual void keep(place&) = 0;                                   // of the library's result
     virtual bool agrees(place& of_peer, guarantee const&) const = 0; // that result with a peer's
@@ -60,7 +64,8 @@ struct race::typed_data final : race::data {
     std::vector<Out> e;
     std::vector<double> signs;
     std::vector<band> bands;
-    std::vector<wide> expected;
+    std::vector<wide> expected, bx;      // by rows of C, and by those of B for one product
+    std::vector<double> sizes, bx_sizes; // the same with absolute values
     std::unique_ptr<oracle<In>> judge;
     static constexpr bool is_emulated = std::is_same_v<In, Out> &&
                                         std::is_same_v<In, stratagemm::accumulator_t<In>> &&
@@ -136,29 +141,35 @@ struct race::typed_data final : race::data {
                 f(p.at(g / p.m), g % p.m, at);
     }
     void expect() {
-        std::vector<wide> bx;
         long of = -1;
         each_row([&](member const& x, long r, long) {
-            if (of != x.b) bx = b_times_signs(x), of = x.b;
-            wide sum = 0, added = 0;
-            for (long l = 0; l < x.k; ++l)
-                sum += value(a, x.a + (p.a_transposed ? l * x.m + r : r * x.k + l)) * bx[std::size_t(l)];
-            for (long j = 0; p.added && j < x.n; ++j)
-                added += value(e, x.c + r * x.n + j) * signs[std::size_t(j)];
-            expected.push_back(p.added ? 2.0 * sum + 3.0 * added : sum);
+            if (std::exchange(of, x.b) != x.b) b_times_signs(x);
+            wide sum = 0;
+            double const factor = p.added ? 2 : 1;
+            double size = 0;
+            for (std::size_t l = 0; l < bx.size(); ++l) {
+                wide const y =
+                    factor * value(a, x.a + (p.a_transposed ? long(l) * x.m + r : r * x.k + long(l)));
+                sum += y * bx[l], size += std::abs(y) * bx_sizes[l];
+            }
+            for (long j = 0; p.added && j < x.n; ++j) {
+                wide const y = 3.0 * value(e, x.c + r * x.n + j);
+                sum += y * signs[std::size_t(j)], size += std::abs(y);
+            }
+            expected.push_back(sum), sizes.push_back(size);
         });
     }
-    std::vector<wide> b_times_signs(member const& x) const {
-        std::vector<wide> bx(std::size_t(x.k), wide(0));
+    void b_times_signs(member const& x) {
+        bx.assign(std::size_t(x.k), wide(0)), bx_sizes.assign(std::size_t(x.k), 0);
         long const outer = p.b_transposed ? x.n : x.k, inner = p.b_transposed ? x.k : x.n;
         auto at = std::size_t(x.b) % b.size();
         for (long o = 0; o < outer; ++o)
             for (long i = 0; i < inner; ++i) {
                 auto const l = std::size_t(p.b_transposed ? i : o), j = std::size_t(p.b_transposed ? o : i);
-                bx[l] += value(b[at]) * signs[j];
+                wide const y = value(b[at]);
+                bx[l] += y * signs[j], bx_sizes[l] += std::abs(y);
                 if (++at == b.size()) at = 0;
             }
-        return bx;
     }
 
     void bring(place& to) const override {
@@ -215,16 +226,18 @@ struct race::typed_data final : race::data {
         double const check = 4 * 0x1p-53 * double(x.n) * (double(x.k) + 1); // sums of a row, in double
         return factor * (n * (is_less ? promised.worst * double(x.k) : usual) + check);
     }
-    bool correct(place& at, guarantee const& promised) const override {
+    verdict check(place& at, guarantee const& promised) const override {
         std::vector<Out> const c = result(at);
         std::size_t row = 0;
-        bool good = true;
-        each_row([&](member const& x, long, long begin) {
+        verdict x{true, 0};
+        each_row([&](member const& y, long, long begin) {
             wide sum = 0;
-            for (long j = 0; j < x.n; ++j) sum += value(c[std::size_t(begin + j)]) * signs[std::size_t(j)];
-            good &= std::abs(sum - expected[row++]) <= tolerance(x, promised); // NaN is wrong too
+            for (long j = 0; j < y.n; ++j) sum += value(c[std::size_t(begin + j)]) * signs[std::size_t(j)];
+            double const off = std::abs(sum - expected[row]);
+            x.correct &= off <= tolerance(y, promised); // NaN is wrong too
+            x.error = std::max(x.error, off / sizes[row++]);
         });
-        return good;
+        return x;
     }
     double error(place& at) const override {
         if constexpr (std::is_same_v<In, Out> && std::is_floating_point_v<In>)
@@ -384,10 +397,13 @@ std::string race::try_out(racer& r, lane& entry, double patience) {
         r.who->run(problem_, r.at->view(0));
         r.seconds = seconds_since(start);
         entry.bound = r.who->bound(problem_);
-        if (rules_.errors)
+        if (rules_.errors) {
             entry.error = data_->error(*r.at);
-        else if (!data_->correct(*r.at, entry.bound))
-            return "wrong result";
+        } else {
+            auto const [correct, error] = data_->check(*r.at, entry.bound);
+            entry.error = error;
+            if (!correct) return "wrong result";
+        }
         entry.ran = r.who->ran(problem_);
         if (r.seconds > patience) return "slow";
         r.seconds = r.at->on.warm_up(runs_of(r), r.seconds);
@@ -397,7 +413,8 @@ std::string race::try_out(racer& r, lane& entry, double patience) {
     return "";
 }
 
-void race::round() {
+double race::round() {
+    double ours = 0;
     if (rules_.errors) {
         problem tiles = problem_;
         tiles.type = element::i8;
@@ -417,8 +434,11 @@ void race::round() {
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
         racer& r = racers_[i];
         r.who->enter(problem_);
-        l.rates.push_back(problem_.flops() * 1e-9 / r.at->on.sample(runs_of(r), r.seconds));
+        double const seconds = r.at->on.sample(runs_of(r), r.seconds);
+        l.rates.push_back(problem_.flops() * 1e-9 / seconds);
+        if (l.part == role::library && ours == 0) ours = seconds;
     }
+    return ours;
 }
 
 void race::finish() {

@@ -15,7 +15,8 @@ struct lane {
     std::vector<double> rates; // GFLOP/s, one sample a round
     long workspace = -1;       // in bytes, where the contender tells; likewise the next three
     std::string ran;
-    double error = -1; // max |dC| / (|A||B|)
+    double error =
+        -1; // max |dC| / (|A||B|); unless rules::errors are asked for, of C times a vector of signs
     guarantee bound;
     double queued = -1;    // seconds of the host for a run of a device
     double predicted = -1; // seconds of a run, where the contender tells
@@ -43,8 +44,8 @@ public:
     race(problem const&, limit, std::vector<contender*> const&, machine&, rules const&);
     ~race();
 
-    void round();
-    void finish(); // after the last round: what is asked of contenders once
+    double round(); // the seconds of one product of the library
+    void finish();  // after the last round: what is asked of contenders once
 
     std::vector<lane> const& lanes() const { return lanes_; }
     std::vector<double> const& roof() const { return roof_; } // the peak for this case, in each round

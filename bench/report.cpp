@@ -183,51 +183,7 @@ void print_errors(std::ostream& out, result const& r) {
     out << std::flush;
 }
 
-// ---- JSON ------------------------------------------------------------------------------------------------
-
-namespace {
-
-std::string quoted(std::string const& s) {
-    std::string r = "\"";
-    for (char c : s) (c == '"' || c == '\\') ? r += {'\\', c} : r += c < ' ' ? ' ' : c;
-    return r + '"';
-}
-std::string listed(std::vector<double> const& values) {
-    std::ostringstream s;
-    s << std::setprecision(6);
-    for (double const x : values) s << (s.tellp() ? ", " : "") << x;
-    return "[" + s.str() + "]";
-}
-
-} // namespace
-
-void write_json(std::ostream& out, std::string const& title, facts const& about,
-                std::vector<result> const& all) {
-    out << "{\"title\": " << quoted(title) << ",\n \"about\": {";
-    for (auto const& f : about)
-        out << (&f == &about.front() ? "" : ", ") << quoted(f.first) << ": " << quoted(f.second);
-    out << "},\n \"results\": [";
-    for (result const& r : all) {
-        out << (&r == &all.front() ? "\n" : ",\n") << "  {\"group\": " << quoted(r.group)
-            << ", \"case\": " << quoted(full_name(r)) << ", \"setting\": " << quoted(r.setting)
-            << ", \"unit\": " << quoted(r.unit) << ", \"ratio\": " << r.ratio()
-            << ", \"peak\": " << listed(r.roof) << ", \"tile_unit\": " << listed(r.pace)
-            << ", \"contenders\": [";
-        for (lane const& l : r.lanes) {
-            out << (&l == &r.lanes.front() ? "\n" : ",\n") << "    {\"name\": " << quoted(l.name)
-                << ", \"median\": " << median(l.rates) << ", \"samples\": " << listed(l.rates);
-            if (l.workspace >= 0) out << ", \"workspace\": " << l.workspace;
-            if (l.error >= 0) out << ", \"error\": " << l.error;
-            if (l.bound.worst >= 0) out << ", \"bound\": " << l.bound.worst;
-            if (l.queued >= 0) out << ", \"host_us\": " << l.queued * 1e6;
-            if (l.predicted >= 0) out << ", \"predicted_us\": " << l.predicted * 1e6;
-            if (!l.ran.empty()) out << ", \"ran\": " << quoted(l.ran);
-            out << "}";
-        }
-        out << "]}";
-    }
-    out << "]}\n";
-}
+// ---- HTML ------------------------------------------------------------------------------------------------
 
 // The page. Colours are CSS classes: c0 is ours, the others follow in order of first appearance.
 

@@ -1,5 +1,5 @@
-// What a benchmark program shows: tables on stdout, a file of JSON with every sample, and one self-contained
-// HTML page. It knows nothing of hosts or devices, so every backend's program uses it.
+// What a benchmark program shows: tables on stdout and one self-contained page of HTML. It knows nothing of
+// hosts or devices, so every backend's program uses it.
 #pragma once
 
 #include "race.hpp"
@@ -43,7 +43,6 @@ void print_table(std::ostream&, std::vector<result> const&);
 // bound. Rounds in which the tile unit was slower than 0.6 of the fastest rate seen in this run are given by
 // themselves.
 void print_errors(std::ostream&, result const&);
-void write_json(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);
 void write_html(std::ostream&, std::string const& title, facts const&, std::vector<result> const&);
 
 // A page with a body of HTML of the caller's, in the style of the other: what is in it of classes is in report.cpp.

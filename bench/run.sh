@@ -30,7 +30,7 @@ sweep | estimate)
     program=bench_$backend
     sh "$root/bench/build.sh" "$program"
     page=$build/$asked-$backend
-    set -- "--$asked" ${3:+"--seed=$3"} ${4:+"--count=$4"} --json="$page.json" --report="$page.html" --data="$page.txt"
+    set -- "--$asked" ${3:+"--seed=$3"} ${4:+"--count=$4"} --benchmark_out="$page.json" --report="$page.html" --data="$page.txt"
     result=0
     "$build/bench/$program" "$@" || result=$?
     printf '\nJSON: %s\nHTML: %s\n' "$page.json" "$page.html"
@@ -66,17 +66,17 @@ pages=$build
 if [ "$backend" = accuracy_cuda ]; then pages=$build/cuda; fi # its pictures have the names of those of the host
 mkdir -p "$pages"
 set -- --report="$pages/report.html"
-case $backend in accuracy*) ;; *) set -- "$@" --json="$build/$backend.json" ;; esac
+case $backend in accuracy*) ;; *) set -- "$@" --benchmark_out="$build/$backend.json" ;; esac
 case $filter in
 '') ;;
 quick) set -- "$@" --quick ;;
-*) case $backend in accuracy*) set -- "$@" "$filter" ;; *) set -- "$@" --filter="$filter" ;; esac ;;
+*) case $backend in accuracy*) set -- "$@" "$filter" ;; *) set -- "$@" --benchmark_filter="$filter" ;; esac ;;
 esac
 
 # The first product of a process, with an empty cache and with a full one.
 case $backend in
 opencl | cuda)
-    "$build/bench/$program" "$@" --list >/dev/null # a filter that matches no case ends it here
+    "$build/bench/$program" "$@" --benchmark_list_tests >/dev/null # a filter that matches no case ends it here
     sh "$root/bench/build.sh" "${backend}_start"
     cache=$(mktemp -d)
     for _ in first second third; do STRATAGEMM_CACHE_DIR="$cache" "$build/bench/${backend}_start" || true; done

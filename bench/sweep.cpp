@@ -15,7 +15,7 @@ std::vector<std::string> sweep_options(std::vector<std::string> more) {
     more.insert(more.end(), {"sweep", "estimate", "seed", "count", "data"});
     return more;
 }
-bool asks_for_sweep(options const& o) { return o.own.count("sweep") || o.own.count("estimate"); }
+bool asks_for_sweep(options const& o) { return o.has("sweep") || o.has("estimate"); }
 
 // ---- the shapes ------------------------------------------------------------------------------------------
 
@@ -133,41 +133,39 @@ std::string about_case(result const& r, question const& q) {
     return text;
 }
 
-void print_case(result const& r, question const& q) {
-    std::cout << std::left << std::setw(18) << r.family << std::setw(20) << r.label << std::setw(11)
-              << r.setting;
+void print_case(std::ostream& out, result const& r, question const& q) {
+    out << std::left << std::setw(18) << r.family << std::setw(20) << r.label << std::setw(11) << r.setting;
     double const answer = q.answer(r);
-    std::cout << std::right << std::setw(8) << (answer > 0 ? fixed(answer, 2) : "-");
-    if (r.library()) std::cout << "   " << about_case(r, q);
-    for (auto const& w : r.left_out) std::cout << "; left out: " << w;
-    if (!r.library()) std::cout << "; FAILED";
-    std::cout << std::endl;
+    out << std::right << std::setw(8) << (answer > 0 ? fixed(answer, 2) : "-");
+    if (r.library()) out << "   " << about_case(r, q);
+    for (auto const& w : r.left_out) out << "; left out: " << w;
+    if (!r.library()) out << "; FAILED";
+    out << std::endl;
 }
 
 constexpr std::size_t shown = 10; // of the worst cases
 
-void print(std::vector<finding> const& all, question const& q) {
-    std::cout << "\n" << std::left << std::setw(30) << q.name() << std::right << std::setw(6) << "cases";
-    if (q.of_estimates) std::cout << std::setw(20) << "median |log2|";
-    std::cout << std::setw(12) << "geo. mean" << std::setw(18) << "tenth percentile" << std::setw(8)
-              << "worst\n";
+void print(std::ostream& out, std::vector<finding> const& all, question const& q) {
+    out << "\n" << std::left << std::setw(30) << q.name() << std::right << std::setw(6) << "cases";
+    if (q.of_estimates) out << std::setw(20) << "median |log2|";
+    out << std::setw(12) << "geo. mean" << std::setw(18) << "tenth percentile" << std::setw(8) << "worst\n";
     for (finding const& x : all) {
-        std::cout << std::left << std::setw(30) << x.name << std::right << std::setw(6) << x.cases.size();
-        if (q.of_estimates) std::cout << std::setw(20) << fixed(x.deviation, 2);
-        std::cout << std::setw(12) << fixed(x.mean, 2) << std::setw(18) << fixed(x.tenth, 2) << std::setw(7)
-                  << fixed(q.answer(*x.cases.front()), 2) << "\n";
+        out << std::left << std::setw(30) << x.name << std::right << std::setw(6) << x.cases.size();
+        if (q.of_estimates) out << std::setw(20) << fixed(x.deviation, 2);
+        out << std::setw(12) << fixed(x.mean, 2) << std::setw(18) << fixed(x.tenth, 2) << std::setw(7)
+            << fixed(q.answer(*x.cases.front()), 2) << "\n";
     }
     for (finding const& x : all) {
-        std::cout << "\nworst of " << x.name << "\n";
+        out << "\nworst of " << x.name << "\n";
         for (std::size_t i = 0; i < std::min(shown, x.cases.size()); ++i) {
             result const& r = *x.cases[i];
-            std::cout << std::right << std::setw(8) << fixed(q.answer(r), 2) << "  " << std::left
-                      << std::setw(20) << r.label << about_case(r, q);
-            if (!r.library()->ran.empty()) std::cout << "; " << r.library()->ran;
-            std::cout << "\n";
+            out << std::right << std::setw(8) << fixed(q.answer(r), 2) << "  " << std::left << std::setw(20)
+                << r.label << about_case(r, q);
+            if (!r.library()->ran.empty()) out << "; " << r.library()->ran;
+            out << "\n";
         }
     }
-    std::cout << std::flush;
+    out << std::flush;
 }
 
 // ---- the page --------------------------------------------------------------------------------------------
@@ -310,8 +308,8 @@ void write_data(std::string const& file, std::vector<result> const& all) {
 
 // A whole number from 1 on.
 long number(options const& o, char const* name, long usual) {
-    if (!o.own.count(name)) return usual;
-    std::string const& text = o.own.at(name);
+    if (!o.has(name)) return usual;
+    std::string const text = o.value(name);
     char* end = nullptr;
     long const n = std::strtol(text.c_str(), &end, 10);
     if (text.empty() || *end || n < 1 || n > 1000000000) {
@@ -325,7 +323,7 @@ long number(options const& o, char const* name, long usual) {
 
 int run_sweep(std::string const& backend, options const& asked, sweep_domain const& domain,
               std::function<arena()> const& open) {
-    question const q{asked.own.count("estimate") > 0};
+    question const q{asked.has("estimate")};
     long const seed = number(asked, "seed", 1), count = number(asked, "count", 100);
     options o = asked;
     o.rule.sweep = o.rule.alternate = true;
@@ -333,15 +331,15 @@ int run_sweep(std::string const& backend, options const& asked, sweep_domain con
 
     bool failed = false;
     view shown_as;
-    shown_as.each = [&](result const& r, std::size_t at, std::size_t all) {
+    shown_as.each = [&](std::ostream& out, result const& r, std::size_t at) {
         failed |= !r.library();
-        std::cout << std::right << std::setw(5) << at << "/" << std::left << std::setw(6) << all;
-        print_case(r, q);
+        out << std::right << std::setw(5) << at << "/" << std::left << std::setw(6) << cases.size();
+        print_case(out, r, q);
     };
-    shown_as.all = [&](std::vector<result> const& all) {
+    shown_as.all = [&](std::ostream& out, std::vector<result> const& all) {
         auto const found = look_at(all, q);
-        print(found, q);
-        if (asked.own.count("data")) write_data(asked.own.at("data"), all);
+        print(out, found, q);
+        if (asked.has("data")) write_data(asked.value("data"), all);
         return page_of(all, found, q);
     };
     int const status = run(
@@ -356,7 +354,7 @@ int run_sweep(std::string const& backend, options const& asked, sweep_domain con
             return a;
         },
         {}, shown_as);
-    if (failed) std::cout << "\nThe library failed in some cases: see FAILED above." << std::endl;
+    if (failed) std::cerr << "\nThe library failed in some cases: see FAILED above." << std::endl;
     return status ? status : failed;
 }
 

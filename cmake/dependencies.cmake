@@ -1,4 +1,4 @@
-# Catch2: the installed package, or the source where there is none.
+# Catch2 and Google Benchmark: the installed package, or the source where there is none.
 include(FetchContent)
 
 # Warnings in what we fetched are not ours.
@@ -22,6 +22,40 @@ macro(stratagemm_find_catch2)
                              GIT_TAG v3.7.1 GIT_SHALLOW ON)
         FetchContent_MakeAvailable(Catch2)
         stratagemm_system_includes(Catch2)
+    endif()
+endmacro()
+
+# Makes benchmark::benchmark. CMAKE_PREFIX_PATH names a copy of the package (bench/bundle.sh makes one), and
+# FETCHCONTENT_SOURCE_DIR_BENCHMARK one of the source. Where there is none of these and no network, programs that race
+# do not compile, and the others do.
+macro(stratagemm_find_benchmark)
+    find_package(benchmark 1.7 QUIET)
+    set(STRATAGEMM_BENCHMARK_ARCHIVE "${PROJECT_BINARY_DIR}/google-benchmark-1.9.1.tar.gz")
+    if(NOT benchmark_FOUND AND NOT FETCHCONTENT_SOURCE_DIR_BENCHMARK AND NOT EXISTS "${STRATAGEMM_BENCHMARK_ARCHIVE}")
+        message(STATUS "Google Benchmark is not installed: fetching it")
+        file(DOWNLOAD https://github.com/google/benchmark/archive/refs/tags/v1.9.1.tar.gz
+             "${STRATAGEMM_BENCHMARK_ARCHIVE}" STATUS STRATAGEMM_FETCHED INACTIVITY_TIMEOUT 20)
+        if(NOT STRATAGEMM_FETCHED MATCHES "^0;")
+            file(REMOVE "${STRATAGEMM_BENCHMARK_ARCHIVE}")
+        endif()
+    endif()
+    if(NOT benchmark_FOUND AND (FETCHCONTENT_SOURCE_DIR_BENCHMARK OR EXISTS "${STRATAGEMM_BENCHMARK_ARCHIVE}"))
+        set(BENCHMARK_ENABLE_TESTING OFF)
+        set(BENCHMARK_ENABLE_INSTALL OFF)
+        set(BENCHMARK_ENABLE_WERROR OFF)
+        set(CMAKE_POLICY_DEFAULT_CMP0077 NEW) # so that its options heed the variables above
+        if(POLICY CMP0135)
+            cmake_policy(SET CMP0135 NEW)
+        endif()
+        FetchContent_Declare(benchmark URL "${STRATAGEMM_BENCHMARK_ARCHIVE}")
+        FetchContent_MakeAvailable(benchmark)
+        stratagemm_system_includes(benchmark)
+        target_compile_options(benchmark PRIVATE -w)
+        set(benchmark_FOUND TRUE)
+    endif()
+    if(NOT benchmark_FOUND)
+        message(STATUS "No Google Benchmark here: what races is left out, or does not compile")
+        add_library(benchmark::benchmark INTERFACE IMPORTED)
     endif()
 endmacro()
 
