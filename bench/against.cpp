@@ -133,8 +133,8 @@ int main(int argc, char** argv) try {
     options o = parse(argc, argv, {"backend", "other", "this"});
     o.rule.alternate = true;
     std::string const backend = o.value("backend");
-    if (backend.empty() || !o.has("other") || !o.has("this"))
-        throw std::runtime_error("bench_against wants --backend=, --other= and --this=");
+    if (!o.has("other") || !o.has("this"))
+        throw std::runtime_error("--backend=, --other= and --this=, please");
     if (backend == "emulation")
         add_layers(load(o.value("this"), role::library));
     else if (backend == "host")

@@ -8,7 +8,7 @@ folder=$(cd "$(dirname "$0")" && pwd)/cases
 if [ "$1" = --renew ]; then
     file=$folder/$2.txt
     shift 2
-    names=$("$@" --benchmark_list_tests --threads=1,2)
+    names=$("$@" --benchmark_list_tests)
     if [ "$names" != "$(cat "$file")" ]; then
         printf '%s\n' "$names" >"$file"
         echo "== $file is new: commit it" >&2

@@ -113,10 +113,7 @@ private:
     }
 };
 
-double median(std::vector<double> v) {
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-}
+using bench::median;
 
 struct found {
     std::string label, chosen_is;

@@ -1,11 +1,9 @@
 // cuda_start: see start.hpp. Then, what a planned product takes of the host when nothing waits for the device, and
 // products of operands on the host, where most of the time goes into bringing them there and back.
+#include "median.hpp"
 #include "start.hpp"
 
 #include <stratagemm/backend/cuda.hpp>
-
-#include <algorithm>
-#include <vector>
 
 namespace {
 
@@ -17,10 +15,7 @@ double seconds(F&& f) {
     f();
     return std::chrono::duration<double>(clock::now() - start).count();
 }
-double median(std::vector<double> v) {
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-}
+using bench::median;
 
 template <class T>
 void queue(sg::cuda const& gpu, sg::index_t m, sg::index_t n, sg::index_t k) {

@@ -5,6 +5,8 @@
 // The costs are those, none below zero, that least squares of relative errors give, weighted again and again so that
 // it is the sum of |log2(predicted / measured)| that is least: few shapes that take a path of their own do not count
 // for more than they are.
+#include "median.hpp"
+
 #include <stratagemm/backend/host.hpp>
 
 #include <algorithm>
@@ -107,10 +109,7 @@ costs fit(std::vector<measured> const& all, costs x) {
     return x;
 }
 
-double median(std::vector<double> v) {
-    std::nth_element(v.begin(), v.begin() + long(v.size() / 2), v.end());
-    return v[v.size() / 2];
-}
+using bench::median;
 void report(std::vector<measured> const& all, costs const& x) {
     for (char const* const type : {"float", "double", "bfloat16", "int8"})
         for (int const threads : {1, 2}) {

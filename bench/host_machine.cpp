@@ -1,13 +1,12 @@
 // The CPU: operands in ordinary memory, time by the clock.
-#include "machine.hpp"
 #include "peaks.hpp"
+#include "report.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <new>
-#include <sstream>
 #include <thread>
 
 namespace bench {
@@ -18,14 +17,6 @@ std::string cpu_model() {
     for (std::string line; std::getline(in, line);)
         if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
     return "unknown";
-}
-
-std::string rounded(double x) {
-    std::ostringstream s;
-    s << std::fixed;
-    s.precision(x < 100 ? 1 : 0);
-    s << x;
-    return s.str();
 }
 
 class host_machine final : public machine {
@@ -42,9 +33,9 @@ public:
                                    {element::bf16, "bf16"},
                                    {element::i8, "int8"}})
                 if (double const most = arithmetic_peak(e, t); most > 0)
-                    s += name + (" " + rounded(most)) + " (" + arithmetic_unit(e) + "), ";
-            s += "reading " + rounded(read_bandwidth(t, 256 << 20)) + " GB/s, copying " +
-                 rounded(copy_bandwidth(t)) + " GB/s";
+                    s += name + (" " + bench::rate(most)) + " (" + arithmetic_unit(e) + "), ";
+            s += "reading " + bench::rate(read_bandwidth(t, 256 << 20)) + " GB/s, copying " +
+                 bench::rate(copy_bandwidth(t)) + " GB/s";
             list.emplace_back("peak, " + std::to_string(t) + (t == 1 ? " thread" : " threads"), s);
         }
         return list;

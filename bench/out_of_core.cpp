@@ -5,6 +5,8 @@
 //
 // N x N floats; at most MIB of each device. Each round measures every way once; medians of the rounds. cublasXt is
 // opened at run time, and left out where it is not.
+#include "median.hpp"
+
 #include <stratagemm/backend/cuda.hpp>
 
 #include <algorithm>
@@ -102,10 +104,7 @@ void fill(float* x, index_t count, std::uint32_t seed) {
     }
 }
 
-double median(std::vector<double> x) {
-    std::sort(x.begin(), x.end());
-    return x[x.size() / 2];
-}
+using bench::median;
 
 // The largest error of some elements in units of |A||B| times the unit roundoff.
 double error_of(index_t n, float const* a, float const* b, float const* c) {

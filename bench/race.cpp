@@ -8,12 +8,6 @@
 
 namespace bench {
 
-double median(std::vector<double> v) {
-    if (v.empty()) return 0;
-    std::sort(v.begin(), v.end());
-    return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
-}
-
 // ---- the operands, and whether a result is right ---------------------------------------------------------
 
 // The operands on one machine.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "machine.hpp"
+#include "median.hpp"
 
 #include <limits>
 #include <map>
@@ -21,8 +22,6 @@ struct lane {
     double queued = -1;    // seconds of the host for a run of a device
     double predicted = -1; // seconds of a run, where the contender tells
 };
-
-double median(std::vector<double>);
 
 // What a program may ask of its races.
 struct rules {

@@ -13,8 +13,8 @@ set -eu
 
 backend=${1:?usage: bench/run.sh BACKEND [filter]}
 case $backend-${2-} in
-emulation-cuda | accuracy-cuda)
-    backend=${backend}_cuda
+emulation-cuda | accuracy-cuda | sparse-host)
+    backend=${backend}_$2
     shift
     ;;
 esac
@@ -44,13 +44,13 @@ fit)
     sh "$root/bench/fit.sh" "${2-}"
     exit
     ;;
-out_of_core | sparse | choices)
+out_of_core | sparse | sparse_host | choices)
     shift
-    if [ "$backend-${1-}" = sparse-host ]; then
-        program=bench_sparse_host
-        shift
-    fi
     sh "$root/bench/build.sh" "$program"
+    if [ "$backend" = sparse_host ]; then
+        sh "$root/bench/cases.sh" --renew "$backend" "$build/bench/$program"
+        [ "$filter" = files ] || set -- --benchmark_filter="$filter" --benchmark_out="$build/$backend.json"
+    fi
     exec "$build/bench/$program" "$@"
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
@@ -60,7 +60,7 @@ host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
     ;;
 esac
 sh "$root/bench/build.sh" "$program"
-case $backend in accuracy*) ;; *) sh "$root/bench/cases.sh" --renew "$backend" "$build/bench/$program" ;; esac
+case $backend in accuracy*) ;; *) sh "$root/bench/cases.sh" --renew "$backend" "$build/bench/$program" --threads=1,2 ;; esac
 
 pages=$build
 if [ "$backend" = accuracy_cuda ]; then pages=$build/cuda; fi # its pictures have the names of those of the host

@@ -2,6 +2,8 @@
 // matrices at random. Both libraries of NVIDIA are opened at run time.
 #pragma once
 
+#include "median.hpp"
+
 #include <stratagemm/backend/cuda.hpp>
 
 #include <algorithm>
@@ -36,10 +38,7 @@ F get(void* library, char const* name) {
 inline double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-inline double median(std::vector<double> x) {
-    std::sort(x.begin(), x.end());
-    return x[x.size() / 2];
-}
+using bench::median;
 
 // The part of the driver that captures graphs.
 struct graphs {

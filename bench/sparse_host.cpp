@@ -1,20 +1,22 @@
 // The host's products of sparse and dense matrices, against the libraries installed here.
 //
-//   bench_sparse_host [FILTER]      a regular expression on the names of cases, such as banded/.*/1$
+//   bench_sparse_host               with the flags of Google Benchmark, such as --benchmark_filter=banded/.*/threads:1
 //   bench_sparse_host files         Matrix Market files of 10^7 elements, written and read by one thread
 //
-// A case is PATTERN/TYPE/THREADS/N: C = A B with A by rows, about 20 elements in each of them, and B and C by rows
-// with N columns. A is larger than the caches where N is 1 or 2, and smaller where products take long. Contenders
-// take turns, the order alternates, and each takes a sample of some milliseconds in every round; a ratio is the
-// median of those of the rounds, and the best peer is the one with the least. Peers may prepare A before that; the
-// library takes it as it is. Products of banded matrices with a vector are also compared with the rate at which the
-// threads copy as many bytes.
+// A case is PATTERN/TYPE/threads:THREADS/columns:N: C = A B with A by rows, about 20 elements in each of them, and B and C
+// by rows with N columns. A is larger than the caches where N is 1 or 2, and smaller where products take long. An
+// iteration is a round: contenders take turns, the order alternates, and each takes a sample of some milliseconds.
+// Counters are medians over rounds: GFLOP/s of the library and, by their names, of its peers, and the ratio to the best
+// of these. Peers may prepare A before that; the library takes it as it is. Products of banded matrices with a vector
+// are also compared with the rate at which the threads copy as many bytes.
+#include "median.hpp"
 #include "peers/sparse.hpp"
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
 
+#include <benchmark/benchmark.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -25,7 +27,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,7 @@ double seconds(int threads) {
     clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
-double median(std::vector<double> x) {
-    std::sort(x.begin(), x.end());
-    return x.size() % 2 ? x[x.size() / 2] : (x[x.size() / 2 - 1] + x[x.size() / 2]) / 2;
-}
+using bench::median;
 
 struct random_source {
     std::uint64_t state;
@@ -92,6 +90,23 @@ places make(std::string const& pattern, long rows) {
     return a;
 }
 
+// Those that are here.
+std::vector<sparse_peer const*> const& peers() {
+    static std::vector<sparse_peer const*> const here = [] {
+        std::vector<sparse_peer const*> all;
+#ifdef STRATAGEMM_BENCH_EIGEN
+        all.push_back(&bench::sparse_eigen);
+#endif
+#ifdef STRATAGEMM_BENCH_LIBRSB
+        all.push_back(&bench::sparse_librsb);
+#endif
+        for (bool const with_inspector : {false, true})
+            if (auto const* const mkl = bench::open_sparse_mkl(with_inspector)) all.push_back(mkl);
+        return all;
+    }();
+    return here;
+}
+
 struct contender {
     std::string name;
     std::function<void()> run;
@@ -101,7 +116,7 @@ struct contender {
 };
 
 // Seconds of one run, in samples of some milliseconds.
-void race(std::vector<contender>& all, int threads, int rounds) {
+void race(benchmark::State& state, std::vector<contender>& all, int threads) {
     std::vector<int> repeats;
     for (contender& one : all) {
         one.run();
@@ -109,13 +124,16 @@ void race(std::vector<contender>& all, int threads, int rounds) {
         one.run();
         repeats.push_back(std::clamp(static_cast<int>(4e-3 / (seconds(threads) - begin + 1e-9)), 1, 10000));
     }
-    for (int round = 0; round < rounds; ++round)
+    for (auto _ : state) {
+        bool const backwards = all[0].times.size() % 2;
         for (std::size_t turn = 0; turn < all.size(); ++turn) {
-            std::size_t const at = round % 2 ? all.size() - 1 - turn : turn;
+            std::size_t const at = backwards ? all.size() - 1 - turn : turn;
             double const begin = seconds(threads);
             for (int r = 0; r < repeats[at]; ++r) all[at].run();
             all[at].times.push_back((seconds(threads) - begin) / repeats[at]);
         }
+        state.SetIterationTime(all[0].times.back());
+    }
 }
 // How many times as fast as the other the first is.
 double ratio(contender const& first, contender const& other) {
@@ -124,14 +142,39 @@ double ratio(contender const& first, contender const& other) {
     return median(of_round);
 }
 
-struct outcome {
-    std::string name;
-    double ratio;
-};
+// The matrix of the case before is kept: the next one mostly has the same.
+places const& matrix_of(std::string const& pattern, long n) {
+    static std::string kept;
+    static places a;
+    if (std::string const key = pattern + std::to_string(n); kept != key) {
+        a = make(pattern, n <= 2 ? 400000 : n == 8 ? 100000 : n == 64 ? 40000 : 8000);
+        kept = key;
+    }
+    return a;
+}
+
+bool differs = false;       // a result, in some case
+std::vector<double> ratios; // of the cases so far
+
+void count(benchmark::State& state, std::vector<contender> const& all, double flops, double bytes) {
+    double least = 1e300;
+    for (contender const& one : all) {
+        if (one.name == "copy") {
+            state.counters["GB/s"] = bytes / median(all[0].times) * 1e-9;
+            state.counters["of copying"] = ratio(all[0], one);
+            continue;
+        }
+        state.counters[&one == &all[0] ? "GFLOP/s" : one.name] = flops / median(one.times) * 1e-9;
+        if (&one == &all[0] || !one.counts || ratio(all[0], one) >= least) continue;
+        state.counters["ratio"] = least = ratio(all[0], one);
+        state.SetLabel(one.name);
+    }
+    if (least < 1e300) ratios.push_back(least);
+}
 
 template <class T>
-void run_case(std::string const& name, places const& a, long n, int threads,
-              std::vector<sparse_peer const*> const& peers, std::vector<outcome>& outcomes) {
+void run_case(benchmark::State& state, std::string const& pattern, long n, int threads) {
+    places const& a = matrix_of(pattern, n);
     random_source from{3};
     auto const number = [&] { return static_cast<T>(from.below(1000)) / T(500) - T(1); };
     std::vector<T> values(a.columns.size()), b(static_cast<std::size_t>(a.rows * n));
@@ -146,7 +189,7 @@ void run_case(std::string const& name, places const& a, long n, int threads,
     auto const there_b = sg::row_major(b, a.rows, n);
     std::vector<contender> all;
     all.push_back({"stratagemm", [&] { sg::gemm(cpu, x, there_b, sg::row_major(c, a.rows, n)); }});
-    for (sparse_peer const* const peer : peers) {
+    for (sparse_peer const* const peer : peers()) {
         void* const kept = peer->prepare(p);
         all.push_back({peer->name, [&p, peer, kept] { peer->run(p, kept); },
                        [peer, kept] { peer->release(kept); }, peer->counts});
@@ -159,15 +202,12 @@ void run_case(std::string const& name, places const& a, long n, int threads,
         double most = 0;
         for (std::size_t at = 0; at < c.size(); ++at)
             most = std::max(most, static_cast<double>(std::abs(c[at] - found[at])));
-        if (!(most < 1e-2)) {
-            std::printf("%s: %s differs by %g\n", name.c_str(), one.name.c_str(), most);
-            std::exit(1);
-        }
+        if (!(most < 1e-2)) state.SkipWithError((one.name + " differs").c_str()), differs = true;
     }
     std::vector<T> from_there, to_there;
     double const bytes =
         static_cast<double>(nonzeros) * (sizeof(T) + 4) + static_cast<double>(a.rows) * (2 * sizeof(T) + 4);
-    if (n == 1 && name.find("banded") == 0) {
+    if (n == 1 && pattern == "banded") {
         from_there.resize(static_cast<std::size_t>(bytes / 2 / sizeof(T)), T(1));
         to_there.resize(from_there.size(), T(0));
         all.push_back({"copy", [&] {
@@ -182,27 +222,9 @@ void run_case(std::string const& name, places const& a, long n, int threads,
                            }
                        }});
     }
-    race(all, threads, 11);
-    double least = 1e300;
-    std::string best;
-    double const flops = 2 * static_cast<double>(nonzeros) * static_cast<double>(n);
-    std::printf("%-28s", name.c_str());
-    for (contender& one : all) {
-        one.release();
-        if (one.name == "copy") continue;
-        std::printf(" %9.2f", flops / median(one.times) * 1e-9);
-        if (&one == &all[0] || !one.counts) continue;
-        if (double const r = ratio(all[0], one); r < least) least = r, best = one.name;
-    }
-    if (!best.empty()) {
-        std::printf("   %5.2f  %s", least, best.c_str());
-        outcomes.push_back({name, least});
-    }
-    if (all.back().name == "copy")
-        std::printf("; %.1f GB/s, %.2f of copying", bytes / median(all[0].times) * 1e-9,
-                    ratio(all[0], all.back()));
-    std::printf("\n");
-    std::fflush(stdout);
+    race(state, all, threads);
+    for (contender& one : all) one.release();
+    if (!differs) count(state, all, 2 * static_cast<double>(nonzeros) * static_cast<double>(n), bytes);
 }
 
 // Median rates of five times, by the thread's own clock.
@@ -238,55 +260,29 @@ void files() {
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "files") == 0) return files(), 0;
-    std::regex const filter(argc > 1 ? argv[1] : "");
-    std::vector<sparse_peer const*> peers;
-#ifdef STRATAGEMM_BENCH_EIGEN
-    peers.push_back(&bench::sparse_eigen);
-#endif
-#ifdef STRATAGEMM_BENCH_LIBRSB
-    peers.push_back(&bench::sparse_librsb);
-#endif
-    for (bool const with_inspector : {false, true})
-        if (auto const* const mkl = bench::open_sparse_mkl(with_inspector)) peers.push_back(mkl);
-    std::printf("GFLOP/s with A by rows, B and C by rows; the ratio to the best peer\n%-28s %9s",
-                "pattern/type/threads/columns", "library");
-    for (auto const* const peer : peers) std::printf(" %9s", peer->name);
-    std::printf("\n");
-    std::vector<outcome> outcomes;
-    int cases = 0;
-    for (char const* const pattern : {"uniform", "banded", "power-law", "block"})
-        for (long const n : {1, 2, 8, 64, 512}) {
-            auto const name = [&](char const* type, int threads) {
-                return std::string(pattern) + '/' + type + '/' + std::to_string(threads) + '/' +
-                       std::to_string(n);
-            };
-            places a;
+    std::string tables = "--benchmark_counters_tabular=true"; // unless the flags say something else
+    std::vector<char*> flags(argv, argv + argc);
+    flags.insert(flags.begin() + 1, tables.data());
+    int all = argc + 1;
+    benchmark::Initialize(&all, flags.data());
+    if (benchmark::ReportUnrecognizedArguments(all, flags.data())) return 2;
+    for (std::string const pattern : {"uniform", "banded", "power-law", "block"})
+        for (long const n : {1, 2, 8, 64, 512})
             for (bool const wide : {false, true})
                 for (int const threads : {1, 2}) {
-                    std::string const as = name(wide ? "double" : "float", threads);
-                    if (!std::regex_search(as, filter)) continue;
-                    if (a.rows == 0)
-                        a = make(pattern, n <= 2 ? 400000 : n == 8 ? 100000 : n == 64 ? 40000 : 8000);
-                    ++cases;
-                    if (wide)
-                        run_case<double>(as, a, n, threads, peers, outcomes);
-                    else
-                        run_case<float>(as, a, n, threads, peers, outcomes);
+                    std::string const name = pattern + (wide ? "/double" : "/float") +
+                                             "/threads:" + std::to_string(threads) +
+                                             "/columns:" + std::to_string(n);
+                    auto const run = [=, run = wide ? run_case<double> : run_case<float>](
+                                         benchmark::State& s) { run(s, pattern, n, threads); };
+                    benchmark::RegisterBenchmark(name.c_str(), run)->UseManualTime()->Iterations(11);
                 }
-        }
-    if (cases == 0) {
-        std::fprintf(stderr,
-                     "no case matches; a name is {uniform,banded,power-law,block}/{float,double}/{1,2}/"
-                     "{1,2,8,64,512}\n");
-        return 2;
-    }
-    if (outcomes.empty()) return 0;
-    double sum = 0;
-    for (outcome const& o : outcomes) sum += std::log(o.ratio);
-    std::sort(outcomes.begin(), outcomes.end(),
-              [](outcome const& x, outcome const& y) { return x.ratio < y.ratio; });
-    std::printf("geometric mean %.2f; worst:", std::exp(sum / static_cast<double>(outcomes.size())));
-    for (std::size_t at = 0; at < std::min<std::size_t>(5, outcomes.size()); ++at)
-        std::printf(" %.2f %s", outcomes[at].ratio, outcomes[at].name.c_str());
-    std::printf("\n");
+    if (benchmark::RunSpecifiedBenchmarks() == 0) return 1;
+    double logs = 0;
+    for (double const x : ratios) logs += std::log(x);
+    if (!ratios.empty())
+        std::fprintf(stderr, "ratios of %zu cases: geometric mean %.2f, worst %.2f\n", ratios.size(),
+                     std::exp(logs / static_cast<double>(ratios.size())),
+                     *std::min_element(ratios.begin(), ratios.end()));
+    return differs;
 }

@@ -4,7 +4,7 @@ execute_process(COMMAND "${PROGRAM}" --threads=1,2 --benchmark_list_tests
                 OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
 file(READ "${CASES}" expected)
 if(NOT listed STREQUAL expected)
-    message(FATAL_ERROR "${CASES} has other cases than the program; bench/cases.sh --renew host ${PROGRAM}")
+    message(FATAL_ERROR "${CASES} has other cases than the program; bench/cases.sh --renew host ${PROGRAM} --threads=1,2")
 endif()
 execute_process(COMMAND "${PROGRAM}" --threads=1 --rounds=2 --benchmark_filter=batched_in_L1/4x4 --benchmark_format=json
                 OUTPUT_VARIABLE json COMMAND_ERROR_IS_FATAL ANY)
