@@ -154,7 +154,7 @@ void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
 
 // Few columns of In times an A that is narrower, and the copies that widen one.
 template <class A, class In>
-void add_widened(std::vector<kernel>& to) {
+void add_widened(std::vector<kernel>& to, [[maybe_unused]] int capability) {
     sg::cuda_epilogue<float> const none{sg::identity{}};
     std::string const types = std::string(1, sg::type_letter<A>()) + sg::type_letter<In>();
     for (std::ptrdiff_t const cols : {1, 4})
@@ -166,6 +166,26 @@ void add_widened(std::vector<kernel>& to) {
             to.push_back({"narrow-" + types + '-' + std::to_string(cols) + (along_k ? "-along" : ""),
                           sg::cuda_product_source<In, float, A>(tile, form, none), true});
         }
+    // Tiles of row-major operands and of a B along k, of which either is the narrower.
+    if constexpr (std::is_same_v<A, sg::bfloat16>)
+        for (sg::cuda_entry const& e : sg::cuda_entries)
+            for (bool const b_along_k : {false, true}) {
+                if (capability != 90 || e.tile.engine != sg::cuda_engine::simt ||
+                    !sg::takes_any_lines(e.tile))
+                    continue;
+                bool const turns = sg::turns_on_the_way(e.tile);
+                sg::cuda_form form;
+                form.a_along_k = !turns, form.a_turned = turns;
+                form.b_along_k = !turns && b_along_k, form.b_turned = turns && b_along_k;
+                form.a_unit = turns ? 1 : 4, form.b_unit = form.b_turned ? 1 : 4;
+                form.direct = sg::may_read_along_k(e.tile);
+                std::string const tile = std::to_string(e.tile.m) + 'x' + std::to_string(e.tile.n) + '-' +
+                                         std::to_string(e.tile.micro_m) + (b_along_k ? "-nt" : "");
+                to.push_back({"simt-s" + types.substr(0, 1) + '-' + tile,
+                              sg::cuda_product_source<float, float, float, A>(e.tile, form, none), true});
+                to.push_back({"simt-" + types + '-' + tile,
+                              sg::cuda_product_source<float, float, A>(e.tile, form, none), true});
+            }
     std::string const from = std::string("#define FROM ") + sg::kernel_type<A>() + '\n';
     to.push_back({"pack-" + types, sg::cuda_source_of<In, In>("pack", sg::cuda_pack_text, none, from), true});
 }
@@ -329,8 +349,9 @@ std::vector<kernel> kernels_for(int capability) {
     add_narrow<float>(all, capability), add_narrow<double>(all, capability),
         add_narrow<sg::half>(all, capability), add_narrow<std::int8_t>(all, capability);
     add_narrow<complex64>(all, capability), add_narrow<complex128>(all, capability);
-    add_widened<sg::bfloat16, float>(all), add_widened<sg::half, float>(all);
-    add_widened<std::int8_t, sg::bfloat16>(all), add_widened<std::int8_t, sg::half>(all);
+    add_widened<sg::bfloat16, float>(all, capability), add_widened<sg::half, float>(all, capability);
+    add_widened<std::int8_t, sg::bfloat16>(all, capability),
+        add_widened<std::int8_t, sg::half>(all, capability);
     sg::cuda_form form;
     form.dense = true;
     for (int const side : {4, 7, 8, 16, 24, 32}) {

@@ -244,6 +244,7 @@ inline void st_shared_v4_b32(char const*, unsigned at, unsigned x, unsigned y, u
     unsigned* const to = &stand_in_shared<unsigned>(at);
     to[0] = x, to[1] = y, to[2] = z, to[3] = w;
 }
+inline void st_shared_f32(char const*, unsigned at, float x) { stand_in_shared<float>(at) = x; }
 inline void st_shared_v2_f32(char const*, unsigned at, float x, float y) {
     stand_in_shared<float>(at) = x, stand_in_shared<float>(at + 4) = y;
 }

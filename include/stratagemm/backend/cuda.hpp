@@ -130,17 +130,26 @@ struct cuda {
         return f;
     }
 
-    // Of two types: copies of what is widened, beside what the product of the wider type takes.
+    // Of two types: copies of what is widened, which lines need not be, beside what the product of the wider type takes.
     template <class S>
     requires(!has_one_type<S>) footprint workspace(S const& s)
     const {
         using W = typename S::wide_type;
-        footprint f = workspace(widened(s));
+        using Problem = dense_problem<W, W, typename S::c_type, space>;
+        footprint f = workspace(widened(s)), sums;
+        for (bool const turned : {false, true})
+            for (cuda_layout const& lying : layouts) {
+                cuda_sides const sides{turned ? s.n : s.m, turned ? s.m : s.n, s.k, s.count};
+                cuda_choice parts = choice_of_two<W>(sides, stored<S>(lying, turned));
+                if (!parts.widens) continue;
+                parts.tile.engine = cuda_engine::blocked; // nothing is copied
+                sums.device = larger(sums.device, cuda_product<Problem>::workspace(parts, sides));
+            }
         if constexpr (!std::is_same_v<typename S::a_type, W>)
             f.device += cuda_lines<W>::bytes_either(s.m, s.k, s.count);
         if constexpr (!std::is_same_v<typename S::b_type, W>)
             f.device += cuda_lines<W>::bytes_either(s.k, s.n, s.count);
-        return f;
+        return larger(f, sums);
     }
 
     // Of operands that are known: most products need none, and are queued sooner without.
@@ -154,10 +163,10 @@ struct cuda {
             return f;
         } else if constexpr (!has_one_type<Problem>) {
             footprint f;
-            bool const few = as_few(p, [&](auto const& product, cuda_choice const& choice) {
+            bool const read = as_stored(p, [&](auto const& product, cuda_choice const& choice) {
                 f.device = product.workspace(choice);
             });
-            return few ? f : workspace(p.shape());
+            return read ? f : workspace(p.shape());
         } else {
             return workspace(p.shape());
         }
@@ -219,7 +228,9 @@ struct cuda {
         cuda_choice const choice = choice_in_rows(s);
         std::string const text = "cuda: " + where().name + ", " + types_of<S>() + ", " +
                                  stratagemm::describe(choice.tile) +
-                                 (has_one_type<S> ? "" : ", of copies in the wider type");
+                                 (has_one_type<S> ? ""
+                                  : choice.widens ? ", the narrower operand widened as it is read"
+                                                  : ", of copies in the wider type");
         bool const as_they_lie =
             takes_any_lines(choice.tile) && (choice.shifted || choice.tile.engine == cuda_engine::fp64);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
@@ -334,13 +345,25 @@ private:
     // For a C in row-major order.
     template <class S>
     cuda_choice choice_in_rows(S const& s) const {
-        cuda_sides const sides = sides_for(s);
-        bool const turned = sides != cuda_sides{s.m, s.n, s.k, s.count};
-        bool const a_along_k = turned ? s.b_across : !s.a_across,
-                   b_along_k = turned ? !s.a_across : s.b_across;
-        // A vector always lies along k.
-        return choice_for<typename S::wide_type>(
-            sides, {.a_along_k = a_along_k || sides.m == 1, .b_along_k = b_along_k || sides.n == 1});
+        using W = typename S::wide_type;
+        cuda_sides const own{s.m, s.n, s.k, s.count}, other{s.n, s.m, s.k, s.count};
+        auto const lying = [&](bool turned) {
+            cuda_sides const& x = turned ? other : own;
+            // A vector always lies along k.
+            return cuda_layout{.a_along_k = (turned ? s.b_across : !s.a_across) || x.m == 1,
+                               .b_along_k = (turned ? !s.a_across : s.b_across) || x.n == 1};
+        };
+        if constexpr (has_one_type<S>) {
+            cuda_sides const sides = sides_for(s);
+            return choice_for<W>(sides, lying(sides != own));
+        } else {
+            constexpr bool turned =
+                std::is_same_v<typename S::a_type, W>; // for few columns A is the narrower
+            constexpr std::size_t narrow =
+                sizeof(std::conditional_t<turned, typename S::b_type, typename S::a_type>);
+            cuda_choice const few = few_columns(turned ? other : own, lying(turned), narrow);
+            return few.widens ? few : choice_of_two<W>(own, stored<S>(lying(false), false));
+        }
     }
 
     // As if nothing could be read as it lies that other layouts need copies for.
@@ -370,11 +393,31 @@ private:
         return product.run(choice, memory);
     }
 
+    // Of two types: as they are stored, or of copies, unless these take longer.
+    template <class W>
+    cuda_choice choice_of_two(cuda_sides const& s, cuda_layout const& lying) const {
+        cuda_choice copied = choice_for<W>(s, {lying.a_along_k, lying.b_along_k, lying.a_in_lines});
+        copied.cycles += cycles_of_widening(where(), s, lying, sizeof(W));
+        cuda_choice const read = choice_for<W>(s, lying);
+        return read.widens && read.cycles < copied.cycles ? read : copied;
+    }
+    // Operands of two types that lie so, the second one first if they are `turned`.
+    template <class S>
+    static cuda_layout stored(cuda_layout lying, bool turned) {
+        auto const narrow = []<class T>(T const*) {
+            return static_cast<short>(std::is_same_v<T, typename S::wide_type> ? 0 : sizeof(T));
+        };
+        typename S::a_type const* a = nullptr;
+        typename S::b_type const* b = nullptr;
+        lying.a_bytes = turned ? narrow(b) : narrow(a), lying.b_bytes = turned ? narrow(a) : narrow(b);
+        return lying;
+    }
+
     // How few columns of C are multiplied whose A is narrower than B; the direct engine: not by itself.
     cuda_choice few_columns(cuda_sides const& s, cuda_layout const& lying, std::size_t element) const {
         cuda_choice x;
         if (invariant || tile.engine != cuda_engine::direct || !is_narrow(type_letter<float>(), s)) return x;
-        x.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
+        x.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)}, x.widens = true;
         if (s.count > 1) return x;
         cuda_device const& d = where();
         cuda_parts_of_k by_model;
@@ -387,25 +430,25 @@ private:
         x.together = by_model.together && x.part > 0;
         return x;
     }
-    // Calls f with such a product, if it is one, and with how it is multiplied.
+    // Calls f with a product of two types that reads them as they are stored, and with how; unless copies are for it.
     template <class Problem, class F>
-    bool as_few(Problem const& p, F const& f) const {
-        auto const look = [&]<class Q>(Q const& q, bool turned) {
-            if constexpr (std::is_same_v<typename Q::b_type, typename Q::wide_type>) {
-                cuda_product<Q> const product(session(), stream, q, turned);
-                cuda_choice const choice =
-                    few_columns(product.sides(), product.layout(), sizeof(typename Q::a_type));
-                if (choice.tile.engine == cuda_engine::narrow) {
-                    f(product, choice);
-                    return true;
-                }
-            }
-            return false;
+    bool as_stored(Problem const& p, F const& f) const {
+        using W = typename Problem::wide_type;
+        auto const look = [&]<class Q>(Q const& q, bool turned, bool few) {
+            cuda_product<Q> const product(session(), stream, q, turned);
+            cuda_choice choice;
+            if (!few && product.lies_in_lines()) choice = choice_of_two<W>(product.sides(), product.layout());
+            if constexpr (std::is_same_v<typename Q::b_type, W>)
+                if (few) choice = few_columns(product.sides(), product.layout(), sizeof(typename Q::a_type));
+            if (choice.widens) f(product, choice);
+            return choice.widens;
         };
-        return look(p, false) || look(p.transposed(), true);
+        if (look(p, false, true) || look(p.transposed(), true, true)) return true;
+        return p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c)) ? look(p.transposed(), true, false)
+                                                                        : look(p, false, false);
     }
 
-    // The product of the wider type, of copies of what is widened, or of few columns with what is read as it is stored.
+    // The product of operands that are read as they are stored, or that of the wider type, of copies of what is widened.
     template <class Problem>
     status multiply_widened(Problem const& p, arena& memory) const {
         using W = typename Problem::wide_type;
@@ -417,11 +460,11 @@ private:
         if (status s = check_sides(p, "cuda"); !s) return s;
         status done;
         bool fits = false;
-        as_few(p, [&](auto const& product, cuda_choice const& choice) {
+        as_stored(p, [&](auto const& product, cuda_choice const& choice) {
             footprint f;
             f.device = product.workspace(choice);
             if (done = product.check(check_pointers); done && (fits = memory.fits(f)))
-                done = product.run_few(choice, memory);
+                done = product.run_as_stored(choice, memory);
         });
         if (!done || fits) return done;
         typename arena::scope const until_return(memory);
@@ -502,7 +545,8 @@ private:
         std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
         for (std::ptrdiff_t const x :
              {s.m, s.n, s.k, s.count,
-              std::ptrdiff_t{8} * type + 4 * lying.a_in_lines + 2 * lying.a_along_k + lying.b_along_k})
+              std::ptrdiff_t{8192} * lying.b_bytes + std::ptrdiff_t{1024} * lying.a_bytes +
+                  std::ptrdiff_t{8} * type + 4 * lying.a_in_lines + 2 * lying.a_along_k + lying.b_along_k})
             place = (place ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
         auto const is_of = [&](known const& k) {
             return k.device == device && k.type == type && k.lying == lying && k.sides == s &&

@@ -465,6 +465,16 @@ void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides 
         }
 }
 
+// Of two types: what copies in the wider one take, whose elements have so many bytes.
+inline double cycles_of_widening(cuda_device const& d, cuda_sides const& s, cuda_layout const& lying,
+                                 std::size_t element) {
+    auto const bytes = [&](std::ptrdiff_t side, short narrow) {
+        std::ptrdiff_t const each = narrow > 0 ? narrow + static_cast<std::ptrdiff_t>(element) : 0;
+        return static_cast<double>(side) * static_cast<double>(s.k * s.count * each);
+    };
+    return 5500 + (bytes(s.m, lying.a_bytes) + bytes(s.n, lying.b_bytes)) / 18 / d.units; // as in cuda_model
+}
+
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
 // `invariant`: the order of sums may depend on k and the type only. Products of integers are exact in any order.
 // `of_complex`: the product of real numbers that one of complex ones is, whose operands may lie otherwise than `lying`.
@@ -496,6 +506,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                          static_cast<std::size_t>(lying.b_along_k ? s.k : s.n) * element % 16 == 0;
     // Whether it makes a difference to a tile.
     auto const may_shift = [&](cuda_tile const& tile) {
+        if (lying.widens()) return takes_any_lines(tile) && !(invariant && may_read_along_k(tile));
         if (may_read_along_k(tile)) return !invariant && (lying.a_along_k || lying.b_along_k);
         bool const gathers = tile.engine == cuda_engine::simt && takes_any_lines(tile);
         return !fetched && (gathers || takes_words(tile, element));
@@ -514,10 +525,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         };
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
             for (bool const shifted : {false, true}) {
-                if (shifted && !may_shift(tile)) continue;
+                if (shifted ? !may_shift(tile) : lying.widens()) continue;
                 cuda_choice next;
                 next.tile = tile, next.part = part, next.whole = whole, next.shifted = shifted;
-                next.invariant = invariant, next.piece = best.piece;
+                next.invariant = invariant, next.piece = best.piece, next.widens = lying.widens();
                 with(next);
                 next.together = part > 0 && whole == 0 && can_be_together(tile, next.parts(s.k));
                 if (next.together) with(next);
@@ -544,7 +555,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              all = ((s.m - 1) / tile.m / tile.cluster + 1) *
                                    ((s.n - 1) / tile.n / tile.beside + 1) * together;
         std::ptrdiff_t const places = std::ptrdiff_t{blocks} * units_for(tile, d.units), left = all % places;
-        if (!divides_last_round(tile, element) || s.count != 1 || all < places || left == 0) return;
+        if (!divides_last_round(tile, element) || lying.widens() || s.count != 1 || all < places || left == 0)
+            return;
         for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
             std::ptrdiff_t const part = ((s.k - 1) / parts / tile.k + 1) * tile.k;
             if (part < 8 * tile.k) break;
@@ -592,6 +604,14 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             return reals;
     if (best.tile.engine != cuda_engine::direct) return best;
     best.cycles = directly;
+    // No other kernel widens operands; if the caller wants a tile that does not, copies are for it.
+    if (lying.widens()) {
+        best.cycles = 1e300;
+        for (cuda_entry const& e : cuda_entries)
+            if (only.engine == cuda_engine::direct && e.tile.engine == cuda_engine::simt && type == 's')
+                consider(e.tile, e.blocks, static_cast<double>(e.rate));
+        return best;
+    }
     bool const small = s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side;
     if (small && (!invariant || order.is_of(cuda_engine::small, type, d))) {
         best.tile = tile_for_small(s.m, s.n, s.k, element);

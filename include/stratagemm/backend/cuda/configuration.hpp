@@ -62,7 +62,10 @@ inline std::vector<short> values_of(cuda_tile const& t) {
 struct cuda_layout {
     bool a_along_k = true, b_along_k = false;
     bool a_in_lines = true; // whose elements are side by side
+    // Bytes of elements that are narrower than the type of the product, and widened on the way to shared memory.
+    short a_bytes = 0, b_bytes = 0;
 
+    bool widens() const { return a_bytes + b_bytes > 0; }
     friend bool operator==(cuda_layout const&, cuda_layout const&) = default;
 };
 

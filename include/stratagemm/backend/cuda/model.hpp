@@ -15,6 +15,7 @@ struct cuda_choice {
     bool shifted = false;
     double cycles = 0;     // that it should take
     bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
+    bool widens = false;   // operands of two types are read as they are stored
     bool invariant = false;   // in the order of cuda_order: asked for, or since few columns are faster so
     std::ptrdiff_t piece = 0; // depth of each piece of k, which the kernel sums apart; 0: there is one
 
@@ -46,7 +47,9 @@ public:
           units_(units_for(given, d.units)), rate_(rate), memory_(d.bytes_per_cycle * d.units),
           cache_(real(d.cache_bytes)), element_(element), lying_(lying),
           row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
-          sum_size_(element < 4 ? 4 : size_), parts_(real(how.parts(s.k))), whole_(real(how.whole)),
+          size_of_a_(lying.a_bytes > 0 ? lying.a_bytes : size_),
+          size_of_b_(lying.b_bytes > 0 ? lying.b_bytes : size_), sum_size_(element < 4 ? 4 : size_),
+          parts_(real(how.parts(s.k))), whole_(real(how.whole)),
           tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster *
                  up(s.n, std::ptrdiff_t{t_.n} * t_.beside) * t_.beside * real(s.count)) {
         if (!gathers()) return;
@@ -97,11 +100,11 @@ private:
         return copied_of(s_.m, lying_.a_along_k, form_.a_along_k) +
                copied_of(s_.n, lying_.b_along_k, form_.b_along_k);
     }
-    // Threads of a block copy what the hardware cannot fetch, if it lies as the tile takes it: lines of any kind,
+    // Threads of a block copy what the hardware cannot fetch or has to be widened, if it lies as the tile takes it: lines of any kind,
     // words, or aligned pieces that they shift.
     bool copies_itself() const {
-        return how_.whole == 0 && not_fetchable() > 0 && form_.a_along_k == lying_.a_along_k &&
-               form_.b_along_k == lying_.b_along_k;
+        return how_.whole == 0 && (not_fetchable() > 0 || lying_.widens()) &&
+               form_.a_along_k == lying_.a_along_k && form_.b_along_k == lying_.b_along_k;
     }
     bool lines_are_words() const {
         return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
@@ -202,8 +205,8 @@ private:
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
         if (gathers()) {
             // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
-            double const of_a = rows / unit_of_a() * (1 + 0.55 / up(s_.n, t_.n)),
-                         of_b = cols / unit_of_b() * (1 + 0.55 / up(s_.m, t_.m));
+            double const of_a = rows / unit_of_a() * (1 + 0.55 * size_of_a_ / size_ / up(s_.n, t_.n)),
+                         of_b = cols / unit_of_b() * (1 + 0.55 * size_of_b_ / size_ / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 23;
         }
         // Threads that copy pieces wait longer for those that come from memory, most of all if none of them multiplies
@@ -505,7 +508,8 @@ private:
         auto const m = real(s_.m), n = real(s_.n), k = real(s_.k);
         // A sector of 32 bytes that two rows share is written in parts.
         double const parts = is(cuda_engine::fp64) && row_bytes_ % 32 != 0 ? 1.3 : 1;
-        double const bytes = ((m * k + k * n) * size_ + m * n * result_ * parts) * real(s_.count);
+        double const bytes =
+            (m * k * size_of_a_ + k * n * size_of_b_ + m * n * result_ * parts) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
         // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same share of
@@ -562,8 +566,9 @@ private:
     double rate_, memory_, cache_;
     std::size_t element_;
     cuda_layout lying_;
-    std::size_t row_bytes_;           // of C
-    double size_, result_, sum_size_; // bytes of an element, of one of C, and of a sum of a part of k
+    std::size_t row_bytes_;                   // of C
+    double size_, result_;                    // bytes of an element, and of one of C
+    double size_of_a_, size_of_b_, sum_size_; // as the operands are stored, and of a sum of a part of k
     double parts_, whole_, tiles_;
 };
 

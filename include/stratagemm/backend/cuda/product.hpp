@@ -59,11 +59,13 @@ auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename
 }
 
 // One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or that C has
-// few columns if it has few rows. If A is narrower than B, C has few columns, and run_few() is what there is.
+// few columns if it has few rows. If an operand is narrower than the other, run_as_stored() is what there is: C has few
+// columns, and A is the narrower, or either is widened on the way to shared memory.
 template <class Problem>
 class cuda_product {
     using A = typename Problem::a_type;
-    using In = typename Problem::b_type;
+    using B = typename Problem::b_type;
+    using In = typename Problem::wide_type;
     using Out = typename Problem::c_type;
     using Scalar = typename Problem::scalar;
     using Beside = cuda_beside<In, Out>;
@@ -133,9 +135,16 @@ public:
     cuda_layout layout() const { return layout_of(p_); }
     static cuda_layout layout_of(Problem const& p) {
         cuda_lying<A> const a = cuda_lying_of<A>(p.a, p.a_step, p.count);
-        cuda_lying<In> const b = cuda_lying_of<In>(transposed(p.b), p.b_step, p.count);
+        cuda_lying<B> const b = cuda_lying_of<B>(transposed(p.b), p.b_step, p.count);
         bool const whole = reinterpret_cast<std::uintptr_t>(a.view.data.address) % sizeof(A) == 0;
-        return {a.along_k, b.along_k, whole && a.view.col_stride == 1};
+        return {a.along_k, b.along_k, whole && a.view.col_stride == 1, narrower<A>, narrower<B>};
+    }
+    // As a layout says it.
+    template <class T>
+    static constexpr short narrower = std::is_same_v<T, In> ? 0 : sizeof(T);
+    // Whether threads that gather can follow.
+    bool lies_in_lines() const {
+        return are_lines(cuda_lines_of(lying_a())) && are_lines(cuda_lines_of(lying_b()));
     }
 
     // As kernels take an oriented one.
@@ -209,13 +218,17 @@ public:
         return bytes + copied(lying_a(), form.a_along_k) + copied(lying_b(), form.b_along_k);
     }
 
-    // Few columns whose A is widened while it is read: the parts of k of a choice of narrow().
-    status run_few(cuda_choice choice, cuda_arena& memory) const {
+    // Operands that are widened while they are read. Of few columns, the parts of k are those of a choice of narrow.
+    status run_as_stored(cuda_choice choice, cuda_arena& memory) const {
         cuda_arena::scope const until_return(memory);
         cuda_arguments<Scalar> x = arguments_of(p_, turned_);
-        cuda_form const lying = form_of(choice);
-        choice.tile = tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(A), sizeof(Scalar),
-                                      {lying.a_along_k, false, lying.shifted}, session_.device().units);
+        x.part = static_cast<int>(choice.piece);
+        if (choice.tile.engine == cuda_engine::narrow) {
+            cuda_form const lying = form_of(choice);
+            choice.tile =
+                tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(A), sizeof(Scalar),
+                                {lying.a_along_k, false, lying.shifted}, session_.device().units);
+        }
         return run_parts(choice, form_of(choice), x, memory);
     }
 
@@ -289,7 +302,7 @@ private:
         return x;
     }
     cuda_lying<A> lying_a() const { return lying(p_.a, p_.a_step, turned_, !turned_); }
-    cuda_lying<In> lying_b() const { return lying(transposed(p_.b), p_.b_step, !turned_, turned_); }
+    cuda_lying<B> lying_b() const { return lying(transposed(p_.b), p_.b_step, !turned_, turned_); }
     // Sums, for kernels that read matrices as they are.
     status form_sums(cuda_arena& memory) {
         cuda_packing<In> copies;
@@ -423,9 +436,8 @@ private:
     // Of a kernel for few columns: whether lines of B along k are there, as vectors, or as the words that tensor cores
     // take; and whether the kernel takes such lines, copied if they are not.
     bool has_lines_of_b(bool words) const {
-        cuda_lying<In> const b =
-            cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
-        cuda_lines<In> const lines = cuda_lines_of(b);
+        cuda_lying<B> const b = cuda_lying_of<B>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
+        cuda_lines<B> const lines = cuda_lines_of(b);
         words &= has_one_type<Problem> &&
                  narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true);
         return b.along_k && (lines.can_be_fetched() || (words && lines.are_words()));
@@ -467,16 +479,19 @@ private:
             bool const gathered =
                 choice.whole == 0 && takes_any_lines(tile) && (!simt || (lie && choice.shifted));
             bool const copied = !gathered && !by_words && !f.shifted;
-            f.dense = (of_a.can_be_fetched() && of_b.can_be_fetched()) || copied || a.is_sum() ||
-                      b.is_sum(); // then what has gaps is copied
+            f.dense = has_one_type<Problem> && ((of_a.can_be_fetched() && of_b.can_be_fetched()) || copied ||
+                                                a.is_sum() || b.is_sum()); // then what has gaps is copied
             f.shifted &= !f.dense;
             if (by_words && !f.dense) f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
             if (simt && !f.dense) {
                 bool const turns = turns_on_the_way(tile);
                 f.a_turned = turns && f.a_along_k, f.b_turned = turns && f.b_along_k;
                 f.a_along_k &= !turns, f.b_along_k &= !turns;
-                if (!f.a_turned) f.a_unit = of_a.aligned();
-                if (!f.b_turned) f.b_unit = of_b.aligned();
+                auto const unit = [](short all) {
+                    return all < 4 ? all : short{4};
+                }; // of 16 bytes, once widened
+                if (!f.a_turned) f.a_unit = unit(of_a.aligned());
+                if (!f.b_turned) f.b_unit = unit(of_b.aligned());
             }
         }
         if (tile.engine == cuda_engine::narrow) {
@@ -585,14 +600,15 @@ private:
     status run_tiles(cuda_choice const& choice, cuda_form const& form, cuda_arguments<Scalar> const& x,
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
         cuda_tile const& tile = choice.tile;
-        constexpr char narrower = has_one_type<Problem> ? char{} : type_letter<A>();
+        constexpr char of_a = narrower<A> ? type_letter<A>() : char{},
+                       of_b = narrower<B> ? type_letter<B>() : char{};
         auto compiled =
             session_.kernel({cuda_operation::product,
-                             {type_letter<In>(), type_letter<Out>(), narrower},
+                             {type_letter<In>(), type_letter<Out>(), of_a, of_b},
                              tile,
                              form,
                              epilogue.text()},
-                            [&] { return cuda_product_source<In, Out, A>(tile, form, epilogue); });
+                            [&] { return cuda_product_source<In, Out, A, B>(tile, form, epilogue); });
         if (!compiled) return compiled.take_status();
         if (tile.engine == cuda_engine::small) {
             index_t const groups = (p_.count - 1) / tile.group + 1;
@@ -606,18 +622,19 @@ private:
             form.tail ? choice.whole + tail_of(choice, sides()) * parts
                       : tiles_of(on_c, sides()) * (form.partial || form.together ? parts : p_.count);
         auto const cluster = static_cast<unsigned>(form.together ? parts : tile.blocks_of_cluster());
-        cuda_packing<In> copies;
-        if (copies_b(choice, form)) {
-            cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count), true,
-                                               copies, memory); // which has been formed, if it is a sum
-            if (status s = copies.run(session_, stream_); !s) return s;
-            cuda_arguments<Scalar> lying = x;
-            lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
-            return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles, tile), cluster);
-        }
-        if constexpr (has_one_type<Problem>)
-            if (reads_lines(tile.engine))
-                return run_lines(**compiled, choice, form, tiles, cluster, x, epilogue, memory);
+        if constexpr (narrower<B> == 0)
+            if (copies_b(choice, form)) {
+                cuda_packing<In> copies;
+                cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count),
+                                                   true, copies, memory); // formed, if it is a sum
+                if (status s = copies.run(session_, stream_); !s) return s;
+                cuda_arguments<Scalar> lying = x;
+                lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
+                return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles, tile),
+                              cluster);
+            }
+        if (reads_lines(tile.engine))
+            return run_lines(**compiled, choice, form, tiles, cluster, x, epilogue, memory);
         return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles, tile), cluster);
     }
     // Tiles whose operands are aligned lines, or copies that are.
@@ -625,13 +642,15 @@ private:
                      index_t tiles, unsigned cluster, cuda_arguments<Scalar> const& x,
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
         cuda_tile const &tile = choice.tile, on_c = lying_on_c(tile, form, sizeof(In));
-        cuda_packing<In> copies;
-        cuda_lines<In> a = cuda_lines_of(lying_a()), b = cuda_lines_of(lying_b());
-        if (form.dense) {
-            a = fetchable(lying_a(), form.a_along_k, copies, memory);
-            b = fetchable(lying_b(), form.b_along_k, copies, memory);
-        }
-        if (status s = copies.run(session_, stream_); !s) return s;
+        cuda_lines<A> a = cuda_lines_of(lying_a());
+        cuda_lines<B> b = cuda_lines_of(lying_b());
+        if constexpr (has_one_type<Problem>)
+            if (form.dense) {
+                cuda_packing<In> copies;
+                a = fetchable(lying_a(), form.a_along_k, copies, memory);
+                b = fetchable(lying_b(), form.b_along_k, copies, memory);
+                if (status s = copies.run(session_, stream_); !s) return s;
+            }
         cuda_arguments<Scalar> told = x;
         // As lines, where threads read them; a single one has a next at an aligned place.
         if (!fetches(tile.engine) || (tile.engine == cuda_engine::simt && !form.dense)) {
@@ -644,8 +663,8 @@ private:
             return launch(compiled, form, tiles, threads_of(tile), told, spread_out(tiles, tile), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         // Along k, a box has no more lines than the operand, as wgmma and fp64 count: they wait for so many bytes.
-        auto const map = [&](CUtensorMap& to, cuda_lines<In> const& l, bool along_k, index_t side,
-                             index_t all, index_t terms) {
+        auto const map = [&]<class T>(CUtensorMap& to, cuda_lines<T> const& l, bool along_k, index_t side,
+                                      index_t all, index_t terms) {
             bool const swizzled = tile.engine != cuda_engine::simt;
             if (along_k) return cuda_map_of(session_, to, l, line, swizzled && all < side ? all : side, true);
             return cuda_map_of(session_, to, l, swizzled ? line : side, terms, swizzled);

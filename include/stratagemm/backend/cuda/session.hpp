@@ -31,8 +31,8 @@ enum class cuda_operation { product, gather, pack };
 // What a compiled kernel is found by, unless it is in the dialect.
 struct cuda_kernel_key {
     cuda_operation operation{};
-    std::array<char, 3>
-        types{}; // letters of what goes in and of what comes out; of A, if it is narrower than B
+    // Letters of what goes in and of what comes out; of A and of B, if they are narrower.
+    std::array<char, 4> types{};
     cuda_tile tile{};
     cuda_form form{};
     std::string text{}; // of the epilogue, empty for none

@@ -47,6 +47,12 @@ inline std::string cuda_promotes(char letter) {
     return letter == '4' || letter == '5' ? "#define PROMOTES 1\n" : "#define PROMOTES 0\n";
 }
 
+// Of an operand of T, if that is narrower than In.
+template <class In, class T>
+std::string cuda_narrower(char const* name) {
+    return std::is_same_v<T, In> ? "" : std::string("#define ") + name + ' ' + kernel_type<T>() + '\n';
+}
+
 // What mma.cu.hpp asks for.
 inline std::string cuda_mma_operands(char letter) {
     char const* const type = letter == 'h'   ? "m16n8k16.row.col.f32.f16.f16.f32"
@@ -58,8 +64,9 @@ inline std::string cuda_mma_operands(char letter) {
     return std::string("#define MMA_TYPE \"") + type + "\"\n" + cuda_promotes(letter);
 }
 
-// The kernel of a product, but for the direct one. A may be narrower than In where there are few columns.
-template <class In, class Out, class A = In, class Epilogue>
+// The kernel of a product, but for the direct one. A may be narrower than In where there are few columns, and either
+// operand where simt gathers.
+template <class In, class Out, class A = In, class B = In, class Epilogue>
 cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Epilogue const& epilogue) {
     if (tile.engine == cuda_engine::blocked)
         return cuda_source_of<In, Out>("blocked", cuda_blocked_text, epilogue, definitions(tile, form));
@@ -87,14 +94,15 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
                                  (form.a_along_k ? cuda_narrow_along_k_text : cuda_narrow_along_m_text);
         cuda_source source = cuda_source_of<In, Out>(
             "narrow", body.c_str(), epilogue,
-            (std::is_same_v<A, In> ? "" : std::string("#define A_IN ") + kernel_type<A>() + '\n') +
-                cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
+            cuda_narrower<In, A>("A_IN") + cuda_mma_operands(type_letter<In>()) + definitions(tile, form));
         source.shared_bytes = shared_bytes_of_narrow(tile, sizeof(In), sizeof(accumulator_t<In>), form);
         return source;
     }
     std::string body = std::string(cuda_fetches_text) + cuda_pipeline_text;
     switch (tile.engine) {
-    case cuda_engine::simt: body += cuda_simt_text; break;
+    case cuda_engine::simt:
+        body += cuda_narrower<In, A>("A_IN") + cuda_narrower<In, B>("B_IN") + cuda_simt_text;
+        break;
     case cuda_engine::fp64: body += cuda_fp64_text; break;
     case cuda_engine::mma:
         body += cuda_mma_operands(type_letter<In>()) + cuda_copies_text + cuda_rows_text + cuda_mma_text;

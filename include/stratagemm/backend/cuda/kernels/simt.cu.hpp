@@ -11,6 +11,9 @@
 // which takes less time than to copy the operand first. An operand that lies along k may be turned on the way
 // (A_TURNED, B_TURNED): the tile lies in shared memory as if the operand lay along m or n, and the loop is the faster
 // one.
+//
+// A_IN, B_IN: the type of an operand whose elements are narrower than floats. They are widened on that way, once for all
+// threads that multiply them.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -18,6 +21,12 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_simt_text[] = R"cu(
+#ifndef A_IN
+#define A_IN float
+#endif
+#ifndef B_IN
+#define B_IN float
+#endif
 #define THREADS_M (TILE_M / MICRO_M)
 #define THREADS_N (TILE_N / MICRO_N)
 #define THREADS (THREADS_M * THREADS_N) /* that multiply */
@@ -30,8 +39,10 @@ inline constexpr char cuda_simt_text[] = R"cu(
 #define STAGE_BYTES (A_BYTES + B_BYTES)
 /* What says that a stage is full: the hardware; or each lane that gathers, when it has stored what it turns, and when
    its copies have come. */
-#define STORES (A_TURNED || B_TURNED)
-#define COPIES (!A_TURNED || !B_TURNED)
+#define A_STORED (A_TURNED || sizeof(A_IN) < 4)
+#define B_STORED (B_TURNED || sizeof(B_IN) < 4)
+#define STORES (A_STORED || B_STORED)
+#define COPIES (!A_STORED || !B_STORED)
 #define ARRIVALS (DENSE ? 1 : (STORES + COPIES) * 32 * FETCHERS)
 /* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
 #define SUMS (MICRO_M * MICRO_N * (PIECES ? 2 : 1))
@@ -91,6 +102,16 @@ template <int COUNT, bool MORE> inline void registers() {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 #if !DENSE
+inline void put_floats(unsigned to, float const (&x)[1]) {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(x[0]) : "memory");
+}
+inline void put_floats(unsigned to, float const (&x)[2]) {
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x[0]), "f"(x[1]) : "memory");
+}
+inline void put_floats(unsigned to, float const (&x)[4]) {
+    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3])
+                 : "memory");
+}
 /* UNIT floats, of which so many are read, and the others are zeros. */
 template <int UNIT> inline void copy(unsigned to, unsigned const *from, int there) {
     if constexpr (UNIT == 4)
@@ -135,8 +156,8 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
 /* Of an operand that lies along k, a tile that does not. A lane reads its term of some lines, while those before are
    on their way, and stores that of four lines at a time. Gaps of four floats put what eight lanes store into 32
    banks. (To copy float by float to its place takes shared memory longer.) */
-template <bool WHOLE, int SIDE>
-inline void gather_turned(unsigned to, float const *from, index apart, int lines, int terms, int fetcher) {
+template <bool WHOLE, int SIDE, class T>
+inline void gather_turned(unsigned to, T const *from, index apart, int lines, int terms, int fetcher) {
     constexpr int share = SIDE / FETCHERS, most = FETCHERS > 1 ? 8 : 32, some = share % most == 0 ? most : share;
     static_assert(some <= most && some % 4 == 0, "whole rounds");
     int const lane = threadIdx.x % 32;
@@ -144,24 +165,24 @@ inline void gather_turned(unsigned to, float const *from, index apart, int lines
     int left = lines - fetcher * share;
     to += (lane * (SIDE + 4) + fetcher * share) * 4;
     from += fetcher * share * apart + lane;
-    auto const read = [&](float (&x)[some]) {
+    auto const read = [&](T (&x)[some]) {
 #pragma unroll
         for (int v = 0; v < some; ++v, from += apart) {
             asm volatile("" : "+l"(from)); /* not all addresses at a time, which are many registers */
-            x[v] = 0;
+            x[v] = T{};
             if (WHOLE || (there && v < left)) x[v] = *from;
         }
         left -= some;
     };
-    auto const put = [&](float const (&x)[some]) {
+    auto const put = [&](T const (&x)[some]) {
 #pragma unroll
-        for (int v = 0; v < some; v += 4)
-            asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to + v * 4), "f"(x[v]), "f"(x[v + 1]),
-                         "f"(x[v + 2]), "f"(x[v + 3])
-                         : "memory");
+        for (int v = 0; v < some; v += 4) {
+            float const y[4] = {widen(x[v]), widen(x[v + 1]), widen(x[v + 2]), widen(x[v + 3])};
+            put_floats(to + v * 4, y);
+        }
         to += some * 4;
     };
-    float x[some], y[some];
+    T x[some], y[some];
     read(x);
 #pragma unroll
     for (int i = 0; i < share; i += 2 * some) {
@@ -171,17 +192,66 @@ inline void gather_turned(unsigned to, float const *from, index apart, int lines
         if (i + some < share) put(y);
     }
 }
+/* Of narrower elements, a tile that lies as the operand does. A lane reads vectors of UNIT, some at a time, and stores
+   each where gather() would. */
+template <bool WHOLE, bool ALONG_K, int SIDE, int UNIT, class T>
+inline void gather_widened(unsigned to, T const *from, index apart, int lines, int terms, int fetcher) {
+    constexpr int length = ALONG_K ? TILE_K : SIDE, rows = (ALONG_K ? SIDE : TILE_K) / FETCHERS;
+    constexpr int pieces = length / UNIT, even = pieces & -pieces, across = even < 32 ? even : 32;
+    constexpr int at_once = 32 / across, right = pieces / across, all = rows / at_once;
+    /* There are registers for so many words. */
+    constexpr int vectors = (RESIDENT == 4 ? 16 : WHOLE ? 8 : 4) / (UNIT == 4 ? 2 : 1);
+    constexpr int most = vectors / right, some = all % 8 == 0 && most >= 8 ? 8
+                                               : all % 4 == 0 && most >= 4 ? 4
+                                               : all % 2 == 0 && most >= 2 ? 2
+                                                                           : 1;
+    static_assert(rows % at_once == 0 && UNIT <= 4, "whole rounds");
+    int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = fetcher * rows + lane / across;
+    int const down = (ALONG_K ? lines : terms) - row, beside = (ALONG_K ? terms : lines) - e;
+    to += row * (length * 4) + e * 4, from += row * apart + e;
+#pragma unroll
+    for (int first = 0; first < all; first += some) {
+        run_of<T, UNIT> x[some][right] = {};
+#pragma unroll
+        for (int v = 0; v < some; ++v, from += at_once * apart)
+#pragma unroll
+            for (int c = 0; c < right; ++c) {
+                T const *const at = from + c * across * UNIT;
+                int const there = (first + v) * at_once < down ? beside - c * across * UNIT : 0;
+                if (WHOLE || there >= UNIT)
+                    x[v][c] = *(run_of<T, UNIT> const *)at;
+                else
+#pragma unroll
+                    for (int u = 0; u < UNIT - 1; ++u)
+                        if (u < there) x[v][c].x[u] = at[u];
+            }
+#pragma unroll
+        for (int v = 0; v < some; ++v) {
+            int const r = (first + v) * at_once;
+            unsigned const line = (ALONG_K ? to ^ (row + r) % 8 * 16 : to) + r * (length * 4);
+#pragma unroll
+            for (int c = 0; c < right; ++c) {
+                float y[UNIT];
+#pragma unroll
+                for (int u = 0; u < UNIT; ++u) y[u] = widen(x[v][c].x[u]);
+                put_floats(line + c * across * UNIT * 4, y);
+            }
+        }
+    }
+}
 /* However the operand lies. */
-template <bool WHOLE, bool TURNED, bool ALONG_K, int SIDE, int UNIT>
-inline void gather_either(unsigned to, float const *from, index apart, int lines, int terms) {
+template <bool WHOLE, bool TURNED, bool ALONG_K, int SIDE, int UNIT, class T>
+inline void gather_either(unsigned to, T const *from, index apart, int lines, int terms) {
     int const fetcher = threadIdx.x / 32 - THREADS / 32;
     if constexpr (TURNED)
         gather_turned<WHOLE, SIDE>(to, from, apart, lines, terms, fetcher);
+    else if constexpr (sizeof(T) < 4)
+        gather_widened<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher);
     else
         gather<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher);
 }
-template <bool TURNED, bool ALONG_K, int SIDE, int UNIT>
-inline void gather_tile(unsigned to, float const *from, index apart, int lines, int terms) {
+template <bool TURNED, bool ALONG_K, int SIDE, int UNIT, class T>
+inline void gather_tile(unsigned to, T const *from, index apart, int lines, int terms) {
     if (lines >= SIDE && terms >= TILE_K)
         gather_either<true, TURNED, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
     else
@@ -452,10 +522,10 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
             empty(stage).wait(parity ^ 1);
             gather_tile<A_TURNED, A_ALONG_K, TILE_M, A_UNIT>(
-                a, element<float>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
+                a, element<A_IN>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
                 A_TURNED || A_ALONG_K ? p.a.row : p.a.col, p.m - i0, p.k - l);
             gather_tile<B_TURNED, B_ALONG_K, TILE_N, B_UNIT>(
-                b, element<float>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
+                b, element<B_IN>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
                 B_TURNED || B_ALONG_K ? p.b.col : p.b.row, p.n - j0, p.k - l);
             if (STORES) full(stage).arrive();
             if (COPIES)
