@@ -3,6 +3,7 @@
 #include "median.hpp"
 #include "start.hpp"
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/backend/cuda.hpp>
 
 namespace {

@@ -7,6 +7,7 @@
 // opened at run time, and left out where it is not.
 #include "median.hpp"
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/backend/cuda.hpp>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "conformance/device/mirrored.hpp"
 #include "eager.hpp"
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/recursive.hpp>
 #include <stratagemm/algorithm/split.hpp>

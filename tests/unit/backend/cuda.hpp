@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "unit/backend/integers.hpp"
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/backend/cuda.hpp>
 
 namespace sg = stratagemm;
