@@ -6,10 +6,9 @@
 //   sg::gemm(policy, x, kept, y);
 //
 // What depends on the operand alone (norms, scales, residues; packed, with a tile unit) is found when it is
-// kept, and lies in memory of its own, which copies share. Products have the bits of those that take the
-// matrix itself. What is kept belongs to the type of the policy that made it, and to its number of moduli. It
-// borrows the matrix: that must stay where it is and as it is, since products that ozaki leaves to its base
-// (Inf, NaN, sums that might overflow) read it again.
+// kept (core/keep.hpp). Products have the bits of those that take the matrix itself. What is kept also belongs to the
+// number of moduli of its policy. It borrows the matrix: that must stay where it is and as it is, since products that
+// ozaki leaves to its base (Inf, NaN, sums that might overflow) read it again.
 //
 // It takes explicit `moduli` scaled by norms: whatever else, an operand's integers depend on the other one.
 // What is wrong with that, or with the operand, is told by each product. Threads may share what is kept, and
@@ -20,6 +19,7 @@
 // before the last copy goes.
 #pragma once
 
+#include "../core/keep.hpp"
 #include "ozaki.hpp"
 
 STRATAGEMM_BEGIN
@@ -31,8 +31,7 @@ template <policy Base, class T>
 struct quantized_form {
     using value_type = T;
     static constexpr bool has_facts = true;
-    template <class P>
-    requires std::same_as<P, ozaki<Base>>
+    template <class>
     using over = quantized_product<Base>;
 
     char const* native = nullptr; // why its products are the base's, if they are
@@ -48,7 +47,7 @@ class quantized {
 public:
     using value_type = T;
     using space = typename Base::space;
-    using form = quantized_form<Base, T>;
+    using form = kept_form<quantized_form<Base, T>, ozaki<Base>>;
     static constexpr int most_views = 1;
     using lines = std::conditional_t<is_left, typename work::left, typename work::right>;
 
@@ -60,7 +59,7 @@ public:
         if (state_) state_->good = prepare(policy, *state_);
     }
 
-    form facts() const { return state_ ? form{state_->native, state_->bytes} : form{}; }
+    form facts() const { return state_ ? form{{state_->native, state_->bytes}} : form{}; }
     template <class F>
     void each_view(F&& f) const {
         f(of_);
@@ -84,29 +83,6 @@ private:
         std::size_t bytes = 0;
         arena memory;
         ozaki_parts::kept_lines<lines> kept{};
-        int users = 1;
-    };
-
-    // Shared by copies; the last one deletes it. There is none if there was no memory for it.
-    class shared {
-    public:
-        shared() : state_(new (std::nothrow) state) {}
-        shared(shared const& other) : state_(other.state_) {
-            if (state_) __atomic_add_fetch(&state_->users, 1, __ATOMIC_RELAXED);
-        }
-        shared& operator=(shared other) noexcept {
-            std::swap(state_, other.state_);
-            return *this;
-        }
-        ~shared() {
-            if (state_ && __atomic_sub_fetch(&state_->users, 1, __ATOMIC_ACQ_REL) == 0) delete state_;
-        }
-        explicit operator bool() const { return state_; }
-        state& operator*() const { return *state_; }
-        state* operator->() const { return state_; }
-
-    private:
-        state* state_;
     };
 
     status prepare(ozaki<Base> const& policy, state& to) const {
@@ -146,17 +122,18 @@ private:
 
     view<T const, space> of_{};
     int count_ = 0;
-    shared state_;
+    shared<state> state_{state{}};
 };
 
 // The matrix must outlive what is kept of it.
 template <policy Base, operand M>
-requires(std::is_lvalue_reference_v<M> || !has_view<M>) // else it would dangle
-    auto keep(ozaki<Base> const& policy, M&& right) {
+requires lasting<M, Base>
+auto keep(ozaki<Base> const& policy, M&& right) {
     return quantized<Base, value_of<M>, ozaki_parts::side::right>(policy, as_view(right));
 }
 template <policy Base, operand M>
-requires(std::is_lvalue_reference_v<M> || !has_view<M>) auto keep_left(ozaki<Base> const& policy, M&& left) {
+requires lasting<M, Base>
+auto keep_left(ozaki<Base> const& policy, M&& left) {
     return quantized<Base, value_of<M>, ozaki_parts::side::left>(policy, as_view(left));
 }
 

@@ -47,7 +47,7 @@ struct cuda {
     template <element T>
     using matrix = device_matrix<T, cuda>;
 
-    // The same matrix, or batch, with a pointer that is one of a device.
+    // The same matrix, batch or other operand, with pointers that are those of a device.
     template <operand M>
     static auto on_device(M&& x) {
         auto const v = as_view(x);
@@ -56,6 +56,8 @@ struct cuda {
         };
         if constexpr (is_batch<std::remove_cvref_t<decltype(v)>>::value)
             return batched(move(v.first), v.count, v.stride);
+        else if constexpr (requires { v.template in_space<space>(); })
+            return v.template in_space<space>();
         else
             return move(v);
     }

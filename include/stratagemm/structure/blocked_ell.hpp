@@ -108,6 +108,8 @@ struct blocked_ell {
     }
 };
 
+static_assert(sparse_operand<blocked_ell<float>>);
+
 // Of any sparse operand: the blocks that have an element, as to_bsr() has them. A bsr with blocks of that side keeps
 // its blocks.
 template <policy P, operand M>

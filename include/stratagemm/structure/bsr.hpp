@@ -153,6 +153,7 @@ struct bsr {
         return csr<T, Index, Space>{rows, cols, begins, columns, to_values, nonzeros(), scale, conjugate};
     }
 };
+static_assert(sparse_operand<bsr<float>>);
 
 // Products of bsr and blocked_ell: with blocks on the left that stay blocks, and those of csr_product.
 template <policy P>
@@ -269,7 +270,7 @@ struct bsr_room {
     using arena = typename P::arena;
 
     index_t elements = 0;
-    std::shared_ptr<arena> memory;
+    shared<arena> memory;
     typename space::template handle<Index> begins, columns;
     typename space::template handle<T> values;
 

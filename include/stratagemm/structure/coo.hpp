@@ -100,6 +100,8 @@ struct coo {
     }
 };
 
+static_assert(sparse_operand<coo<float>>);
+
 inline constexpr char row_numbers_text[] = R"(
 KERNEL(ITEMS) write_rows(BUFFER(INDEX const, begins), BUFFER(INDEX, row_numbers), index rows) {
     OPEN(INDEX const, begins);
@@ -133,9 +135,9 @@ auto to_coo(P const& policy, M const& matrix) {
             .or_throw();
         leaf.synchronize().or_throw();
     }
+    memory->hold(list.memory());
     return owned<coo<T, Index, space>, P>(
-        keeping(std::move(*memory), list.memory()),
-        {a.rows, a.cols, rows, a.columns, a.values, a.nonzeros, a.scale, a.conjugate});
+        std::move(*memory), {a.rows, a.cols, rows, a.columns, a.values, a.nonzeros, a.scale, a.conjugate});
 }
 
 STRATAGEMM_END

@@ -170,6 +170,8 @@ struct ell {
     }
 };
 
+static_assert(sparse_operand<ell<float>>);
+
 // Each group of longest_lines finds the length of the longest of its lines. A line of fill_ell is a row of blocks.
 inline constexpr char to_ell_text[] = R"(
 KERNEL(ITEMS) longest_lines(BUFFER(INDEX const, begins), BUFFER(index, longest), index lines) {
@@ -238,7 +240,7 @@ struct ell_room {
     template <class X>
     using handle = typename space::template handle<X>;
 
-    std::shared_ptr<arena> memory;
+    shared<arena> memory;
     view<Index const, space> columns;
     view<T const, space> values;
 

@@ -6,8 +6,10 @@
 //   sg::gemm(gpu, sg::events<float>(s), w, y);   marks, such as spikes, in bool or an integer type: each that is not
 //                                                zero counts as one. float is the type of W
 //
-//   auto const list = sg::compact(gpu, x);       once: a csr_matrix. sg::compact<float>(gpu, s): csr_of_ones
-//   sg::gemm(gpu, list, w, y);                   many times
+//   auto const list = sg::keep_left(gpu, sg::events(x));         once
+//   sg::gemm(gpu, list, w, y);                                   many times
+//   auto const right = sg::keep(gpu, sg::events(x));             for products with x on the right
+//   sg::compact(gpu, x), sg::compact<float>(gpu, s)              other names of keep_left(gpu, events...)
 //
 // The product lists the non-zero elements on the device, in workspace that has room for all elements, and does not
 // wait for the host. If X has up to 8 rows and turns out to have so many non-zero elements that it takes less time to
@@ -102,6 +104,9 @@ struct event_matrix {
     }
 };
 
+static_assert(sparse_operand<event_matrix<float, host_memory>> &&
+              sparse_operand<event_matrix<float, host_memory, bool>>);
+
 template <operand X>
 requires is_view<reading_t<decltype(as_view(std::declval<X const&>()))>>::value auto events(X const& x) {
     auto const v = reading(as_view(x));
@@ -120,13 +125,13 @@ auto events(X const& x) {
     if constexpr (is_mark) return event_matrix<T, typename decltype(v)::space, Mark>(v);
 }
 
-// The list of a matrix that is mostly zero, for many products: a csr_matrix.
+// What is kept of events(x) on the left: its list, which is also a csr_matrix.
 template <policy P, operand X>
 requires std::is_same_v<typename decltype(as_view(std::declval<X const&>()))::space, typename P::space>
-auto compact(P const& policy, X const& x) { return to_csr(policy, events(x)); }
+auto compact(P const& policy, X const& x) { return keep_left(policy, events(x)); }
 template <element T, policy P, operand X>
 auto compact(P const& policy, X const& x) {
-    return to_csr_of_ones(policy, events<T>(x));
+    return keep_left(policy, events<T>(x));
 }
 
 STRATAGEMM_END

@@ -169,6 +169,7 @@ struct two_of_four {
         return csr<T, index_type, Space>{rows, cols, begins, columns, to_values, elements, scale, conjugate};
     }
 };
+static_assert(sparse_operand<two_of_four<float>>);
 
 // ---- products ---------------------------------------------------------------------------------------------
 

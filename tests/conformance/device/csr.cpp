@@ -71,6 +71,58 @@ void csr_on_device() {
     }
 }
 
+// Copied to the device, as it is and by columns, with values and without; kept there; and made of pointers to the device.
+template <class T>
+void csr_copied_and_kept() {
+    under_test const device;
+    sg::index_t const m = 31, k = 26, n = 5;
+    auto const a = support::uniform_sparse<T>(m, k, 0.3, 1);
+    auto const right = support::integers<T>(k, n, 2), left = support::integers<T>(n, m, 3);
+    sg::csr_of_ones<T> const pattern{m, k, a.begins.data(), a.columns.data(), a.view().nonzeros};
+    under_test::matrix<T> const there_right(device, right), there_left(device, left);
+    under_test::matrix<sg::accumulator_t<T>> there_c(device, m, n), there_d(device, n, k);
+    sg::matrix<sg::accumulator_t<T>> c(m, n), expected_c(m, n), d(n, k), expected_d(n, k);
+    int wrong = 0;
+    auto const compare = [&](auto const& x) { // on the left; and the same on the right
+        sg::gemm(device, x, there_right, there_c), sg::gemm(device, there_left, x, there_d);
+        there_c.download(c), there_d.download(d);
+        for (sg::index_t i = 0; i < m; ++i)
+            for (sg::index_t j = 0; j < n; ++j) wrong += !(c(i, j) == expected_c(i, j));
+        for (sg::index_t i = 0; i < n; ++i)
+            for (sg::index_t j = 0; j < k; ++j) wrong += !(d(i, j) == expected_d(i, j));
+    };
+    auto const try_one = [&](auto const& x) {
+        sg::gemm(sg::host{}, x, right, expected_c), sg::gemm(sg::host{}, left, x, expected_d);
+        auto const there = sg::to_device(device, x);
+        compare(there);
+        compare(sg::keep_left(device, there)), compare(sg::keep(device, there));
+        compare(sg::keep_left(device, sg::to_device(device, x))); // keeps the copy
+        auto const kept = sg::keep(device, there);
+        compare(sg::keep(device, kept));
+        sg::plan const plan(device, sg::product(there_left, kept, there_d).shape());
+        auto arena = plan.reserve();
+        plan.run(there_left, kept, there_d, arena);
+        compare(there);
+    };
+    try_one(a.view()), try_one(sg::conjugated(sg::scaled(2, a.view()))),
+        try_one(a.view().transposed().transposed());
+    try_one(pattern);
+    auto const turned = sg::to_csc(sg::host{}, a.view());
+    try_one(turned), try_one(sg::scaled(3, turned));
+
+    auto const there = sg::to_device(device, a.view());
+    auto const x = there.view();
+    sg::gemm(sg::host{}, a.view(), right, expected_c), sg::gemm(sg::host{}, left, a.view(), expected_d);
+    [&]<class P>(P const&) {
+        if constexpr (requires { x.values.address; }) {
+            sg::csr<T> const pointers{m,         k, x.row_begins.address, x.columns.address, x.values.address,
+                                      x.nonzeros};
+            compare(P::on_device(pointers)), compare(P::on_device(pointers.transposed()).transposed());
+        }
+    }(device);
+    CHECK(wrong == 0);
+}
+
 // An epilogue has the sum before it is rounded to a narrower C: it is beyond the range of T until the epilogue has
 // brought it back, by a factor or by limits.
 template <class T>
@@ -214,6 +266,10 @@ TEST_CASE("csr times dense on a device: which kernel has one column", "[csr]") {
 TEST_CASE("csr times dense on a device: an epilogue before a narrower C", "[csr]") {
     csr_then_epilogue<sg::half>();
     csr_then_epilogue<std::int8_t>();
+}
+TEST_CASE("csr times dense on a device: copied there, and kept", "[csr]") {
+    csr_copied_and_kept<float>();
+    csr_copied_and_kept<std::complex<float>>();
 }
 TEST_CASE("csr times dense on a device: float", "[csr]") { csr_on_device<float>(); }
 TEST_CASE("csr times dense on a device: double", "[csr]") { csr_on_device<double>(); }

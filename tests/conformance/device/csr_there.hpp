@@ -6,7 +6,6 @@
 
 #include <stratagemm/stratagemm.hpp>
 
-#include <memory>
 #include <vector>
 
 namespace trials {
@@ -15,7 +14,7 @@ namespace trials {
 template <class T, class Index>
 struct csr_there {
     under_test device;
-    std::shared_ptr<under_test::arena> memory{};
+    sg::shared<under_test::arena> memory{};
     sg::index_t room = 0;
     under_test::space::handle<T> values{};
     sg::csr<T, Index, under_test::space> view{};

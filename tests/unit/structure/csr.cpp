@@ -3,6 +3,7 @@
 #include "unit/support.hpp"
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/coo.hpp>
 #include <stratagemm/structure/csr.hpp>
 #include <stratagemm/structure/sampled.hpp>
 
@@ -382,4 +383,98 @@ TEST_CASE("balanced gives the same product on the host, where rows stay whole", 
     auto const kept = sg::balanced(sg::host{}, a.view());
     sg::gemm(sg::host{}, kept, b, c);
     CHECK(equal(c, expected));
+}
+
+TEST_CASE("what is kept of a sparse operand gives the same products, on the side that it is for") {
+    sg::host const cpu;
+    sparse<float> const a(40, 33, 4);
+    sg::matrix<float> const right = integers<float>(33, 9, 2), left = integers<float>(9, 40, 3);
+    sg::matrix<float> c(40, 9), expected_c(40, 9), d(9, 33), expected_d(9, 33);
+    sg::gemm(cpu, a.dense, right, expected_c);
+    sg::gemm(cpu, left, a.dense, expected_d);
+    auto const list = sg::to_coo(cpu, a.view());
+    auto const columns = sg::to_csc(cpu, a.view());
+    int wrong = 0;
+    auto const try_one = [&](auto const& x) {
+        auto const as_left = sg::keep_left(cpu, x);
+        auto const as_right = sg::keep(cpu, x);
+        for (int product = 0; product < 2; ++product) {
+            sg::gemm(cpu, as_left, right, c), sg::gemm(cpu, left, as_right, d);
+            wrong += !equal(c, expected_c) + !equal(d, expected_d);
+            sg::gemm(cpu, sg::transposed(right), sg::transposed(as_left), sg::transposed(c));
+            sg::gemm(cpu, sg::transposed(as_right), sg::transposed(left), sg::transposed(d));
+            wrong += !equal(c, expected_c) + !equal(d, expected_d);
+            // On the other side as well.
+            sg::gemm(cpu, as_right, right, c), sg::gemm(cpu, left, as_left, d);
+            wrong += !equal(c, expected_c) + !equal(d, expected_d);
+        }
+        // Of what is kept, the same is kept.
+        static_assert(std::is_same_v<decltype(sg::keep_left(cpu, as_left)), decltype(sg::keep_left(cpu, x))>);
+    };
+    try_one(a.view()), try_one(columns), try_one(list), try_one(a.view().transposed().transposed());
+    // Whatever was made for it stays with what is kept.
+    auto const kept = sg::keep_left(cpu, sg::to_csr(cpu, list));
+    auto const turned = sg::keep(cpu, sg::to_csc(cpu, list));
+    sg::gemm(cpu, kept, right, c), sg::gemm(cpu, left, turned, d);
+    wrong += !equal(c, expected_c) + !equal(d, expected_d);
+    CHECK(wrong == 0);
+    CHECK(turned.view().of.row_begins != nullptr);
+
+    sg::csr_matrix<float, std::int32_t, sg::host> const plain = sg::keep_left(cpu, list); // for any policy
+    sg::gemm(sg::reference{}, plain, right, c);
+    CHECK(equal(c, expected_c));
+}
+
+namespace {
+
+template <class P, class A>
+constexpr bool multiplies = [] {
+    using problem = sg::problem<A, sg::view<float const>, sg::view<float>>;
+    return sg::takes<sg::performer<P, problem>, problem>;
+}();
+
+} // namespace
+
+TEST_CASE("what is kept belongs to the type of the policy") {
+    using csr = sg::csr<float>;
+    using kept = sg::kept_operand<csr, sg::host>;
+    static_assert(multiplies<sg::host, csr> && multiplies<sg::reference, csr>);
+    static_assert(multiplies<sg::host, kept> && !multiplies<sg::reference, kept>);
+    using turned = decltype(kept{}.transposed());
+    static_assert(multiplies<sg::host, turned> && !multiplies<sg::reference, turned>);
+    static_assert(sg::sparse_operand<kept> && sg::sparse_operand<turned>);
+    // Arrays of a temporary that shares nothing would not stay.
+    struct arrays {
+        csr view() const { return {}; }
+    };
+    static_assert(sg::lasting<arrays&, sg::host> && !sg::lasting<arrays, sg::host>);
+    static_assert(sg::lasting<csr, sg::host>);
+    static_assert(sg::lasting<sg::csr_matrix<float, std::int32_t, sg::host>, sg::host>);
+    SUCCEED();
+}
+
+namespace {
+
+// Formats that lack something.
+struct without_bytes : sg::csr_form<float> {
+    template <class Arena, class Leaf>
+    void bytes(sg::index_t, sg::index_t) const {}
+};
+struct without_list : sg::csr<float> {
+    void listed() const {}
+};
+struct without_marks : sg::csr<float> {
+    struct none {
+    } scale;
+};
+
+} // namespace
+
+TEST_CASE("a sparse format is checked") {
+    static_assert(sg::sparse_form<sg::csr_form<float>> && !sg::sparse_form<float>);
+    static_assert(!sg::sparse_form<without_bytes>);
+    static_assert(!sg::sparse_operand<without_list> && !sg::sparse_operand<without_marks>);
+    static_assert(!sg::sparse_operand<sg::view<float>> &&
+                  !sg::sparse_operand<sg::sum_of<sg::view<float>, 2>>);
+    SUCCEED();
 }

@@ -1,4 +1,4 @@
-// CSR times dense on the host, in float and double: kernels for each instruction set.
+// Rows of CSR times dense on the host: in float and double kernels for each instruction set, and loops in other types.
 //
 // The sum of an element of C depends on the row of A, the lengths of the rows of A, the layout of B, the number of
 // columns of the whole product and the instruction set alone, so the result does not depend on threads, nor on where B
@@ -6,6 +6,8 @@
 #pragma once
 
 #include "../../backend/host/kernels.hpp"
+#include "../../core/policy.hpp"
+#include "arrays.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -81,6 +83,92 @@ void multiply_rows(sparse_rows<T, Index, Ones> const& g) {
         return g.by_columns ? host_avx2::sparse_times_columns(g) : host_avx2::sparse_times_rows(g);
 #endif
     return g.by_columns ? host_portable::sparse_times_columns(g) : host_portable::sparse_times_rows(g);
+}
+
+// ---- rows of a product of any types, on the host ------------------------------------------------------------
+
+// A value as it is multiplied, without the factor.
+template <class A>
+typename A::value_type csr_value(A const& a, index_t at) {
+    return a.conjugate ? stratagemm::conjugate(a.values[at]) : a.values[at];
+}
+// Rows of C by 256 columns are a piece, whose sums stay in a thread's first cache.
+template <class Q>
+void multiply_csr_any(Q const& p, index_t first, index_t last) {
+    using S = typename Q::scalar;
+    constexpr index_t width = 256;
+    S sum[width];
+    for (index_t i = first; i < last; ++i)
+        for (index_t j = 0; j < p.c.cols; j += width) {
+            index_t const cols = lesser(width, p.c.cols - j);
+            for (index_t x = 0; x < cols; ++x) sum[x] = S(real_t<S>(0));
+            for (index_t at = p.a.row_begins[i]; at < p.a.row_begins[i + 1]; ++at) {
+                index_t const k = p.a.columns[at];
+                if constexpr (has_values<typename Q::a_operand>) {
+                    auto const factor = static_cast<S>(csr_value(p.a, at));
+                    for (index_t x = 0; x < cols; ++x)
+                        sum[x] = scaled_sum(factor, element_as<S>(p.b, k, j + x), sum[x]);
+                } else {
+                    for (index_t x = 0; x < cols; ++x)
+                        sum[x] = sum_of_two(sum[x], element_as<S>(p.b, k, j + x));
+                }
+            }
+            for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
+        }
+}
+// Into C as it lies, or else by pieces of a row, which finish_element() writes.
+template <class Q>
+void multiply_csr_real(Q const& p, index_t across, bool by_columns, index_t first, index_t last) {
+    using T = typename Q::a_type;
+    using Index = typename Q::a_operand::index_type;
+    constexpr bool valued = has_values<typename Q::a_operand>;
+    sparse_rows<T, Index, !valued> g{first,
+                                     last,
+                                     p.c.cols,
+                                     p.a.row_begins,
+                                     p.a.columns,
+                                     nullptr,
+                                     p.b.data,
+                                     p.b.row_stride,
+                                     p.b.col_stride,
+                                     p.e.data,
+                                     p.e.row_stride,
+                                     p.e.col_stride,
+                                     nullptr,
+                                     0,
+                                     1,
+                                     p.alpha,
+                                     p.beta,
+                                     p.beta != T(0),
+                                     by_columns,
+                                     by_columns && has_even_rows(p.a.row_begins, p.a.rows),
+                                     across};
+    if constexpr (valued) g.values = p.a.values;
+    bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
+    if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&
+                  std::is_same_v<typename Q::c_type, T>)
+        if (lies) {
+            g.c = p.c.data, g.c_row = p.c.row_stride, g.c_col = p.c.col_stride;
+            return multiply_rows(g);
+        }
+    constexpr index_t width = 256;
+    T sum[width];
+    g.c = sum, g.alpha = 1, g.adds = false;
+    for (index_t i = first; i < last; ++i)
+        for (index_t j = 0; j < p.c.cols; j += width) {
+            g.first = i, g.last = i + 1, g.n = lesser(width, p.c.cols - j);
+            g.b = p.b.data + j * p.b.col_stride;
+            multiply_rows(g);
+            for (index_t x = 0; x < g.n; ++x) finish_element(p, i, j + x, sum[x]);
+        }
+}
+// Rows of a product with `across` columns, which choose the order of its sums.
+template <class Q>
+void multiply_csr_part(Q const& p, index_t across, bool by_columns, index_t first, index_t last) {
+    using S = typename Q::scalar;
+    if constexpr (std::is_same_v<S, typename Q::a_type> && std::is_floating_point_v<S>)
+        if (p.b.col_stride == 1 || by_columns) return multiply_csr_real(p, across, by_columns, first, last);
+    multiply_csr_any(p, first, last);
 }
 
 STRATAGEMM_END
