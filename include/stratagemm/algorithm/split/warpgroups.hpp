@@ -11,9 +11,9 @@
 // which a single product would wait for it.
 #pragma once
 
-#include "../../backend/cuda/kernels/fetches.cu.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
+#include "../../device/warpgroups.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -25,34 +25,14 @@ inline constexpr char warpgroups_text[] = R"cu(
 #define PART_BYTES (TILE * DEPTH * 2)
 #define STAGE_BYTES (2 * PARTS * PART_BYTES)
 #define STAGES (208 * 1024 / STAGE_BYTES)
-#define LINE_BYTES (2 * DEPTH) /* of lines along k; others have 128 bytes */
+#define ROWS_TOGETHER 16 /* rows of tiles that are walked through side by side */
+/* Lines along k have 2 * DEPTH bytes; along m or n there are DEPTH lines for each 64. */
+#define DESCRIPTOR_OF(address, along_k) descriptor_of(address, (along_k) ? 2 * DEPTH : 128, (along_k) ? 16 : DEPTH * 128)
 
-/* How the hardware is told of a tile: eight lines to a swizzled block; along m or n, DEPTH lines for each 64. */
-inline unsigned long long descriptor(unsigned address, bool along_k) {
-    unsigned long long const swizzle = along_k && LINE_BYTES == 64 ? 2 : 1, lines = along_k ? LINE_BYTES : 128;
-    return swizzle << 62 | (8 * lines / 16) << 32 | (unsigned long long)(along_k ? 1 : DEPTH * 128 / 16) << 16 |
-           (address & 0x3ffff) >> 4;
-}
 /* From 16 terms to the next, in units of 16 bytes. */
 #define A_ADVANCE (A_ALONG_K ? 2 : 16 * 128 / 16)
 #define B_ADVANCE (B_ALONG_K ? 2 : 16 * 128 / 16)
 
-inline void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-inline void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N> void wait_but_for() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
-/* The sums are there: nothing that the compiler makes of them may come before. */
-inline void are_there(float (&sum)[SUMS]) {
-#pragma unroll
-    for (int v = 0; v < SUMS; ++v) asm volatile("" : "+f"(sum[v])::"memory");
-}
-
-/* So many rows of tiles are walked through together, so that what they read is still in the cache. */
-inline void place_of_tile(int number, int down, int across, int &i, int &j) {
-    constexpr int together = 16;
-    int const first = number / (together * across) * together, height = min(together, down - first);
-    int const within = number - first * across;
-    i = first + within % height, j = within / height;
-}
 template <bool ALONG_K>
 inline void fetch_part(unsigned to, tensor_map const &map, int line, int term, barrier full) {
     if (ALONG_K)
@@ -88,7 +68,7 @@ split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const 
         if (ITEM == 0)
             for (int number = GROUP; number < tiles; number += GROUPS) {
                 int tile_i, tile_j;
-                place_of_tile(number, down, across, tile_i, tile_j);
+                place_of_tile(number, down, across, ROWS_TOGETHER, tile_i, tile_j);
                 for (int step = 0; step < steps; ++step, next_stage()) {
                     empty(stage).wait(parity ^ 1);
                     full(stage).expect(STAGE_BYTES);
@@ -118,8 +98,8 @@ split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const 
 #pragma unroll 1
                     for (; step < end_of_chain; ++step) {
                         full(stage).wait(parity);
-                        unsigned long long const a = descriptor(a_begin + stage * STAGE_BYTES, A_ALONG_K);
-                        unsigned long long const b = descriptor(b_begin + stage * STAGE_BYTES, B_ALONG_K);
+                        unsigned long long const a = DESCRIPTOR_OF(a_begin + stage * STAGE_BYTES, A_ALONG_K);
+                        unsigned long long const b = DESCRIPTOR_OF(b_begin + stage * STAGE_BYTES, B_ALONG_K);
                         begin();
 #pragma unroll
                         for (int x = 0; x < DEPTH / 16; ++x)
@@ -161,7 +141,7 @@ split_product(__grid_constant__ const tensor_map a_map, __grid_constant__ const 
             release(empty(before));
 
             int tile_i, tile_j;
-            place_of_tile(number, down, across, tile_i, tile_j);
+            place_of_tile(number, down, across, ROWS_TOGETHER, tile_i, tile_j);
             index const i0 = (index)tile_i * TILE + group * 64 + WARP % 4 * 16 + LANE / 4;
             index const j0 = (index)tile_j * TILE + LANE % 4 * 2;
             bool const in_pairs = c_col == 1 && c_row % 2 == 0 && (unsigned long long)c % (2 * sizeof(OUT)) == 0;
@@ -202,8 +182,8 @@ template <class In, bool AAlongK, bool BAlongK>
 std::string warpgroup_types() {
     constexpr bool is_half = std::is_same_v<In, half>;
     return kernel_types<In, float>() + "#define A_ALONG_K " + (AAlongK ? "1" : "0") + "\n#define B_ALONG_K " +
-           (BAlongK ? "1" : "0") + '\n' + cuda_fetches_text +
-           cuda_wgmma_instructions(is_half ? "f16" : "bf16", 128, false) +
+           (BAlongK ? "1" : "0") + '\n' + fetches_text + wgmma_text +
+           wgmma_instructions(is_half ? "f16" : "bf16", 128, false) +
            "inline void release(barrier empty) { if (threadIdx.x % 32 == 0) empty.arrive(); }\n";
 }
 template <class In>

@@ -7,11 +7,11 @@
 #include "../../device/program_store.hpp"
 #include "../../device/transfer.hpp"
 #include "../../device/tuning.hpp"
+#include "../../device/warpgroups.hpp"
 #include "compiler.hpp"
 #include "configuration.hpp"
 #include "kernels/blocked.cu.hpp"
 #include "kernels/copies.cu.hpp"
-#include "kernels/fetches.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/pipeline.cu.hpp"
@@ -256,8 +256,8 @@ private:
             program_store::standard(),
             device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
             std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text + cuda_blocked_text +
-                cuda_fetches_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text + cuda_rows_text +
-                cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
+                fetches_text + wgmma_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text +
+                cuda_rows_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
         CUdevice id = 0;
         (void)driver().cuDeviceGet(&id, ordinal);
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "../../device/dialect_source.hpp"
+#include "../../device/warpgroups.hpp"
 #include "epilogue.hpp"
 #include "kernels/blocked.cu.hpp"
 #include "kernels/copies.cu.hpp"
 #include "kernels/dialect.cu.hpp"
 #include "kernels/direct.cu.hpp"
-#include "kernels/fetches.cu.hpp"
 #include "kernels/fp64.cu.hpp"
 #include "kernels/mma.cu.hpp"
 #include "kernels/narrow.cu.hpp"
@@ -79,7 +79,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     }
     if (tile.engine == cuda_engine::narrow && form.invariant) {
         bool const on_tensor_cores = sizeof(In) == 2;
-        std::string const body = (tile.cluster > 1 ? cuda_fetches_text : "") + std::string(cuda_copies_text) +
+        std::string const body = (tile.cluster > 1 ? fetches_text : "") + std::string(cuda_copies_text) +
                                  cuda_ordered_copies_text +
                                  (on_tensor_cores ? cuda_ordered_mma_text : cuda_ordered_text);
         cuda_source source = cuda_source_of<In, Out>(
@@ -89,7 +89,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         return source;
     }
     if (tile.engine == cuda_engine::narrow) {
-        std::string const body = (form.together ? cuda_fetches_text : "") + std::string(cuda_copies_text) +
+        std::string const body = (form.together ? fetches_text : "") + std::string(cuda_copies_text) +
                                  cuda_narrow_text +
                                  (form.a_along_k ? cuda_narrow_along_k_text : cuda_narrow_along_m_text);
         cuda_source source = cuda_source_of<In, Out>(
@@ -98,7 +98,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         source.shared_bytes = shared_bytes_of_narrow(tile, sizeof(In), sizeof(accumulator_t<In>), form);
         return source;
     }
-    std::string body = std::string(cuda_fetches_text) + cuda_pipeline_text;
+    std::string body = std::string(fetches_text) + cuda_pipeline_text;
     switch (tile.engine) {
     case cuda_engine::simt:
         body += cuda_narrower<In, A>("A_IN") + cuda_narrower<In, B>("B_IN") + cuda_simt_text;
@@ -120,8 +120,8 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
             tile.n > 256 || (has_three_groups(tile) && tile.n > 128); // beside the sums
         body += cuda_promotes(letter) + "#define FROM_REGISTERS " + (turned ? "1\n" : "0\n") +
                 "#define WARP_BYTES " + std::to_string(warp_results(tile, sizeof(In))) + '\n' +
-                (few_registers ? "#define ROWS_AT_ONCE 4\n" : "") +
-                cuda_wgmma_instructions(type, tile.n, turned) + cuda_rows_text + cuda_wgmma_text;
+                (few_registers ? "#define ROWS_AT_ONCE 4\n" : "") + wgmma_text +
+                wgmma_instructions(type, tile.n, turned) + cuda_rows_text + cuda_wgmma_text;
     }
     }
     cuda_source source = cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue,
@@ -136,7 +136,7 @@ template <class In, class Out, class Epilogue>
 cuda_source cuda_gather_source(cuda_tile const& tile, cuda_form const& form, int slices,
                                Epilogue const& epilogue) {
     std::string const body =
-        form.tail ? std::string(cuda_fetches_text) + cuda_pipeline_text + cuda_gather_text : cuda_gather_text;
+        form.tail ? std::string(fetches_text) + cuda_pipeline_text + cuda_gather_text : cuda_gather_text;
     std::string of_tile = form.tail ? definitions(tile, form) : "#define TAIL 0\n";
     if (form.spreads && !form.tail) of_tile += "#define SPREADS 1\n";
     if (form.invariant) of_tile += "#define INVARIANT 1\n";

@@ -12,9 +12,9 @@
 // With blocked_ell, only where a block lies and where its row of blocks ends is different.
 #pragma once
 
-#include "../../backend/cuda/kernels/fetches.cu.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
+#include "../../device/warpgroups.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -45,24 +45,8 @@ inline int column_or_none(INDEX column) { return column < 0 ? NONE : (int)column
 #define PLACE_OF(line, at) 0, (int)(at) * SIDE
 #endif
 
-/* How the hardware is told of operands in lines of so many bytes, swizzled, eight lines after another. */
-inline unsigned long long descriptor(unsigned address, int line) {
-    unsigned long long const swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
-    return swizzle << 62 | (unsigned long long)(8 * line / 16) << 32 | 1ull << 16 | (address & 0x3ffff) >> 4;
-}
-inline void registers_are_ready() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-inline void wait_for_products() {
-    asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
-}
 inline void wait_for_warpgroup(int number) {
     asm volatile("barrier.sync %0, 128;" ::"r"(number + 1) : "memory");
-}
-
-/* So many tiles below each other share what they read of B, and then come the next columns. */
-inline void place_of_tile(int number, int down, int across, int together, int &i, int &j) {
-    int const first = number / (together * across) * together, height = min(together, down - first);
-    int const within = number - first * across;
-    i = first + within % height, j = within / height;
 }
 
 KERNEL_AT_ONCE(ITEMS, 1)
@@ -148,19 +132,20 @@ bsr_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__
                     unsigned const mask = __shfl_sync(0xffffffffu, masks[stage * STEPS + step], 0);
                     more = mask != 0;
                     unsigned const b = base + stage * STAGE_BYTES + step * STEP_BYTES;
-                    unsigned long long const columns = descriptor(b + group * SIDE * 128, 128);
-                    unsigned long long const blocks = descriptor(b + B_BYTES, LINE);
+                    unsigned long long const columns = descriptor_of(b + group * SIDE * 128, 128);
+                    unsigned long long const blocks = descriptor_of(b + B_BYTES, LINE);
 #pragma unroll
                     for (int r = 0; r < BLOCK_ROWS; ++r)
                         if (mask >> r & 1) {
-                            registers_are_ready();
+                            begin();
 #pragma unroll
                             for (int d = 0; d < SIDE / 16; ++d)
                                 multiply(sum[r], columns + d * (16 * 128 / 16),
                                          blocks + (r * BLOCK_BYTES + d * 32) / 16, 1);
                         }
                 }
-                wait_for_products();
+                commit();
+                wait_but_for<0>();
                 if (LANE == 0) empty(stage).arrive();
             }
 
@@ -238,8 +223,8 @@ template <class In, class Out, class Index, int Side>
 std::string bsr_types() {
     return kernel_types<In, Out>() + "#define INDEX " + (sizeof(Index) == 8 ? "index" : "int") +
            "\n#define SIDE " + std::to_string(Side) + "\n#define A_ALONG_K 0\n#define B_ALONG_K 1\n" +
-           cuda_fetches_text +
-           cuda_wgmma_instructions(std::is_same_v<In, half> ? "f16" : "bf16", Side, false);
+           fetches_text + wgmma_text +
+           wgmma_instructions(std::is_same_v<In, half> ? "f16" : "bf16", Side, false);
 }
 template <class In, class Out, class Index>
 device_kernel bsr_kernel(bsr_tiling const& tile, int side, bool padded) {

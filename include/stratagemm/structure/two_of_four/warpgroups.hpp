@@ -8,9 +8,9 @@
 // What bounds the rate is shared memory: an instruction reads as much of B as two dense ones do, in the time of one.
 #pragma once
 
-#include "../../backend/cuda/kernels/fetches.cu.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
+#include "../../device/warpgroups.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -22,26 +22,11 @@ inline constexpr char two_of_four_warpgroups_text[] = R"cu(
 #define POSITIONS_BYTES (TILE_M / 64 * 512)
 #define MANY_SUMS (BLOCKS * TILE_N > 256) /* which take more registers from those that fetch */
 #define AT_ONCE (MANY_SUMS ? 4 : 8) /* elements of E that a thread reads */
+#define ROWS_TOGETHER (16 / CLUSTER) /* rows of tiles that are walked through side by side */
 #define BOX_BYTES 2048 /* of results: 16 rows of a warp */
 #define NEXT_OF_B (B_ALONG_K ? 4 : 256) /* to the next 32 columns of A, in units of 16 bytes */
 #define WIDTH (128 / (int)sizeof(OUT)) /* columns of C of a line of 128 bytes */
 
-/* How the hardware is told of tiles in swizzled lines, of 64 bytes for A and 128 for B, eight of them to a block. */
-inline unsigned long long descriptor_of_a(unsigned address) {
-    return 2ull << 62 | 32ull << 32 | 1ull << 16 | (address & 0x3ffff) >> 4;
-}
-inline unsigned long long descriptor_of_b(unsigned address) {
-    return 1ull << 62 | 64ull << 32 | (unsigned long long)(B_ALONG_K ? 1 : DEPTH * 128 / 16) << 16 |
-           (address & 0x3ffff) >> 4;
-}
-inline void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-inline void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N> void wait_but_for() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
-/* The sums are there: nothing that the compiler makes of them may come before. */
-inline void are_there(float (&sum)[TILE_N / 2]) {
-#pragma unroll
-    for (int v = 0; v < TILE_N / 2; ++v) asm volatile("" : "+f"(sum[v])::"memory");
-}
 /* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
 inline int lane_now() {
     int lane;
@@ -67,14 +52,6 @@ inline void fetch_bytes(unsigned to, void const *from, int bytes, barrier full) 
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(from), "r"(bytes), "r"(full.at)
                  : "memory");
-}
-
-/* So many rows of tiles are walked through together, so that what they read is still in the cache. */
-inline void place_of_tile(int number, int down, int across, int &i, int &j) {
-    constexpr int together = 16 / CLUSTER;
-    int const first = number / (together * across) * together, height = min(together, down - first);
-    int const within = number - first * across;
-    i = first + within % height, j = within / height;
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(ITEMS, 1)
@@ -110,7 +87,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
         if (ITEM == 0)
             for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
                 int tile_i, tile_j;
-                place_of_tile(number, down, across, tile_i, tile_j);
+                place_of_tile(number, down, across, ROWS_TOGETHER, tile_i, tile_j);
                 int const i0 = (tile_i * CLUSTER + rank) * TILE_M, j0 = tile_j * TILE_N;
                 for (int step = 0; step < steps; ++step, next_stage()) {
                     empty(stage).wait(parity ^ 1);
@@ -257,15 +234,15 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
         };
         for (int number = GROUP / CLUSTER; number < tiles; number += GROUPS / CLUSTER) {
             int tile_i, tile_j, before = 0;
-            place_of_tile(number, down, across, tile_i, tile_j);
+            place_of_tile(number, down, across, ROWS_TOGETHER, tile_i, tile_j);
             float sums[BLOCKS][TILE_N / 2];
             for (int step = 0; step < steps; ++step) {
                 full(stage).wait(parity);
                 unsigned where[BLOCKS];
                 unsigned const at = all_positions + stage * POSITIONS_BYTES + group * BLOCKS * 512 + ITEM % 128 * 4;
                 unsigned long long const a =
-                    descriptor_of_a(a_tiles + stage * A_BYTES + group * BLOCKS * 64 * DEPTH);
-                unsigned long long const b = descriptor_of_b(b_tiles + stage * B_BYTES);
+                    descriptor_of(a_tiles + stage * A_BYTES + group * BLOCKS * 64 * DEPTH, 64);
+                unsigned long long const b = descriptor_of(b_tiles + stage * B_BYTES, 128, B_ALONG_K ? 16 : DEPTH * 128);
 #pragma unroll
                 for (int x = 0; x < BLOCKS; ++x) where[x] = word_at(at + x * 512);
                 begin();
@@ -359,8 +336,8 @@ inline std::string two_of_four_instruction(std::string const& type, int n) {
 }
 template <class In, class Out, bool BAlongK, int TileN>
 std::string two_of_four_types() {
-    return kernel_types<In, Out>() + "#define B_ALONG_K " + (BAlongK ? "1" : "0") + '\n' + cuda_fetches_text +
-           two_of_four_instruction(std::is_same_v<In, half> ? "f16" : "bf16", TileN);
+    return kernel_types<In, Out>() + "#define B_ALONG_K " + (BAlongK ? "1" : "0") + '\n' + fetches_text +
+           wgmma_text + two_of_four_instruction(std::is_same_v<In, half> ? "f16" : "bf16", TileN);
 }
 template <class In, class Out>
 device_kernel two_of_four_kernel(two_of_four_tiling const& t, bool b_along_k, std::string const& epilogue) {

@@ -47,29 +47,13 @@ static_assert(!TOGETHER || TILE_M * TILE_N * 4 <= STAGES * (A_BYTES + B_BYTES), 
 static_assert(B_ALONG_K ? TILE_N % (8 * CLUSTER * B_BOXES) == 0 : B_LINES % 8 == 0, "blocks fetch parts of B");
 static_assert(TILE_M % (8 * BESIDE) == 0 && TILE_K % (8 * BESIDE) == 0, "and of A");
 
-/* How the hardware is told of a tile: lines of 128 bytes, eight of them to a swizzled block of 1 KiB; along m or n there
-   is a tile of TILE_K lines for each 128 bytes. */
+/* Along m or n there is a tile of TILE_K lines for each 128 bytes. */
 inline unsigned long long descriptor(unsigned address, bool along_k) {
-    return (1ull << 62) | (64ull << 32) | ((unsigned long long)(along_k ? 1 : TILE_K * 128 / 16) << 16) |
-           (address & 0x3ffff) >> 4;
+    return descriptor_of(address, 128, along_k ? 16 : TILE_K * 128);
 }
 /* From 32 bytes of k to the next, in units of 16 bytes. */
 #define A_ADVANCE (A_ALONG_K ? 2 : 32 / ELEMENT * 128 / 16)
 #define B_ADVANCE (B_ALONG_K ? 2 : 32 / ELEMENT * 128 / 16)
-
-inline void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-inline void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N> void wait_but_for() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
-/* The sums are there: nothing that the compiler makes of them may come before. */
-inline void are_there(scalar (&sum)[SUMS]) {
-#pragma unroll
-    for (int i = 0; i < SUMS; ++i)
-#if INTEGER
-        asm volatile("" : "+r"(sum[i])::"memory");
-#else
-        asm volatile("" : "+f"(sum[i])::"memory");
-#endif
-}
 
 /* Neighbours, the first of them at an even place. */
 template <class T> struct two_of { T x[2]; };

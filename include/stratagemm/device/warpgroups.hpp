@@ -1,17 +1,18 @@
-// What kernels for sm_90 and later are made of, those of the backend and those of algorithms: barriers in shared memory,
-// tiles fetched, and stored, by the tensor memory accelerator, and multiplications by a warpgroup.
+// What kernels for a warpgroup_leaf (core/leaf.hpp) are made of, those of a backend, of algorithms and of structures:
+// fetches_text has barriers in shared memory and tiles that the tensor memory accelerator fetches and stores; wgmma_text
+// and wgmma_instructions() have the multiplications of a warpgroup. They are CUDA C++ for NVIDIA's sm_90 and later.
 //
 // An operand comes as a tensor map of rank 3: along memory, across, and from one matrix of a batch to the
 // next. What a box has outside of it comes as zeros, so no side has to be a multiple of anything.
 #pragma once
 
-#include "../../../core/config.hpp"
+#include "../core/config.hpp"
 
 #include <string>
 
 STRATAGEMM_BEGIN
 
-inline constexpr char cuda_fetches_text[] = R"cu(
+inline constexpr char fetches_text[] = R"cu(
 struct alignas(64) tensor_map { unsigned long long opaque[16]; };
 
 struct barrier {
@@ -94,11 +95,41 @@ inline void cluster_ends() {
 }
 )cu";
 
+inline constexpr char wgmma_text[] = R"cu(
+/* How the hardware is told of a tile in lines of 32, 64 or 128 bytes, swizzled, eight of them to a block. Where the tile has
+   several lines beside each other, the next one begins so many bytes further on. */
+inline unsigned long long descriptor_of(unsigned address, int line, int next = 16) {
+    unsigned long long const swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
+    return swizzle << 62 | (unsigned long long)(8 * line / 16) << 32 | (unsigned long long)(next / 16) << 16 |
+           (address & 0x3ffff) >> 4;
+}
+/* Multiplications come between begin() and commit(); then those of all but the last N commits are waited for. */
+inline void begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+inline void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> void wait_but_for() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+/* The sums are there: nothing that the compiler makes of them may come before. */
+template <int N> void are_there(float (&sum)[N]) {
+#pragma unroll
+    for (int v = 0; v < N; ++v) asm volatile("" : "+f"(sum[v])::"memory");
+}
+template <int N> void are_there(unsigned (&sum)[N]) {
+#pragma unroll
+    for (int v = 0; v < N; ++v) asm volatile("" : "+r"(sum[v])::"memory");
+}
+/* Tile `number` of a block that takes tile after tile: `together` rows of tiles are walked through side by side, so that what
+   they read is still in the cache. */
+inline void place_of_tile(int number, int down, int across, int together, int &i, int &j) {
+    int const first = number / (together * across) * together, height = min(together, down - first);
+    int const within = number - first * across;
+    i = first + within % height, j = within / height;
+}
+)cu";
+
 // An instruction: 64 x columns from `from` to `to`, 32 bytes of k. The types are as PTX calls them: f16, bf16, tf32,
 // s8, e4m3, e5m2. Its first operand is in shared memory, or in registers. A template, as the next, so that a program
 // without a CUDA device does not pay for compiling it.
 template <class Text = std::string>
-Text cuda_wgmma_instruction(std::type_identity_t<Text> const& type, int from, int to, bool from_registers) {
+Text wgmma_instruction(std::type_identity_t<Text> const& type, int from, int to, bool from_registers) {
     bool const integer = type == "s8", turns = type == "f16" || type == "bf16";
     int const sums = (to - from) / 2;
     Text list, outputs;
@@ -130,14 +161,13 @@ Text cuda_wgmma_instruction(std::type_identity_t<Text> const& type, int from, in
 }
 // For n columns: one, or two for more than 256, which it does not have.
 template <class Text = std::string>
-Text cuda_wgmma_instructions(std::type_identity_t<Text> const& type, int n, bool from_registers) {
+Text wgmma_instructions(std::type_identity_t<Text> const& type, int n, bool from_registers) {
     int const first = n > 256 ? 128 : n;
-    Text text = Text("inline void multiply(") + (type == "s8" ? "unsigned" : "float") + " (&d)[" +
-                std::to_string(n / 2) +
-                (from_registers ? "], unsigned const (&a)[4]" : "], unsigned long long a") +
-                ", unsigned long long b, int adds_up) {\n" +
-                cuda_wgmma_instruction<Text>(type, 0, first, from_registers);
-    if (first < n) text += cuda_wgmma_instruction<Text>(type, first, n, from_registers);
+    Text text =
+        Text("inline void multiply(") + (type == "s8" ? "unsigned" : "float") + " (&d)[" +
+        std::to_string(n / 2) + (from_registers ? "], unsigned const (&a)[4]" : "], unsigned long long a") +
+        ", unsigned long long b, int adds_up) {\n" + wgmma_instruction<Text>(type, 0, first, from_registers);
+    if (first < n) text += wgmma_instruction<Text>(type, first, n, from_registers);
     return text + "}\n";
 }
 
