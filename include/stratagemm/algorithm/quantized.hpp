@@ -107,7 +107,8 @@ private:
                    policy.template bytes_of_facts<T>();
         auto memory = policy.reserve(policy.own(to.bytes));
         // A block that was kept for workspace, and is larger than this needs, is given back.
-        if (memory && memory->size() / 2 > to.bytes) memory = policy.reserve(policy.own(to.bytes));
+        if (memory && memory->size() / 2 > to.bytes)
+            (void)(memory = policy.reserve(policy.own(to.bytes))); // nvcc warns of an assignment alone
         if (!memory) return memory.take_status();
         work one(policy, {p.a}, {p.b}, p.shape(), *memory);
         auto const plan = one.plan();

@@ -122,27 +122,13 @@ void multiply_csr_real(Q const& p, index_t across, bool by_columns, index_t firs
     using T = typename Q::a_type;
     using Index = typename Q::a_operand::index_type;
     constexpr bool valued = has_values<typename Q::a_operand>;
-    sparse_rows<T, Index, !valued> g{first,
-                                     last,
-                                     p.c.cols,
-                                     p.a.row_begins,
-                                     p.a.columns,
-                                     nullptr,
-                                     p.b.data,
-                                     p.b.row_stride,
-                                     p.b.col_stride,
-                                     p.e.data,
-                                     p.e.row_stride,
-                                     p.e.col_stride,
-                                     nullptr,
-                                     0,
-                                     1,
-                                     p.alpha,
-                                     p.beta,
-                                     p.beta != T(0),
-                                     by_columns,
-                                     by_columns && has_even_rows(p.a.row_begins, p.a.rows),
-                                     across};
+    sparse_rows<T, Index, !valued> g{};
+    g.first = first, g.last = last, g.n = p.c.cols, g.across = across;
+    g.begins = p.a.row_begins, g.columns = p.a.columns;
+    g.b = p.b.data, g.b_row = p.b.row_stride, g.b_col = p.b.col_stride;
+    g.e = p.e.data, g.e_row = p.e.row_stride, g.e_col = p.e.col_stride;
+    g.c_col = 1, g.alpha = p.alpha, g.beta = p.beta, g.adds = p.beta != T(0);
+    g.by_columns = by_columns, g.even = by_columns && has_even_rows(p.a.row_begins, p.a.rows);
     if constexpr (valued) g.values = p.a.values;
     bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
     if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&
