@@ -140,7 +140,9 @@ auto keep_left(ozaki<Base> const& policy, M&& left) {
 
 // Products with one operand kept, or both.
 template <policy Base>
-class quantized_product {
+class quantized_product : public product_over<ozaki<Base>> {
+    using layer = product_over<ozaki<Base>>;
+    using layer::base_;
     template <class A, class T, ozaki_parts::side Side>
     static constexpr bool is_kept = std::is_same_v<A, quantized<Base, T, Side>>;
     template <class P>
@@ -154,13 +156,9 @@ class quantized_product {
                                 typename Base::space, typename P::epilogue_type>;
 
 public:
-    using space = typename Base::space;
-    using arena = typename Base::arena;
+    quantized_product(ozaki<Base> policy) : layer(std::move(policy)) {}
+    using typename layer::arena, typename layer::space;
 
-    quantized_product(ozaki<Base> policy) : policy_(std::move(policy)) {}
-
-    template <class P>
-    static constexpr verdict accepts = verdict::structure;
     template <class P>
     static constexpr verdict accepts_operands = [] {
         constexpr bool known = (keeps_a<P> || is_view<typename P::a_operand>::value) &&
@@ -172,23 +170,20 @@ public:
             return verdict::structure;
     }();
 
-    auto leaf() const { return policy_.leaf(); }
-    result<arena> reserve(footprint f) const { return policy_.reserve(f); }
-
     template <class S>
     footprint workspace(S const& s) const {
         auto one = plain_shape(s);
         one.count = 1;
-        if (native_of(s)) return policy_.base_.workspace(one);
-        return policy_.workspace_beside(one, has_facts<typename S::a_form>, has_facts<typename S::b_form>);
+        if (native_of(s)) return base_.base_.workspace(one);
+        return base_.workspace_beside(one, has_facts<typename S::a_form>, has_facts<typename S::b_form>);
     }
     template <class S>
     bound error_bound(S const& s) const {
-        return policy_.error_bound(plain_shape(s));
+        return base_.error_bound(plain_shape(s));
     }
     template <class S>
     double estimate(S const& s) const {
-        return native_of(s) ? policy_.base_.estimate(plain_shape(s)) : policy_.estimate(plain_shape(s));
+        return native_of(s) ? base_.base_.estimate(plain_shape(s)) : base_.estimate(plain_shape(s));
     }
     template <class S>
     std::string describe(S const& s) const {
@@ -201,8 +196,7 @@ public:
                         "; ";
         };
         add("quantized: A", s.a_facts), add("quantized: B", s.b_facts);
-        return text +
-               (native_of(s) ? policy_.base_.describe(plain_shape(s)) : policy_.describe(plain_shape(s)));
+        return text + (native_of(s) ? base_.base_.describe(plain_shape(s)) : base_.describe(plain_shape(s)));
     }
 
     template <class P>
@@ -214,8 +208,8 @@ public:
         char const* const native = native_of(p.shape());
         for (index_t i = 0; i < p.count; ++i) {
             auto const q = plain_of(p.at(i));
-            if (native) policy_.tell({ozaki_parts::choice::native, 0, 0, 0, native}, q.shape(), true);
-            status s = native ? policy_.base_(q, memory) : multiply(q, p, memory);
+            if (native) base_.tell({ozaki_parts::choice::native, 0, 0, 0, native}, q.shape(), true);
+            status s = native ? base_.base_(q, memory) : multiply(q, p, memory);
             if (!s) return s;
         }
         return {};
@@ -241,7 +235,7 @@ private:
     }
     template <class A>
     bool wrong_count(A const& x) const {
-        if constexpr (requires { x.moduli(); }) return x.moduli() != policy_.options_.moduli;
+        if constexpr (requires { x.moduli(); }) return x.moduli() != base_.options_.moduli;
         return false;
     }
 
@@ -271,10 +265,8 @@ private:
         ozaki_parts::kept_lines<typename work::right> const* b = nullptr;
         if constexpr (keeps_a<P>) a = &p.a.kept();
         if constexpr (keeps_b<P>) b = &p.b.kept();
-        return policy_.multiply(q, memory, a, b);
+        return base_.multiply(q, memory, a, b);
     }
-
-    ozaki<Base> policy_;
 };
 
 STRATAGEMM_END

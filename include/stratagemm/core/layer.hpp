@@ -1,4 +1,5 @@
-// What policies over a policy share: the base of every layer, and the report that a layer writes.
+// What policies over a policy share: the base of every layer, of an algorithm or of an operand, and the report that a layer
+// writes.
 #pragma once
 
 #include "policy.hpp"
@@ -63,6 +64,16 @@ public:
 
 protected:
     Base base_;
+};
+
+// The layer over P that does the products of an operand, which names it over<P>. Dense products are P's.
+template <class P>
+class product_over : public layer_over<P> {
+public:
+    template <class Q>
+    static constexpr verdict accepts = verdict::structure;
+
+    product_over(P policy) : layer_over<P>(std::move(policy)) {}
 };
 
 STRATAGEMM_END

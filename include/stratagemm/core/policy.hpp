@@ -215,31 +215,6 @@ using multiplier = typename over_form<
     typename over_form<typename over_form<P, typename Shape::c_form>::type, typename Shape::a_form>::type,
     typename Shape::b_form>::type;
 
-// A base for such an over<P>, with what all of them share. Dense products are P's.
-template <class P>
-class product_over {
-public:
-    using space = typename P::space;
-    using arena = typename P::arena;
-    template <class Q>
-    static constexpr verdict accepts = verdict::structure;
-
-    product_over(P policy) : policy_(std::move(policy)) {}
-
-    auto leaf() const { return policy_.leaf(); }
-    result<arena> reserve(footprint f) const { return policy_.reserve(f); }
-    template <class S>
-    footprint workspace(S const&) const {
-        return {};
-    }
-
-protected:
-    P const& policy() const { return policy_; }
-
-private:
-    P policy_;
-};
-
 // A policy may take operands of another space, too. A header that knows a way specializes this; through(policy) is then
 // the policy that takes them.
 template <class P, class Space>

@@ -1,6 +1,7 @@
 // The product of a sparse matrix of any format with a dense one, over the leaf of a backend.
 #pragma once
 
+#include "../../core/layer.hpp"
 #include "device.hpp"
 #include "format.hpp"
 #include "host.hpp"
@@ -326,7 +327,7 @@ private:
         using Sum = accumulator_t<T>;
         if constexpr (!takes<P, dense<T>>) return {};
         if (r.m > most_rows_of_whole) return {};
-        footprint need = this->policy().workspace(shape<T, T, Sum>{r.m, r.n, r.k});
+        footprint need = this->base_.workspace(shape<T, T, Sum>{r.m, r.n, r.k});
         space::share(need) += arena::rounded(static_cast<std::size_t>(r.m * r.n) * sizeof(Sum));
         if (r.a_facts.ones)
             space::share(need) += arena::rounded(static_cast<std::size_t>(r.m * r.k) * sizeof(T));
@@ -349,7 +350,7 @@ private:
             q.a = ones;
         }
         q.b = p.b, q.e = sums, q.c = sums;
-        if (status s = this->policy()(q, memory); !s) return s;
+        if (status s = this->base_(q, memory); !s) return s;
         if constexpr (!std::is_integral_v<S>)
             for (index_t i = 0; i < m; ++i)
                 for (index_t j = 0; j < n; ++j)
