@@ -240,19 +240,12 @@ public:
     static constexpr verdict accepts_operands = [] {
         using A = typename Q::a_operand;
         using B = typename Q::b_operand;
-        using T = typename Q::a_type;
-        using C = typename Q::c_type;
         constexpr bool both_sparse = sparse_operand<A> && sparse_operand<B>;
         constexpr bool both_dense = is_view<A>::value && is_view<B>::value;
-        using Dense = dense_problem<T, T, accumulator_t<T>, space, typename Q::epilogue_type>;
         if constexpr (!requires { requires Q::c_operand::is_sampled; } || (!both_sparse && !both_dense))
             return verdict::structure;
-        else if constexpr (!on_host && !on_device)
-            return verdict::leaf;
-        else // a device takes the epilogues that it takes for dense products
-            return types_if(element<T> && std::is_same_v<T, typename Q::b_type> &&
-                            (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>)) &
-                   (on_host ? verdict::yes : answer<P, Dense>());
+        else
+            return answer_of_sparse<P, Q>();
     }();
 
     // Sparse matrices by rows. On the host, also a row of sums for each thread; on a device, copies of dense

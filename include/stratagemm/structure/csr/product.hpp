@@ -19,6 +19,22 @@ struct turned_epilogue {
     }
 };
 
+// What a backend P says of a product Q with sparse operands, if these are the ones that there is a product of. A device
+// takes the epilogues that it takes for dense products.
+template <class P, class Q>
+constexpr verdict answer_of_sparse() {
+    using Leaf = leaf_of<P>;
+    using T = typename Q::a_type;
+    using C = typename Q::c_type;
+    using Dense = dense_problem<T, T, accumulator_t<T>, typename P::space, typename Q::epilogue_type>;
+    if constexpr (!host_leaf<Leaf> && !device_leaf<Leaf, typename P::space>)
+        return verdict::leaf;
+    else
+        return types_if(element<T> && std::is_same_v<T, typename Q::b_type> &&
+                        (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>)) &
+               (host_leaf<Leaf> ? verdict::yes : answer<P, Dense>());
+}
+
 // Products of a sparse matrix and a dense one over the leaf of a backend.
 template <policy P>
 class csr_product : public product_over<P> {
@@ -35,19 +51,12 @@ public:
     static constexpr verdict accepts_operands = [] {
         using A = typename Q::a_operand;
         using B = typename Q::b_operand;
-        using T = typename Q::a_type;
-        using C = typename Q::c_type;
-        using Dense = dense_problem<T, T, accumulator_t<T>, space, typename Q::epilogue_type>;
         if constexpr (!(sparse_operand<A> && is_view<B>::value) && !(is_view<A>::value && sparse_operand<B>))
             return verdict::structure;
         else if constexpr (!is_view<typename Q::c_operand>::value)
             return verdict::structure;
-        else if constexpr (!on_host && !on_device)
-            return verdict::leaf;
-        else // a device takes the epilogues that it takes for dense products
-            return types_if(element<T> && std::is_same_v<T, typename Q::b_type> &&
-                            (std::is_same_v<C, T> || std::is_same_v<C, accumulator_t<T>>)) &
-                   (on_host ? verdict::yes : answer<P, Dense>());
+        else
+            return answer_of_sparse<P, Q>();
     }();
 
     template <class S>
